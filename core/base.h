@@ -1,4 +1,4 @@
-/* What every file of the core may use: basic types, lists, error records.
+/* Basic types, lists and error records, for every file of the core.
  *
  * ERRORS  Two layers, two conventions, never mixed.
  *   engine (protocol, progress, route, adi, boot): 0 or a positive result on
@@ -19,23 +19,26 @@
 #include "mpi.h"
 #include "weft_transport.h"
 
-#define wf_likely(x) __builtin_expect(!!(x), 1)
+#define wf_likely(x)   __builtin_expect(!!(x), 1)
 #define wf_unlikely(x) __builtin_expect(!!(x), 0)
-/* Out of line and out of the way: what a fast path leaves to others. */
+/* Keeps a function that is rarely called out of line, away from the code of the
+ * fast path. */
 #define WF_COLD __attribute__((cold, noinline))
-/* Of our own library, as the compiler cannot know: no table in between. */
+/* Tells the compiler that a symbol is defined in this library, so that it is
+ * reached directly and not by the global offset table. */
 #define WF_HIDDEN __attribute__((visibility("hidden")))
 #define wf_container(p, type, member)                                          \
     ((type *)((char *)(p) - offsetof(type, member)))
 
 enum wf_limits {
     WF_CACHE_LINE = 64,
-    WF_EPS_MAX = 16 /* endpoints of one instance; an endpoint set is a bit mask */
+    /* Endpoints of one instance; a set of them is a bit mask. */
+    WF_EPS_MAX = 16
 };
 
 struct wf_instance;
 
-/* memcpy for what is usually a few bytes: no call for 4 to 16 of them. */
+/* Does what memcpy does; 4 to 16 bytes are copied without a call. */
 static inline void wf_copy_short(void *to, const void *from, size_t n)
 {
     char *d = to;
@@ -84,11 +87,12 @@ static inline void wf_list_remove(struct wf_list *node)
     wf_list_init(node);
 }
 
-/* The cause of the last error on this thread (core/env/error.c).
- * text names the object and, where the user can act, the remedy. */
+/* An error record holds the cause of the last error on this thread
+ * (core/env/error.c). Its text names the object and, where the user can act,
+ * the remedy. */
 struct wf_error_record {
     int mpi_class;
-    struct wf_comm *comm; /* whose error handler is to be called, or NULL */
+    struct wf_comm *comm; /* its error handler is to be called; or NULL */
     char text[512];
 };
 
@@ -97,17 +101,19 @@ struct wf_error_record {
  * is a clause without a final full stop: "tag -7 is negative". */
 int wf_error(int mpi_class, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* The same with the communicator whose error handler applies, for calls that
- * have no communicator argument (wait, test, start). */
+/* Record an error as wf_error does, and with it the communicator whose error
+ * handler applies, for calls that have no communicator argument (wait, test,
+ * start). */
 int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 struct wf_error_record *wf_error_last(void);
-/* The MPI class of an engine's code: MPI_ERR_NO_MEM for WEFT_ENOMEM,
+/* Returns the MPI class of an engine's code: MPI_ERR_NO_MEM for WEFT_ENOMEM,
  * MPI_ERR_PROC_ABORTED where a peer or the way to it is gone, else
  * MPI_ERR_OTHER. */
 int wf_error_class(int code);
-/* Nothing is recorded from now on: what is found later was recorded later. */
-void wf_error_forget(void);
+/* Empty the record, so that a text found in it later was recorded after this
+ * call. */
+void wf_error_clear(void);
 
 /* Log levels are those of weft_host.log. Each line is "weft[rank]: text", or
  * "weft: text" where wf is NULL. */

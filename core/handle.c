@@ -1,6 +1,6 @@
-/* Whether references are counted for several engines: see handle.h.
+/* The variable that tells how references are counted: see handle.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "handle.h"
 
-wf_atomic_u32 wf_refs_shared;
+wf_atomic_u32 wf_refs_atomic;

@@ -2,8 +2,8 @@
  *
  * A handle of the standard ABI is a pointer-sized value: predefined objects
  * have the small constants of mpi.h, every other handle is the address of its
- * object. Every object starts with struct wf_object, whose kind tells a stale
- * or foreign handle from a good one.
+ * object. Every object starts with struct wf_object, by whose kind a stale or
+ * foreign handle is told from a good one.
  *
  * wf_X_of(wf, handle) resolves a handle of chapter X and returns NULL for the
  * null handle and for anything that is not an X.
@@ -40,24 +40,25 @@ static inline void wf_object_init(struct wf_object *o, enum wf_kind kind)
     o->refs = 1;
 }
 
-/* References to what no engine owns (groups, datatypes, operations, handlers)
- * change inside the API section of some engine. Once there are several engines
- * (engines.h), which is set while there is one, they are counted atomically; also
- * where calls are submitted (protocol/submitted.h). */
-extern wf_atomic_u32 wf_refs_shared WF_HIDDEN;
+/* Not 0 when references are to be counted atomically. Objects that no engine
+ * owns (groups, datatypes, operations, handlers) get and lose references inside
+ * the API section of some engine; when there are several engines (engines.h),
+ * or where calls are submitted (protocol/submitted.h), no section protects the
+ * counts. It is set while there is still one engine. */
+extern wf_atomic_u32 wf_refs_atomic WF_HIDDEN;
 
 static inline void wf_refs_get(uint32_t *refs)
 {
-    if (wf_unlikely(wf_load_relaxed(&wf_refs_shared)))
+    if (wf_unlikely(wf_load_relaxed(&wf_refs_atomic)))
         __atomic_fetch_add(refs, 1, __ATOMIC_RELAXED);
     else
         ++*refs;
 }
 
-/* True when the last one went. */
+/* Drop a reference; true if it was the last one. */
 static inline bool wf_refs_put(uint32_t *refs)
 {
-    if (wf_unlikely(wf_load_relaxed(&wf_refs_shared)))
+    if (wf_unlikely(wf_load_relaxed(&wf_refs_atomic)))
         return __atomic_sub_fetch(refs, 1, __ATOMIC_ACQ_REL) == 0;
     return --*refs == 0;
 }
@@ -67,13 +68,14 @@ static inline void wf_object_get(struct wf_object *o)
     wf_refs_get(&o->refs);
 }
 
-/* True when the last reference went: the caller then destroys the object. */
+/* Drop a reference. True if it was the last one: the caller then destroys the
+ * object. */
 static inline bool wf_object_put(struct wf_object *o)
 {
     return wf_refs_put(&o->refs);
 }
 
-/* Largest value that is a predefined handle rather than an address. */
+/* The largest value that is a predefined handle rather than an address. */
 #define WF_PREDEFINED_MAX 0xfffu
 
 static inline bool wf_is_object(const void *handle, enum wf_kind kind)
@@ -118,23 +120,23 @@ static inline struct wf_session *wf_session_of(MPI_Session handle)
                                                  : NULL;
 }
 
-/* The handle by which the user knows an object: the small constant for a
- * predefined one, else its address. */
+/* Each returns the handle by which the user knows an object: the small constant
+ * of a predefined one, else its address. */
 MPI_Comm wf_comm_handle(struct wf_comm *);
 MPI_Group wf_group_handle(struct wf_group *);
 MPI_Datatype wf_type_handle(struct wf_type *);
 MPI_Op wf_op_handle(struct wf_op *);
 MPI_Errhandler wf_errhandler_handle(struct wf_errhandler *);
 
-/* An array argument that the int functions pass as int[] and the _c twins as
- * MPI_Count[] or MPI_Aint[] (both 64 bits where it matters): a view, no copy.
- * base is NULL when the caller passed NULL. */
+/* A view of an array argument, which the int functions pass as int[] and their
+ * _c twins as MPI_Count[] or MPI_Aint[] (both 64 bits where it matters). base
+ * is NULL when the caller passed NULL. */
 struct wf_ints {
     const void *base;
     unsigned width; /* bytes per element: 4 or 8 */
 };
 
-static inline MPI_Count wf_at(struct wf_ints v, size_t i)
+static inline MPI_Count wf_int_at(struct wf_ints v, size_t i)
 {
     return v.width == 4 ? ((const int32_t *)v.base)[i]
                         : (MPI_Count)((const int64_t *)v.base)[i];

@@ -1,5 +1,5 @@
-/* The instance: the table of contents of the library. Init calls in order,
- * and the same list backwards at the end.
+/* The instance: calls the initialisation of each part of the library in order,
+ * and the ends in reverse order.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "instance.h"
@@ -29,13 +29,13 @@
 struct wf_instance *_Atomic wf_process_instance;
 _Thread_local struct wf_instance *wf_thread_instance WF_TLS_NEAR;
 
-static uint64_t monotonic(void *clock)
+static uint64_t read_monotonic_ns(void *clock)
 {
     return wf_clock_ns();
 }
 
-/* Which ranks share this node, as far as the launcher knows. */
-static void count_local(struct wf_instance *wf)
+/* Count the ranks that share this node, as far as the launcher knows. */
+static void count_local_ranks(struct wf_instance *wf)
 {
     const uint32_t *node = wf->boot->node_of;
 
@@ -52,14 +52,15 @@ static void count_local(struct wf_instance *wf)
     }
 }
 
-static int identify(struct wf_instance *wf)
+static int find_node_and_cpus(struct wf_instance *wf)
 {
     const char *host = wf_config_host(wf->config, wf->rank);
 
     if (!wf_node_id(&wf->node)) {
         int r = errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
-        wf_error(wf_error_class(r), "cannot read the boot id of this machine: "
-                 "%s", strerror(errno));
+        wf_error(wf_error_class(r),
+                 "cannot read the boot id of this machine: %s",
+                 strerror(errno));
         return r;
     }
     wf_node_name(wf->host, sizeof wf->host);
@@ -67,7 +68,7 @@ static int identify(struct wf_instance *wf)
         snprintf(wf->host, sizeof wf->host, "%s", host);
         wf->node = wf_card_host_node(host);
     }
-    count_local(wf);
+    count_local_ranks(wf);
     if (wf->boot->one_host) { /* the nodes of `mpirun --nodes` share it */
         wf->local_count = wf->nprocs;
         wf->local_index = wf->rank;
@@ -95,7 +96,7 @@ static void close_engine(struct wf_instance *wf)
     wf_locations_free(wf);
 }
 
-/* What every engine has for itself (engines.h). */
+/* Open the parts that each engine has for itself (engines.h). */
 static int open_engine(struct wf_instance *wf)
 {
     int r = WEFT_ENOMEM;
@@ -113,8 +114,9 @@ static int open_engine(struct wf_instance *wf)
     return r;
 }
 
-/* Whether it holds for each engine of the rank; where no other thread is. */
-static bool each_engine(struct wf_instance *home, bool (*holds)(void *))
+/* Call `holds` for each engine of the rank; true if all calls return true. No
+ * other thread may be inside an engine. */
+static bool for_each_engine(struct wf_instance *home, bool (*holds)(void *))
 {
     struct wf_engines *all = wf_engines(home);
     bool yes = holds(home);
@@ -124,13 +126,14 @@ static bool each_engine(struct wf_instance *home, bool (*holds)(void *))
     return yes;
 }
 
-static void free_engines(struct wf_instance *home)
+static void free_other_engines(struct wf_instance *home)
 {
     if (wf_engines(home))
         wf_engines(home)->ops->free(home);
 }
 
-/* Rank 0's may come after the engines. */
+/* Give an engine the job key: rank 0's key may come after the engines were
+ * opened. */
 static bool share_key(void *engine)
 {
     struct wf_instance *wf = engine;
@@ -139,33 +142,35 @@ static bool share_key(void *engine)
     return true;
 }
 
-/* Publish this process's card, meet the others where the launcher demands it,
- * take the key if rank 0 made it. A singleton has nobody to meet. */
-static int meet(struct wf_instance *wf)
+/* Publish this process's business card, wait for those of the others where the
+ * launcher needs that, and take the job key if rank 0 made it. A singleton has
+ * no others. */
+static int exchange_business_cards(struct wf_instance *wf)
 {
     int r = wf_key_find(wf);
 
     if (r == 0)
         r = wf_card_publish(wf);
-    if (r == 0 && wf_engines_early)
-        wf_engines_early(wf);
+    if (r == 0 && wf_engines_open_early)
+        wf_engines_open_early(wf);
     if (r == 0 && wf->nprocs > 1 && !wf->boot->awaits)
         r = wf_boot_fence(wf->boot);
     if (r == 0 && !wf->key)
         r = wf_key_find(wf);
-    each_engine(wf, share_key);
+    for_each_engine(wf, share_key);
     return r == 0 ? wf_card_compare(wf) : r;
 }
 
-/* One engine's section may stand for all that there is to enter. */
-void wf_instance_share(struct wf_instance *wf)
+/* A rank with one engine may leave its section off until the process has a
+ * second thread. */
+void wf_instance_allow_threads(struct wf_instance *wf)
 {
     bool one = wf->options->engines == WF_AUTO || wf->options->engines == 1;
 
     (one ? wf_cs_expect_threads : wf_cs_allow_threads)(&wf->api);
 }
 
-static void section_changed(struct wf_cs *cs)
+static void update_fast_path(struct wf_cs *cs)
 {
     wf_fastpath_update(wf_container(cs, struct wf_instance, api));
 }
@@ -186,22 +191,22 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->nprocs = wf->boot->size;
     wf->ranks = params->ranks;
     wf->state = &wf_process()->state;
-    wf->now_ns = params->now_ns ? params->now_ns : monotonic;
+    wf->now_ns = params->now_ns ? params->now_ns : read_monotonic_ns;
     wf->clock = params->clock;
     if (wf_route_encrypts(wf->config))
         wf->met = wf_carrier_add_session;
-    wf->api.changed = section_changed;
+    wf->api.changed = update_fast_path;
     if (params->threads)
-        wf_instance_share(wf);
-    if ((r = identify(wf)) != 0 || (r = open_engine(wf)) != 0)
+        wf_instance_allow_threads(wf);
+    if ((r = find_node_and_cpus(wf)) != 0 || (r = open_engine(wf)) != 0)
         goto err_engine;
-    if ((r = wf_env_init(wf)) != 0 || (r = meet(wf)) != 0)
-        goto err_meet;
+    if ((r = wf_env_init(wf)) != 0 || (r = exchange_business_cards(wf)) != 0)
+        goto err_cards;
     *out = wf;
     return 0;
 
-err_meet:
-    free_engines(wf);
+err_cards:
+    free_other_engines(wf);
     wf_env_fini(wf);
     close_engine(wf);
     wf->boot->key = wf->key;
@@ -210,8 +215,10 @@ err_engine:
     return r;
 }
 
-/* What the rank has once is shared with the first: it lives longer. */
-static struct wf_instance *beside(struct wf_instance *home, unsigned number)
+/* Create a further engine. It shares with the first engine, which lives longer,
+ * all that the rank has once. */
+static struct wf_instance *create_beside(struct wf_instance *home,
+                                         unsigned number)
 {
     struct wf_instance *wf = calloc(1, sizeof *wf);
 
@@ -242,8 +249,9 @@ static struct wf_instance *beside(struct wf_instance *home, unsigned number)
     return wf;
 }
 
-/* A transport that can be opened once only is one that a second engine lacks. */
-static int complete(const struct wf_instance *wf)
+/* Check that a further engine has all transports of the first: one that can be
+ * opened only once is lacking here. */
+static int check_transports(const struct wf_instance *wf)
 {
     if (wf->ep_count == wf->home->ep_count)
         return 0;
@@ -251,14 +259,14 @@ static int complete(const struct wf_instance *wf)
     return WEFT_ENOTSUP;
 }
 
-int wf_instance_open_beside(struct wf_instance *home, unsigned number,
+int wf_instance_open_engine(struct wf_instance *home, unsigned number,
                             struct wf_instance **out)
 {
-    struct wf_instance *wf = beside(home, number);
+    struct wf_instance *wf = create_beside(home, number);
     int r = wf ? open_engine(wf) : WEFT_ENOMEM;
 
     if (r == 0) {
-        r = complete(wf);
+        r = check_transports(wf);
         if (r == 0)
             r = wf_progress_open_sleeper(wf->progress);
         if (r == 0 && wf->nprocs > 1)
@@ -275,7 +283,7 @@ int wf_instance_open_beside(struct wf_instance *home, unsigned number,
     return 0;
 }
 
-void wf_instance_close_beside(struct wf_instance *wf)
+void wf_instance_close_engine(struct wf_instance *wf)
 {
     wf_progress_stop_helper(wf);
     wf_sched_fini(wf);
@@ -283,7 +291,7 @@ void wf_instance_close_beside(struct wf_instance *wf)
     free(wf);
 }
 
-bool wf_lanes_empty(void *arg)
+bool wf_are_lanes_empty(void *arg)
 {
     struct wf_instance *wf = arg;
 
@@ -298,7 +306,7 @@ bool wf_lanes_empty(void *arg)
     return true;
 }
 
-static bool drained(void *arg)
+static bool is_drained(void *arg)
 {
     struct wf_instance *wf = arg;
     bool all = true;
@@ -310,28 +318,28 @@ static bool drained(void *arg)
     return all;
 }
 
-static bool all_lanes_empty(void *home)
+static bool are_all_lanes_empty(void *home)
 {
-    return each_engine(home, wf_lanes_empty);
+    return for_each_engine(home, wf_are_lanes_empty);
 }
 
-static bool all_drained(void *home)
+static bool are_all_drained(void *home)
 {
-    return each_engine(home, drained);
+    return for_each_engine(home, is_drained);
 }
 
-static bool orders_part(void *wf)
+static bool end_ordered_pairs(void *wf)
 {
     wf_orders_finish(wf);
     return true;
 }
 
-static void wake(void *arg)
+static void wake_waiter(void *arg)
 {
     wf_progress_wake_leader(arg);
 }
 
-static bool all_here(void *arg)
+static bool has_fence_passed(void *arg)
 {
     struct wf_boot *boot = ((struct wf_instance *)arg)->boot;
 
@@ -339,53 +347,57 @@ static bool all_here(void *arg)
                                    : boot->fence_passed;
 }
 
-/* The launcher cannot say whether the others are here. */
+/* Warn that the launcher cannot tell whether the other processes have reached
+ * the end. */
 static void log_lone_end(struct wf_instance *wf)
 {
     wf_log(wf, WF_LOG_WARN, "ending without waiting for the others: %s",
            wf_error_last()->text);
 }
 
-/* The launcher may say something else before. */
-static void await_all(struct wf_instance *wf, int fd)
+/* Serve the other processes until all have reached the fence. The launcher may
+ * send other messages before it says so. */
+static void await_fence(struct wf_instance *wf, int fd)
 {
     struct wf_boot *boot = wf->boot;
 
     do
-        wf_progress_poll_until(wf, fd, all_here, wf, 0);
-    while (boot->ops->hear && boot->ops->hear(boot) == 0 && !all_here(wf));
+        wf_progress_poll_until(wf, fd, has_fence_passed, wf, 0);
+    while (boot->ops->hear && boot->ops->hear(boot) == 0 &&
+           !has_fence_passed(wf));
 }
 
-/* MPI_Finalize is collective (MPI-5.0 s11.2.2): serve the others until all are
- * here; then nothing new is on its way, and channels can be drained. */
-static void part(struct wf_instance *wf)
+/* Leave the job together with the other processes. MPI_Finalize is collective
+ * (MPI-5.0 s11.2.2): this process serves the others until all are in it. Then
+ * nothing new is on its way, and the transports can be drained. */
+static void leave_job(struct wf_instance *wf)
 {
     uint64_t timeout = wf->options->close_timeout;
     struct wf_boot *boot = wf->boot;
     int fd = -1;
 
     if (wf->nprocs == 1) {
-        each_engine(wf, wf_report_unfinished);
+        for_each_engine(wf, wf_report_unfinished);
         return;
     }
-    wf_progress_poll_until(wf, -1, all_lanes_empty, wf, 0);
-    boot->wake = wake;
+    wf_progress_poll_until(wf, -1, are_all_lanes_empty, wf, 0);
+    boot->wake = wake_waiter;
     boot->wake_arg = wf;
     if (boot->ops->fence_start(boot, &fd) < 0) {
         log_lone_end(wf);
         return;
     }
     if (fd >= 0 || boot->ops->fence_passed)
-        await_all(wf, fd);
-    each_engine(wf, wf_report_unfinished);
-    each_engine(wf, orders_part);
+        await_fence(wf, fd);
+    for_each_engine(wf, wf_report_unfinished);
+    for_each_engine(wf, end_ordered_pairs);
     if (boot->ops->fence_end(boot) < 0)
         log_lone_end(wf);
-    if (!wf_progress_poll_until(wf, -1, all_drained, wf, wf_now(wf) + timeout))
-        wf_log(wf, WF_LOG_INFO, "closing with data that nobody acknowledged");
+    if (!wf_progress_poll_until(wf, -1, are_all_drained, wf, wf_now(wf) + timeout))
+        wf_log(wf, WF_LOG_INFO, "closing with data that was not acknowledged");
 }
 
-static bool alone(void *wf)
+static bool stop_helper(void *wf)
 {
     wf_progress_stop_helper(wf);
     return true;
@@ -401,24 +413,25 @@ int wf_instance_destroy(struct wf_instance *wf)
 {
     struct wf_boot *boot = wf->boot;
 
-    each_engine(wf, alone);
+    for_each_engine(wf, stop_helper);
     wf_handle_ints_free(wf);
     wf_bsend_release(wf, &wf->bsend);
     WF_SECTION(api, wf)
-        part(wf);
+        leave_job(wf);
     wf_world_end(wf, true);
     wf_memory_fini(wf);
     wf_env_fini(wf);
-    each_engine(wf, forget_env);
+    for_each_engine(wf, forget_env);
     wf_types_fini(wf);
     wf_sched_fini(wf);
     wf_endpoints_report(wf);
-    free_engines(wf);
+    free_other_engines(wf);
     close_engine(wf);
     wf_auth_key_free(wf->key);
     if (boot->ops->finalize(boot) < 0)
-        wf_log(wf, WF_LOG_WARN, "the launcher does not know that this process "
-               "ends: %s", wf_error_last()->text);
+        wf_log(wf, WF_LOG_WARN,
+               "the launcher does not know that this process ends: %s",
+               wf_error_last()->text);
     wf_boot_close(boot);
     wf_config_free(wf->config);
     free(wf);

@@ -1,10 +1,11 @@
-/* Why the linker does not find a function that is not implemented.
+/* Notes by which the linker says why it does not find a function that is not
+ * implemented.
  *
  * GNU ld prints the contents of a section .gnu.warning.SYMBOL beside each
- * reference to that symbol, and puts none of it into the program. The member of
- * libmpi.a that has these sections is one which every program needs. mpicc asks
- * for it by name (-u weft_absent_notes), for the programs of configure scripts
- * that call nothing but the function they look for.
+ * reference to that symbol, and puts none of it into the program. These
+ * sections are in a member of libmpi.a that every program needs. mpicc also
+ * asks for it by name (-u weft_absent_notes), for the programs of configure
+ * scripts that call only the function for which they test.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

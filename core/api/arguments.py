@@ -196,7 +196,7 @@ class Arguments(Body):
 
     def unless_named(self, wrong, p):
         if self.family in rules.ABSENT_TYPES:
-            return f"{wrong} && !wf_type_absent({p.name})"
+            return f"{wrong} && !wf_type_is_removed({p.name})"
         null = rules.NULL_NAMED.get(self.family)
         return f"{wrong} && {p.name} != {null}" if null else wrong
 
@@ -209,7 +209,7 @@ class Arguments(Body):
                    for q in self.f.parameters):
                 count = p.name.replace("datatype", "count")
                 count = count.replace("type", "count")
-                return (f" && !({p.name}_p = wf_api_nothing({p.name}, "
+                return (f" && !({p.name}_p = wf_api_null_type({p.name}, "
                         f"{count}, {rank}))")
         return ""
 
@@ -225,7 +225,7 @@ class Arguments(Body):
                     guard and (f"({guard})" if "&" in guard else guard),
                     f"{b.name} != MPI_IN_PLACE"]))
             size = count or "0"
-            self.check(f"wf_api_special({b.name}) && "
+            self.check(f"wf_api_is_special({b.name}) && "
                        f"wf_api_no_buffer({b.name}, {size}, {type_p})",
                        self.bad("buffer", f'"{b.name}"', b.name, size), guard)
         self.buffers = []
@@ -319,7 +319,7 @@ class Arguments(Body):
             self.elements(p, view, n, guard)
         elif p.kind == "REQUEST":
             self.guard(guard)
-            self.find(p, f"wf_api_no_request({n}, {p.name})",
+            self.find(p, f"wf_api_find_bad_request({n}, {p.name})",
                       self.bad("handle_at", f'"{p.name}"', "bad",
                                f"{p.name}[bad]"))
         elif p.kind == "DATATYPE" and p.direction == "in":
@@ -328,7 +328,7 @@ class Arguments(Body):
                 c = p.name.replace("types", "counts")
                 counts = self.args[c]
             self.guard(guard)
-            self.find(p, f"wf_api_no_type({n}, {p.name}, {counts})",
+            self.find(p, f"wf_api_find_bad_type({n}, {p.name}, {counts})",
                       self.bad("handle_at", f'"{p.name}"', "bad",
                                f"{p.name}[bad]"))
             if self.communicates(p):  # most_elements looks at the types
@@ -343,13 +343,13 @@ class Arguments(Body):
         if p.kind not in COUNT_KINDS:
             return "0"
         if self.operation == "reduce_scatter" and b.name == "recvbuf":
-            return f"wf_at({view}, (size_t){self.comm}->rank)"
+            return f"wf_int_at({view}, (size_t){self.comm}->rank)"
         side = p.name.removesuffix("counts")
         displs = self.parameter_named(f"{side[:1]}displs", "displs")
         places = (f"(struct wf_ints){{{displs.name}, {self.width(displs)}}}"
                   if displs else "(struct wf_ints){NULL, 0}")
         types = self.parameter_named(f"{side}types")
-        return (f"wf_api_most({view}, {places}, {n}, "
+        return (f"wf_api_largest_count({view}, {places}, {n}, "
                 f"{types.name if types else 'NULL'})")
 
     def parameter_named(self, *names):
@@ -378,16 +378,16 @@ class Arguments(Body):
     def elements(self, p, view, n, guard):
         low, error = ELEMENT_KINDS[p.kind]
         self.guard(guard)
-        self.find(p, f"wf_api_outside({view}, {n}, {low}, {low - 1})",
+        self.find(p, f"wf_api_find_outside({view}, {n}, {low}, {low - 1})",
                   self.bad("element", f'&(struct wf_bad_element){{'
-                           f'"{p.name}", bad, wf_at({view}, (size_t)bad), '
+                           f'"{p.name}", bad, wf_int_at({view}, (size_t)bad), '
                            f'{low}, {low - 1}, {error}}}'))
 
     def group_ranks(self, p, n):
         group = [q.name for q in self.f.parameters if q.kind == "GROUP"][0]
         null = "true" if "translate" in self.family else "false"
         self.guard(None)
-        self.find(p, f"wf_api_not_member({p.name}, {n}, {group}_p->size, "
+        self.find(p, f"wf_api_find_bad_rank({p.name}, {n}, {group}_p->size, "
                   f"{null})",
                   self.bad("element", f'&(struct wf_bad_element){{'
                            f'"{p.name}", bad, {p.name}[bad], 0, '

@@ -92,7 +92,7 @@ class Binding(Arguments):
     def several(self, args):
         """Requests of several engines take another way."""
         array = next(p for p in self.f.parameters if p.kind == "REQUEST")
-        self.line(f"struct wf_engines *engines = wf_api_several(&wf, "
+        self.line(f"struct wf_engines *engines = wf_api_engines_of(&wf, "
                   f"{self.length(array)}, {array.name});")
         self.line("int rc;")
         self.line("if (wf_unlikely(engines != NULL)) {")
@@ -112,7 +112,7 @@ class Binding(Arguments):
                              f'{{"{base}", "{large}"}};') + "\n")
         args = ", ".join([self.declare(p) for p in self.f.parameters] +
                          ["bool large"])
-        self.out.append(wrap(f"static WF_LONG int either_{base}({args})") + "\n{")
+        self.out.append(wrap(f"static WF_SLOW_PATH int either_{base}({args})") + "\n{")
 
     def text(self):
         if self.shared:

@@ -1,5 +1,4 @@
-/* What a binding does when an argument is wrong, and what most bindings do with
- * one that is right.
+/* The errors of wrong arguments, and checks that most bindings share.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "api/check.h"
@@ -9,7 +8,7 @@
 #include "os/copies.h"
 #include "protocol/queues.h"
 
-/* ---- the API section, where a call more does not count ------------------- */
+/* ---- the API section, out of line ---------------------------------------- */
 
 int wf_api_end(struct wf_instance *wf, void *on, const char *function, int rc)
     WF_LEAVES(wf->api) WF_UNANALYSED
@@ -18,21 +17,19 @@ int wf_api_end(struct wf_instance *wf, void *on, const char *function, int rc)
     return wf_unlikely(rc) ? wf_raise(wf, on, function, rc) : MPI_SUCCESS;
 }
 
-void wf_api_enter_early(struct wf_instance *wf)
-    WF_ENTERS(wf->api) WF_UNANALYSED
+void wf_api_enter_early(struct wf_instance *wf) WF_ENTERS(wf->api) WF_UNANALYSED
 {
     if (wf && wf->api.threads)
         wf_api_lock(&wf->api);
 }
 
-void wf_api_leave_early(struct wf_instance *wf)
-    WF_LEAVES(wf->api) WF_UNANALYSED
+void wf_api_leave_early(struct wf_instance *wf) WF_LEAVES(wf->api) WF_UNANALYSED
 {
     if (wf && wf->api.threads)
         wf_api_unlock(&wf->api);
 }
 
-/* What kind of object a handle is of, for messages. */
+/* Returns the name of a kind of object, for messages. */
 static const char *kind_name(enum wf_kind kind)
 {
     switch (kind) {
@@ -81,22 +78,24 @@ static const struct {
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* The object a handle seems to be of. It was already looked at by
- * wf_is_object, so reading its head again is as safe as that was. */
-static const char *what_is(const void *handle)
+/* Returns a description of the object that a handle seems to have. wf_is_object
+ * has read the object's head already, so it may be read again. */
+static const char *describe_object(const void *handle)
 {
     uintptr_t v = (uintptr_t)handle;
     if (v > WF_PREDEFINED_MAX)
-        return v & 7 ? "no MPI object"
-                     : kind_name((enum wf_kind)(
-                           (const struct wf_object *)handle)->kind);
+        return v & 7
+                   ? "no MPI object"
+                   : kind_name((enum wf_kind)((const struct wf_object *)handle)
+                                   ->kind);
     for (int i = 0; i < KINDS; i++)
         if (v >= kinds[i].first && v <= kinds[i].last)
             return kind_name(kinds[i].kind);
     return "no MPI object";
 }
 
-static int describe(const char *param, const void *handle, enum wf_kind kind)
+static int record_bad_handle(const char *param, const void *handle,
+                             enum wf_kind kind)
 {
     int i = 0;
     while (i < KINDS - 1 && kinds[i].kind != kind)
@@ -108,30 +107,28 @@ static int describe(const char *param, const void *handle, enum wf_kind kind)
         return wf_error(kinds[i].mpi_class,
                         "%s is 0, which is not %s: was it ever set?", param,
                         kind_name(kind));
-    if (kind == WF_KIND_TYPE && wf_type_absent((MPI_Datatype)handle))
+    if (kind == WF_KIND_TYPE && wf_type_is_removed((MPI_Datatype)handle))
         return wf_error(kinds[i].mpi_class,
                         "%s is a type that the Fortran compiler does not have, "
                         "as MPI_Abi_set_fortran_info was told",
                         param);
     return wf_error(kinds[i].mpi_class, "%s is %p, which is %s and not %s",
-                    param, handle, what_is(handle), kind_name(kind));
+                    param, handle, describe_object(handle), kind_name(kind));
 }
 
 int wf_bad_handle(struct wf_instance *wf, void *on, const char *fn,
                   const char *param, const void *handle, enum wf_kind kind)
 {
-    return wf_raise(wf, on, fn, describe(param, handle, kind));
+    return wf_raise(wf, on, fn, record_bad_handle(param, handle, kind));
 }
 
-int wf_bad_handle_at(struct wf_instance *wf, void *on,
-                     const char *fn, const char *param, MPI_Count index,
-                     const void *handle)
+int wf_bad_handle_at(struct wf_instance *wf, void *on, const char *fn,
+                     const char *param, MPI_Count index, const void *handle)
 {
     char element[96];
     snprintf(element, sizeof(element), "%s[%lld]", param, (long long)index);
-    struct wf_type *type = strstr(param, "type")
-                               ? wf_api_type((MPI_Datatype)handle)
-                               : NULL;
+    struct wf_type *type =
+        strstr(param, "type") ? wf_api_type((MPI_Datatype)handle) : NULL;
     if (type)
         return wf_bad_committed(wf, on, fn, element, (MPI_Datatype)handle);
     return wf_bad_handle(wf, on, fn, element, handle,
@@ -139,15 +136,14 @@ int wf_bad_handle_at(struct wf_instance *wf, void *on,
                                                : WF_KIND_REQUEST);
 }
 
-int wf_bad_committed(struct wf_instance *wf, void *on,
-                     const char *fn, const char *param, MPI_Datatype type)
+int wf_bad_committed(struct wf_instance *wf, void *on, const char *fn,
+                     const char *param, MPI_Datatype type)
 {
     if (!wf_api_type(type))
         return wf_bad_handle(wf, on, fn, param, type, WF_KIND_TYPE);
     return wf_raise(wf, on, fn,
                     wf_error(MPI_ERR_TYPE,
-                             "%s is not committed: call "
-                             "MPI_Type_commit first",
+                             "%s is not committed: call MPI_Type_commit first",
                              param));
 }
 
@@ -179,14 +175,15 @@ int wf_bad_restart(const char *fn)
     return wf_raise(wf_current(), NULL, fn, rc);
 }
 
-/* "communicator 'rows'"; a nameless one is the one of the call. */
-struct named {
+/* A communicator in a message: "communicator 'rows'", or "the communicator" if
+ * it has no name. */
+struct comm_text {
     char text[MPI_MAX_OBJECT_NAME + 24];
 };
 
-static struct named named(const struct wf_comm *comm)
+static struct comm_text name_of_comm(const struct wf_comm *comm)
 {
-    struct named n;
+    struct comm_text n;
     if (comm->name[0])
         snprintf(n.text, sizeof(n.text), "communicator '%s'", comm->name);
     else
@@ -223,16 +220,16 @@ int wf_bad_number(struct wf_instance *wf, void *on, const char *fn,
                              param, (long long)value));
 }
 
-/* A wildcard that a hint of the communicator excludes. */
-static int promised(struct wf_instance *wf, struct wf_comm *comm,
-                    const char *fn, int class, const char *param,
-                    const char *wildcard)
+/* Report a wildcard that a hint of the communicator excludes. */
+static int raise_excluded_wildcard(struct wf_instance *wf, struct wf_comm *comm,
+                                   const char *fn, int class, const char *param,
+                                   const char *wildcard)
 {
     int rc = wf_error(class,
                       "%s is %s but %s has the hint mpi_assert_no_%s = true; "
                       "take the hint away with MPI_Comm_set_info, or name what "
                       "is to be received",
-                      param, wildcard, named(comm).text,
+                      param, wildcard, name_of_comm(comm).text,
                       class == MPI_ERR_TAG ? "any_tag" : "any_source");
 
     return wf_raise(wf, comm, fn, rc);
@@ -242,9 +239,10 @@ int wf_bad_rank(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
                 const char *param, int value, const char *others)
 {
     if (value == MPI_ANY_SOURCE && comm->asserts & WF_ASSERT_NO_ANY_SOURCE)
-        return promised(wf, comm, fn, MPI_ERR_RANK, param, "MPI_ANY_SOURCE");
+        return raise_excluded_wildcard(wf, comm, fn, MPI_ERR_RANK, param,
+                                       "MPI_ANY_SOURCE");
     int rc = wf_error(MPI_ERR_RANK, "%s is %d but %s has %sranks 0..%d%s%s%s",
-                      param, value, named(comm).text,
+                      param, value, name_of_comm(comm).text,
                       comm->inter ? "remote " : "", wf_api_ranks(comm) - 1,
                       *others ? " (or " : "", others, *others ? ")" : "");
     return wf_raise(wf, comm, fn, rc);
@@ -264,8 +262,8 @@ int wf_bad_root(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
                 int value)
 {
     int rc = wf_error(MPI_ERR_ROOT, "root is %d but %s has %sranks 0..%d%s",
-                      value, named(comm).text, comm->inter ? "remote " : "",
-                      wf_api_ranks(comm) - 1,
+                      value, name_of_comm(comm).text,
+                      comm->inter ? "remote " : "", wf_api_ranks(comm) - 1,
                       comm->inter ? " (or MPI_ROOT or MPI_PROC_NULL)" : "");
     return wf_raise(wf, comm, fn, rc);
 }
@@ -274,7 +272,8 @@ int wf_bad_tag(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
                const char *param, int value)
 {
     if (value == MPI_ANY_TAG && comm->asserts & WF_ASSERT_NO_ANY_TAG)
-        return promised(wf, comm, fn, MPI_ERR_TAG, param, "MPI_ANY_TAG");
+        return raise_excluded_wildcard(wf, comm, fn, MPI_ERR_TAG, param,
+                                       "MPI_ANY_TAG");
     return wf_raise(wf, comm, fn,
                     wf_error(MPI_ERR_TAG,
                              "%s is %d but must be 0..%d (MPI_ANY_TAG only to "
@@ -306,11 +305,10 @@ int wf_bad_buffer(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
 {
     int rc;
     if (buf)
-        rc = wf_error(MPI_ERR_BUFFER,
-                      "%s is %s, which is not a buffer for this function",
-                      param,
-                      buf == MPI_IN_PLACE ? "MPI_IN_PLACE"
-                                          : "MPI_BUFFER_AUTOMATIC");
+        rc = wf_error(
+            MPI_ERR_BUFFER, "%s is %s, which is not a buffer for this function",
+            param,
+            buf == MPI_IN_PLACE ? "MPI_IN_PLACE" : "MPI_BUFFER_AUTOMATIC");
     else
         rc = wf_error(MPI_ERR_BUFFER,
                       "%s is NULL but %lld elements are to be found there",
@@ -376,7 +374,7 @@ struct wf_instance *wf_api_engine_of_message(struct wf_instance *wf,
     return m && m->comm ? m->comm->wf : wf;
 }
 
-struct wf_type *wf_api_nothing(MPI_Datatype type, MPI_Count count, int rank)
+struct wf_type *wf_api_null_type(MPI_Datatype type, MPI_Count count, int rank)
 {
     return type == MPI_DATATYPE_NULL && count == 0 && rank == MPI_PROC_NULL
                ? wf_type_of(MPI_BYTE)
@@ -394,14 +392,14 @@ bool wf_api_no_buffer(const void *buf, MPI_Count count,
     return buf || (count > 0 && is_predefined_data(type));
 }
 
-MPI_Count wf_api_most(struct wf_ints counts, struct wf_ints displs,
-                      MPI_Count n, const MPI_Datatype *types)
+MPI_Count wf_api_largest_count(struct wf_ints counts, struct wf_ints displs, MPI_Count n,
+                      const MPI_Datatype *types)
 {
     enum { NO_ADDRESS = 4096 }; /* nothing is ever mapped below */
     MPI_Count most = 0;
     for (MPI_Count i = 0; i < n; i++) {
-        MPI_Count count = wf_at(counts, (size_t)i);
-        bool absolute = displs.base && wf_at(displs, (size_t)i) >= NO_ADDRESS;
+        MPI_Count count = wf_int_at(counts, (size_t)i);
+        bool absolute = displs.base && wf_int_at(displs, (size_t)i) >= NO_ADDRESS;
         if (count > most && !absolute &&
             (!types || is_predefined_data(wf_type_of(types[i]))))
             most = count;
@@ -409,18 +407,18 @@ MPI_Count wf_api_most(struct wf_ints counts, struct wf_ints displs,
     return most;
 }
 
-MPI_Count wf_api_outside(struct wf_ints v, MPI_Count n, MPI_Count low,
+MPI_Count wf_api_find_outside(struct wf_ints v, MPI_Count n, MPI_Count low,
                          MPI_Count high)
 {
     for (MPI_Count i = 0; i < n; i++) {
-        MPI_Count x = wf_at(v, (size_t)i);
+        MPI_Count x = wf_int_at(v, (size_t)i);
         if (wf_unlikely(x < low || (x > high && high >= low)))
             return i;
     }
     return -1;
 }
 
-int wf_api_no_request(int n, const MPI_Request *requests)
+int wf_api_find_bad_request(int n, const MPI_Request *requests)
 {
     for (int i = 0; i < n; i++)
         if (wf_unlikely(!wf_api_request(requests[i])))
@@ -428,11 +426,11 @@ int wf_api_no_request(int n, const MPI_Request *requests)
     return -1;
 }
 
-MPI_Count wf_api_no_type(MPI_Count n, const MPI_Datatype *types,
+MPI_Count wf_api_find_bad_type(MPI_Count n, const MPI_Datatype *types,
                          struct wf_ints counts)
 {
     for (MPI_Count i = 0; i < n; i++) {
-        if (counts.base && wf_at(counts, (size_t)i) == 0)
+        if (counts.base && wf_int_at(counts, (size_t)i) == 0)
             continue;
         struct wf_type *type = wf_api_type(types[i]);
         if (counts.base ? !wf_api_committed(type) : !type)
@@ -441,7 +439,7 @@ MPI_Count wf_api_no_type(MPI_Count n, const MPI_Datatype *types,
     return -1;
 }
 
-MPI_Count wf_api_not_member(const int *ranks, int n, int size, bool null_ok)
+MPI_Count wf_api_find_bad_rank(const int *ranks, int n, int size, bool null_ok)
 {
     for (int i = 0; i < n; i++)
         if ((unsigned)ranks[i] >= (unsigned)size &&

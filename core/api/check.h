@@ -2,12 +2,12 @@
  *
  * DESIGN  The tests are inline and cost a compare each; everything that runs
  * only when a test fails is out of line and cold (check.c), so that a binding
- * stays a few cache lines. A failing binding returns what wf_bad_*() returns:
- * the code left over after the error handler ran.
+ * stays a few cache lines. A failing binding returns the result of a wf_bad_*
+ * function, which is the code that is left after the error handler has run.
  *
  *   wf_api_*   resolve or test one argument
- *   wf_bad_*   say what is wrong with it: names the function, the parameter,
- *              the value and the valid range or the remedy, and raises
+ *   wf_bad_*   record what is wrong with it (the function, the parameter, the
+ *              value, and the valid range or the remedy) and raise the error
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,34 +23,38 @@
 #include "protocol/request.h"
 #include "topo/topo.h"
 
-/* What a binding with a shorter way does otherwise: never part of that. */
-#define WF_LONG __attribute__((noinline))
-/* The public name over its profiling name (MPI-5.0 s15.2). mpi.h gives both
- * default visibility. */
+/* Marks the slow path of a binding that has a fast path, so that it is not
+ * inlined into that. */
+#define WF_SLOW_PATH __attribute__((noinline))
+/* Defines the public name as a weak alias of the profiling name (MPI-5.0
+ * s15.2). mpi.h gives both default visibility. */
 #define WF_WEAK(name)                                                          \
     extern __typeof__(P##name) name __attribute__((weak, alias("P" #name)))
 
-/* ---- life of the process ------------------------------------------------ */
+/* ---- life of the process ------------------------------------------------- */
 
-/* Where this process stands between MPI_Init and MPI_Finalize. Sessions may be
- * open in any phase. */
+/* Returns whether this process is before MPI_Init, after MPI_Finalize or in
+ * between. Sessions may be open in any phase. */
 static inline enum wf_phase wf_api_phase(void)
 {
     /* pairs with the releases in core/env/init.c and finalize.c */
     return (enum wf_phase)wf_load_acquire(&wf_process()->phase);
 }
 
-/* The API section. Functions where a nanosecond counts use wf_enter_api and
- * wf_leave_api, which inline the mutex, or wf_api_enter and wf_api_leave, which
- * inline the question; the others keep their bindings small. */
+/* Enter and leave the API section, out of line. Functions where a nanosecond
+ * counts use wf_enter_api and wf_leave_api, which inline the mutex, or
+ * wf_api_enter and wf_api_leave, which inline the test whether there is
+ * anything to enter; the others keep their bindings small. */
 void wf_api_lock(struct wf_cs *);
 void wf_api_unlock(struct wf_cs *);
 
-/* The end of a call that has entered: what it returns. on: as in wf_raise. */
+/* Leave the section, raise the error rc if it is one, and return the code of
+ * the MPI function. on: as in wf_raise. */
 int wf_api_end(struct wf_instance *, void *on, const char *function, int rc);
 
-/* Functions that any thread may call at any level share nothing with the
- * helper: they enter only where threads of the program may be inside. */
+/* Enter and leave the section in functions that any thread may call at any
+ * level. They share nothing with the progress thread, so they enter only where
+ * several threads of the program may be inside. */
 void wf_api_enter_early(struct wf_instance *);
 void wf_api_leave_early(struct wf_instance *);
 
@@ -68,7 +72,7 @@ static inline void wf_api_leave(struct wf_instance *wf)
         wf_api_unlock(&wf->api);
 }
 
-/* ---- handles ------------------------------------------------------------ */
+/* ---- handles ------------------------------------------------------------- */
 
 static inline struct wf_comm *wf_api_comm(struct wf_instance *wf, MPI_Comm h)
 {
@@ -89,23 +93,23 @@ static inline struct wf_type *wf_api_type(MPI_Datatype h)
     return (uintptr_t)h <= WF_PREDEFINED_MAX ? wf_type_of(h) : NULL;
 }
 
-/* The same out of line, and wf_current: nine of ten bindings are small rather
- * than fast (core/api/rules.py, APART). */
+/* wf_current, wf_api_comm and wf_api_type out of line: nine of ten bindings are
+ * small rather than fast (core/api/rules.py, APART). */
 struct wf_instance *wf_api_current(void);
 struct wf_comm *wf_api_find_comm(struct wf_instance *, MPI_Comm);
 struct wf_type *wf_api_find_type(MPI_Datatype);
 
-/* A datatype fit for communication. */
+/* Whether a datatype may be used for communication. */
 static inline bool wf_api_committed(const struct wf_type *t)
 {
     return wf_likely(t != NULL) &&
            (t->flags & (WF_TYPE_COMMITTED | WF_TYPE_PREDEFINED));
 }
 
-/* The type of a call that moves nothing: MPI_DATATYPE_NULL with count 0 to or
- * from MPI_PROC_NULL; programs that set such a partner often have no type for
- * it. NULL: it is not such a call. */
-WF_COLD struct wf_type *wf_api_nothing(MPI_Datatype, MPI_Count count, int rank);
+/* Returns a type for a call that moves nothing: MPI_DATATYPE_NULL with count 0
+ * to or from MPI_PROC_NULL, as programs pass that have no type for such a
+ * partner. NULL: it is not such a call. */
+WF_COLD struct wf_type *wf_api_null_type(MPI_Datatype, MPI_Count count, int rank);
 
 static inline bool wf_api_request(MPI_Request h)
 {
@@ -117,7 +121,7 @@ static inline bool wf_api_message(MPI_Message h)
     return h == MPI_MESSAGE_NO_PROC || wf_is_object(h, WF_KIND_MESSAGE);
 }
 
-/* The engine that a request or message is of. */
+/* Each returns the engine to which a request or message belongs. */
 static inline struct wf_instance *
 wf_api_engine_of_request(struct wf_instance *wf, MPI_Request h)
 {
@@ -126,9 +130,10 @@ wf_api_engine_of_request(struct wf_instance *wf, MPI_Request h)
 
 struct wf_instance *wf_api_engine_of_message(struct wf_instance *, MPI_Message);
 
-/* NULL, and the engine of the requests; or they are of several. */
-static inline struct wf_engines *
-wf_api_several(struct wf_instance **wf, int n, const MPI_Request *requests)
+/* Returns the table of engines if the requests are of several; else NULL, with
+ * *wf set to their engine. */
+static inline struct wf_engines *wf_api_engines_of(struct wf_instance **wf, int n,
+                                                const MPI_Request *requests)
 {
     struct wf_engines *engines = wf_engines(*wf);
 
@@ -138,9 +143,9 @@ wf_api_several(struct wf_instance **wf, int n, const MPI_Request *requests)
                : NULL;
 }
 
-/* ---- ranks -------------------------------------------------------------- */
+/* ---- ranks --------------------------------------------------------------- */
 
-/* How many ranks the rank arguments of point-to-point calls may name. */
+/* Returns how many ranks a point-to-point call may name. */
 static inline int wf_api_ranks(const struct wf_comm *comm)
 {
     return comm->peers->size;
@@ -151,7 +156,7 @@ static inline bool wf_api_rank(const struct wf_comm *comm, int rank)
     return (unsigned)rank < (unsigned)wf_api_ranks(comm);
 }
 
-/* Wildcards, where the communicator's hints do not promise their absence. */
+/* Whether an argument is a wildcard which the communicator's hints allow. */
 static inline bool wf_api_any_source(const struct wf_comm *comm, int source)
 {
     return source == MPI_ANY_SOURCE &&
@@ -163,8 +168,9 @@ static inline bool wf_api_any_tag(const struct wf_comm *comm, int tag)
     return tag == MPI_ANY_TAG && !(comm->asserts & WF_ASSERT_NO_ANY_TAG);
 }
 
-/* What the root argument makes of this process in a rooted collective
- * (MPI-5.0 s6.2.3): it holds the root's arguments, or those of the others. */
+/* The roles that this process has in a rooted collective by its root argument
+ * (MPI-5.0 s6.2.3): its arguments are the root's, those of the others, or
+ * both. */
 enum wf_role { WF_ROLE_ROOT = 1, WF_ROLE_OTHER = 2 };
 
 static inline int wf_api_role(const struct wf_comm *comm, int root)
@@ -183,9 +189,10 @@ static inline bool wf_api_root(const struct wf_comm *comm, int root)
            (comm->inter && (root == MPI_ROOT || root == MPI_PROC_NULL));
 }
 
-/* ---- topologies --------------------------------------------------------- */
+/* ---- topologies ---------------------------------------------------------- */
 
-/* 0 where comm has no topology, which the core function then says. */
+/* Sizes of the arrays that a topology determines; 0 where comm has no topology,
+ * an error that the core function then reports. */
 static inline int wf_api_sources(const struct wf_comm *comm)
 {
     return comm->topo ? comm->topo->indegree : 0;
@@ -202,56 +209,60 @@ static inline int wf_api_ndims(const struct wf_comm *comm)
                                                       : 0;
 }
 
-/* ---- buffers ------------------------------------------------------------ */
+/* ---- buffers ------------------------------------------------------------- */
 
-/* MPI_BOTTOM, MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC are 0, 1 and 2. */
-static inline bool wf_api_special(const void *buf)
+/* Whether buf is MPI_BOTTOM, MPI_IN_PLACE or MPI_BUFFER_AUTOMATIC, which are
+ * 0, 1 and 2. */
+static inline bool wf_api_is_special(const void *buf)
 {
     return wf_unlikely((uintptr_t)buf <= 2);
 }
 
-/* A special value that is no buffer for this count and type: MPI_IN_PLACE, or
- * NULL when a predefined type says that there is data at it. (A derived type
- * may hold absolute addresses, relative to MPI_BOTTOM.) */
+/* Whether a special value is no buffer for this count and type: MPI_IN_PLACE,
+ * or NULL with a predefined type and a count above 0. (A derived type may hold
+ * absolute addresses, relative to MPI_BOTTOM.) */
 WF_COLD bool wf_api_no_buffer(const void *buf, MPI_Count count,
                               const struct wf_type *);
-/* The largest count of the n blocks of a buffer that NULL cannot be; with types,
- * of those whose type is predefined and not empty. A block whose displacement
- * may be an absolute address, relative to MPI_BOTTOM, is none of them. */
-WF_COLD MPI_Count wf_api_most(struct wf_ints counts, struct wf_ints displs,
+/* Returns the largest count among n blocks for which the buffer cannot be NULL.
+ * Blocks whose displacement may be an absolute address, relative to MPI_BOTTOM,
+ * are left out; with types, so are those whose type is derived or empty. */
+WF_COLD MPI_Count wf_api_largest_count(struct wf_ints counts, struct wf_ints displs,
                               MPI_Count n, const MPI_Datatype *types);
 
-/* ---- arrays ------------------------------------------------------------- */
+/* ---- arrays -------------------------------------------------------------- */
 
-/* Index of the first element outside low..high, or -1. */
-MPI_Count wf_api_outside(struct wf_ints, MPI_Count n, MPI_Count low,
+/* Returns the index of the first element outside low..high, or -1. high < low:
+ * there is no maximum. */
+MPI_Count wf_api_find_outside(struct wf_ints, MPI_Count n, MPI_Count low,
                          MPI_Count high);
-/* Index of the first handle that is no request and not MPI_REQUEST_NULL. */
-int wf_api_no_request(int n, const MPI_Request *);
-/* Index of the first handle that is no datatype, or, when counts are given
- * (base not NULL), no committed one while its count is not 0; else -1. */
-MPI_Count wf_api_no_type(MPI_Count n, const MPI_Datatype *, struct wf_ints);
+/* Returns the index of the first handle that is neither a request nor
+ * MPI_REQUEST_NULL, or -1. */
+int wf_api_find_bad_request(int n, const MPI_Request *);
+/* Returns the index of the first handle that is no datatype, or -1. When counts
+ * are given (base not NULL), types whose count is not 0 must be committed, and
+ * the others are not looked at. */
+MPI_Count wf_api_find_bad_type(MPI_Count n, const MPI_Datatype *, struct wf_ints);
 
-/* Index of the first rank outside 0..size-1 (MPI_PROC_NULL if null_ok); -1. */
-MPI_Count wf_api_not_member(const int *ranks, int n, int size, bool null_ok);
+/* Returns the index of the first rank outside 0..size-1, or -1. null_ok:
+ * MPI_PROC_NULL is allowed, too. */
+MPI_Count wf_api_find_bad_rank(const int *ranks, int n, int size, bool null_ok);
 
-/* ---- failures ----------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
-/* on: the object whose error handler is called, as in wf_raise. */
+/* Each records one kind of failure and raises it. on: the object whose error
+ * handler is called, as in wf_raise. */
 WF_COLD int wf_bad_phase(const char *fn);
 WF_COLD int wf_bad_restart(const char *fn);
-WF_COLD int wf_bad_handle(struct wf_instance *, void *on,
-                          const char *fn, const char *param,
-                          const void *handle, enum wf_kind);
-WF_COLD int wf_bad_committed(struct wf_instance *, void *on,
-                             const char *fn, const char *param, MPI_Datatype);
-/* A count of an int function that has a _c twin, and any other number that
- * must not be negative. */
+WF_COLD int wf_bad_handle(struct wf_instance *, void *on, const char *fn,
+                          const char *param, const void *handle, enum wf_kind);
+WF_COLD int wf_bad_committed(struct wf_instance *, void *on, const char *fn,
+                             const char *param, MPI_Datatype);
+/* Report a negative count of an int function that has a _c twin
+ * (wf_bad_count), or another number that must not be negative. */
 WF_COLD int wf_bad_count(struct wf_instance *, struct wf_comm *, const char *fn,
                          const char *param, MPI_Count value);
-WF_COLD int wf_bad_number(struct wf_instance *, void *on,
-                          const char *fn, const char *param, MPI_Count value,
-                          int mpi_class);
+WF_COLD int wf_bad_number(struct wf_instance *, void *on, const char *fn,
+                          const char *param, MPI_Count value, int mpi_class);
 WF_COLD int wf_bad_rank(struct wf_instance *, struct wf_comm *, const char *fn,
                         const char *param, int value, const char *others);
 WF_COLD int wf_bad_leader(struct wf_instance *, struct wf_comm *,
@@ -262,27 +273,28 @@ WF_COLD int wf_bad_tag(struct wf_instance *, struct wf_comm *, const char *fn,
                        const char *param, int value);
 WF_COLD int wf_bad_color(struct wf_instance *, struct wf_comm *, const char *fn,
                          int value);
-WF_COLD int wf_bad_pointer(struct wf_instance *, void *on,
-                           const char *fn, const char *param);
+WF_COLD int wf_bad_pointer(struct wf_instance *, void *on, const char *fn,
+                           const char *param);
 WF_COLD int wf_bad_buffer(struct wf_instance *, struct wf_comm *,
                           const char *fn, const char *param, const void *buf,
                           MPI_Count count);
-/* MPI_IN_PLACE where this process may not give it. */
+/* Report MPI_IN_PLACE where this process may not pass it. */
 WF_COLD int wf_bad_place(struct wf_instance *, struct wf_comm *, const char *fn,
                          const char *param);
-/* Element i of an array of counts, sizes or ranks; high < low: no maximum. */
+/* A bad element of an array of counts, sizes or ranks. high < low: there is no
+ * maximum. */
 struct wf_bad_element {
     const char *param;
     MPI_Count index;
     MPI_Count value, low, high;
     int mpi_class;
 };
-WF_COLD int wf_bad_element(struct wf_instance *, void *on,
-                           const char *fn, const struct wf_bad_element *);
-WF_COLD int wf_bad_handle_at(struct wf_instance *, void *on,
-                             const char *fn, const char *param, MPI_Count index,
+WF_COLD int wf_bad_element(struct wf_instance *, void *on, const char *fn,
+                           const struct wf_bad_element *);
+WF_COLD int wf_bad_handle_at(struct wf_instance *, void *on, const char *fn,
+                             const char *param, MPI_Count index,
                              const void *handle);
-WF_COLD int wf_bad_narrow(struct wf_instance *, void *on,
-                          const char *fn, const char *param, MPI_Count value);
+WF_COLD int wf_bad_narrow(struct wf_instance *, void *on, const char *fn,
+                          const char *param, MPI_Count value);
 
 #endif

@@ -1,4 +1,4 @@
-/* MPI_Finalized: has MPI_Finalize completed.
+/* MPI_Finalized tells whether MPI_Finalize has completed.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "api/check.h"

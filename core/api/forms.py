@@ -19,7 +19,7 @@ MEMBERS = {
     "displs": "rdispls", "op": "op", "root": "root", "comm": "comm",
 }
 EXCEPT = {("scatterv", "displs"): "sdispls"}
-# Members of a node do these on shared words when they are blocking (shmcoll.h).
+# Members of a node do these on shared words when they are blocking (team.h).
 SHARED = {"bcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
           "allgatherv", "alltoall", "alltoallv", "reduce", "allreduce",
           "reduce_scatter", "reduce_scatter_block", "scan", "exscan"}

@@ -1,7 +1,8 @@
 /* The table behind MPI_X_toint and MPI_X_fromint.
  *
- *   handles[n]  address of integer FIRST + n, in the order of asking
- *   slots[]     open hash from address to n + 1; at most half full
+ *   handles[n]  address whose integer is FIRST + n
+ *   slots[]     open-addressing hash table from address to n + 1; at most half
+ *               full
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -29,8 +30,8 @@ static size_t slot_of(const struct wf_handle_ints *t, const void *handle)
     return i;
 }
 
-/* Room for one more; false: out of memory, the table is as it was. */
-static bool grow(struct wf_handle_ints *t)
+/* Make room for one more handle; false: out of memory, nothing has changed. */
+static bool ensure_room(struct wf_handle_ints *t)
 {
     if (t->count < t->slot_count / 2)
         return true;
@@ -50,13 +51,14 @@ static bool grow(struct wf_handle_ints *t)
     return true;
 }
 
-/* The integer of an address, given out now if need be; -1: out of memory. */
-static int number(struct wf_instance *wf, const void *handle)
+/* Returns the integer of an address, which is numbered now if it was not yet;
+ * -1: out of memory. */
+static int number_handle(struct wf_instance *wf, const void *handle)
 {
     if (!wf->handle_ints)
         wf->handle_ints = calloc(1, sizeof(*wf->handle_ints));
     struct wf_handle_ints *t = wf->handle_ints;
-    if (!t || !grow(t) || t->count >= INT_MAX - FIRST)
+    if (!t || !ensure_room(t) || t->count >= INT_MAX - FIRST)
         return -1;
     size_t i = slot_of(t, handle);
     if (!t->slots[i]) {
@@ -77,7 +79,7 @@ int wf_handle_toint(const char *fn, const void *handle)
     }
     int value = -1;
     WF_SECTION(api, wf)
-        value = number(wf, handle);
+        value = number_handle(wf, handle);
     if (value < 0) {
         wf_raise(wf, NULL, fn,
                  wf_error(MPI_ERR_NO_MEM, "no memory to number the handle"));

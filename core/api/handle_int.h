@@ -11,11 +11,11 @@
 
 #include "instance.h"
 
-/* fn is the MPI function, for the message when the table cannot help. */
+/* Returns the integer of a handle. fn: the MPI function, for error messages. */
 int wf_handle_toint(const char *fn, const void *handle);
-/* NULL for an integer that no call gave out. */
+/* Returns the handle of an integer, or NULL if no call gave that out. */
 void *wf_handle_fromint(const char *fn, int value);
-/* Called by the end of the instance. */
+/* Free the table at the end of the instance. */
 void wf_handle_ints_free(struct wf_instance *);
 
 #endif

@@ -1,4 +1,4 @@
-/* MPI_Pcontrol: for profiling layers; the library itself ignores it (MPI-5.0
+/* MPI_Pcontrol is for profiling layers; the library itself ignores it (MPI-5.0
  * s15.2.4).
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,7 +1,8 @@
-/* The process as the program sees it, and the API section.
+/* The record of the process (struct wf_process), and the API section out of
+ * line.
  *
- * Where it stands between MPI_Init and MPI_Finalize is known while there is no
- * instance, so it belongs to the process (instance.h).
+ * The phase (before MPI_Init, inside, after MPI_Finalize) must be known while
+ * there is no instance, so it belongs to the process (instance.h).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "api/check.h"

@@ -48,7 +48,7 @@ class ShortWay(Body):
     def declare(self, *ways):
         for way in ways:
             prototype = self.f.prototype(f"{way}_{self.f.name}")
-            self.out.append(wrap(f"static WF_LONG {prototype};"))
+            self.out.append(wrap(f"static WF_SLOW_PATH {prototype};"))
 
     def begin(self, way):
         prototype = self.f.prototype(f"{way}_{self.f.name}")

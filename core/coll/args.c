@@ -113,11 +113,11 @@ int wf_coll_check_counts(struct wf_ints counts, int n, const char *what)
     if (!counts.base)
         return wf_error(MPI_ERR_ARG, "the array of %s counts is NULL", what);
     for (int i = 0; i < n; i++)
-        if (wf_at(counts, (size_t)i) < 0)
+        if (wf_int_at(counts, (size_t)i) < 0)
             return wf_error(MPI_ERR_COUNT,
                             "%s count %lld of rank %d is "
                             "negative",
-                            what, (long long)wf_at(counts, (size_t)i), i);
+                            what, (long long)wf_int_at(counts, (size_t)i), i);
     return MPI_SUCCESS;
 }
 
@@ -178,7 +178,7 @@ int wf_coll_check_reduce(const struct wf_coll_args *a, bool in_place_allowed)
 
 static void *address_at(const void *buf, struct wf_ints displs, int i)
 {
-    return (void *)((uintptr_t)buf + (uintptr_t)wf_at(displs, (size_t)i));
+    return (void *)((uintptr_t)buf + (uintptr_t)wf_int_at(displs, (size_t)i));
 }
 
 struct wf_coll_block wf_coll_recv_block(const struct wf_coll_args *a, int i)

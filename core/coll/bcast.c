@@ -34,7 +34,7 @@ char *wf_coll_pack_bcast(struct wf_sched *s, const struct wf_coll_args *a,
 {
     char *packed;
 
-    if (wf_type_contiguous(a->rtype))
+    if (wf_type_is_contiguous(a->rtype))
         return wf_type_data(a->rtype, a->rbuf);
     packed = wf_sched_alloc_temp(s, bytes);
     if (packed && a->comm->rank == a->root) {
@@ -48,7 +48,7 @@ char *wf_coll_pack_bcast(struct wf_sched *s, const struct wf_coll_args *a,
 void wf_coll_unpack_bcast(struct wf_sched *s, const struct wf_coll_args *a,
                     const char *packed, uint64_t bytes)
 {
-    if (a->comm->rank == a->root || wf_type_contiguous(a->rtype))
+    if (a->comm->rank == a->root || wf_type_is_contiguous(a->rtype))
         return;
     wf_sched_fence(s);
     wf_sched_copy(s, packed, bytes, wf_coll_byte(), a->rbuf, a->rcount,

@@ -61,7 +61,7 @@ static inline bool wf_coll_are_blocks_empty(struct wf_ints counts,
 {
     int i = 0;
 
-    while (counts.base && i < comm->size && wf_at(counts, (size_t)i) == 0)
+    while (counts.base && i < comm->size && wf_int_at(counts, (size_t)i) == 0)
         i++;
     return i == comm->size || (counts.base && type->size == 0);
 }
@@ -155,12 +155,12 @@ static inline char *wf_coll_element_at(const void *buf, int64_t i,
 
 static inline uint64_t wf_coll_rcount(const struct wf_coll_args *a, int i)
 {
-    return a->rcounts.base ? (uint64_t)wf_at(a->rcounts, (size_t)i) : a->rcount;
+    return a->rcounts.base ? (uint64_t)wf_int_at(a->rcounts, (size_t)i) : a->rcount;
 }
 
 static inline char *wf_coll_rblock(const struct wf_coll_args *a, int i)
 {
-    int64_t d = a->rdispls.base ? (int64_t)wf_at(a->rdispls, (size_t)i)
+    int64_t d = a->rdispls.base ? (int64_t)wf_int_at(a->rdispls, (size_t)i)
                                 : i * (int64_t)a->rcount;
     return wf_coll_element_at(a->rbuf, d, a->rtype);
 }
@@ -172,12 +172,12 @@ static inline uint64_t wf_coll_rbytes(const struct wf_coll_args *a, int i)
 
 static inline uint64_t wf_coll_scount(const struct wf_coll_args *a, int i)
 {
-    return a->scounts.base ? (uint64_t)wf_at(a->scounts, (size_t)i) : a->scount;
+    return a->scounts.base ? (uint64_t)wf_int_at(a->scounts, (size_t)i) : a->scount;
 }
 
 static inline char *wf_coll_sblock(const struct wf_coll_args *a, int i)
 {
-    int64_t d = a->sdispls.base ? (int64_t)wf_at(a->sdispls, (size_t)i)
+    int64_t d = a->sdispls.base ? (int64_t)wf_int_at(a->sdispls, (size_t)i)
                                 : i * (int64_t)a->scount;
     return wf_coll_element_at(a->sbuf, d, a->stype);
 }

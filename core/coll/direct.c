@@ -38,7 +38,7 @@ static bool finish_vertex(struct wf_sched *s, int error)
 bool wf_direct_try_send(struct wf_sched *s, const void *buf, uint64_t count,
                     const struct wf_type *type, int dest)
 {
-    if (wf_unlikely(!wf_type_contiguous(type)) ||
+    if (wf_unlikely(!wf_type_is_contiguous(type)) ||
         !wf_try_send(s->comm, wf_type_data(type, buf),
                      count * (uint64_t)type->size, dest, s->tag, WF_SPACE_COLL))
         return stop_direct(s);
@@ -51,7 +51,7 @@ bool wf_direct_try_recv(struct wf_sched *s, void *buf, uint64_t count,
     uint64_t bytes = count * (uint64_t)type->size;
     struct wf_try_result got;
 
-    if (wf_unlikely(!wf_type_contiguous(type)) ||
+    if (wf_unlikely(!wf_type_is_contiguous(type)) ||
         !wf_try_recv(s->comm, wf_type_data(type, buf), bytes, source, s->tag,
                      WF_SPACE_COLL, &got))
         return stop_direct(s);

@@ -200,9 +200,9 @@ static uint64_t first_element_of(const struct halving *h, int member)
     int rank = member < h->extra ? 2 * member : member + h->extra;
     int last = h->a->comm->size - 1;
 
-    return rank > last ? (uint64_t)wf_at(h->a->rdispls, (size_t)last) +
+    return rank > last ? (uint64_t)wf_int_at(h->a->rdispls, (size_t)last) +
                              wf_coll_rcount(h->a, last)
-                       : (uint64_t)wf_at(h->a->rdispls, (size_t)rank);
+                       : (uint64_t)wf_int_at(h->a->rdispls, (size_t)rank);
 }
 
 static void halve_members(struct halving *h, int *lo, int *hi)
@@ -236,7 +236,7 @@ static void hand_out_blocks(struct halving *h, void *out)
     if (own)
         wf_sched_copy(
             h->s,
-            element_at(h, sums, (uint64_t)wf_at(a->rdispls, (size_t)rank)), own,
+            element_at(h, sums, (uint64_t)wf_int_at(a->rdispls, (size_t)rank)), own,
             a->rtype, out, own, a->rtype);
 }
 

@@ -232,8 +232,8 @@ int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to)
                         "the contribution of this rank to itself has %llu "
                         "bytes, its receive block holds %llu",
                         (unsigned long long)have, (unsigned long long)room);
-    if (wf_likely(wf_type_contiguous(from.type) &&
-                  wf_type_contiguous(to.type))) {
+    if (wf_likely(wf_type_is_contiguous(from.type) &&
+                  wf_type_is_contiguous(to.type))) {
         if (have)
             memcpy(wf_type_data(to.type, to.buf),
                    wf_type_data(from.type, from.buf), have);

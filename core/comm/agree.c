@@ -1,8 +1,9 @@
-/* Agreement by dissemination: see agree.h.
+/* This file carries out agreements: see agree.h.
  *
  * A member that meets an error goes on with all bits cleared and takes every
  * step, so that no other member waits for a message that never comes. When a
- * member is gone, each ends by itself (protocol/death.c).
+ * member is dead, each of the others ends the agreement by itself
+ * (protocol/death.c).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,24 +14,27 @@
 
 enum { GROUP_BEFORE, BRIDGE, GROUP_AFTER, ENDED };
 
-static bool run(struct wf_agree *a);
+static bool run_steps(struct wf_agree *a);
 
-static void fail(struct wf_agree *a, int error)
+static void record_error(struct wf_agree *a, int error)
 {
     if (!a->error)
         a->error = error;
 }
 
-/* A message has ended. Where the way to a member is lost this agreement is at its
- * end, whatever this process lacks: derive.c says what. */
+/* Takes over the error of a message that has ended. A lost connection to a
+ * member ends the agreement as the member's death does, even if the error is
+ * one of this process, such as a lack of memory: derive.c reports the cause. */
 static void take_outcome(struct wf_agree *a, const struct wf_req *r)
 {
     if (r->error)
-        fail(a, r->flags & WF_REQ_LINK_LOST ? MPI_ERR_PROC_ABORTED : r->error);
+        record_error(a,
+                     r->flags & WF_REQ_LINK_LOST ? MPI_ERR_PROC_ABORTED : r->error);
 }
 
-/* Both messages of a step are over: take in what came. */
-static void absorb(struct wf_agree *a)
+/* Both messages of a step have ended: merges the words that were received, and
+ * moves on to the next step. */
+static void finish_step(struct wf_agree *a)
 {
     for (int i = 0; i < a->n; i++)
         a->value[i] = a->error ? 0 : a->value[i] & a->input[i];
@@ -40,42 +44,43 @@ static void absorb(struct wf_agree *a)
         a->step++;
 }
 
-static void go_on(struct wf_agree *a)
+static void continue_agreement(struct wf_agree *a)
 {
-    absorb(a);
-    if (run(a))
+    finish_step(a);
+    if (run_steps(a))
         a->resume(a);
 }
 
-static void back(struct wf_errand *e)
+static void return_from_bridge(struct wf_engine_task *e)
 {
-    go_on(wf_container(e, struct wf_agree, errand));
+    continue_agreement(wf_container(e, struct wf_agree, task));
 }
 
-/* Both messages are over, in the engine `here`. */
-static void both_done(struct wf_agree *a, struct wf_instance *here)
+/* Both messages have ended, in the engine `here`: the agreement goes on in its
+ * own. */
+static void finish_exchange(struct wf_agree *a, struct wf_instance *here)
 {
     if (here == a->wf) {
-        go_on(a);
+        continue_agreement(a);
         return;
     }
-    a->errand.run = back;
-    wf_errand_post(a->wf, &a->errand);
+    a->task.run = return_from_bridge;
+    wf_engine_task_post(a->wf, &a->task);
 }
 
-static void message_done(struct wf_req *r)
+static void complete_message(struct wf_req *r)
 {
     struct wf_agree *a = r->context;
     struct wf_instance *here = r->wf;
     take_outcome(a, r);
     wf_req_release(r);
     if (--a->pending == 0)
-        both_done(a, here);
+        finish_exchange(a, here);
 }
 
-/* ---- members that are gone -------------------------------------------------- */
+/* ---- dead members ------------------------------------------------------ */
 
-static bool group_dead(const struct wf_agree_scope *s)
+static bool is_group_dead(const struct wf_agree_scope *s)
 {
     struct wf_comm *c = s->comm;
 
@@ -87,72 +92,73 @@ static bool group_dead(const struct wf_agree_scope *s)
     return !s->ranks;
 }
 
-bool wf_agree_bridge_dead(const struct wf_agree_scope *s)
+bool wf_agree_bridge_has_dead(const struct wf_agree_scope *s)
 {
     return s->others ? wf_group_has_dead(s->bridge->wf, s->others)
                      : wf_comm_is_dead(s->bridge);
 }
 
-/* Called in the engine of the group; the state of the bridge's engine must not be
- * read there. */
-bool wf_agree_dead(const struct wf_agree_scope *s)
+/* Runs in the engine of the group, which must not read the state of the
+ * bridge's engine. */
+bool wf_agree_has_dead(const struct wf_agree_scope *s)
 {
-    return group_dead(s) || (s->result && wf_comm_is_dead(s->result)) ||
+    return is_group_dead(s) || (s->result && wf_comm_is_dead(s->result)) ||
            (s->bridge && s->bridge->wf == s->comm->wf && s->me == s->leader &&
-            wf_agree_bridge_dead(s));
+            wf_agree_bridge_has_dead(s));
 }
 
-static bool message_lost(const struct wf_req *r)
+static bool is_message_lost(const struct wf_req *r)
 {
     const struct wf_agree *a = r->context;
 
-    return r->wf == a->wf ? wf_agree_dead(a->scope)
-                          : wf_agree_bridge_dead(a->scope);
+    return r->wf == a->wf ? wf_agree_has_dead(a->scope)
+                          : wf_agree_bridge_has_dead(a->scope);
 }
 
-/* Count a message that was started with result rc. */
-static void watch(struct wf_agree *a, int rc, struct wf_req *r)
+/* Tracks a message whose start returned rc, until it ends. */
+static void track_message(struct wf_agree *a, int rc, struct wf_req *r)
 {
     if (rc != MPI_SUCCESS) {
-        fail(a, rc);
+        record_error(a, rc);
     } else if (wf_req_done(r)) {
         take_outcome(a, r);
         wf_req_release(r);
     } else {
         r->flags |= WF_REQ_INTERNAL;
-        r->on_complete = message_done;
-        r->lost = message_lost;
+        r->on_complete = complete_message;
+        r->lost = is_message_lost;
         r->context = a;
         a->pending++;
     }
 }
 
+/* The messages of a step: one is sent to `to`, one received from `from`. */
 struct peers {
     struct wf_comm *comm;
     int to, from, tag;
     enum wf_space space;
 };
 
-/* True when both messages are over already. */
-static bool begin(struct wf_agree *a, const struct peers *p)
+/* Starts both messages of a step. Returns true when both have ended already. */
+static bool start_exchange(struct wf_agree *a, const struct peers *p)
 {
     struct wf_type *word = wf_type_of(MPI_UINT64_T);
     struct wf_req *r = NULL;
-    a->pending = 1; /* not before both are started */
+    a->pending = 1; /* keeps it above 0 until both are started */
     int rc = wf_irecv(p->comm, a->input, (uint64_t)a->n, word, p->from, p->tag,
                       p->space, &r);
-    watch(a, rc, r);
+    track_message(a, rc, r);
     rc = wf_isend(p->comm, a->value, (uint64_t)a->n, word, p->to, p->tag,
                   p->space, WF_SEND_STANDARD, &r);
-    watch(a, rc, r);
+    track_message(a, rc, r);
     return --a->pending == 0;
 }
 
-static bool exchange(struct wf_agree *a, const struct peers *p)
+static bool exchange_words(struct wf_agree *a, const struct peers *p)
 {
-    if (!begin(a, p))
+    if (!start_exchange(a, p))
         return false;
-    absorb(a);
+    finish_step(a);
     return true;
 }
 
@@ -162,7 +168,7 @@ static int rank_of_member(const struct wf_agree_scope *s, int member)
     return s->ranks ? s->ranks[member] : member;
 }
 
-static bool group_step(struct wf_agree *a)
+static bool take_group_step(struct wf_agree *a)
 {
     const struct wf_agree_scope *s = a->scope;
     int distance = 1 << a->step;
@@ -173,50 +179,53 @@ static bool group_step(struct wf_agree *a)
     }
     struct peers p = {s->comm, rank_of_member(s, s->me + distance),
                       rank_of_member(s, s->me - distance), s->tag, s->space};
-    return exchange(a, &p);
+    return exchange_words(a, &p);
 }
 
-static struct peers over_bridge(const struct wf_agree_scope *s)
+static struct peers bridge_peers_of(const struct wf_agree_scope *s)
 {
     return (struct peers){s->bridge, s->bridge_rank, s->bridge_rank,
                           s->bridge_tag, s->bridge_space};
 }
 
-/* In the bridge's engine. */
-static void cross(struct wf_errand *e)
+/* Runs in the bridge's engine, as a cross-engine task. */
+static void cross_bridge(struct wf_engine_task *e)
 {
-    struct wf_agree *a = wf_container(e, struct wf_agree, errand);
-    struct peers p = over_bridge(a->scope);
-    bool dead = wf_agree_bridge_dead(a->scope);
+    struct wf_agree *a = wf_container(e, struct wf_agree, task);
+    struct peers p = bridge_peers_of(a->scope);
+    bool dead = wf_agree_bridge_has_dead(a->scope);
     if (dead)
-        fail(a, MPI_ERR_PROC_ABORTED);
-    if (dead || begin(a, &p))
-        both_done(a, a->scope->bridge->wf);
+        record_error(a, MPI_ERR_PROC_ABORTED);
+    if (dead || start_exchange(a, &p))
+        finish_exchange(a, a->scope->bridge->wf);
 }
 
-static bool bridge_step(struct wf_agree *a)
+static bool take_bridge_step(struct wf_agree *a)
 {
     const struct wf_agree_scope *s = a->scope;
     if (s->me != s->leader) {
         a->phase = GROUP_AFTER;
         return true;
     }
-    struct peers p = over_bridge(s);
+    struct peers p = bridge_peers_of(s);
     if (s->bridge->wf == a->wf)
-        return exchange(a, &p);
-    a->errand.run = cross;
-    wf_errand_post(s->bridge->wf, &a->errand);
+        return exchange_words(a, &p);
+    a->task.run = cross_bridge;
+    wf_engine_task_post(s->bridge->wf, &a->task);
     return false;
 }
 
-/* Take steps until one has to wait (false) or the end (true). */
-static bool run(struct wf_agree *a)
+/* Takes steps until one has to wait (false) or the agreement has ended
+ * (true). */
+static bool run_steps(struct wf_agree *a)
 {
     while (a->phase != ENDED)
-        if (a->error == MPI_ERR_PROC_ABORTED || wf_agree_dead(a->scope)) {
-            a->error = MPI_ERR_PROC_ABORTED; /* whatever failed for that */
+        if (a->error == MPI_ERR_PROC_ABORTED || wf_agree_has_dead(a->scope)) {
+            a->error = MPI_ERR_PROC_ABORTED; /* replaces errors that followed
+                                                from it */
             a->phase = ENDED;
-        } else if (!(a->phase == BRIDGE ? bridge_step(a) : group_step(a)))
+        } else if (!(a->phase == BRIDGE ? take_bridge_step(a)
+                                        : take_group_step(a)))
             return false;
     return true;
 }
@@ -227,10 +236,10 @@ bool wf_agree_start(struct wf_agree *a)
     a->phase = GROUP_BEFORE;
     a->step = 0;
     a->error = MPI_SUCCESS;
-    return run(a);
+    return run_steps(a);
 }
 
-void wf_agree_all(struct wf_agree_scope *s, struct wf_comm *comm)
+void wf_agree_init_scope(struct wf_agree_scope *s, struct wf_comm *comm)
 {
     struct wf_comm *group = comm->inter ? comm->local_comm : comm;
     *s = (struct wf_agree_scope){.comm = group,

@@ -1,6 +1,7 @@
-/* Communicator objects, and the two that always exist.
+/* This file makes and destroys communicator objects, among them the two that
+ * always exist.
  *
- * A freed communicator's memory is kept for the next one, so that a stale
+ * The memory of a freed communicator is kept for the next one, so that a stale
  * handle is recognised by its kind rather than read from freed memory.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -41,7 +42,7 @@ MPI_Comm wf_comm_handle(struct wf_comm *comm)
     return (MPI_Comm)comm;
 }
 
-static struct wf_comm *alloc(struct wf_instance *wf)
+static struct wf_comm *alloc_comm(struct wf_instance *wf)
 {
     struct wf_comm *comm = NULL;
     WF_SECTION(objects, wf->env) {
@@ -55,7 +56,8 @@ static struct wf_comm *alloc(struct wf_instance *wf)
     return comm;
 }
 
-/* It belongs to one engine, inside whose section it is counted. */
+/* A communicator belongs to one engine; its references are counted inside that
+ * engine's section. */
 void wf_comm_get(struct wf_comm *comm)
 {
     comm->object.refs++;
@@ -66,8 +68,8 @@ void wf_comm_put(struct wf_comm *comm)
     if (--comm->object.refs > 0)
         return;
     struct wf_env *env = comm->wf->env; /* NULL at the instance's end */
-    /* Collectives that have ended for a lost member leave messages behind, which
-     * must not meet another communicator: its id does not come again. */
+    /* Collectives that ended because a member died leave messages behind, which
+     * must not match in another communicator: the id is not used again. */
     if (env && comm->context != WF_CONTEXT_NONE && !wf_comm_is_dead(comm))
         wf_context_release(comm->wf, comm->context);
     if (comm->local_comm)
@@ -77,7 +79,7 @@ void wf_comm_put(struct wf_comm *comm)
     wf_topo_put(comm->topo);
     wf_errhandler_put(comm->errhandler);
     wf_info_destroy(comm->info);
-    free(comm->bsend); /* empty: what is in it keeps the communicator */
+    free(comm->bsend); /* it is empty: its messages hold the communicator */
     wf_contacts_drop(comm);
     wf_layout_drop(comm);
     wf_shmcoll_free(comm);
@@ -92,7 +94,8 @@ void wf_comm_put(struct wf_comm *comm)
     }
 }
 
-static struct wf_comm *no_comm(struct wf_group *local, struct wf_group *remote)
+static struct wf_comm *report_no_memory(struct wf_group *local,
+                                        struct wf_group *remote)
 {
     wf_group_put(local);
     if (remote)
@@ -101,7 +104,7 @@ static struct wf_comm *no_comm(struct wf_group *local, struct wf_group *remote)
     return NULL;
 }
 
-/* The intracommunicator of the local group, for collectives inside it. */
+/* Makes the intracommunicator of the local group, for collectives inside it. */
 static bool add_local_comm(struct wf_comm *comm)
 {
     wf_group_get(comm->local);
@@ -114,9 +117,9 @@ struct wf_comm *wf_comm_create(struct wf_instance *wf, struct wf_group *local,
                                struct wf_group *remote, uint32_t context,
                                uint32_t send_context)
 {
-    struct wf_comm *comm = alloc(wf);
+    struct wf_comm *comm = alloc_comm(wf);
     if (!comm)
-        return no_comm(local, remote);
+        return report_no_memory(local, remote);
     wf_object_init(&comm->object, WF_KIND_COMM);
     comm->wf = wf;
     comm->local = local;
@@ -143,7 +146,7 @@ void wf_comm_set_context(struct wf_comm *comm, uint32_t context,
 {
     comm->context = context;
     comm->send_context = send_context;
-    comm->context_hint = wf_context_hint(context);
+    comm->context_hint = wf_context_first_word(context);
     comm->send_env0 = wf_env0(WF_SPACE_P2P, send_context, 0);
     comm->send_env1 = wf_env1((uint32_t)comm->rank, 0);
     comm->recv_env0 = wf_env0(WF_SPACE_P2P, context, (uint32_t)comm->rank);
@@ -159,10 +162,11 @@ void wf_comm_inherit(struct wf_comm *to, struct wf_comm *from)
 
 /* ---- world and self ------------------------------------------------------ */
 
-static struct wf_comm *make(struct wf_instance *wf, uint32_t n, uint32_t first,
-                            uint32_t context, const char *name)
+static struct wf_comm *make_predefined(struct wf_instance *wf, uint32_t n,
+                                       uint32_t first, uint32_t context,
+                                       const char *name)
 {
-    struct wf_group *g = wf_group_regular(wf, (int)n, first, 1);
+    struct wf_group *g = wf_group_create_regular(wf, (int)n, first, 1);
     if (!g)
         return NULL;
     struct wf_comm *comm = wf_comm_create(wf, g, NULL, context, context);
@@ -175,8 +179,10 @@ static struct wf_comm *make(struct wf_instance *wf, uint32_t n, uint32_t first,
 
 int wf_world_begin(struct wf_instance *wf)
 {
-    wf->world = make(wf, wf->nprocs, 0, WF_CONTEXT_WORLD, "MPI_COMM_WORLD");
-    wf->self = make(wf, 1, wf->rank, WF_CONTEXT_SELF, "MPI_COMM_SELF");
+    wf->world =
+        make_predefined(wf, wf->nprocs, 0, WF_CONTEXT_WORLD, "MPI_COMM_WORLD");
+    wf->self =
+        make_predefined(wf, 1, wf->rank, WF_CONTEXT_SELF, "MPI_COMM_SELF");
     wf_fastpath_update(wf);
     if (wf->world && wf->self)
         return 0;
@@ -184,10 +190,10 @@ int wf_world_begin(struct wf_instance *wf)
     return WEFT_ENOMEM;
 }
 
-/* The end of a predefined communicator. One that requests hold, which the
- * program left unfinished, stays until it is final: sessions may still make
- * progress. Then the requests do not count: their memory goes with the engine's,
- * without another look. */
+/* Ends a predefined communicator. One that is held by requests that the program
+ * left unfinished stays until the end is final: sessions may still make
+ * progress. At the final end the requests do not count: their memory is freed
+ * with that of the engine, and they are not looked at again. */
 static void release_predefined(struct wf_comm **slot, struct wf_comm **ended,
                                bool final)
 {

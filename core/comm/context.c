@@ -1,4 +1,4 @@
-/* Agreement on context ids: see context.h.
+/* This file allocates context ids by agreement: see context.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -9,41 +9,39 @@
 #include "engines.h"
 #include "env/env.h"
 
-enum {
-    WORDS_MAX = (1 << 24) / 64,
-    WINDOWS_MAX = WORDS_MAX / WF_CONTEXT_WORDS
-};
+enum { WORDS_MAX = (1 << 24) / 64, WINDOWS_MAX = WORDS_MAX / WF_CONTEXT_WORDS };
 
-/* value[0]: every bit must survive the AND of all members. */
+/* value[0] has flags, of which every bit must survive the AND of all
+ * members. */
 enum {
-    FLAG_ABLE = 1u << 0,  /* no member failed */
+    FLAG_ABLE = 1u << 0,  /* no member failed, nor lacked memory */
     FLAG_OWNER = 1u << 1, /* all members offered what they have */
-    FIRST_SHIFT = 8,      /* the word tried in round 0 … */
-    NOT_FIRST_SHIFT = 32, /* … and its complement: equal in all members? */
-    ENGINES_SHIFT = 56    /* wf_engines_word of the member */
+    FIRST_SHIFT = 8,      /* the word tried in round 0 */
+    NOT_FIRST_SHIFT = 32, /* its complement: shows whether all tried the same */
+    ENGINES_SHIFT = 56    /* wf_engines_mask of the member */
 };
 
 struct wf_contexts {
-    uint64_t *free;  /* bit set: id not used here; beyond the array: free */
+    uint64_t *free; /* bit set: id is free; so are all beyond it */
     uint32_t words;
-    struct wf_list offering; /* allocations whose words are on offer */
-    struct wf_list waiting;  /* allocations past round 0, by key */
-    struct wf_context_alloc *owner; /* of waiting: offers a window */
+    struct wf_list offering;        /* allocations whose words are on offer */
+    struct wf_list waiting;         /* allocations past round 0, by key */
+    struct wf_context_alloc *owner; /* in waiting; offers a window */
 };
 
 #define FROM_OFFERING(l) wf_container(l, struct wf_context_alloc, offering)
-#define FROM_WAITING(l) wf_container(l, struct wf_context_alloc, waiting)
+#define FROM_WAITING(l)  wf_container(l, struct wf_context_alloc, waiting)
 
-static void go_on(struct wf_context_alloc *c);
+static void run_rounds(struct wf_context_alloc *c);
 
 /* ---- the bitmap ---------------------------------------------------------- */
 
-static bool reserve(struct wf_contexts *all, uint32_t words)
+static bool ensure_words(struct wf_contexts *all, uint32_t words)
 {
     if (words <= all->words)
         return true;
-    words = (words + WF_CONTEXT_WORDS - 1) / WF_CONTEXT_WORDS *
-            WF_CONTEXT_WORDS;
+    words =
+        (words + WF_CONTEXT_WORDS - 1) / WF_CONTEXT_WORDS * WF_CONTEXT_WORDS;
     uint64_t *bits = realloc(all->free, words * sizeof *bits);
     if (!bits)
         return false;
@@ -53,13 +51,13 @@ static bool reserve(struct wf_contexts *all, uint32_t words)
     return true;
 }
 
-static void take(struct wf_contexts *all, uint32_t id)
+static void take_id(struct wf_contexts *all, uint32_t id)
 {
     all->free[id / 64] &= ~(UINT64_C(1) << id % 64);
 }
 
-/* Ids of a word that are neither used nor on offer. */
-static uint64_t available(const struct wf_contexts *all, uint32_t word)
+/* Returns the ids of a word that are neither used nor on offer. */
+static uint64_t available_ids(const struct wf_contexts *all, uint32_t word)
 {
     for (struct wf_list *l = all->offering.next; l != &all->offering;
          l = l->next) {
@@ -77,12 +75,12 @@ struct wf_contexts *wf_contexts_create(void)
         return NULL;
     wf_list_init(&all->offering);
     wf_list_init(&all->waiting);
-    if (!reserve(all, 1)) {
+    if (!ensure_words(all, 1)) {
         free(all);
         return NULL;
     }
-    take(all, WF_CONTEXT_WORLD);
-    take(all, WF_CONTEXT_SELF);
+    take_id(all, WF_CONTEXT_WORLD);
+    take_id(all, WF_CONTEXT_SELF);
     return all;
 }
 
@@ -99,8 +97,9 @@ void wf_context_release(struct wf_instance *wf, uint32_t id)
         wf->env->contexts->free[id / 64] |= UINT64_C(1) << id % 64;
 }
 
-/* Spread, so that allocations of different parents seldom meet in a word. */
-uint32_t wf_context_hint(uint32_t context)
+/* The words are spread, so that allocations of different parents seldom meet in
+ * one. */
+uint32_t wf_context_first_word(uint32_t context)
 {
     return context * 37 % WF_CONTEXT_WORDS;
 }
@@ -117,7 +116,7 @@ static struct wf_contexts *contexts_of(const struct wf_context_alloc *c)
     return env_of(c)->contexts;
 }
 
-/* Take the lowest ids that all members offered; false: too few. */
+/* Takes the lowest ids that all members offered; false: there are too few. */
 static bool take_common(struct wf_context_alloc *c)
 {
     struct wf_contexts *all = contexts_of(c);
@@ -129,29 +128,30 @@ static bool take_common(struct wf_context_alloc *c)
     if (n < c->count)
         return false;
     for (unsigned i = 0; i < n; i++)
-        take(all, c->id[i]);
+        take_id(all, c->id[i]);
     return true;
 }
 
-static void withdraw(struct wf_context_alloc *c)
+static void withdraw_offer(struct wf_context_alloc *c)
 {
     wf_list_remove(&c->offering);
     if (contexts_of(c)->owner == c)
         contexts_of(c)->owner = NULL;
 }
 
-/* Fill value with what this member offers of the words first, first + 1, … */
-static void offer(struct wf_context_alloc *c, uint32_t first, uint32_t words,
-                  uint64_t flags)
+/* Fills value with the ids that this member offers of the words first, first +
+ * 1, … */
+static void fill_offer(struct wf_context_alloc *c, uint32_t first,
+                       uint32_t words, uint64_t flags)
 {
     struct wf_contexts *all = contexts_of(c);
     c->first = first;
     c->words = words;
-    c->value[0] = reserve(all, first + words) ? flags : 0;
-    c->value[0] |= wf_engines_word(c->engines) << ENGINES_SHIFT;
+    c->value[0] = ensure_words(all, first + words) ? flags : 0;
+    c->value[0] |= wf_engines_mask(c->engines) << ENGINES_SHIFT;
     for (uint32_t i = 0; i < words; i++)
-        c->value[1 + i] = c->value[0] & FLAG_ABLE ? available(all, first + i)
-                                                  : 0;
+        c->value[1 + i] =
+            c->value[0] & FLAG_ABLE ? available_ids(all, first + i) : 0;
     c->agree.n = 1 + (int)words;
 }
 
@@ -162,19 +162,20 @@ static void offer_word(struct wf_context_alloc *c)
                      (uint64_t)word << FIRST_SHIFT |
                      (uint64_t)(~word & (WORDS_MAX - 1)) << NOT_FIRST_SHIFT;
     WF_SECTION(objects, env_of(c)) {
-        offer(c, word, 1, flags);
+        fill_offer(c, word, 1, flags);
         wf_list_append(&contexts_of(c)->offering, &c->offering);
     }
 }
 
-/* Only the first in line offers ids, and only one allocation at a time. */
+/* Only the first of the waiting allocations offers ids, and only one at a
+ * time. */
 static void offer_window(struct wf_context_alloc *c)
 {
     struct wf_contexts *all = contexts_of(c);
     uint32_t window = (c->window + c->tried) % WINDOWS_MAX;
     bool own = !all->owner && all->waiting.next == &c->waiting;
-    offer(c, window * WF_CONTEXT_WORDS, WF_CONTEXT_WORDS,
-          own ? FLAG_ABLE | FLAG_OWNER : FLAG_ABLE);
+    fill_offer(c, window * WF_CONTEXT_WORDS, WF_CONTEXT_WORDS,
+               own ? FLAG_ABLE | FLAG_OWNER : FLAG_ABLE);
     if (!own) {
         memset(c->value + 1, 0, sizeof c->value - sizeof c->value[0]);
         return;
@@ -183,32 +184,32 @@ static void offer_window(struct wf_context_alloc *c)
     wf_list_append(&all->offering, &c->offering);
 }
 
-static void stand_in_line(struct wf_context_alloc *c)
+static void enqueue_waiting(struct wf_context_alloc *c)
 {
     struct wf_list *l = contexts_of(c)->waiting.next;
     while (l != &contexts_of(c)->waiting && FROM_WAITING(l)->key <= c->key)
         l = l->next;
-    wf_list_append(l, &c->waiting); /* before l */
+    wf_list_append(l, &c->waiting); /* inserted before l */
 }
 
-/* All members named the same word in round 0. */
-static bool same_word(uint64_t flags)
+/* Returns whether all members named the same word in round 0. */
+static bool is_same_word(uint64_t flags)
 {
     uint32_t first = (uint32_t)(flags >> FIRST_SHIFT) & (WORDS_MAX - 1);
     uint32_t other = (uint32_t)(flags >> NOT_FIRST_SHIFT) & (WORDS_MAX - 1);
     return first == (~other & (WORDS_MAX - 1));
 }
 
-/* Of those that all members have. */
+/* Chooses one of the engines that all members have. */
 static void choose_engine(struct wf_context_alloc *c)
 {
     unsigned common = wf_engines_common(c->value[0] >> ENGINES_SHIFT);
     c->engine = wf_engine_for(c->id[0], common);
 }
 
-/* Another member may have ended with one of these ids, and use it: they are not
- * offered again. */
-static void give_up_offered(struct wf_context_alloc *c)
+/* Another member may have ended with one of these ids, and use it: this process
+ * does not offer them again. */
+static void retire_offered(struct wf_context_alloc *c)
 {
     struct wf_contexts *all = contexts_of(c);
 
@@ -217,24 +218,24 @@ static void give_up_offered(struct wf_context_alloc *c)
             all->free[c->first + i] = 0;
 }
 
-/* Look at the result of a round. True: the allocation is over. */
-static bool settle(struct wf_context_alloc *c, int *error)
+/* Evaluates the result of a round. True: the allocation has ended. */
+static bool settle_round(struct wf_context_alloc *c, int *error)
 {
     uint64_t flags = c->value[0];
-    bool usable = c->round > 0 || same_word(flags);
+    bool usable = c->round > 0 || is_same_word(flags);
     *error = c->agree.error;
     if (*error == MPI_ERR_PROC_ABORTED && !wf_list_empty(&c->offering))
-        give_up_offered(c);
-    withdraw(c);
+        retire_offered(c);
+    withdraw_offer(c);
     if (!*error && !(flags & FLAG_ABLE))
         *error = MPI_ERR_NOT_SAME;
     if (*error || (usable && take_common(c)))
         return true;
     if (c->round++ == 0) {
-        /* what is left of the word's number is the same in all members */
+        /* this part of the word's number is the same in all members */
         c->window = ((uint32_t)(flags >> FIRST_SHIFT) & (WORDS_MAX - 1)) /
                     WF_CONTEXT_WORDS;
-        stand_in_line(c);
+        enqueue_waiting(c);
     } else if ((flags & FLAG_OWNER) && ++c->tried == WINDOWS_MAX) {
         c->exhausted = true;
         *error = MPI_ERR_NO_MEM;
@@ -243,12 +244,13 @@ static bool settle(struct wf_context_alloc *c, int *error)
     return false;
 }
 
-/* The same; when it is not over, the next round is on offer. */
-static bool conclude(struct wf_context_alloc *c, int *error)
+/* Ends a round. True: the allocation has ended; otherwise the words of the next
+ * round are on offer. */
+static bool end_round(struct wf_context_alloc *c, int *error)
 {
     bool over = false;
     WF_SECTION(objects, env_of(c)) {
-        over = settle(c, error);
+        over = settle_round(c, error);
         if (over)
             wf_list_remove(&c->waiting);
         else
@@ -257,7 +259,7 @@ static bool conclude(struct wf_context_alloc *c, int *error)
     return over;
 }
 
-static void finish(struct wf_context_alloc *c, int error)
+static void finish_alloc(struct wf_context_alloc *c, int error)
 {
     if (!error) {
         *c->hint = c->id[0] / 64;
@@ -266,49 +268,49 @@ static void finish(struct wf_context_alloc *c, int error)
     c->done(c, error);
 }
 
-/* A round is over. */
-static void go_on(struct wf_context_alloc *c)
+/* Goes on after a round has ended. */
+static void run_rounds(struct wf_context_alloc *c)
 {
     int error;
     do {
-        if (conclude(c, &error)) {
-            finish(c, error);
+        if (end_round(c, &error)) {
+            finish_alloc(c, error);
             return;
         }
     } while (wf_agree_start(&c->agree));
 }
 
-static void resume(struct wf_agree *a)
+static void resume_alloc(struct wf_agree *a)
 {
-    go_on(a->arg);
+    run_rounds(a->arg);
 }
 
-/* A process alone needs nobody's consent. */
-static int take_first(struct wf_context_alloc *c)
+/* Takes the lowest free ids: a process alone need not agree with others. */
+static int take_lowest_ids(struct wf_context_alloc *c)
 {
     struct wf_contexts *all = contexts_of(c);
     uint32_t word = 0;
     for (unsigned i = 0; i < c->count; i++) {
-        while (word < WORDS_MAX && !available(all, word))
+        while (word < WORDS_MAX && !available_ids(all, word))
             word++;
         c->exhausted = word == WORDS_MAX;
-        if (c->exhausted || !reserve(all, word + 1))
+        if (c->exhausted || !ensure_words(all, word + 1))
             return MPI_ERR_NO_MEM;
-        c->id[i] = word * 64 +
-                   (uint32_t)__builtin_ctzll(available(all, word));
-        take(all, c->id[i]);
+        c->id[i] =
+            word * 64 + (uint32_t)__builtin_ctzll(available_ids(all, word));
+        take_id(all, c->id[i]);
     }
     return MPI_SUCCESS;
 }
 
-static void take_alone(struct wf_context_alloc *c)
+static void alloc_alone(struct wf_context_alloc *c)
 {
     int error = MPI_ERR_NOT_SAME;
-    c->value[0] = wf_engines_word(c->engines) << ENGINES_SHIFT;
+    c->value[0] = wf_engines_mask(c->engines) << ENGINES_SHIFT;
     if (!c->failed)
         WF_SECTION(objects, env_of(c))
-            error = take_first(c);
-    finish(c, error);
+            error = take_lowest_ids(c);
+    finish_alloc(c, error);
 }
 
 void wf_context_start(struct wf_context_alloc *c)
@@ -317,18 +319,20 @@ void wf_context_start(struct wf_context_alloc *c)
     wf_list_init(&c->offering);
     c->round = c->tried = c->window = 0;
     if (c->scope.size == 1 && !c->scope.bridged) {
-        take_alone(c);
+        alloc_alone(c);
         return;
     }
-    if (wf_agree_dead(&c->scope)) {
-        finish(c, MPI_ERR_PROC_ABORTED);
+    if (wf_agree_has_dead(&c->scope)) {
+        finish_alloc(c, MPI_ERR_PROC_ABORTED);
         return;
     }
     c->began = true;
-    c->agree = (struct wf_agree){.scope = &c->scope, .value = c->value,
-                                 .input = c->input, .resume = resume,
+    c->agree = (struct wf_agree){.scope = &c->scope,
+                                 .value = c->value,
+                                 .input = c->input,
+                                 .resume = resume_alloc,
                                  .arg = c};
     offer_word(c);
     if (wf_agree_start(&c->agree))
-        go_on(c);
+        run_rounds(c);
 }

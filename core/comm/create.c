@@ -1,5 +1,5 @@
-/* Communicators for groups: MPI_Comm_create and MPI_Comm_create_group (MPI-5.0
- * s7.4.2, s7.6.2).
+/* MPI_Comm_create and MPI_Comm_create_group make communicators for groups
+ * (MPI-5.0 s7.4.2, s7.6.2).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,7 +10,7 @@
 #include "core_api.h"
 #include "instance.h"
 
-/* The ranks in `in` of the members of g, malloc'ed into *ranks. */
+/* Looks up the ranks in `in` of the members of g, malloc'ed into *ranks. */
 static int ranks_of_members(const struct wf_group *g, const struct wf_group *in,
                             uint32_t **ranks)
 {
@@ -33,9 +33,9 @@ static int ranks_of_members(const struct wf_group *g, const struct wf_group *in,
     return rc;
 }
 
-static struct wf_comm *comm_of_group(struct wf_comm *parent,
-                                     struct wf_group *local,
-                                     struct wf_group *remote)
+static struct wf_comm *make_comm_of_group(struct wf_comm *parent,
+                                          struct wf_group *local,
+                                          struct wf_group *remote)
 {
     wf_group_get(local);
     struct wf_comm *comm = wf_comm_create(parent->wf, local, remote,
@@ -45,9 +45,9 @@ static struct wf_comm *comm_of_group(struct wf_comm *parent,
     return comm;
 }
 
-/* The members of the remote group that have these ranks. */
-static struct wf_group *remote_members(struct wf_comm *comm,
-                                       const uint32_t *ranks, uint32_t n)
+/* Makes the group of the remote members that have these ranks. */
+static struct wf_group *make_remote_group(struct wf_comm *comm,
+                                          const uint32_t *ranks, uint32_t n)
 {
     uint32_t *procs = malloc(((size_t)n + 1) * sizeof *procs);
     if (!procs)
@@ -69,14 +69,14 @@ static int create_inter(struct wf_comm *comm, struct wf_group *group,
     struct wf_derive_plan p;
     uint32_t *theirs, n;
     int rc;
-    wf_derive_plan_all(&p, comm);
-    rc = wf_bridge_swap(&p.scope, ranks, (uint32_t)group->size, &theirs, &n);
+    wf_derive_init_plan(&p, comm);
+    rc = wf_bridge_exchange_words(&p.scope, ranks, (uint32_t)group->size, &theirs, &n);
     if (rc != MPI_SUCCESS)
         return rc;
     if (group->rank != MPI_UNDEFINED && n > 0) {
-        struct wf_group *remote = remote_members(comm, theirs, n);
+        struct wf_group *remote = make_remote_group(comm, theirs, n);
         if (remote)
-            p.result = comm_of_group(comm, group, remote);
+            p.result = make_comm_of_group(comm, group, remote);
         if (!p.result)
             rc = wf_error(MPI_ERR_NO_MEM, "no memory for a communicator");
     }
@@ -90,9 +90,9 @@ static int create_intra(struct wf_comm *comm, struct wf_group *group,
 {
     struct wf_derive_plan p;
     int rc = MPI_SUCCESS;
-    wf_derive_plan_all(&p, comm);
+    wf_derive_init_plan(&p, comm);
     if (group->rank != MPI_UNDEFINED) {
-        p.result = comm_of_group(comm, group, NULL);
+        p.result = make_comm_of_group(comm, group, NULL);
         p.failed = !p.result;
         rc = p.failed ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     }
@@ -112,8 +112,8 @@ int wf_mpi_comm_create(struct wf_instance *wf, struct wf_comm *comm,
     return rc;
 }
 
-/* Only the members of the group call; the tag tells calls of threads apart. It
- * has a space of its own, so that it meets no other message. */
+/* Only the members of the group call; the tag tells calls of threads apart.
+ * Their messages have a space of their own and meet no others. */
 int wf_mpi_comm_create_group(struct wf_instance *wf, struct wf_comm *comm,
                              struct wf_group *group, int tag, MPI_Comm *newcomm)
 {
@@ -135,7 +135,7 @@ int wf_mpi_comm_create_group(struct wf_instance *wf, struct wf_comm *comm,
                                       .tag = tag,
                                       .space = WF_SPACE_INTERNAL};
     p.key = (uint64_t)comm->context << 32 | 1u << 31 | (uint32_t)tag;
-    p.result = comm_of_group(comm, group, NULL);
+    p.result = make_comm_of_group(comm, group, NULL);
     p.failed = !p.result;
     rc = wf_derive_run(&p, p.failed ? MPI_ERR_NO_MEM : MPI_SUCCESS, newcomm);
     free(ranks);

@@ -1,4 +1,4 @@
-/* Making a communicator out of another: see derive.h.
+/* This file derives a communicator from another: see derive.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -14,7 +14,7 @@
 #include "protocol/death.h"
 #include "protocol/queues.h"
 
-/* What the request of the operation owns. */
+/* The state of one derivation, owned by its request. */
 struct derivation {
     struct wf_context_alloc alloc;
     struct wf_comm *result;
@@ -28,38 +28,38 @@ static uint64_t key_of(const struct wf_comm *comm, int tag)
     return (uint64_t)comm->context << 32 | (uint32_t)tag;
 }
 
-void wf_derive_plan_all(struct wf_derive_plan *p, struct wf_comm *parent)
+void wf_derive_init_plan(struct wf_derive_plan *p, struct wf_comm *parent)
 {
     memset(p, 0, sizeof *p);
     p->parent = parent;
     p->inter = parent->inter;
     p->hint = &parent->context_hint;
-    wf_agree_all(&p->scope, parent);
-    p->key = key_of(parent, parent->inter ? p->scope.bridge_tag
-                                          : p->scope.tag);
+    wf_agree_init_scope(&p->scope, parent);
+    p->key = key_of(parent, parent->inter ? p->scope.bridge_tag : p->scope.tag);
 }
 
-/* Nobody else knows the communicator yet. */
+/* Gives the new communicator its ids and its engine. Nothing else refers to it
+ * yet. */
 static void use_ids(struct wf_comm *comm, const struct wf_context_alloc *c)
 {
     comm->wf = wf_engine(comm->wf, c->engine);
-    comm->dead_at = 0; /* what the other engine knows */
+    comm->losses_checked = 0; /* the other engine has its own record of the dead */
     wf_comm_set_context(comm, c->id[0], c->id[0]);
     if (!comm->inter)
         return;
     comm->local_comm->wf = comm->wf;
-    comm->local_comm->dead_at = 0;
+    comm->local_comm->losses_checked = 0;
     wf_comm_set_context(comm->local_comm, c->id[1], c->id[1]);
 }
 
-/* A member without a result does not need its ids. */
-static void drop_ids(struct wf_context_alloc *c)
+/* Releases the ids: a member without a result does not use them. */
+static void release_ids(struct wf_context_alloc *c)
 {
     for (unsigned i = 0; i < c->count; i++)
         wf_context_release(c->scope.comm->wf, c->id[i]);
 }
 
-static void agreed(struct wf_context_alloc *c, int error)
+static void finish_derivation(struct wf_context_alloc *c, int error)
 {
     struct derivation *d = c->arg;
     if (error == MPI_ERR_PROC_ABORTED && d->result && c->began)
@@ -67,13 +67,13 @@ static void agreed(struct wf_context_alloc *c, int error)
     if (!error && d->result)
         use_ids(d->result, c);
     else if (!error)
-        drop_ids(c);
+        release_ids(c);
     if (d->exhausted)
         *d->exhausted = c->exhausted;
     wf_req_complete(d->req, error);
 }
 
-static int destroy(struct wf_req *r)
+static int free_derivation(struct wf_req *r)
 {
     free(r->context);
     return MPI_SUCCESS;
@@ -94,29 +94,29 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
     r->source = MPI_ANY_SOURCE; /* the empty status */
     r->tag = MPI_ANY_TAG;
     r->context = d;
-    r->destroy = destroy;
+    r->destroy = free_derivation;
     d->req = r;
     d->result = p->result;
     if (p->result)
         p->result->origin = wf_comm_make_origin(p->result, parent, p->key);
-    d->own_hint = wf_context_hint((uint32_t)(p->key ^ p->key >> 32));
+    d->own_hint = wf_context_first_word((uint32_t)(p->key ^ p->key >> 32));
     d->alloc.scope = p->scope;
     d->alloc.key = p->key;
     d->alloc.count = p->inter ? 2 : 1;
     d->alloc.hint = p->hint ? p->hint : &d->own_hint;
     d->alloc.failed = p->failed;
     d->exhausted = p->exhausted;
-    d->alloc.engines = wf_engines_ready(parent->wf);
-    d->alloc.done = agreed;
+    d->alloc.engines = wf_engines_ensure(parent->wf);
+    d->alloc.done = finish_derivation;
     d->alloc.arg = d;
     *req = r;
     wf_context_start(&d->alloc);
     return MPI_SUCCESS;
 }
 
-/* Record again why a member that was addressed has no route, if there is one:
- * the agreement has kept the class alone. */
-static int explain_no_route(const struct wf_comm *parent)
+/* Records again why a member that was addressed has no route, if there is one:
+ * the agreement has only kept the error class. */
+static int record_no_route(const struct wf_comm *parent)
 {
     struct wf_instance *wf = parent->wf;
 
@@ -128,8 +128,9 @@ static int explain_no_route(const struct wf_comm *parent)
     return MPI_SUCCESS;
 }
 
-/* The engine's record says only that something inside failed. */
-static int explain(const struct wf_comm *parent, int rc, bool exhausted)
+/* Records why the agreement failed: the engine's record only says that
+ * something inside did. */
+static int record_failure(const struct wf_comm *parent, int rc, bool exhausted)
 {
     const struct weft_loc *loc = wf_any_failed(parent);
 
@@ -143,19 +144,19 @@ static int explain(const struct wf_comm *parent, int rc, bool exhausted)
                             "that are no longer needed");
     if (rc == MPI_ERR_NO_MEM)
         return wf_error(rc, "no memory to agree on a context id");
-    if (!loc && explain_no_route(parent))
+    if (!loc && record_no_route(parent))
         return rc;
     if (!loc)
         return wf_error(rc, "the processes could not agree on a context id "
                             "because the communication among them failed");
     return wf_error(wf_location_error(loc),
                     "the processes could not agree on a context id: process %u "
-                    "on %s %s: %s", loc->id,
-                    loc->host ? loc->host : "unknown host",
+                    "on %s %s: %s",
+                    loc->id, loc->host ? loc->host : "unknown host",
                     wf_location_how(loc), wf_location_why(loc));
 }
 
-static void discard(struct wf_comm *comm)
+static void discard_comm(struct wf_comm *comm)
 {
     wf_attr_delete_all(comm->wf, WF_KIND_COMM, wf_comm_handle(comm),
                        &comm->attrs);
@@ -170,10 +171,10 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
     struct wf_req *r;
     int agreement = rc;
     plan.exhausted = &exhausted;
-    if (rc == MPI_ERR_NO_MEM) /* before another process ends the job for it */
+    if (rc == MPI_ERR_NO_MEM) /* log before another process aborts the job */
         wf_log(p->parent->wf, WF_LOG_WARN, "no communicator: %s",
                cause.text[0] ? cause.text : "out of memory");
-    /* where a process is gone each ends by itself, and waits for nobody */
+    /* when a process is dead each member ends by itself, and waits for none */
     if (rc != MPI_ERR_PROC_ABORTED)
         agreement = wf_derive_start(&plan, &r);
     if (rc != MPI_ERR_PROC_ABORTED && agreement == MPI_SUCCESS)
@@ -185,9 +186,9 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
         return MPI_SUCCESS;
     }
     if (p->result)
-        discard(p->result);
+        discard_comm(p->result);
     if (rc == MPI_SUCCESS)
-        return explain(p->parent, agreement, exhausted);
+        return record_failure(p->parent, agreement, exhausted);
     if (cause.mpi_class == rc && cause.text[0])
         wf_error(rc, "%s", cause.text);
     return rc;
@@ -198,28 +199,28 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
 enum { SWAP_WORDS_MAX = 4 /* per process of the job: more is a mistake */ };
 
 /* wf_req.lost of a message between leaders. */
-static bool words_lost(const struct wf_req *r)
+static bool is_message_lost(const struct wf_req *r)
 {
-    return wf_agree_bridge_dead(r->context);
+    return wf_agree_bridge_has_dead(r->context);
 }
 
 static int await_words(const struct wf_agree_scope *s, struct wf_req *r)
 {
     if (!wf_req_done(r) && r->type != WF_REQ_NOOP) {
         r->context = (void *)(uintptr_t)s;
-        r->lost = words_lost;
+        r->lost = is_message_lost;
     }
     return wf_wait(&r, MPI_STATUS_IGNORE);
 }
 
-/* n words each way. */
+/* Sends n words and receives their_n. */
 static int swap_words(const struct wf_agree_scope *s, const uint32_t *mine,
                       uint32_t n, uint32_t *theirs, uint32_t their_n)
 {
     struct wf_type *word = wf_type_of(MPI_UINT32_T);
     struct wf_req *in, *out;
     int rc, sent;
-    if (wf_agree_bridge_dead(s))
+    if (wf_agree_bridge_has_dead(s))
         return wf_error(MPI_ERR_PROC_ABORTED, "a process that takes part is "
                                               "gone");
     rc = wf_irecv(s->bridge, theirs, their_n, word, s->bridge_rank,
@@ -237,10 +238,10 @@ static int swap_words(const struct wf_agree_scope *s, const uint32_t *mine,
     return rc ? rc : sent;
 }
 
-/* Inside the bridge's engine. */
+/* Runs inside the section of the bridge's engine. */
 static int swap_over_bridge(const struct wf_agree_scope *s,
-                            const uint32_t *mine, uint32_t n,
-                            uint32_t **theirs, uint32_t *their_n)
+                            const uint32_t *mine, uint32_t n, uint32_t **theirs,
+                            uint32_t *their_n)
 {
     int rc = swap_words(s, &n, 1, their_n, 1);
     if (rc != MPI_SUCCESS)
@@ -267,14 +268,14 @@ static int swap_between_leaders(const struct wf_agree_scope *s,
     return rc;
 }
 
-int wf_bridge_swap(const struct wf_agree_scope *s, const uint32_t *mine,
+int wf_bridge_exchange_words(const struct wf_agree_scope *s, const uint32_t *mine,
                    uint32_t n, uint32_t **theirs, uint32_t *their_n)
 {
     struct wf_instance *wf = s->comm->wf;
     struct wf_type *word = wf_type_of(MPI_UINT32_T);
     bool leader = s->me == s->leader;
     int rc = MPI_SUCCESS;
-    uint32_t head[2] = {0, 0}; /* how it went, how many words */
+    uint32_t head[2] = {0, 0}; /* error class, number of words */
     if (leader)
         rc = swap_between_leaders(s, mine, n, theirs, their_n);
     if (leader) {
@@ -285,8 +286,10 @@ int wf_bridge_swap(const struct wf_agree_scope *s, const uint32_t *mine,
     if (rc != MPI_SUCCESS)
         return rc;
     if (rc2 == MPI_SUCCESS && head[0] != MPI_SUCCESS)
-        rc2 = wf_error((int)head[0], "rank %d of the local group could not "
-                                     "talk to the remote leader", s->leader);
+        rc2 = wf_error((int)head[0],
+                       "rank %d of the local group could not "
+                       "talk to the remote leader",
+                       s->leader);
     if (rc2 == MPI_SUCCESS && !leader) {
         *their_n = head[1];
         *theirs = malloc(((size_t)head[1] + 1) * sizeof **theirs);

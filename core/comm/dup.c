@@ -1,8 +1,8 @@
-/* Duplicates of communicators, blocking and nonblocking (MPI-5.0 s7.4.2).
+/* Communicators are duplicated here, blocking and nonblocking (MPI-5.0 s7.4.2).
  *
- * The topology is kept. Attributes are copied when the call is made, so that what happens to the
- * original afterwards does not matter; only the agreement on the context id
- * goes on in the background.
+ * The topology is kept. Attributes are copied when the call is made, so that
+ * later changes of the original do not matter; only the agreement on the
+ * context id goes on in the background.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,7 +13,7 @@
 #include "instance.h"
 #include "topo/topo.h"
 
-static struct wf_comm *twin(struct wf_comm *comm)
+static struct wf_comm *copy_comm(struct wf_comm *comm)
 {
     wf_group_get(comm->local);
     if (comm->inter)
@@ -29,13 +29,13 @@ static struct wf_comm *twin(struct wf_comm *comm)
     return copy;
 }
 
-/* s7.4.2: hints of the original are not taken over; those of info are. */
-static int furnish(struct wf_comm *copy, struct wf_comm *comm,
-                   struct wf_info *info)
+/* Hints of the original are not copied; those of info apply (s7.4.2). */
+static int copy_hints_and_attrs(struct wf_comm *copy, struct wf_comm *comm,
+                                struct wf_info *info)
 {
     if (info && !(copy->info = wf_info_copy(info)))
         return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
-    wf_comm_hinted(copy);
+    wf_comm_update_hints(copy);
     return wf_attr_copy_all(comm->wf, WF_KIND_COMM, wf_comm_handle(comm),
                             comm->attrs, &copy->attrs);
 }
@@ -44,10 +44,10 @@ static int plan_dup(struct wf_derive_plan *p, struct wf_comm *comm,
                     struct wf_info *info)
 {
     int rc = MPI_ERR_NO_MEM;
-    wf_derive_plan_all(p, comm);
-    p->result = twin(comm);
+    wf_derive_init_plan(p, comm);
+    p->result = copy_comm(comm);
     if (p->result)
-        rc = furnish(p->result, comm, info);
+        rc = copy_hints_and_attrs(p->result, comm, info);
     p->failed = rc != MPI_SUCCESS;
     return rc;
 }
@@ -66,8 +66,8 @@ int wf_mpi_comm_dup(struct wf_instance *wf, struct wf_comm *comm,
     return wf_mpi_comm_dup_with_info(wf, comm, NULL, newcomm);
 }
 
-/* A process that failed still lets the others know, in the background. */
-static int let_know(struct wf_derive_plan *p, int rc)
+/* Tells the other members, in the background, that this one failed. */
+static int tell_members(struct wf_derive_plan *p, int rc)
 {
     struct wf_req *r;
     struct wf_comm *copy = p->result;
@@ -89,7 +89,7 @@ int wf_mpi_comm_idup_with_info(struct wf_instance *wf, struct wf_comm *comm,
     *newcomm = MPI_COMM_NULL;
     *request = MPI_REQUEST_NULL;
     if (rc != MPI_SUCCESS)
-        return let_know(&p, rc);
+        return tell_members(&p, rc);
     rc = wf_derive_start(&p, &r);
     if (rc != MPI_SUCCESS) {
         wf_comm_put(p.result);

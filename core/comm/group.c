@@ -1,4 +1,4 @@
-/* Group objects.
+/* This file makes groups and looks up ranks in them.
  *
  * A group whose Location ids are evenly spaced (the world, a split by rows or
  * by parity) is kept as first and stride; others keep an array.
@@ -41,7 +41,7 @@ void wf_group_put(struct wf_group *g)
     free(g);
 }
 
-/* MPI_GROUP_EMPTY belongs to nobody. */
+/* MPI_GROUP_EMPTY belongs to no session. */
 void wf_group_join_session(struct wf_group *g, struct wf_session *session)
 {
     if (!session || g->session || g == g->wf->env->group_empty)
@@ -58,7 +58,7 @@ static bool is_regular(int size, const uint32_t *procs)
     return true;
 }
 
-struct wf_group *wf_group_regular(struct wf_instance *wf, int size,
+struct wf_group *wf_group_create_regular(struct wf_instance *wf, int size,
                                   uint32_t first, int32_t stride)
 {
     struct wf_group *g = calloc(1, sizeof *g);
@@ -78,7 +78,7 @@ struct wf_group *wf_group_create(struct wf_instance *wf, int size,
 {
     uint32_t first = size > 0 ? procs[0] : 0;
     int32_t stride = size > 1 ? (int32_t)(procs[1] - procs[0]) : 1;
-    struct wf_group *g = wf_group_regular(wf, size, first, stride);
+    struct wf_group *g = wf_group_create_regular(wf, size, first, stride);
     if (!g || is_regular(size, procs)) {
         free(procs);
         return g;
@@ -105,7 +105,8 @@ int wf_group_rank_of(const struct wf_group *g, uint32_t proc)
 
 /* ---- many look-ups ------------------------------------------------------- */
 
-/* A regular group needs no table, and one look-up is not worth one. */
+/* A regular group needs no table, and for a single look-up a table does not
+ * pay. */
 bool wf_group_index(struct wf_group_index *x, const struct wf_group *g)
 {
     uint32_t top = 0;

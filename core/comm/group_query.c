@@ -1,4 +1,4 @@
-/* Questions about groups, and access to those of communicators (MPI-5.0
+/* Groups are queried here, and those of communicators are returned (MPI-5.0
  * s7.3.1, s7.3.2).
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -43,7 +43,7 @@ int wf_mpi_group_translate_ranks(struct wf_instance *wf,
     return rc;
 }
 
-bool wf_group_same_order(const struct wf_group *a, const struct wf_group *b)
+bool wf_group_is_same_order(const struct wf_group *a, const struct wf_group *b)
 {
     if (a == b)
         return true;
@@ -59,7 +59,7 @@ int wf_group_compare(struct wf_group *a, struct wf_group *b, int *result)
 {
     struct wf_group_index in_b;
     *result = MPI_UNEQUAL;
-    if (wf_group_same_order(a, b))
+    if (wf_group_is_same_order(a, b))
         *result = MPI_IDENT;
     if (*result == MPI_IDENT || a->size != b->size)
         return MPI_SUCCESS;
@@ -93,7 +93,7 @@ int wf_mpi_group_free(struct wf_instance *wf, MPI_Group *group)
     return MPI_SUCCESS;
 }
 
-static MPI_Group give(struct wf_group *g)
+static MPI_Group new_handle_of(struct wf_group *g)
 {
     if (g != g->wf->env->group_empty)
         wf_group_get(g);
@@ -103,7 +103,7 @@ static MPI_Group give(struct wf_group *g)
 int wf_mpi_comm_group(struct wf_instance *wf, struct wf_comm *comm,
                       MPI_Group *group)
 {
-    *group = give(comm->local);
+    *group = new_handle_of(comm->local);
     return MPI_SUCCESS;
 }
 
@@ -113,6 +113,6 @@ int wf_mpi_comm_remote_group(struct wf_instance *wf, struct wf_comm *comm,
     if (!comm->inter)
         return wf_error(MPI_ERR_COMM, "an intracommunicator has no remote "
                                       "group");
-    *group = give(comm->peers);
+    *group = new_handle_of(comm->peers);
     return MPI_SUCCESS;
 }

@@ -1,5 +1,5 @@
-/* Intercommunicators: made from two groups, and merged into one (MPI-5.0
- * s7.6.2).
+/* Intercommunicators are made here from two groups, and merged into one
+ * (MPI-5.0 s7.6.2).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -9,11 +9,11 @@
 #include "core_api.h"
 #include "instance.h"
 
-/* What a leader tells the other: the key of the agreement, which both compute
- * from the peer communicator, and its group. */
+/* A leader sends the other the key of the agreement, which both compute from
+ * the peer communicator, and the members of its group. */
 enum { KEY_WORDS = 2 };
 
-static uint32_t *describe(const struct wf_group *g, uint64_t key)
+static uint32_t *describe_group(const struct wf_group *g, uint64_t key)
 {
     uint32_t *words = malloc(((size_t)g->size + KEY_WORDS) * sizeof *words);
     if (!words)
@@ -37,21 +37,23 @@ static int check_disjoint(const struct wf_group *local,
         if (r != MPI_UNDEFINED)
             rc = wf_error(MPI_ERR_GROUP,
                           "rank %d of the local group is rank %d of the remote "
-                          "group too", r, i);
+                          "group too",
+                          r, i);
     }
     wf_group_index_free(&x);
     return rc;
 }
 
-/* The group that the other leader described. */
+/* Makes the group that the other leader described. */
 static int group_of_words(struct wf_instance *wf, const uint32_t *words,
                           uint32_t n, struct wf_group **out)
 {
     uint32_t *procs;
     for (uint32_t i = KEY_WORDS; i < n; i++)
         if (words[i] >= wf->nprocs)
-            return wf_error(MPI_ERR_INTERN, "the remote leader named process "
-                            "%u of %u", words[i], wf->nprocs);
+            return wf_error(MPI_ERR_INTERN,
+                            "the remote leader named process %u of %u",
+                            words[i], wf->nprocs);
     if (n <= KEY_WORDS)
         return wf_error(MPI_ERR_INTERN, "the remote leader sent %u words", n);
     n -= KEY_WORDS;
@@ -65,7 +67,7 @@ static int group_of_words(struct wf_instance *wf, const uint32_t *words,
                 : wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
 }
 
-/* *out receives the intercommunicator, without a context id. */
+/* Makes the intercommunicator, without a context id, in *out. */
 static int comm_of_words(struct wf_comm *local_comm, const uint32_t *words,
                          uint32_t n, struct wf_comm **out)
 {
@@ -87,11 +89,12 @@ static int comm_of_words(struct wf_comm *local_comm, const uint32_t *words,
     return MPI_SUCCESS;
 }
 
-/* Local ranks talk on local_comm, leaders over the bridge. */
+/* Plans the agreement: local ranks talk over local_comm, leaders over the
+ * bridge. */
 static void plan_inter(struct wf_derive_plan *p, struct wf_comm *local_comm,
                        const struct wf_bridge *b)
 {
-    wf_derive_plan_all(p, local_comm);
+    wf_derive_init_plan(p, local_comm);
     p->inter = true;
     p->hint = NULL;
     p->scope.bridged = true;
@@ -103,20 +106,19 @@ static void plan_inter(struct wf_derive_plan *p, struct wf_comm *local_comm,
     p->scope.others = b->others;
 }
 
-int wf_inter_make(struct wf_comm *local_comm, const struct wf_bridge *b,
+int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *b,
                   MPI_Comm *newintercomm)
 {
     struct wf_derive_plan p;
     uint32_t *mine = NULL, *theirs, n;
     plan_inter(&p, local_comm, b);
     if (local_comm->rank == b->leader) {
-        mine = describe(local_comm->local, b->key);
+        mine = describe_group(local_comm->local, b->key);
         if (!mine)
             return wf_error(MPI_ERR_NO_MEM, "no memory for a group");
     }
-    int rc = wf_bridge_swap(&p.scope, mine,
-                            (uint32_t)local_comm->size + KEY_WORDS, &theirs,
-                            &n);
+    int rc = wf_bridge_exchange_words(
+        &p.scope, mine, (uint32_t)local_comm->size + KEY_WORDS, &theirs, &n);
     free(mine);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -143,13 +145,13 @@ int wf_mpi_intercomm_create(struct wf_instance *wf, struct wf_comm *local_comm,
         return wf_error(MPI_ERR_COMM, "local_comm is an intercommunicator");
     if (peer_comm)
         b.key = (uint64_t)peer_comm->context << 32 | (uint32_t)tag;
-    return wf_inter_make(local_comm, &b, newintercomm);
+    return wf_intercomm_create(local_comm, &b, newintercomm);
 }
 
 /* ---- merge --------------------------------------------------------------- */
 
-static struct wf_group *concatenate(const struct wf_group *a,
-                                    const struct wf_group *b)
+static struct wf_group *concatenate_groups(const struct wf_group *a,
+                                           const struct wf_group *b)
 {
     size_t n = (size_t)a->size + (size_t)b->size;
     uint32_t *procs = malloc(n * sizeof *procs);
@@ -162,9 +164,11 @@ static struct wf_group *concatenate(const struct wf_group *a,
     return wf_group_create(a->wf, (int)n, procs);
 }
 
-/* The group that gave high = false comes first; when both said the same, the
- * order is free, and the group whose first process has the lower id leads. */
-static bool local_first(const struct wf_comm *comm, bool high, bool their_high)
+/* The group that passed high = false comes first; when both passed the same,
+ * the order is free, and the group whose first process has the lower id comes
+ * first. */
+static bool is_local_first(const struct wf_comm *comm, bool high,
+                           bool their_high)
 {
     if (high != their_high)
         return !high;
@@ -180,19 +184,19 @@ int wf_mpi_intercomm_merge(struct wf_instance *wf, struct wf_comm *intercomm,
     if (!intercomm->inter)
         return wf_error(MPI_ERR_COMM, "the communicator is not an "
                                       "intercommunicator");
-    wf_derive_plan_all(&p, intercomm);
+    wf_derive_init_plan(&p, intercomm);
     p.inter = false;
-    int rc = wf_bridge_swap(&p.scope, &mine, 1, &theirs, &n);
+    int rc = wf_bridge_exchange_words(&p.scope, &mine, 1, &theirs, &n);
     if (rc != MPI_SUCCESS)
         return rc;
-    bool first = local_first(intercomm, mine, n > 0 && theirs[0]);
+    bool first = is_local_first(intercomm, mine, n > 0 && theirs[0]);
     free(theirs);
     struct wf_group *all =
-        first ? concatenate(intercomm->local, intercomm->peers)
-              : concatenate(intercomm->peers, intercomm->local);
+        first ? concatenate_groups(intercomm->local, intercomm->peers)
+              : concatenate_groups(intercomm->peers, intercomm->local);
     if (all)
-        p.result = wf_comm_create(wf, all, NULL, WF_CONTEXT_NONE,
-                                  WF_CONTEXT_NONE);
+        p.result =
+            wf_comm_create(wf, all, NULL, WF_CONTEXT_NONE, WF_CONTEXT_NONE);
     if (p.result)
         wf_comm_inherit(p.result, intercomm);
     p.failed = !p.result;

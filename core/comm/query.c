@@ -1,4 +1,4 @@
-/* Questions about communicators, their names and hints, and their end
+/* Communicators are queried here; they get names and hints, and are freed
  * (MPI-5.0 s7.4.1, s7.4.3, s7.4.4, s7.6.1, s7.8).
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -80,11 +80,12 @@ int wf_mpi_comm_get_name(struct wf_instance *wf, struct wf_comm *comm,
 
 /* ---- hints --------------------------------------------------------------- */
 
-/* Those that Weft knows; all are false until somebody sets them. The first two
- * are checked. Where overtaking is allowed a message goes by the lane of its size
- * at once (protocol/send.c). The last saves nothing: a message carries its length,
- * and one that breaks the promise may not write beyond the buffer, so that there is
- * no comparison to leave out. It is checked where core.exact_length asks for it. */
+/* These are the hints that Weft knows; all are false unless the program sets
+ * them. The first two are checked. Where overtaking is allowed a message goes
+ * by the lane of its size at once (protocol/send.c). The last saves nothing: a
+ * message carries its length, and one that breaks the promise may not write
+ * beyond the buffer, so that there is no comparison to leave out. It is checked
+ * where core.exact_length asks for it. */
 static const struct {
     const char *key;
     uint8_t bit;
@@ -95,7 +96,7 @@ static const struct {
 
 enum { KNOWN = sizeof known / sizeof *known };
 
-void wf_comm_hinted(struct wf_comm *comm)
+void wf_comm_update_hints(struct wf_comm *comm)
 {
     comm->asserts = 0;
     for (int i = 0; i < KNOWN; i++) {
@@ -105,18 +106,18 @@ void wf_comm_hinted(struct wf_comm *comm)
     }
     if (!comm->wf->options->exact_length)
         comm->asserts &= (uint8_t)~WF_ASSERT_EXACT;
-    /* the way by a contact knows nothing of it */
+    /* the fast path, which uses contacts, does not check it */
     if (comm->asserts & WF_ASSERT_EXACT)
         comm->contact_end = 0;
 }
 
-/* Of a known hint any other value is ignored. */
+/* The value of a known hint is ignored if it is not a boolean. */
 static bool is_boolean(const char *value)
 {
     return !strcmp(value, "true") || !strcmp(value, "false");
 }
 
-static bool ignored(const struct wf_info_entry *e)
+static bool is_ignored(const struct wf_info_entry *e)
 {
     for (int i = 0; i < KNOWN; i++)
         if (!strcmp(e->key, known[i].key))
@@ -124,7 +125,7 @@ static bool ignored(const struct wf_info_entry *e)
     return false;
 }
 
-/* Hints that were given before and are not mentioned stay (s7.4.4). */
+/* Hints that were set before and are not mentioned stay (s7.4.4). */
 int wf_mpi_comm_set_info(struct wf_instance *wf, struct wf_comm *comm,
                          struct wf_info *info)
 {
@@ -134,16 +135,16 @@ int wf_mpi_comm_set_info(struct wf_instance *wf, struct wf_comm *comm,
         return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
     int rc = MPI_SUCCESS;
     for (int i = 0; i < info->count && rc == MPI_SUCCESS; i++)
-        if (!ignored(&info->list[i]))
-            rc = wf_info_put(comm->info, info->list[i].key,
-                             info->list[i].value);
-    wf_comm_hinted(comm);
+        if (!is_ignored(&info->list[i]))
+            rc =
+                wf_info_put(comm->info, info->list[i].key, info->list[i].value);
+    wf_comm_update_hints(comm);
     return rc;
 }
 
-/* What is not set is false; the kinds of memory are those of the library,
- * whatever the program asserts to need of them (s11.4.3). */
-static int complete(struct wf_info *info)
+/* Hints that are not set are false; the kinds of memory are those of the
+ * library, whatever the program asserts to need of them (s11.4.3). */
+static int complete_hints(struct wf_info *info)
 {
     int rc = MPI_SUCCESS;
     for (int i = 0; i < KNOWN && rc == MPI_SUCCESS; i++) {
@@ -160,7 +161,7 @@ int wf_mpi_comm_get_info(struct wf_instance *wf, struct wf_comm *comm,
                          MPI_Info *info_used)
 {
     struct wf_info *copy = wf_info_copy(comm->info);
-    if (!copy || complete(copy) != MPI_SUCCESS) {
+    if (!copy || complete_hints(copy) != MPI_SUCCESS) {
         wf_info_destroy(copy);
         return wf_error(MPI_ERR_NO_MEM, "no memory for an info object");
     }
@@ -168,9 +169,10 @@ int wf_mpi_comm_get_info(struct wf_instance *wf, struct wf_comm *comm,
     return MPI_SUCCESS;
 }
 
-/* ---- the end ------------------------------------------------------------- */
+/* ---- freeing ------------------------------------------------------------- */
 
-/* Pending operations keep the object; the handle is gone at once (s7.4.3). */
+/* Pending operations hold the object; the handle becomes invalid at once
+ * (s7.4.3). */
 int wf_mpi_comm_free(struct wf_instance *wf, MPI_Comm *comm)
 {
     struct wf_comm *c = wf_comm_of(wf, *comm);
@@ -189,7 +191,7 @@ int wf_mpi_comm_free(struct wf_instance *wf, MPI_Comm *comm)
 }
 
 /* The program has completed its operations on the communicator (s11.10.4), so
- * what is left to the library is what MPI_Comm_free does. */
+ * the library only does what MPI_Comm_free does. */
 int wf_mpi_comm_disconnect(struct wf_instance *wf, MPI_Comm *comm)
 {
     return wf_mpi_comm_free(wf, comm);

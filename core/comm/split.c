@@ -1,5 +1,5 @@
-/* MPI_Comm_split: everybody learns everybody's color and key, and picks out
- * its own group (MPI-5.0 s7.4.2, s7.6.2).
+/* MPI_Comm_split gathers the colors and keys of all processes in each process,
+ * which then picks out its own group (MPI-5.0 s7.4.2, s7.6.2).
  *
  * All new communicators of one split share a context id: their groups are
  * disjoint.
@@ -14,18 +14,19 @@
 #include "core_api.h"
 #include "instance.h"
 
-/* Four words travel per process. */
+/* Each process contributes one entry of four words. */
 struct entry {
     uint32_t member, color_high, color_low;
     int32_t key;
 };
 enum { WORDS = sizeof(struct entry) / sizeof(uint32_t) };
 
+/* A process that has the color of this one: its key, and its rank in `from`. */
 struct chosen {
     int key, rank;
 };
 
-static int by_key(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
     const struct chosen *x = a, *y = b;
     if (x->key != y->key)
@@ -33,16 +34,17 @@ static int by_key(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static bool same_color(const struct entry *a, const struct entry *b)
+static bool is_same_color(const struct entry *a, const struct entry *b)
 {
     return a->member && b->member && a->color_high == b->color_high &&
            a->color_low == b->color_low;
 }
 
-/* The processes of `from` whose entries have my color, by key, then rank. NULL:
- * out of memory. */
-static struct wf_group *pick(const struct wf_group *from,
-                             const struct entry *all, const struct entry *mine)
+/* Makes the group of the processes of `from` whose entries have the color of
+ * mine, by key, then rank. NULL: out of memory. */
+static struct wf_group *make_group_of_color(const struct wf_group *from,
+                                            const struct entry *all,
+                                            const struct entry *mine)
 {
     size_t room = (size_t)from->size + 1;
     struct chosen *list = malloc(room * sizeof *list);
@@ -54,22 +56,23 @@ static struct wf_group *pick(const struct wf_group *from,
         return NULL;
     }
     for (int i = 0; i < from->size; i++)
-        if (same_color(&all[i], mine))
+        if (is_same_color(&all[i], mine))
             list[n++] = (struct chosen){all[i].key, i};
-    qsort(list, (size_t)n, sizeof *list, by_key);
+    qsort(list, (size_t)n, sizeof *list, compare_keys);
     for (int i = 0; i < n; i++)
         procs[i] = wf_group_proc(from, list[i].rank);
     free(list);
     return wf_group_create(from->wf, n, procs);
 }
 
-/* The table of the other group, in the order of its ranks. */
+/* Sends this group's table, and receives that of the other group, in the order
+ * of its ranks. */
 static int swap_tables(const struct wf_derive_plan *p, const struct entry *mine,
                        struct entry **theirs)
 {
     uint32_t *words, n;
     const struct wf_comm *comm = p->parent;
-    int rc = wf_bridge_swap(&p->scope, (const uint32_t *)mine,
+    int rc = wf_bridge_exchange_words(&p->scope, (const uint32_t *)mine,
                             (uint32_t)comm->size * WORDS, &words, &n);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -80,17 +83,17 @@ static int swap_tables(const struct wf_derive_plan *p, const struct entry *mine,
     return wf_error(MPI_ERR_INTERN, "the remote group sent %u words", n);
 }
 
-/* The result of this process, or NULL if there is none. */
+/* Makes the communicator of this process, or NULL if it gets none. */
 static int make_result(struct wf_derive_plan *p, const struct entry *mine,
                        const struct entry *local, const struct entry *remote,
                        bool strict)
 {
     struct wf_comm *comm = p->parent;
     struct wf_group *r = NULL;
-    struct wf_group *l = pick(comm->local, local, mine);
+    struct wf_group *l = make_group_of_color(comm->local, local, mine);
     if (!l)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a group");
-    if (remote && !(r = pick(comm->peers, remote, mine))) {
+    if (remote && !(r = make_group_of_color(comm->peers, remote, mine))) {
         wf_group_put(l);
         return wf_error(MPI_ERR_NO_MEM, "no memory for a group");
     }
@@ -100,8 +103,8 @@ static int make_result(struct wf_derive_plan *p, const struct entry *mine,
             wf_group_put(r);
         return MPI_SUCCESS;
     }
-    p->result = wf_comm_create(comm->wf, l, r, WF_CONTEXT_NONE,
-                               WF_CONTEXT_NONE);
+    p->result =
+        wf_comm_create(comm->wf, l, r, WF_CONTEXT_NONE, WF_CONTEXT_NONE);
     if (!p->result)
         return MPI_ERR_NO_MEM;
     wf_comm_inherit(p->result, comm);
@@ -130,7 +133,7 @@ int wf_split(struct wf_comm *comm, const struct wf_split *s, MPI_Comm *newcomm)
     *newcomm = MPI_COMM_NULL;
     if (!local)
         return wf_error(MPI_ERR_NO_MEM, "no memory for %d colors", comm->size);
-    wf_derive_plan_all(&p, comm);
+    wf_derive_init_plan(&p, comm);
     int rc = gather_tables(&p, &mine, local, &remote);
     if (rc != MPI_SUCCESS) {
         free(local);

@@ -1,9 +1,9 @@
-/* MPI_Comm_split_type: splitting by what processes share (MPI-5.0 s7.4.2).
+/* MPI_Comm_split_type splits by what processes share (MPI-5.0 s7.4.2).
  *
- * Known are the node, whose memory its processes can share (the standard's
- * name for it is "mpi_shared_memory"), what sysfs tells about its hardware,
- * and the process sets. A process is in a communicator for one package, cache
- * or core only while it is bound to it; others get MPI_COMM_NULL.
+ * It knows the node, whose memory its processes can share (the standard's name
+ * for it is "mpi_shared_memory"), the hardware that sysfs describes, and the
+ * process sets. A process is in a communicator for one package, cache or core
+ * only while it is bound to it; others get MPI_COMM_NULL.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -17,20 +17,21 @@
 #include "instance.h"
 #include "os/hardware.h"
 
-#define RESOURCE "mpi_hw_resource_type"
+#define RESOURCE    "mpi_hw_resource_type"
 #define PROCESS_SET "mpi_pset_name"
-#define SHARED "mpi_shared_memory"
+#define SHARED      "mpi_shared_memory"
 
-/* Resources by their number: the node, then what hardware.h knows. */
+/* Resources are numbered: the node, then those of hardware.h. */
 enum { NODE, HARDWARE, RESOURCES = HARDWARE + WF_HARDWARE_TYPES };
 
-static const char *resource_name(int resource)
+static const char *name_of_resource(int resource)
 {
     return resource == NODE ? WF_RESOURCE_NODE
                             : wf_hardware_name(resource - HARDWARE);
 }
 
-/* By name, with or without the provider in front; -1: not known. */
+/* Finds a resource by name, with or without the provider in front; -1:
+ * unknown. */
 static int find_resource(const char *name)
 {
     size_t n = strlen(WF_RESOURCE_PROVIDER);
@@ -40,21 +41,22 @@ static int find_resource(const char *name)
     if (!strncmp(name, WF_RESOURCE_PROVIDER, n))
         name += n;
     for (int i = 0; i < RESOURCES; i++)
-        if (!strcmp(name, resource_name(i)))
+        if (!strcmp(name, name_of_resource(i)))
             return i;
     return -1;
 }
 
-/* ---- who is in which part ------------------------------------------------ */
+/* ---- colors of parts ----------------------------------------------------- */
 
-static void color_by(struct wf_split *s, uint64_t color)
+static void set_color(struct wf_split *s, uint64_t color)
 {
     s->member = true;
     s->color_high = (uint32_t)(color >> 32);
     s->color_low = (uint32_t)color;
 }
 
-/* What the processes of one part have in common; 0: this one is in none. */
+/* Returns a number that the processes of one part of the resource have in
+ * common; 0: this process is in none. */
 static uint64_t part_of(const struct wf_instance *wf, int resource)
 {
     struct wf_cpus mine;
@@ -70,55 +72,58 @@ static uint64_t part_of(const struct wf_instance *wf, int resource)
     return (wf->node ^ ((uint64_t)instance + 1)) * 0x9e3779b97f4a7c15u | 1;
 }
 
-static void by_resource(const struct wf_instance *wf, struct wf_split *s,
-                        const char *name)
+static void color_by_resource(const struct wf_instance *wf, struct wf_split *s,
+                              const char *name)
 {
     int resource = name ? find_resource(name) : -1;
     uint64_t part = resource < 0 ? 0 : part_of(wf, resource);
 
     if (part)
-        color_by(s, part);
+        set_color(s, part);
 }
 
-/* Every process set that is known, by what its members have in common. */
-static void by_set(const struct wf_instance *wf, struct wf_split *s,
-                   const char *name)
+/* The color of a process set is a number that its members have in common. */
+static void color_by_set(const struct wf_instance *wf, struct wf_split *s,
+                         const char *name)
 {
     if (!strcmp(name, "mpi://WORLD"))
-        color_by(s, 0);
+        set_color(s, 0);
     else if (!strcmp(name, "mpi://SELF"))
-        color_by(s, wf->rank);
+        set_color(s, wf->rank);
     else if (!strcmp(name, "weft://NODE"))
-        color_by(s, wf->node);
+        set_color(s, wf->node);
 }
 
-/* Both keys at once describe nothing. */
-static void by_either(const struct wf_instance *wf, struct wf_split *s,
-                      const struct wf_info *info)
+/* Takes the color from the resource or from the process set; both keys at once
+ * describe nothing. */
+static void color_by_info(const struct wf_instance *wf, struct wf_split *s,
+                          const struct wf_info *info)
 {
     const char *set = wf_info_find(info, PROCESS_SET);
     const char *resource = wf_info_find(info, RESOURCE);
 
     if (!set)
-        by_resource(wf, s, resource);
+        color_by_resource(wf, s, resource);
     else if (!resource)
-        by_set(wf, s, set);
+        color_by_set(wf, s, set);
 }
 
 /* ---- the unguided split -------------------------------------------------- */
 
-/* The parts of one process, as the others are told. */
-struct told {
-    uint64_t member; /* it asks for a part, and has not passed MPI_UNDEFINED */
+/* The parts that one process is in, as it sends them to the others. */
+struct parts {
+    uint64_t member; /* it asks for a part, that is, did not pass
+                        MPI_UNDEFINED */
     uint64_t part[RESOURCES];
 };
-enum { WORDS = sizeof(struct told) / sizeof(uint64_t) };
+enum { WORDS = sizeof(struct parts) / sizeof(uint64_t) };
 
-/* The split_type of all members that pass another one than MPI_UNDEFINED, which
- * the others cannot know; MPI_UNDEFINED if there is none. */
+/* Finds the split_type of all members that pass another one than MPI_UNDEFINED,
+ * which the others cannot know; MPI_UNDEFINED if there is none. */
 static int agree_on_type(struct wf_comm *comm, int mine, int *agreed)
 {
-    int limits[2] = {mine, -mine}, most[2]; /* the second: minus the least */
+    int limits[2] = {mine, -mine}, most[2]; /* the second one: minus the
+                                               minimum */
     int rc;
 
     *agreed = mine;
@@ -133,15 +138,17 @@ static int agree_on_type(struct wf_comm *comm, int mine, int *agreed)
     *agreed = most[0];
     if (most[0] == -most[1])
         return MPI_SUCCESS;
-    return wf_error(MPI_ERR_ARG, "the members pass different values of "
+    return wf_error(MPI_ERR_ARG,
+                    "the members pass different values of "
                     "split_type, such as %d and %d; all must pass the same, or "
-                    "MPI_UNDEFINED", -most[1], most[0]);
+                    "MPI_UNDEFINED",
+                    -most[1], most[0]);
 }
 
-/* Whether a resource divides the members among n processes. */
-static bool divides(const struct told *all, int n, int resource)
+/* Returns whether a resource divides the members among n processes. */
+static bool is_divider(const struct parts *all, int n, int resource)
 {
-    const struct told *first = NULL;
+    const struct parts *first = NULL;
     bool in_part = false, different = false;
 
     for (int i = 0; i < n; i++) {
@@ -155,12 +162,13 @@ static bool divides(const struct told *all, int n, int resource)
     return in_part && different;
 }
 
-/* The largest resource that does, or -1; the same in all processes. */
-static int find_division(struct wf_comm *comm, bool member, int *resource)
+/* Finds the largest resource that divides the members, or -1; the same in all
+ * processes. */
+static int find_divider(struct wf_comm *comm, bool member, int *resource)
 {
     struct wf_type *type = wf_type_of(MPI_UINT64_T);
-    struct told mine = {.member = member};
-    struct told *all = malloc((size_t)comm->size * sizeof mine);
+    struct parts mine = {.member = member};
+    struct parts *all = malloc((size_t)comm->size * sizeof mine);
     int rc;
 
     if (!all)
@@ -171,28 +179,31 @@ static int find_division(struct wf_comm *comm, bool member, int *resource)
     rc = wf_mpi_allgather(comm->wf, &mine, WORDS, type, all, WORDS, type, comm);
     *resource = -1;
     for (int i = RESOURCES - 1; !rc && i >= 0; i--)
-        if (divides(all, comm->size, i))
+        if (is_divider(all, comm->size, i))
             *resource = i;
     free(all);
     return rc;
 }
 
-/* The unguided split says in the caller's info object what it found. */
-static int tell(struct wf_comm *comm, struct wf_info *info, int resource)
+/* Writes the resource that the unguided split used into the caller's info
+ * object. */
+static int write_resource(struct wf_comm *comm, struct wf_info *info,
+                          int resource)
 {
     char name[MPI_MAX_INFO_VAL];
 
     if (!info || info->read_only)
         return MPI_SUCCESS;
     snprintf(name, sizeof name, WF_RESOURCE_PROVIDER "%s",
-             resource_name(resource));
+             name_of_resource(resource));
     if (wf_info_put(info, RESOURCE, resource == NODE ? SHARED : name))
         wf_log(comm->wf, WF_LOG_WARN,
                "no memory to tell the resource of a split");
     return MPI_SUCCESS;
 }
 
-/* On an intercommunicator only nodes divide: each side knows only itself. */
+/* Splits by the largest resource that divides the members. An intercommunicator
+ * is split by nodes only: each side only knows its own resources. */
 static int split_unguided(struct wf_comm *comm, struct wf_split *s, bool member,
                           struct wf_info *info, MPI_Comm *newcomm)
 {
@@ -200,17 +211,17 @@ static int split_unguided(struct wf_comm *comm, struct wf_split *s, bool member,
     uint64_t part;
 
     if (!comm->inter)
-        rc = find_division(comm, member, &resource);
+        rc = find_divider(comm, member, &resource);
     if (rc)
         return rc;
     part = resource < 0 ? 0 : part_of(comm->wf, resource);
     if (part && member)
-        color_by(s, part);
+        set_color(s, part);
     s->strict = true;
     rc = wf_split(comm, s, newcomm);
     if (rc != MPI_SUCCESS || *newcomm == MPI_COMM_NULL)
         return rc;
-    return tell(comm, info, resource);
+    return write_resource(comm, info, resource);
 }
 
 static bool is_known_type(int split_type)
@@ -238,13 +249,13 @@ int wf_mpi_comm_split_type(struct wf_instance *wf, struct wf_comm *comm,
                               newcomm);
     switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
-        by_resource(wf, &s, SHARED);
+        color_by_resource(wf, &s, SHARED);
         break;
     case MPI_COMM_TYPE_HW_GUIDED:
-        by_resource(wf, &s, wf_info_find(info, RESOURCE));
+        color_by_resource(wf, &s, wf_info_find(info, RESOURCE));
         break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-        by_either(wf, &s, info);
+        color_by_info(wf, &s, info);
         break;
     default: /* MPI_UNDEFINED */
         break;

@@ -1,4 +1,4 @@
-/* Subarrays of global arrays: MPI_Type_create_subarray and _darray,
+/* Subarrays of global arrays are made by MPI_Type_create_subarray and _darray,
  * MPI-5.0 s5.1.3 and s5.1.4.
  *
  * DESIGN  The placement is composed from vectors, one per dimension from the
@@ -11,14 +11,14 @@
 #include "datatype/derived.h"
 #include "instance.h"
 
-/* A body under construction: each step replaces the type. */
+/* A body that is being built: each step replaces the type. */
 struct body {
     struct wf_type *type;
     int64_t stride; /* bytes between neighbours in the current dimension */
     int64_t start;  /* bytes from the array's origin to the first element */
 };
 
-static int too_big(void)
+static int report_too_big(void)
 {
     return wf_error(MPI_ERR_COUNT, "the array spans more than 2^63 - 1 bytes");
 }
@@ -40,7 +40,7 @@ static int body_replace(struct body *b, int rc, struct wf_type *t)
     return MPI_SUCCESS;
 }
 
-/* n of the current type, step bytes apart. */
+/* Repeats the current type n times, step bytes apart. */
 static int body_repeat(struct body *b, int64_t n, int64_t step)
 {
     struct wf_type *t = NULL;
@@ -49,11 +49,12 @@ static int body_repeat(struct body *b, int64_t n, int64_t step)
     return body_replace(b, rc, t);
 }
 
-/* The next dimension starts after `size` of this one. */
-static int body_next(struct body *b, int64_t size)
+/* Ends a dimension: the next one starts after `size` of this one. */
+static int body_end_dimension(struct body *b, int64_t size)
 {
-    return __builtin_mul_overflow(b->stride, size, &b->stride) ? too_big()
-                                                               : MPI_SUCCESS;
+    return __builtin_mul_overflow(b->stride, size, &b->stride)
+               ? report_too_big()
+               : MPI_SUCCESS;
 }
 
 static int body_skip(struct body *b, int64_t n)
@@ -62,12 +63,12 @@ static int body_skip(struct body *b, int64_t n)
 
     if (__builtin_mul_overflow(b->stride, n, &bytes) ||
         __builtin_add_overflow(b->start, bytes, &b->start))
-        return too_big();
+        return report_too_big();
     return MPI_SUCCESS;
 }
 
-/* Shift the body to its start, and make it the body of t, whose extent is that
- * of the whole array. */
+/* Shifts the body to its start, and makes it the body of t, whose extent is
+ * that of the whole array. */
 static int body_finish(struct body *b, struct wf_type *t, MPI_Datatype *newtype)
 {
     struct wf_type *placed = NULL;
@@ -94,14 +95,15 @@ err:
     return rc;
 }
 
-/* Dimension i of n in order from the fastest. */
-static int dimension(int order, int n, int i)
+/* Returns dimension i of n, counted from the fastest. */
+static int dimension_at(int order, int n, int i)
 {
     return order == MPI_ORDER_FORTRAN ? i : n - 1 - i;
 }
 
 /* ---- subarray --------------------------------------------------------- */
 
+/* The arguments of a subarray. */
 struct box {
     int ndims;
     struct wf_ints sizes, subsizes, starts;
@@ -112,9 +114,9 @@ static int check_box(const struct box *x)
     if (x->ndims <= 0)
         return wf_error(MPI_ERR_DIMS, "ndims %d is not positive", x->ndims);
     for (int d = 0; d < x->ndims; d++) {
-        long long size = wf_at(x->sizes, (size_t)d);
-        long long sub = wf_at(x->subsizes, (size_t)d);
-        long long start = wf_at(x->starts, (size_t)d);
+        long long size = wf_int_at(x->sizes, (size_t)d);
+        long long sub = wf_int_at(x->subsizes, (size_t)d);
+        long long start = wf_int_at(x->starts, (size_t)d);
 
         if (size < 1 || sub < 1 || sub > size)
             return wf_error(MPI_ERR_ARG,
@@ -133,13 +135,13 @@ static int check_box(const struct box *x)
 static int build_box(struct body *b, const struct box *x, int order)
 {
     for (int i = 0; i < x->ndims; i++) {
-        size_t d = (size_t)dimension(order, x->ndims, i);
-        int rc = body_repeat(b, wf_at(x->subsizes, d), b->stride);
+        size_t d = (size_t)dimension_at(order, x->ndims, i);
+        int rc = body_repeat(b, wf_int_at(x->subsizes, d), b->stride);
 
         if (!rc)
-            rc = body_skip(b, wf_at(x->starts, d));
+            rc = body_skip(b, wf_int_at(x->starts, d));
         if (!rc)
-            rc = body_next(b, wf_at(x->sizes, d));
+            rc = body_end_dimension(b, wf_int_at(x->sizes, d));
         if (rc)
             return rc;
     }
@@ -152,9 +154,9 @@ static void record_box(struct wf_type *t, const struct box *x, int order)
 
     *v++ = x->ndims;
     for (int d = 0; d < x->ndims; d++, v++) {
-        v[0] = wf_at(x->sizes, (size_t)d);
-        v[x->ndims] = wf_at(x->subsizes, (size_t)d);
-        v[2 * (int64_t)x->ndims] = wf_at(x->starts, (size_t)d);
+        v[0] = wf_int_at(x->sizes, (size_t)d);
+        v[x->ndims] = wf_int_at(x->subsizes, (size_t)d);
+        v[2 * (int64_t)x->ndims] = wf_int_at(x->starts, (size_t)d);
     }
     t->priv->value[1 + 3 * (int64_t)x->ndims] = order;
 }
@@ -185,8 +187,8 @@ int wf_mpi_type_create_subarray(struct wf_instance *wf, int ndims,
         return rc;
     t = wf_type_create(MPI_COMBINER_SUBARRAY, 2 + 3 * (int64_t)ndims, 0, 1);
     if (!t)
-        return wf_type_no_memory();
-    wf_type_hold(t, 0, oldtype);
+        return wf_type_report_no_memory();
+    wf_type_set_older(t, 0, oldtype);
     record_box(t, &x, order);
     t->priv->large = wf->large_call || array_of_sizes.width == 8;
     body_init(&b, oldtype);
@@ -200,12 +202,13 @@ int wf_mpi_type_create_subarray(struct wf_instance *wf, int ndims,
 
 /* ---- darray ----------------------------------------------------------- */
 
-/* One dimension of a distributed array, as one process sees it. */
+/* One dimension of a distributed array, as one process has it. */
 struct share {
-    int64_t gsize, procs, coord, block; /* block elements, dealt cyclically */
+    int64_t gsize, procs, coord, block; /* elements of a block; blocks are
+                                           dealt cyclically */
 };
 
-/* Cyclic blocks: whole ones at equal steps, then perhaps a short one. */
+/* Builds cyclic blocks: whole ones at equal steps, then perhaps a short one. */
 static int build_share(struct body *b, const struct share *s)
 {
     int64_t round = s->block * s->procs, first = s->block * s->coord;
@@ -236,8 +239,8 @@ static int build_share(struct body *b, const struct share *s)
     return rc ? rc : body_skip(b, first);
 }
 
-/* What a dimension's distribution asks for; checks the arguments. */
-static int share_of(struct share *s, int d, int distrib, int darg)
+/* Checks the arguments of a dimension's distribution and sets the block. */
+static int set_share(struct share *s, int d, int distrib, int darg)
 {
     int64_t least = (s->gsize + s->procs - 1) / s->procs;
 
@@ -272,6 +275,7 @@ static int share_of(struct share *s, int d, int distrib, int darg)
     }
 }
 
+/* The arguments of a distributed array. */
 struct grid {
     int size, rank, ndims;
     struct wf_ints gsizes;
@@ -288,7 +292,7 @@ static int check_grid(const struct grid *g)
         return wf_error(MPI_ERR_RANK, "rank %d is not in 0..%d", g->rank,
                         g->size - 1);
     for (int d = 0; d < g->ndims; d++) {
-        if (g->psizes[d] < 1 || wf_at(g->gsizes, (size_t)d) < 1)
+        if (g->psizes[d] < 1 || wf_int_at(g->gsizes, (size_t)d) < 1)
             return wf_error(MPI_ERR_ARG,
                             "array_of_gsizes[%d] and array_of_psizes[%d] must "
                             "be positive",
@@ -303,8 +307,8 @@ static int check_grid(const struct grid *g)
                     "the product of array_of_psizes is not size %d", g->size);
 }
 
-/* This process's coordinate in dimension d; ranks are in row-major order,
- * whatever the order of the array. */
+/* Returns this process's coordinate in dimension d; ranks are in row-major
+ * order, whatever the order of the array. */
 static int64_t grid_coord(const struct grid *g, int d)
 {
     int rank = g->rank;
@@ -317,22 +321,23 @@ static int64_t grid_coord(const struct grid *g, int d)
 static int build_grid(struct body *b, const struct grid *g, int order)
 {
     for (int i = 0; i < g->ndims; i++) {
-        int d = dimension(order, g->ndims, i);
+        int d = dimension_at(order, g->ndims, i);
         int64_t start = b->start;
-        struct share s = {.gsize = wf_at(g->gsizes, (size_t)d),
+        struct share s = {.gsize = wf_int_at(g->gsizes, (size_t)d),
                           .procs = g->psizes[d],
                           .coord = grid_coord(g, d)};
         int64_t whole = b->stride;
-        int rc = share_of(&s, d, g->distribs[d], g->dargs[d]);
+        int rc = set_share(&s, d, g->distribs[d], g->dargs[d]);
 
         if (!rc && __builtin_mul_overflow(whole, s.gsize, &whole))
-            rc = too_big();
+            rc = report_too_big();
         if (!rc)
             rc = build_share(b, &s);
         if (rc)
             return rc;
         if (s.gsize <= s.block * s.coord)
-            b->start = start; /* nothing here: no displacement either */
+            b->start = start; /* this process has nothing: no displacement
+                                 either */
         b->stride = whole;
     }
     return MPI_SUCCESS;
@@ -346,7 +351,7 @@ static void record_grid(struct wf_type *t, const struct grid *g, int order)
     v[1] = g->rank;
     v[2] = n;
     for (int d = 0; d < g->ndims; d++) {
-        v[3 + d] = wf_at(g->gsizes, (size_t)d);
+        v[3 + d] = wf_int_at(g->gsizes, (size_t)d);
         v[3 + n + d] = g->distribs[d];
         v[3 + 2 * n + d] = g->dargs[d];
         v[3 + 3 * n + d] = g->psizes[d];
@@ -378,8 +383,8 @@ int wf_mpi_type_create_darray(struct wf_instance *wf, int size, int rank,
         return rc;
     t = wf_type_create(MPI_COMBINER_DARRAY, 4 + 4 * (int64_t)ndims, 0, 1);
     if (!t)
-        return wf_type_no_memory();
-    wf_type_hold(t, 0, oldtype);
+        return wf_type_report_no_memory();
+    wf_type_set_older(t, 0, oldtype);
     record_grid(t, &g, order);
     t->priv->large = wf->large_call || array_of_gsizes.width == 8;
     body_init(&b, oldtype);

@@ -1,4 +1,5 @@
-/* The constructor record, and the blocks it stands for.
+/* This file makes the constructor record and computes the blocks that it stands
+ * for.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,7 +38,7 @@ struct wf_type *wf_type_create(int combiner, int64_t nint, int64_t naddr,
     return t;
 }
 
-void wf_type_hold(struct wf_type *t, int64_t i, struct wf_type *older)
+void wf_type_set_older(struct wf_type *t, int64_t i, struct wf_type *older)
 {
     wf_type_get(older);
     t->priv->older[i] = older;
@@ -61,9 +62,9 @@ int64_t wf_type_block_count(const struct wf_type *t)
     }
 }
 
-/* disp in elements of the older type -> bytes. */
-static bool to_bytes(const struct wf_type *older, int64_t elements,
-                     int64_t *bytes)
+/* Converts a displacement in elements of the older type to bytes. */
+static bool elements_to_bytes(const struct wf_type *older, int64_t elements,
+                              int64_t *bytes)
 {
     return !__builtin_mul_overflow(elements, older->extent, bytes);
 }
@@ -83,20 +84,20 @@ bool wf_type_block(const struct wf_type *t, int64_t i, struct wf_type_block *b)
     case MPI_COMBINER_VECTOR:
         b->n = v[1];
         return !__builtin_mul_overflow(i, v[2], &b->disp) &&
-               to_bytes(b->type, b->disp, &b->disp);
+               elements_to_bytes(b->type, b->disp, &b->disp);
     case MPI_COMBINER_HVECTOR:
         b->n = v[1];
         return !__builtin_mul_overflow(i, v[2], &b->disp);
     case MPI_COMBINER_INDEXED:
         b->n = v[1 + i];
-        return to_bytes(b->type, v[1 + v[0] + i], &b->disp);
+        return elements_to_bytes(b->type, v[1 + v[0] + i], &b->disp);
     case MPI_COMBINER_HINDEXED:
         b->n = v[1 + i];
         b->disp = v[1 + v[0] + i];
         return true;
     case MPI_COMBINER_INDEXED_BLOCK:
         b->n = v[1];
-        return to_bytes(b->type, v[2 + i], &b->disp);
+        return elements_to_bytes(b->type, v[2 + i], &b->disp);
     case MPI_COMBINER_HINDEXED_BLOCK:
         b->n = v[1];
         b->disp = v[2 + i];
@@ -121,11 +122,11 @@ int wf_type_make_hvector(int64_t count, int64_t blocklength, int64_t stride,
     struct wf_type *t = wf_type_create(MPI_COMBINER_HVECTOR, 2, 1, 1);
 
     if (!t)
-        return wf_type_no_memory();
+        return wf_type_report_no_memory();
     t->priv->value[0] = count;
     t->priv->value[1] = blocklength;
     t->priv->value[2] = stride;
-    wf_type_hold(t, 0, older);
+    wf_type_set_older(t, 0, older);
     return wf_type_derive(t, out);
 }
 
@@ -136,12 +137,12 @@ int wf_type_make_struct(int64_t count, const int64_t *disps,
         wf_type_create(MPI_COMBINER_STRUCT, 1 + count, count, count);
 
     if (!t)
-        return wf_type_no_memory();
+        return wf_type_report_no_memory();
     t->priv->value[0] = count;
     for (int64_t i = 0; i < count; i++) {
         t->priv->value[1 + i] = 1;
         t->priv->value[1 + count + i] = disps[i];
-        wf_type_hold(t, i, older[i]);
+        wf_type_set_older(t, i, older[i]);
     }
     return wf_type_derive(t, out);
 }

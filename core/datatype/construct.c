@@ -1,6 +1,6 @@
-/* The constructors of derived datatypes, MPI-5.0 s5.1.2.
+/* Derived datatypes are constructed here, MPI-5.0 s5.1.2.
  *
- * Each one writes its arguments into a constructor record and lets
+ * Each constructor writes its arguments into a constructor record and lets
  * wf_type_derive do the rest.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -11,8 +11,9 @@
 #include "datatype/derived.h"
 #include "instance.h"
 
-/* Was the large-count form called? The bindings say so (large_call), wide
- * array arguments show it, and so do values that an int cannot hold. */
+/* Returns whether the large-count form was called. The bindings say so
+ * (large_call), wide array arguments show it, and so do values that an int
+ * cannot hold. */
 static bool is_large(const struct wf_instance *wf, const struct wf_type *t,
                      struct wf_ints array)
 {
@@ -24,9 +25,10 @@ static bool is_large(const struct wf_instance *wf, const struct wf_type *t,
     return false;
 }
 
-/* Last step of every constructor. */
-static int finish(const struct wf_instance *wf, struct wf_type *t,
-                  struct wf_ints array, MPI_Datatype *newtype)
+/* The last step of every constructor derives the type and returns its
+ * handle. */
+static int finish_type(const struct wf_instance *wf, struct wf_type *t,
+                       struct wf_ints array, MPI_Datatype *newtype)
 {
     bool large = is_large(wf, t, array);
     int rc = wf_type_derive(t, &t);
@@ -43,21 +45,21 @@ static const struct wf_ints no_array = {NULL, 0};
 static void copy_values(int64_t *to, struct wf_ints from, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        to[i] = wf_at(from, (size_t)i);
+        to[i] = wf_int_at(from, (size_t)i);
 }
 
-/* The older type of all but struct. */
-static struct wf_type *create_on(int combiner, int64_t nint, int64_t naddr,
-                                 struct wf_type *older)
+/* Makes a type over one older type, as all constructors but struct do. */
+static struct wf_type *create_over(int combiner, int64_t nint, int64_t naddr,
+                                   struct wf_type *older)
 {
     struct wf_type *t = wf_type_create(combiner, nint, naddr, 1);
 
     if (t)
-        wf_type_hold(t, 0, older);
+        wf_type_set_older(t, 0, older);
     return t;
 }
 
-/* count is from the user: keep sums of it from overflowing. */
+/* Limits a count of the user, so that sums of it do not overflow. */
 static int check_count(MPI_Count count)
 {
     if (count > INT64_MAX / 64)
@@ -69,41 +71,43 @@ static int check_count(MPI_Count count)
 int wf_mpi_type_contiguous(struct wf_instance *wf, MPI_Count count,
                            struct wf_type *oldtype, MPI_Datatype *newtype)
 {
-    struct wf_type *t = create_on(MPI_COMBINER_CONTIGUOUS, 1, 0, oldtype);
+    struct wf_type *t = create_over(MPI_COMBINER_CONTIGUOUS, 1, 0, oldtype);
 
     if (!t)
-        return wf_type_no_memory();
+        return wf_type_report_no_memory();
     t->priv->value[0] = count;
-    return finish(wf, t, no_array, newtype);
+    return finish_type(wf, t, no_array, newtype);
 }
 
-static int vector(struct wf_instance *wf, int combiner,
-                  const MPI_Count values[static 3], struct wf_type *oldtype,
-                  MPI_Datatype *newtype)
+static int create_vector(struct wf_instance *wf, int combiner,
+                         const MPI_Count values[static 3],
+                         struct wf_type *oldtype, MPI_Datatype *newtype)
 {
     int64_t naddr = combiner == MPI_COMBINER_HVECTOR;
-    struct wf_type *t = create_on(combiner, 3 - naddr, naddr, oldtype);
+    struct wf_type *t = create_over(combiner, 3 - naddr, naddr, oldtype);
 
     if (!t)
-        return wf_type_no_memory();
+        return wf_type_report_no_memory();
     memcpy(t->priv->value, values, 3 * sizeof *values);
-    return finish(wf, t, no_array, newtype);
+    return finish_type(wf, t, no_array, newtype);
 }
 
 int wf_mpi_type_vector(struct wf_instance *wf, MPI_Count count,
                        MPI_Count blocklength, MPI_Count stride,
                        struct wf_type *oldtype, MPI_Datatype *newtype)
 {
-    return vector(wf, MPI_COMBINER_VECTOR,
-                  (MPI_Count[]){count, blocklength, stride}, oldtype, newtype);
+    return create_vector(wf, MPI_COMBINER_VECTOR,
+                         (MPI_Count[]){count, blocklength, stride}, oldtype,
+                         newtype);
 }
 
 int wf_mpi_type_create_hvector(struct wf_instance *wf, MPI_Count count,
                                MPI_Count blocklength, MPI_Count stride,
                                struct wf_type *oldtype, MPI_Datatype *newtype)
 {
-    return vector(wf, MPI_COMBINER_HVECTOR,
-                  (MPI_Count[]){count, blocklength, stride}, oldtype, newtype);
+    return create_vector(wf, MPI_COMBINER_HVECTOR,
+                         (MPI_Count[]){count, blocklength, stride}, oldtype,
+                         newtype);
 }
 
 int wf_mpi_type_indexed(struct wf_instance *wf, MPI_Count count,
@@ -115,13 +119,13 @@ int wf_mpi_type_indexed(struct wf_instance *wf, MPI_Count count,
 
     if (check_count(count))
         return MPI_ERR_COUNT;
-    t = create_on(MPI_COMBINER_INDEXED, 1 + 2 * count, 0, oldtype);
+    t = create_over(MPI_COMBINER_INDEXED, 1 + 2 * count, 0, oldtype);
     if (!t)
-        return wf_type_no_memory();
+        return wf_type_report_no_memory();
     t->priv->value[0] = count;
     copy_values(t->priv->value + 1, array_of_blocklengths, count);
     copy_values(t->priv->value + 1 + count, array_of_displacements, count);
-    return finish(wf, t, array_of_blocklengths, newtype);
+    return finish_type(wf, t, array_of_blocklengths, newtype);
 }
 
 int wf_mpi_type_create_hindexed(struct wf_instance *wf, MPI_Count count,
@@ -133,13 +137,13 @@ int wf_mpi_type_create_hindexed(struct wf_instance *wf, MPI_Count count,
 
     if (check_count(count))
         return MPI_ERR_COUNT;
-    t = create_on(MPI_COMBINER_HINDEXED, 1 + count, count, oldtype);
+    t = create_over(MPI_COMBINER_HINDEXED, 1 + count, count, oldtype);
     if (!t)
-        return wf_type_no_memory();
+        return wf_type_report_no_memory();
     t->priv->value[0] = count;
     copy_values(t->priv->value + 1, array_of_blocklengths, count);
     copy_values(t->priv->value + 1 + count, array_of_displacements, count);
-    return finish(wf, t, array_of_blocklengths, newtype);
+    return finish_type(wf, t, array_of_blocklengths, newtype);
 }
 
 int wf_mpi_type_create_indexed_block(struct wf_instance *wf, MPI_Count count,
@@ -152,16 +156,17 @@ int wf_mpi_type_create_indexed_block(struct wf_instance *wf, MPI_Count count,
 
     if (check_count(count))
         return MPI_ERR_COUNT;
-    t = create_on(MPI_COMBINER_INDEXED_BLOCK, 2 + count, 0, oldtype);
+    t = create_over(MPI_COMBINER_INDEXED_BLOCK, 2 + count, 0, oldtype);
     if (!t)
-        return wf_type_no_memory();
+        return wf_type_report_no_memory();
     t->priv->value[0] = count;
     t->priv->value[1] = blocklength;
     copy_values(t->priv->value + 2, array_of_displacements, count);
-    return finish(wf, t, array_of_displacements, newtype);
+    return finish_type(wf, t, array_of_displacements, newtype);
 }
 
-/* Displacements are 64 bits wide in both forms: they do not tell which. */
+/* Displacements are 64 bits wide in both forms: they do not tell which one was
+ * called. */
 int wf_mpi_type_create_hindexed_block(struct wf_instance *wf, MPI_Count count,
                                       MPI_Count blocklength,
                                       struct wf_ints array_of_displacements,
@@ -172,16 +177,16 @@ int wf_mpi_type_create_hindexed_block(struct wf_instance *wf, MPI_Count count,
 
     if (check_count(count))
         return MPI_ERR_COUNT;
-    t = create_on(MPI_COMBINER_HINDEXED_BLOCK, 2, count, oldtype);
+    t = create_over(MPI_COMBINER_HINDEXED_BLOCK, 2, count, oldtype);
     if (!t)
-        return wf_type_no_memory();
+        return wf_type_report_no_memory();
     t->priv->value[0] = count;
     t->priv->value[1] = blocklength;
     copy_values(t->priv->value + 2, array_of_displacements, count);
-    return finish(wf, t, no_array, newtype);
+    return finish_type(wf, t, no_array, newtype);
 }
 
-/* Is every entry of array_of_types a datatype? */
+/* Checks that every entry of array_of_types is a datatype. */
 static int check_types(MPI_Count count, const MPI_Datatype types[])
 {
     for (MPI_Count i = 0; i < count; i++)
@@ -206,24 +211,24 @@ int wf_mpi_type_create_struct(struct wf_instance *wf, MPI_Count count,
         return MPI_ERR_TYPE;
     t = wf_type_create(MPI_COMBINER_STRUCT, 1 + count, count, count);
     if (!t)
-        return wf_type_no_memory();
+        return wf_type_report_no_memory();
     t->priv->value[0] = count;
     copy_values(t->priv->value + 1, array_of_blocklengths, count);
     copy_values(t->priv->value + 1 + count, array_of_displacements, count);
     for (MPI_Count i = 0; i < count; i++)
-        wf_type_hold(t, i, wf_type_of(array_of_types[i]));
-    return finish(wf, t, array_of_blocklengths, newtype);
+        wf_type_set_older(t, i, wf_type_of(array_of_types[i]));
+    return finish_type(wf, t, array_of_blocklengths, newtype);
 }
 
 int wf_mpi_type_create_resized(struct wf_instance *wf, struct wf_type *oldtype,
                                MPI_Count lb, MPI_Count extent,
                                MPI_Datatype *newtype)
 {
-    struct wf_type *t = create_on(MPI_COMBINER_RESIZED, 0, 2, oldtype);
+    struct wf_type *t = create_over(MPI_COMBINER_RESIZED, 0, 2, oldtype);
     int64_t ub;
 
     if (!t)
-        return wf_type_no_memory();
+        return wf_type_report_no_memory();
     if (__builtin_add_overflow(lb, extent, &ub)) {
         wf_type_put(t);
         return wf_error(MPI_ERR_ARG, "lb %lld + extent %lld overflows",
@@ -231,5 +236,5 @@ int wf_mpi_type_create_resized(struct wf_instance *wf, struct wf_type *oldtype,
     }
     t->priv->value[0] = lb;
     t->priv->value[1] = extent;
-    return finish(wf, t, no_array, newtype);
+    return finish_type(wf, t, no_array, newtype);
 }

@@ -1,16 +1,16 @@
-/* Looking into datatypes: MPI_Type_get_envelope and MPI_Type_get_contents,
- * MPI-5.0 s5.1.13.
+/* MPI_Type_get_envelope and MPI_Type_get_contents decode datatypes, MPI-5.0
+ * s5.1.13.
  *
  * The constructor record holds the integers and addresses of the int form in
  * that order. The large-count form gives nearly all of them as counts, in the
- * same order; subarray and darray keep some as integers (table below).
+ * same order; subarray and darray keep some as integers (see shape_of).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
 #include "datatype/derived.h"
 
-/* How the record divides among the four output arrays. */
+/* A shape says how the record divides among the four output arrays. */
 struct shape {
     int64_t nint, naddr, ncount, ntype;
 };
@@ -36,7 +36,7 @@ static struct shape shape_of(const struct wf_type *t)
     }
 }
 
-/* Is value i of the record given as a count? */
+/* Returns whether value i of the record is given as a count. */
 static bool is_count(const struct wf_type_private *p, int64_t i)
 {
     if (!p->large)
@@ -102,12 +102,12 @@ static int check_room(const char *what, MPI_Count room, int64_t need)
                     (long long)room, (long long)need);
 }
 
-static void give_types(struct wf_type *t, MPI_Datatype out[])
+static void output_types(struct wf_type *t, MPI_Datatype out[])
 {
     for (int64_t i = 0; i < t->priv->ntype; i++) {
         struct wf_type *older = t->priv->older[i];
 
-        /* A derived type comes back as a new handle, to be freed. */
+        /* A derived type is returned as a new handle, which the user frees. */
         wf_type_get(older);
         if (older->priv)
             older->priv->handles++;
@@ -128,12 +128,13 @@ int wf_mpi_type_get_contents(struct wf_instance *wf, struct wf_type *datatype,
         array_of_integers, array_of_addresses, NULL, array_of_datatypes);
 }
 
-int wf_mpi_type_get_contents_c(
-    struct wf_instance *wf, struct wf_type *datatype, MPI_Count max_integers,
-    MPI_Count max_addresses, MPI_Count max_large_counts,
-    MPI_Count max_datatypes, int array_of_integers[],
-    MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
-    MPI_Datatype array_of_datatypes[])
+int wf_mpi_type_get_contents_c(struct wf_instance *wf, struct wf_type *datatype,
+                               MPI_Count max_integers, MPI_Count max_addresses,
+                               MPI_Count max_large_counts,
+                               MPI_Count max_datatypes, int array_of_integers[],
+                               MPI_Aint array_of_addresses[],
+                               MPI_Count array_of_large_counts[],
+                               MPI_Datatype array_of_datatypes[])
 {
     const struct wf_type_private *p = datatype->priv;
     struct shape s = shape_of(datatype);
@@ -156,6 +157,6 @@ int wf_mpi_type_get_contents_c(
         else
             array_of_addresses[na++] = (MPI_Aint)p->value[i];
     }
-    give_types(datatype, array_of_datatypes);
+    output_types(datatype, array_of_datatypes);
     return MPI_SUCCESS;
 }

@@ -1,4 +1,4 @@
-/* From the constructor record to size, bounds and layout.
+/* Size, bounds and layout are derived here from the constructor record.
  *
  * Rules: MPI-5.0 s5.1 (typemaps), s5.1.6 (lower and upper bound). A bound set
  * by MPI_Type_create_resized sticks: as soon as one component has set bounds,
@@ -13,17 +13,19 @@
 
 #include "datatype/predefined.h"
 
-/* Segments that are smaller on average are fine: copying them and moving the
- * copy is faster than lists of them, for the kernel and for a ring. */
+/* Types whose segments are smaller on average have WF_TYPE_SMALL_SEGMENTS: copying the
+ * data and moving the copy is faster than lists of segments, for the kernel and
+ * for a ring. */
 enum { FINE_BYTES = 4096 };
 
+/* The bounds, sizes and units of the blocks added so far. */
 struct bounds {
     bool any, sticky, any_data;
     int64_t lb, ub, true_lb, true_ub;
     int64_t size, elements, external;
     uint32_t align;
-    unsigned unit;  /* of the data so far; 0: they differ */
-    bool rewritten; /* external32 is not just another byte order */
+    unsigned unit;  /* width of the units so far; 0: they differ */
+    bool rewritten; /* external32 changes more than the byte order */
 };
 
 static bool is_sticky(const struct wf_type *t)
@@ -46,19 +48,19 @@ int64_t wf_type_external(const struct wf_type *t)
         return t->priv->external;
     if (!p->value)
         return p->external;
-    return wf_type_external(wf_type_predefined(0x200u + p->value)) +
-           wf_type_external(wf_type_predefined(0x200u + p->index));
+    return wf_type_external(wf_type_find_predefined(0x200u + p->value)) +
+           wf_type_external(wf_type_find_predefined(0x200u + p->index));
 }
 
-bool wf_type_rewritten(const struct wf_type *t)
+bool wf_type_needs_conversion(const struct wf_type *t)
 {
     const struct wf_predefined *p = wf_predefined(t);
 
     if (!p)
         return t->priv->rewritten;
     if (p->value)
-        return wf_type_rewritten(wf_type_predefined(0x200u + p->value)) ||
-               wf_type_rewritten(wf_type_predefined(0x200u + p->index));
+        return wf_type_needs_conversion(wf_type_find_predefined(0x200u + p->value)) ||
+               wf_type_needs_conversion(wf_type_find_predefined(0x200u + p->index));
     return p->external != t->size || p->scalar == WF_SCALAR_FLD ||
            p->scalar == WF_SCALAR_CLD;
 }
@@ -68,9 +70,10 @@ uint32_t wf_type_align(const struct wf_type *t)
     return t->priv ? t->priv->align : wf_predefined(t)->align;
 }
 
-/* *low and *high: what n elements reach when one reaches from lb to ub. */
-static bool reach(const struct wf_type_block *b, int64_t lb, int64_t ub,
-                  int64_t *low, int64_t *high)
+/* Computes the range *low to *high that the elements of b cover when one covers
+ * lb to ub. false: an overflow. */
+static bool compute_reach(const struct wf_type_block *b, int64_t lb, int64_t ub,
+                          int64_t *low, int64_t *high)
 {
     int64_t last, first_lb, first_ub, last_lb, last_ub;
 
@@ -92,7 +95,7 @@ static bool add_data_bounds(struct bounds *s, const struct wf_type_block *b)
 
     if (t->size == 0)
         return true;
-    if (!reach(b, t->true_lb, t->true_lb + t->true_extent, &low, &high))
+    if (!compute_reach(b, t->true_lb, t->true_lb + t->true_extent, &low, &high))
         return false;
     if (!s->any_data || low < s->true_lb)
         s->true_lb = low;
@@ -102,7 +105,7 @@ static bool add_data_bounds(struct bounds *s, const struct wf_type_block *b)
     return true;
 }
 
-/* Account for the place of a block; false: an overflow. */
+/* Adds the place of a block to the bounds; false: an overflow. */
 static bool add_bounds(struct bounds *s, const struct wf_type_block *b)
 {
     const struct wf_type *t = b->type;
@@ -116,7 +119,7 @@ static bool add_bounds(struct bounds *s, const struct wf_type_block *b)
         return false;
     if (s->sticky && !is_sticky(t))
         return true;
-    if (!reach(b, t->lb, t->lb + t->extent, &low, &high))
+    if (!compute_reach(b, t->lb, t->lb + t->extent, &low, &high))
         return false;
     if (is_sticky(t) && !s->sticky) {
         s->sticky = true;
@@ -137,7 +140,7 @@ static void add_saturated(int64_t *sum, int64_t each, int64_t n)
         *sum = INT64_MAX;
 }
 
-/* Account for the data of `times` blocks like this one. */
+/* Adds the data of `times` blocks like this one; false: an overflow. */
 static bool add_size(struct bounds *s, const struct wf_type_block *b,
                      int64_t times)
 {
@@ -149,7 +152,7 @@ static bool add_size(struct bounds *s, const struct wf_type_block *b,
         s->unit = wf_type_unit(b->type);
     else if (s->unit != wf_type_unit(b->type))
         s->unit = 0;
-    s->rewritten = s->rewritten || wf_type_rewritten(b->type);
+    s->rewritten = s->rewritten || wf_type_needs_conversion(b->type);
     if (__builtin_mul_overflow(b->n, times, &n) ||
         __builtin_mul_overflow(n, b->type->size, &bytes) ||
         __builtin_add_overflow(s->size, bytes, &s->size))
@@ -165,7 +168,7 @@ static bool is_regular(const struct wf_type_private *p)
            p->combiner == MPI_COMBINER_HVECTOR;
 }
 
-/* Regular types need only their two ends looked at. */
+/* Measures a regular type by its first and its last block. */
 static bool measure_regular(const struct wf_type *t, int64_t blocks,
                             struct bounds *s)
 {
@@ -177,7 +180,7 @@ static bool measure_regular(const struct wf_type *t, int64_t blocks,
            add_size(s, &first, blocks);
 }
 
-static bool measure(const struct wf_type *t, struct bounds *s)
+static bool measure_type(const struct wf_type *t, struct bounds *s)
 {
     int64_t blocks = wf_type_block_count(t);
     struct wf_type_block b;
@@ -192,7 +195,7 @@ static bool measure(const struct wf_type *t, struct bounds *s)
     return true;
 }
 
-/* Bounds into the type; false: the extent does not fit. */
+/* Writes the bounds into the type; false: the extent does not fit. */
 static bool set_bounds(struct wf_type *t, const struct bounds *s)
 {
     int64_t extent, pad;
@@ -205,8 +208,8 @@ static bool set_bounds(struct wf_type *t, const struct bounds *s)
     t->priv->unit = (uint8_t)s->unit;
     t->priv->rewritten = s->rewritten;
     t->priv->sticky = s->sticky;
-    if (s->any_data && __builtin_sub_overflow(s->true_ub, s->true_lb,
-                                              &t->true_extent))
+    if (s->any_data &&
+        __builtin_sub_overflow(s->true_ub, s->true_lb, &t->true_extent))
         return false;
     t->lb = s->any ? s->lb : 0;
     if (!s->any)
@@ -221,7 +224,7 @@ static bool set_bounds(struct wf_type *t, const struct bounds *s)
     return true;
 }
 
-/* Bounds that the constructor dictates. */
+/* Sets the bounds that the constructor prescribes. */
 static void override_bounds(struct wf_type *t)
 {
     struct wf_type_private *p = t->priv;
@@ -243,44 +246,46 @@ static void override_bounds(struct wf_type *t)
 
 /* ---- layout ----------------------------------------------------------- */
 
-/* The layout of one element; predefined types without holes have none. */
-static struct wf_type_layout *layout_of(const struct wf_type *t)
+/* Returns a reference to the layout of one element; predefined types without
+ * holes have no layout of their own, and get a block. */
+static struct wf_type_layout *get_layout(const struct wf_type *t)
 {
     if (!t->layout)
-        return wf_layout_block(0, t->size);
+        return wf_layout_make_block(0, t->size);
     wf_layout_get(t->layout);
     return t->layout;
 }
 
-static struct wf_type_layout *layout_of_run(const struct wf_type *t, int64_t n)
+static struct wf_type_layout *make_layout_of_run(const struct wf_type *t,
+                                                 int64_t n)
 {
-    struct wf_type_layout *one = layout_of(t), *run = NULL;
+    struct wf_type_layout *one = get_layout(t), *run = NULL;
 
     if (one)
-        run = wf_layout_loop(n, t->extent, one);
+        run = wf_layout_make_loop(n, t->extent, one);
     wf_layout_put(one);
     return run;
 }
 
-static struct wf_type_layout *layout_regular(const struct wf_type *t)
+static struct wf_type_layout *make_regular_layout(const struct wf_type *t)
 {
     const struct wf_type_private *p = t->priv;
     struct wf_type_layout *row, *l = NULL;
     struct wf_type_block b;
 
-    /* measure() has shown that the second displacement does not overflow. */
+    /* measure_type() has shown that the second displacement fits. */
     if (p->value[0] == 0)
-        return wf_layout_block(0, 0);
-    row = layout_of_run(p->older[0], p->value[1]);
+        return wf_layout_make_block(0, 0);
+    row = make_layout_of_run(p->older[0], p->value[1]);
     if (p->value[0] == 1 || !wf_type_block(t, 1, &b))
         return row;
     if (row)
-        l = wf_layout_loop(p->value[0], b.disp, row);
+        l = wf_layout_make_loop(p->value[0], b.disp, row);
     wf_layout_put(row);
     return l;
 }
 
-static struct wf_type_layout *layout_blocks(const struct wf_type *t)
+static struct wf_type_layout *make_layout_of_blocks(const struct wf_type *t)
 {
     struct wf_layout_builder builder = {0};
     struct wf_type_layout *run = NULL;
@@ -293,7 +298,7 @@ static struct wf_type_layout *layout_blocks(const struct wf_type *t)
         wf_type_block(t, i, &b);
         if (b.n == 0 || b.type->size == 0)
             continue;
-        if (wf_type_contiguous(b.type)) {
+        if (wf_type_is_contiguous(b.type)) {
             wf_layout_add_bytes(&builder, b.disp + b.type->true_lb,
                                 b.n * b.type->size);
             continue;
@@ -301,7 +306,7 @@ static struct wf_type_layout *layout_blocks(const struct wf_type *t)
         /* Equal blocks in a row share one node. */
         if (!run || b.n != last.n || b.type != last.type) {
             wf_layout_put(run);
-            run = layout_of_run(b.type, b.n);
+            run = make_layout_of_run(b.type, b.n);
             last = b;
         }
         if (run)
@@ -317,18 +322,19 @@ static bool set_layout(struct wf_type *t)
 {
     const struct wf_type_layout *l;
 
-    t->layout = is_regular(t->priv) ? layout_regular(t) : layout_blocks(t);
+    t->layout =
+        is_regular(t->priv) ? make_regular_layout(t) : make_layout_of_blocks(t);
     l = t->layout;
     if (!l)
         return false;
     if (l->kind == WF_LAYOUT_BLOCK && t->size == t->extent)
         t->flags |= WF_TYPE_CONTIG;
     else if (l->size / FINE_BYTES < l->segs)
-        t->flags |= WF_TYPE_FINE;
+        t->flags |= WF_TYPE_SMALL_SEGMENTS;
     return true;
 }
 
-int wf_type_no_memory(void)
+int wf_type_report_no_memory(void)
 {
     return wf_error(MPI_ERR_NO_MEM, "no memory for the new datatype");
 }
@@ -338,14 +344,14 @@ int wf_type_derive(struct wf_type *t, struct wf_type **out)
     struct bounds s = {0};
     int rc;
 
-    if (!measure(t, &s) || !set_bounds(t, &s)) {
+    if (!measure_type(t, &s) || !set_bounds(t, &s)) {
         rc = wf_error(MPI_ERR_COUNT,
                       "the new datatype would span more than 2^63 - 1 bytes");
         goto err;
     }
     override_bounds(t);
     if (!set_layout(t)) {
-        rc = wf_type_no_memory();
+        rc = wf_type_report_no_memory();
         goto err;
     }
     *out = t;

@@ -1,4 +1,4 @@
-/* Derived datatypes: the constructor record and what follows from it.
+/* A derived datatype consists of a constructor record and what follows from it.
  *
  * DESIGN  A derived type keeps the arguments of its constructor once, in the
  * order MPI_Type_get_contents returns them (integers, then addresses), widened
@@ -18,42 +18,43 @@ struct wf_attr;
 
 struct wf_type_private {
     struct wf_attr *attrs;
-    char *name;       /* given by the user, or NULL */
-    uint32_t handles; /* the user holds: attributes die with the last one */
+    char *name;       /* set by the user, or NULL */
+    uint32_t handles; /* held by the user: attributes are deleted with the
+                         last one */
     int combiner;     /* MPI_COMBINER_* */
     bool large;       /* made by a large-count constructor */
-    bool sticky;      /* lower and upper bound were set by the user */
-    uint8_t unit;     /* wf_type_unit */
-    bool rewritten;   /* wf_type_rewritten */
+    bool sticky;      /* lower and upper bound were set by the user (resized) */
+    uint8_t unit;     /* result of wf_type_unit */
+    bool rewritten;   /* result of wf_type_needs_conversion */
     uint32_t align;   /* strictest alignment of the basic elements */
-    int64_t elements; /* basic elements, saturated */
+    int64_t elements; /* number of basic elements, saturated */
     int64_t external; /* bytes in external32, saturated */
     int64_t nint, naddr, ntype;
     int64_t *value;         /* nint integers, then naddr addresses */
     struct wf_type **older; /* ntype referenced types */
-    /* subarray and darray: the same placement by simpler constructors */
+    /* subarray and darray: the same placement, made by simpler constructors */
     struct wf_type *body;
-    struct wf_type *next_dead; /* wf_type_put: to be destroyed */
+    struct wf_type *next_dead; /* list of types that wf_type_put destroys */
 };
 
-/* One block: n elements of type, the first at disp. */
+/* A block is n elements of a type, the first at disp. */
 struct wf_type_block {
     int64_t disp, n;
     struct wf_type *type;
 };
 
-/* Blocks of a derived type. wf_type_block is false when the displacement does
- * not fit 64 bits. */
+/* The blocks of a derived type. wf_type_block returns false when the
+ * displacement does not fit 64 bits. */
 int64_t wf_type_block_count(const struct wf_type *);
 bool wf_type_block(const struct wf_type *, int64_t i, struct wf_type_block *);
 
-/* A type with room for its constructor record, of this combiner; the older
- * types are to be set with wf_type_hold. NULL when memory is out. */
+/* Makes a type with room for the constructor record of this combiner; set the
+ * older types with wf_type_set_older. NULL: out of memory. */
 struct wf_type *wf_type_create(int combiner, int64_t nint, int64_t naddr,
                                int64_t ntype);
-void wf_type_hold(struct wf_type *, int64_t i, struct wf_type *older);
+void wf_type_set_older(struct wf_type *, int64_t i, struct wf_type *older);
 
-/* Derive everything else from the record: size, bounds, layout. On failure the
+/* Derives everything else from the record: size, bounds, layout. On failure the
  * type is destroyed. On success *out is the handle's object. */
 int wf_type_derive(struct wf_type *, struct wf_type **out);
 
@@ -63,19 +64,22 @@ int wf_type_make_hvector(int64_t count, int64_t blocklength, int64_t stride,
 int wf_type_make_struct(int64_t count, const int64_t *disps,
                         struct wf_type *const *older, struct wf_type **out);
 
-/* MPI_ERR_NO_MEM with the name of the constructor. */
-int wf_type_no_memory(void);
+/* Records that there is no memory for a datatype, and returns
+ * MPI_ERR_NO_MEM. */
+int wf_type_report_no_memory(void);
 
 /* Facts that predefined and derived types keep in different places. */
 int64_t wf_type_elements(const struct wf_type *);
 int64_t wf_type_external(const struct wf_type *);
 uint32_t wf_type_align(const struct wf_type *);
-/* Bytes of the units of its stream (swap.c) when all are alike, else 0. */
+/* Returns the width of the units of its stream (swap.c) when all units have the
+ * same width, else 0. */
 unsigned wf_type_unit(const struct wf_type *);
-/* Does external32 change more than the order of the bytes? */
-bool wf_type_rewritten(const struct wf_type *);
+/* Returns whether external32 changes more than the order of the bytes. */
+bool wf_type_needs_conversion(const struct wf_type *);
 
-/* Name for messages: the user's, the standard's, or "derived datatype". */
+/* Returns a name for messages: the one the user has set, the standard's, or "a
+ * derived datatype". */
 const char *wf_type_name(const struct wf_type *);
 
 #endif

@@ -1,5 +1,5 @@
-/* Counting received data: MPI_Get_count, MPI_Get_elements and the setters of
- * MPI_Status, MPI-5.0 s3.2.5, s5.1.11.
+/* MPI_Get_count, MPI_Get_elements and the setters of MPI_Status count received
+ * data, MPI-5.0 s3.2.5, s5.1.11.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,24 +8,25 @@
 #include "datatype/predefined.h"
 #include "protocol/request.h"
 
-/* Bytes of the first basic element of a predefined type. */
-static int64_t first_part(const struct wf_type *t)
+/* Returns the bytes of the first basic element of a predefined type. */
+static int64_t first_part_size(const struct wf_type *t)
 {
     const struct wf_predefined *p = wf_predefined(t);
 
-    return p->value ? wf_type_predefined(0x200u + p->value)->size : t->size;
+    return p->value ? wf_type_find_predefined(0x200u + p->value)->size : t->size;
 }
 
-/* A position in a type's typemap: bytes of the packed stream, and the basic
- * elements in them. Walks until one of the two limits is reached. */
+/* A position in a typemap: bytes of the packed stream, and the basic elements
+ * in them. It advances until one of the two limits is reached. */
 struct count {
-    int64_t bytes, elements;           /* so far */
-    int64_t max_bytes, max_elements;   /* stop at the first limit */
+    int64_t bytes, elements;         /* so far */
+    int64_t max_bytes, max_elements; /* stop at the first limit */
 };
 
-/* How many times `size` bytes with `each` elements fit below both limits. */
-static int64_t fitting(const struct count *c, int64_t size, int64_t each,
-                       int64_t n)
+/* Returns how many times `size` bytes with `each` elements fit below both
+ * limits, at most n. */
+static int64_t count_fitting(const struct count *c, int64_t size, int64_t each,
+                             int64_t n)
 {
     int64_t by_bytes = (c->max_bytes - c->bytes) / size;
     int64_t by_elements = (c->max_elements - c->elements) / each;
@@ -36,15 +37,16 @@ static int64_t fitting(const struct count *c, int64_t size, int64_t each,
 
 static void count_run(struct count *c, const struct wf_type *t, int64_t n);
 
-/* The beginning of one element that does not fit whole. */
+/* Counts the beginning of one element that does not fit whole. */
 static void count_partial(struct count *c, const struct wf_type *t)
 {
     struct wf_type_block b;
     int64_t blocks;
 
     if (t->predefined) {
-        if (wf_type_elements(t) > 1 && fitting(c, first_part(t), 1, 1)) {
-            c->bytes += first_part(t);
+        if (wf_type_elements(t) > 1 &&
+            count_fitting(c, first_part_size(t), 1, 1)) {
+            c->bytes += first_part_size(t);
             c->elements++;
         }
         return;
@@ -62,10 +64,11 @@ static void count_partial(struct count *c, const struct wf_type *t)
     }
 }
 
-/* As much of n elements as fits. */
+/* Counts as much of n elements as fits. */
 static void count_run(struct count *c, const struct wf_type *t, int64_t n)
 {
-    int64_t each = wf_type_elements(t), whole = fitting(c, t->size, each, n);
+    int64_t each = wf_type_elements(t);
+    int64_t whole = count_fitting(c, t->size, each, n);
 
     c->bytes += whole * t->size;
     c->elements += whole * each;

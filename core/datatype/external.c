@@ -1,11 +1,11 @@
-/* The canonical representation "external32": MPI_Pack_external and its kin,
- * MPI-5.0 s5.3 and s15.5.2.
+/* MPI_Pack_external and its relatives convert to and from the canonical
+ * representation "external32", MPI-5.0 s5.3 and s15.5.2.
  *
- * Big-endian, no padding, every basic type of the fixed size that the standard
- * gives it. A value that does not fit there (a long beyond 32 bits) is an
- * error, never cut silently. long double travels as IEEE binary128. Types whose
- * values have the same size there are moved as streams in big-endian order; the
- * walk over elements is for the others.
+ * It is big-endian, without padding, and every basic type has the fixed size
+ * that the standard gives it. A value that does not fit there (a long beyond 32
+ * bits) is an error, never cut silently. long double travels as IEEE binary128.
+ * Types whose values have the same size there are moved as streams in
+ * big-endian order; others are converted element by element.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,10 +13,11 @@
 #include "datatype/derived.h"
 #include "datatype/predefined.h"
 
-typedef uintptr_t addr; /* of user memory: MPI_BOTTOM is legal */
+typedef uintptr_t addr; /* an address of user memory: MPI_BOTTOM is legal */
 
 enum { WIDEST = 16 };
 
+/* The state of a conversion, which walks over all values in order. */
 struct walk {
     unsigned char *at; /* next byte of the external form */
     bool unpack;
@@ -24,19 +25,20 @@ struct walk {
 
 /* ---- single numbers --------------------------------------------------- */
 
-static bool is_little(void)
+static bool is_little_endian(void)
 {
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 }
 
-/* n bytes between this machine's order and big-endian. */
+/* Converts n bytes between this machine's order and big-endian. */
 static void swap_bytes(unsigned char *to, const unsigned char *from, int n)
 {
     for (int i = 0; i < n; i++)
-        to[i] = from[is_little() ? n - 1 - i : i];
+        to[i] = from[is_little_endian() ? n - 1 - i : i];
 }
 
-/* Big-endian integer of from_n bytes to to_n; false: it does not fit. */
+/* Converts a big-endian integer of from_n bytes to to_n bytes; false: it does
+ * not fit. */
 static bool resize_integer(unsigned char *to, int to_n,
                            const unsigned char *from, int from_n,
                            bool is_signed)
@@ -54,7 +56,7 @@ static bool resize_integer(unsigned char *to, int to_n,
     return true;
 }
 
-static int does_not_fit(const struct wf_predefined *p)
+static int report_no_fit(const struct wf_predefined *p)
 {
     return wf_error(MPI_ERR_CONVERSION,
                     "a value of %s does not fit the %d bytes it has on the "
@@ -70,12 +72,12 @@ static int move_integer(struct walk *w, addr user, int n, bool is_signed,
 
     if (w->unpack) {
         if (!resize_integer(big, n, w->at, p->external, is_signed))
-            return does_not_fit(p);
+            return report_no_fit(p);
         swap_bytes(mine, big, n);
     } else {
         swap_bytes(big, mine, n);
         if (!resize_integer(w->at, p->external, big, n, is_signed))
-            return does_not_fit(p);
+            return report_no_fit(p);
     }
     w->at += p->external;
     return MPI_SUCCESS;
@@ -121,7 +123,7 @@ static int move_long_double(struct walk *w, addr user)
 }
 #endif
 
-/* One value of a predefined type that is not a pair. */
+/* Moves one value of a predefined type that is not a pair. */
 static int move_value(struct walk *w, addr user, const struct wf_type *t)
 {
     const struct wf_predefined *p = wf_predefined(t);
@@ -145,10 +147,9 @@ static int move_value(struct walk *w, addr user, const struct wf_type *t)
         move_same_size(w, user, half);
         return move_same_size(w, user + (addr)half, half);
     default:
-        return move_integer(w, user, (int)t->size,
-                            p->scalar >= WF_SCALAR_I8 &&
-                                p->scalar <= WF_SCALAR_I128,
-                            p);
+        return move_integer(
+            w, user, (int)t->size,
+            p->scalar >= WF_SCALAR_I8 && p->scalar <= WF_SCALAR_I128, p);
     }
 }
 
@@ -161,11 +162,11 @@ static int move_predefined(struct walk *w, addr user, const struct wf_type *t)
 
     if (!p->value)
         return move_value(w, user, t);
-    rc = move_value(w, user, wf_type_predefined(0x200u + p->value));
+    rc = move_value(w, user, wf_type_find_predefined(0x200u + p->value));
     if (rc)
         return rc;
     return move_value(w, user + p->index_offset,
-                      wf_type_predefined(0x200u + p->index));
+                      wf_type_find_predefined(0x200u + p->index));
 }
 
 static int move_element(struct walk *w, addr user, const struct wf_type *t);
@@ -210,7 +211,7 @@ static void pack_stream(const struct wf_type *t, const void *buf,
 {
     uint64_t n = count * (uint64_t)t->size;
 
-    if (is_little())
+    if (is_little_endian())
         wf_type_pack_swapped(t, buf, count, 0, out, n);
     else
         wf_type_pack(t, buf, count, 0, out, n);
@@ -221,7 +222,7 @@ static void unpack_stream(const struct wf_type *t, void *buf, uint64_t count,
 {
     uint64_t n = count * (uint64_t)t->size;
 
-    if (is_little())
+    if (is_little_endian())
         wf_type_unpack_swapped(t, buf, count, 0, in, n);
     else
         wf_type_unpack(t, buf, count, 0, in, n);
@@ -229,8 +230,8 @@ static void unpack_stream(const struct wf_type *t, void *buf, uint64_t count,
 
 /* ---- MPI functions ---------------------------------------------------- */
 
-static int check(const char *datarep, MPI_Count count, const struct wf_type *t,
-                 int64_t *need)
+static int check_arguments(const char *datarep, MPI_Count count,
+                           const struct wf_type *t, int64_t *need)
 {
     if (strcmp(datarep, "external32") != 0)
         return wf_error(MPI_ERR_UNSUPPORTED_DATAREP,
@@ -266,14 +267,14 @@ int wf_mpi_pack_external(struct wf_instance *wf, const char *datarep,
 {
     struct walk w = {.unpack = false};
     int64_t need = 0;
-    int rc = check(datarep, incount, datatype, &need);
+    int rc = check_arguments(datarep, incount, datatype, &need);
 
     if (!rc)
         rc = check_room(outsize, *position, need);
     if (rc || need == 0)
         return rc;
     w.at = (unsigned char *)outbuf + *position;
-    if (wf_type_rewritten(datatype))
+    if (wf_type_needs_conversion(datatype))
         rc = move_run(&w, (addr)inbuf, datatype, incount);
     else
         pack_stream(datatype, inbuf, (uint64_t)incount, w.at);
@@ -289,14 +290,14 @@ int wf_mpi_unpack_external(struct wf_instance *wf, const char datarep[],
 {
     struct walk w = {.unpack = true};
     int64_t need = 0;
-    int rc = check(datarep, outcount, datatype, &need);
+    int rc = check_arguments(datarep, outcount, datatype, &need);
 
     if (!rc)
         rc = check_room(insize, *position, need);
     if (rc || need == 0)
         return rc;
     w.at = (unsigned char *)inbuf + *position;
-    if (wf_type_rewritten(datatype))
+    if (wf_type_needs_conversion(datatype))
         rc = move_run(&w, (addr)outbuf, datatype, outcount);
     else
         unpack_stream(datatype, outbuf, (uint64_t)outcount, w.at);
@@ -310,7 +311,7 @@ int wf_mpi_pack_external_size(struct wf_instance *wf, const char *datarep,
                               MPI_Count *size)
 {
     int64_t need = 0;
-    int rc = check(datarep, incount, datatype, &need);
+    int rc = check_arguments(datarep, incount, datatype, &need);
 
     if (!rc)
         *size = need;

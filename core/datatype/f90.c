@@ -1,13 +1,13 @@
-/* Fortran's parametrised types: MPI_Type_create_f90_real, _complex, _integer
- * (MPI-5.0 s19.1.5).
+/* MPI_Type_create_f90_real, _complex and _integer make Fortran's parametrised
+ * types (MPI-5.0 s19.1.5).
  *
  * Such a type is predefined and has no name: it is committed, may be used with
- * the predefined operations, cannot be freed, and tells its parameters when it
+ * the predefined operations, cannot be freed, and gives its parameters when it
  * is decoded. Asking again for the same parameters gives the same handle.
  *
- * What SELECTED_REAL_KIND would choose is assumed to be the smallest of the
- * IEEE types of 4, 8 and 16 bytes, and before the last one the extended type
- * of processors that compute with 64 bits of precision.
+ * SELECTED_REAL_KIND is assumed to choose the smallest of the IEEE types of 4,
+ * 8 and 16 bytes, and before the last one the extended type of processors that
+ * compute with 64 bits of precision.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,6 +19,7 @@
 #include "datatype/predefined.h"
 #include "instance.h"
 
+/* A real type, and the decimal digits and exponents that it can hold. */
 struct kind {
     int precision, range; /* decimal */
     MPI_Datatype real, complex;
@@ -43,8 +44,8 @@ static const struct {
 
 enum { PARAMETERS_MAX = 2 };
 
-static struct wf_type_f90 *find(struct wf_instance *wf, int combiner,
-                                const int64_t value[PARAMETERS_MAX])
+static struct wf_type_f90 *find_f90_type(struct wf_instance *wf, int combiner,
+                                         const int64_t value[PARAMETERS_MAX])
 {
     struct wf_type_f90 *f = wf->f90_types;
 
@@ -54,9 +55,9 @@ static struct wf_type_f90 *find(struct wf_instance *wf, int combiner,
     return f;
 }
 
-static struct wf_type_f90 *make(struct wf_instance *wf, int combiner,
-                                const int64_t value[PARAMETERS_MAX],
-                                const struct wf_type *like)
+static struct wf_type_f90 *make_f90_type(struct wf_instance *wf, int combiner,
+                                         const int64_t value[PARAMETERS_MAX],
+                                         const struct wf_type *like)
 {
     struct wf_type_f90 *f = calloc(1, sizeof *f);
 
@@ -76,53 +77,56 @@ static struct wf_type_f90 *make(struct wf_instance *wf, int combiner,
     return f;
 }
 
-static int give(struct wf_instance *wf, int combiner,
-                const int64_t value[PARAMETERS_MAX], MPI_Datatype like,
-                MPI_Datatype *newtype)
+/* Returns the type with these parameters; makes it at the first request. */
+static int get_f90_type(struct wf_instance *wf, int combiner,
+                        const int64_t value[PARAMETERS_MAX], MPI_Datatype like,
+                        MPI_Datatype *newtype)
 {
-    struct wf_type_f90 *f = find(wf, combiner, value);
+    struct wf_type_f90 *f = find_f90_type(wf, combiner, value);
 
     if (!f)
-        f = make(wf, combiner, value, wf_type_of(like));
+        f = make_f90_type(wf, combiner, value, wf_type_of(like));
     if (!f)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a datatype");
     *newtype = wf_type_handle(&f->type);
     return MPI_SUCCESS;
 }
 
-static int give_real(struct wf_instance *wf, int combiner, int p, int r,
-                     MPI_Datatype *newtype)
+static int get_f90_real(struct wf_instance *wf, int combiner, int p, int r,
+                        MPI_Datatype *newtype)
 {
     const int64_t value[PARAMETERS_MAX] = {p, r};
 
     if (p == MPI_UNDEFINED && r == MPI_UNDEFINED)
         return wf_error(MPI_ERR_ARG, "p and r are both MPI_UNDEFINED");
     if ((p < 0 && p != MPI_UNDEFINED) || (r < 0 && r != MPI_UNDEFINED))
-        return wf_error(MPI_ERR_ARG, "p is %d and r is %d, but they must be 0 "
-                        "or more", p, r);
+        return wf_error(MPI_ERR_ARG,
+                        "p is %d and r is %d, but they must be 0 or more", p,
+                        r);
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
         const struct kind *k = &reals[i];
         if ((p == MPI_UNDEFINED || p <= k->precision) &&
             (r == MPI_UNDEFINED || r <= k->range) && wf_type_of(k->real))
-            return give(wf, combiner, value,
-                        combiner == MPI_COMBINER_F90_REAL ? k->real
-                                                          : k->complex,
-                        newtype);
+            return get_f90_type(wf, combiner, value,
+                                combiner == MPI_COMBINER_F90_REAL ? k->real
+                                                                  : k->complex,
+                                newtype);
     }
-    return wf_error(MPI_ERR_ARG, "no type has %d decimal digits and the "
-                    "exponent range %d", p, r);
+    return wf_error(MPI_ERR_ARG,
+                    "no type has %d decimal digits and the exponent range %d",
+                    p, r);
 }
 
 int wf_mpi_type_create_f90_real(struct wf_instance *wf, int p, int r,
                                 MPI_Datatype *newtype)
 {
-    return give_real(wf, MPI_COMBINER_F90_REAL, p, r, newtype);
+    return get_f90_real(wf, MPI_COMBINER_F90_REAL, p, r, newtype);
 }
 
 int wf_mpi_type_create_f90_complex(struct wf_instance *wf, int p, int r,
                                    MPI_Datatype *newtype)
 {
-    return give_real(wf, MPI_COMBINER_F90_COMPLEX, p, r, newtype);
+    return get_f90_real(wf, MPI_COMBINER_F90_COMPLEX, p, r, newtype);
 }
 
 int wf_mpi_type_create_f90_integer(struct wf_instance *wf, int r,
@@ -134,7 +138,7 @@ int wf_mpi_type_create_f90_integer(struct wf_instance *wf, int r,
         return wf_error(MPI_ERR_ARG, "r is %d but must be 0 or more", r);
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
         if (r <= integers[i].range && wf_type_of(integers[i].type))
-            return give(wf, MPI_COMBINER_F90_INTEGER, value, integers[i].type,
-                        newtype);
+            return get_f90_type(wf, MPI_COMBINER_F90_INTEGER, value,
+                                integers[i].type, newtype);
     return wf_error(MPI_ERR_ARG, "no integer type has %d decimal digits", r);
 }

@@ -1,15 +1,15 @@
-/* MPI_Abi_set_fortran_info, MPI_Abi_set_fortran_booleans, and what was set
- * (MPI-5.0 s21.4.1).
+/* MPI_Abi_set_fortran_info and MPI_Abi_set_fortran_booleans set properties of
+ * Fortran's types; their counterparts return what was set (MPI-5.0 s21.4.1).
  *
  * DESIGN  The library is made without a Fortran compiler and takes INTEGER,
  * LOGICAL and REAL to have 4 bytes and DOUBLE PRECISION 8. A layer whose
  * compiler was told otherwise says so here, and the predefined types change in
  * place. That is a property of the program, not of a rank: ranks that are
- * threads share it, and the first one to speak is heard.
+ * threads share it, and only the first call sets it.
  *
  * LOCK  `lock` for everything in this file. Types and kernels are read without
- * it: who sets them while another thread communicates with Fortran's types gets
- * what he asked for.
+ * it: the program must not set them while another thread communicates with
+ * Fortran's types.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -39,13 +39,14 @@ static struct {
 #if WF_HAVE_I128
             wf_u128 u128;
 #endif
-        } truth, lie;
+        } true_value, false_value;
     } logicals[LOGICAL_SIZES];
 } fortran;
 
 /* ---- sizes ------------------------------------------------------------ */
 
-/* The types that a key is about, by the class of what they become. */
+/* A rule lists the types that a key is about, and the class of the types that
+ * they become. */
 static const struct rule {
     const char *key;
     MPI_Datatype plain, complex, pair;
@@ -60,19 +61,20 @@ static const struct rule {
 };
 
 static const MPI_Datatype optional[] = {
-    MPI_LOGICAL1,  MPI_LOGICAL2,   MPI_LOGICAL4,  MPI_LOGICAL8,
-    MPI_LOGICAL16, MPI_INTEGER1,   MPI_INTEGER2,  MPI_INTEGER4,
-    MPI_INTEGER8,  MPI_INTEGER16,  MPI_REAL2,     MPI_REAL4,
-    MPI_REAL8,     MPI_REAL16,     MPI_COMPLEX4,  MPI_COMPLEX8,
-    MPI_COMPLEX16, MPI_COMPLEX32,  MPI_DOUBLE_COMPLEX};
+    MPI_LOGICAL1,  MPI_LOGICAL2,  MPI_LOGICAL4,      MPI_LOGICAL8,
+    MPI_LOGICAL16, MPI_INTEGER1,  MPI_INTEGER2,      MPI_INTEGER4,
+    MPI_INTEGER8,  MPI_INTEGER16, MPI_REAL2,         MPI_REAL4,
+    MPI_REAL8,     MPI_REAL16,    MPI_COMPLEX4,      MPI_COMPLEX8,
+    MPI_COMPLEX16, MPI_COMPLEX32, MPI_DOUBLE_COMPLEX};
 
 enum {
     RULES = sizeof rules / sizeof *rules,
     OPTIONAL = sizeof optional / sizeof *optional
 };
 
-/* 0: the key is not there; -1: what it says is no size of such a type. */
-static int64_t size_of(const struct wf_info *info, const struct rule *r)
+/* Returns the size that the info sets for a rule's types; 0: the key is not
+ * there; -1: its value is no size of such a type. */
+static int64_t requested_size(const struct wf_info *info, const struct rule *r)
 {
     const char *text = wf_info_find(info, r->key);
     char *end;
@@ -83,10 +85,10 @@ static int64_t size_of(const struct wf_info *info, const struct rule *r)
     n = strtol(text, &end, 10);
     if (!*text || *end || n <= 0)
         return -1;
-    return wf_type_sized(r->typeclass, n) == MPI_DATATYPE_NULL ? -1 : n;
+    return wf_type_find_sized(r->typeclass, n) == MPI_DATATYPE_NULL ? -1 : n;
 }
 
-static uint8_t pair_of(uint8_t scalar)
+static uint8_t pair_scalar_of(uint8_t scalar)
 {
     switch (scalar) {
     case WF_SCALAR_I32:
@@ -100,30 +102,32 @@ static uint8_t pair_of(uint8_t scalar)
     case WF_SCALAR_F128:
         return WF_SCALAR_PAIR_F128_F128;
     default:
-        return WF_SCALAR_NONE; /* moves, and has no operation */
+        return WF_SCALAR_NONE; /* such a pair can be sent, but has no
+                                  operation */
     }
 }
 
-static void resize(const struct rule *r, int64_t size)
+static void resize_types(const struct rule *r, int64_t size)
 {
-    struct wf_type *like = wf_type_of(wf_type_sized(r->typeclass, size));
+    struct wf_type *like = wf_type_of(wf_type_find_sized(r->typeclass, size));
     uint8_t scalar = wf_predefined(like)->scalar;
     struct wf_type *twice;
 
     if (wf_type_of(r->plain)->size == size)
         return;
-    wf_type_become(r->plain, like, scalar);
+    wf_type_set_like(r->plain, like, scalar);
     if (r->pair)
-        wf_type_become(r->pair, like, pair_of(scalar));
+        wf_type_set_like(r->pair, like, pair_scalar_of(scalar));
     if (!r->complex)
         return;
-    twice = wf_type_of(wf_type_sized(MPI_TYPECLASS_COMPLEX, 2 * size));
-    wf_type_become(r->complex, twice, wf_predefined(twice)->scalar);
+    twice = wf_type_of(wf_type_find_sized(MPI_TYPECLASS_COMPLEX, 2 * size));
+    wf_type_set_like(r->complex, twice, wf_predefined(twice)->scalar);
 }
 
 /* ---- optional types --------------------------------------------------- */
 
-/* What the key "mpi_integer16_supported" says of MPI_INTEGER16, or NULL. */
+/* Returns the value of the key of an optional type, such as
+ * "mpi_integer16_supported" for MPI_INTEGER16, or NULL. */
 static const char *support_of(const struct wf_info *info, MPI_Datatype type)
 {
     char key[MPI_MAX_INFO_KEY];
@@ -135,15 +139,15 @@ static const char *support_of(const struct wf_info *info, MPI_Datatype type)
     return wf_info_find(info, key);
 }
 
-static bool is_no(const char *text)
+static bool is_false(const char *text)
 {
     return text && !strcmp(text, "false");
 }
 
-static int check(const struct wf_info *info)
+static int check_info(const struct wf_info *info)
 {
     for (int i = 0; i < RULES; i++)
-        if (size_of(info, &rules[i]) < 0)
+        if (requested_size(info, &rules[i]) < 0)
             return wf_error(MPI_ERR_ABI,
                             "%s is \"%.40s\", but there is no type of that "
                             "class and size; nothing was set",
@@ -151,7 +155,7 @@ static int check(const struct wf_info *info)
     for (int i = 0; i < OPTIONAL; i++) {
         const char *text = support_of(info, optional[i]);
 
-        if (text && !is_no(text) && strcmp(text, "true") != 0)
+        if (text && !is_false(text) && strcmp(text, "true") != 0)
             return wf_error(MPI_ERR_INFO_VALUE,
                             "whether there is %s is said to be \"%.40s\", "
                             "which is neither true nor false",
@@ -166,20 +170,19 @@ static int set_info(const struct wf_info *info)
     int rc;
 
     if (fortran.info)
-        return wf_error(MPI_ERR_ABI,
-                        "Fortran's types were set before; "
-                        "MPI_Abi_get_fortran_info tells how");
-    rc = check(info);
+        return wf_error(MPI_ERR_ABI, "Fortran's types were set before; "
+                                     "MPI_Abi_get_fortran_info tells how");
+    rc = check_info(info);
     if (rc)
         return rc;
     fortran.info = wf_info_copy(info);
     if (!fortran.info)
         return wf_error(MPI_ERR_NO_MEM, "no memory for an info object");
     for (int i = 0; i < OPTIONAL; i++)
-        absent[i] = is_no(support_of(info, optional[i]));
+        absent[i] = is_false(support_of(info, optional[i]));
     for (int i = 0; i < RULES; i++)
-        if (size_of(info, &rules[i]) > 0)
-            resize(&rules[i], size_of(info, &rules[i]));
+        if (requested_size(info, &rules[i]) > 0)
+            resize_types(&rules[i], requested_size(info, &rules[i]));
     for (int i = 0; i < OPTIONAL; i++)
         if (absent[i])
             wf_type_remove(optional[i]);
@@ -215,18 +218,21 @@ int wf_mpi_abi_get_fortran_info(struct wf_instance *wf, MPI_Info *info)
 /* ---- true and false --------------------------------------------------- */
 
 #define LOGICAL(S, T, INDEX, M)                                                \
-    WF_KERNEL(and_##S, T, a != fortran.logicals[INDEX].lie.M &&                \
-                                  b != fortran.logicals[INDEX].lie.M           \
-                              ? fortran.logicals[INDEX].truth.M                \
-                              : fortran.logicals[INDEX].lie.M)                 \
-    WF_KERNEL(or_##S, T, a != fortran.logicals[INDEX].lie.M ||                 \
-                                 b != fortran.logicals[INDEX].lie.M            \
-                             ? fortran.logicals[INDEX].truth.M                 \
-                             : fortran.logicals[INDEX].lie.M)                  \
-    WF_KERNEL(xor_##S, T, (a != fortran.logicals[INDEX].lie.M) !=              \
-                                  (b != fortran.logicals[INDEX].lie.M)         \
-                              ? fortran.logicals[INDEX].truth.M                \
-                              : fortran.logicals[INDEX].lie.M)
+    WF_KERNEL(and_##S, T,                                                      \
+              a != fortran.logicals[INDEX].false_value.M &&                    \
+                      b != fortran.logicals[INDEX].false_value.M               \
+                  ? fortran.logicals[INDEX].true_value.M                       \
+                  : fortran.logicals[INDEX].false_value.M)                     \
+    WF_KERNEL(or_##S, T,                                                       \
+              a != fortran.logicals[INDEX].false_value.M ||                    \
+                      b != fortran.logicals[INDEX].false_value.M               \
+                  ? fortran.logicals[INDEX].true_value.M                       \
+                  : fortran.logicals[INDEX].false_value.M)                     \
+    WF_KERNEL(xor_##S, T,                                                      \
+              (a != fortran.logicals[INDEX].false_value.M) !=                  \
+                      (b != fortran.logicals[INDEX].false_value.M)             \
+                  ? fortran.logicals[INDEX].true_value.M                       \
+                  : fortran.logicals[INDEX].false_value.M)
 
 LOGICAL(1, uint8_t, 0, u8)
 LOGICAL(2, uint16_t, 1, u16)
@@ -236,8 +242,8 @@ LOGICAL(8, uint64_t, 3, u64)
 LOGICAL(16, wf_u128, 4, u128)
 #endif
 
-/* 0 to 4, or -1. */
-static int index_of(int64_t size)
+/* Returns the index of a size of LOGICAL, 0 to 4, or -1. */
+static int index_of_size(int64_t size)
 {
     for (int i = 0; i < LOGICAL_SIZES; i++)
         if (size == INT64_C(1) << i)
@@ -248,19 +254,21 @@ static int index_of(int64_t size)
 static wf_op_kernel *kernel_of(uint32_t op, int64_t size)
 {
     static wf_op_kernel *const kernels[LOGICAL_SIZES][3] = {
-        {and_1, or_1, xor_1}, {and_2, or_2, xor_2}, {and_4, or_4, xor_4},
+        {and_1, or_1, xor_1},
+        {and_2, or_2, xor_2},
+        {and_4, or_4, xor_4},
         {and_8, or_8, xor_8},
 #if WF_HAVE_I128
         {and_16, or_16, xor_16},
 #endif
     };
-    int i = index_of(size);
+    int i = index_of_size(size);
 
     return i >= 0 && fortran.logicals[i].is_set ? kernels[i][op - WF_OP_LAND]
                                                 : NULL;
 }
 
-static int bad_size(int size)
+static int report_bad_size(int size)
 {
     return wf_error(MPI_ERR_ARG,
                     "logical_size is %d but must be 1, 2, 4, 8 or 16", size);
@@ -269,10 +277,10 @@ static int bad_size(int size)
 int wf_mpi_abi_set_fortran_booleans(struct wf_instance *wf, int logical_size,
                                     void *logical_true, void *logical_false)
 {
-    int i = index_of(logical_size), rc = MPI_SUCCESS;
+    int i = index_of_size(logical_size), rc = MPI_SUCCESS;
 
     if (i < 0)
-        return bad_size(logical_size);
+        return report_bad_size(logical_size);
     if (!logical_true || !logical_false)
         return wf_error(MPI_ERR_ARG, "logical_true or logical_false is NULL");
     wf_mutex_lock(&fortran.lock);
@@ -282,12 +290,12 @@ int wf_mpi_abi_set_fortran_booleans(struct wf_instance *wf, int logical_size,
                       "MPI_Abi_get_fortran_booleans tells them",
                       logical_size);
     } else {
-        memcpy(fortran.logicals[i].truth.bytes, logical_true,
+        memcpy(fortran.logicals[i].true_value.bytes, logical_true,
                (size_t)logical_size);
-        memcpy(fortran.logicals[i].lie.bytes, logical_false,
+        memcpy(fortran.logicals[i].false_value.bytes, logical_false,
                (size_t)logical_size);
         fortran.logicals[i].is_set = true;
-        wf_op_fortran = kernel_of;
+        wf_op_find_fortran = kernel_of;
     }
     wf_mutex_unlock(&fortran.lock);
     return rc;
@@ -297,17 +305,17 @@ int wf_mpi_abi_get_fortran_booleans(struct wf_instance *wf, int logical_size,
                                     void *logical_true, void *logical_false,
                                     int *is_set)
 {
-    int i = index_of(logical_size);
+    int i = index_of_size(logical_size);
 
     if (i < 0)
-        return bad_size(logical_size);
+        return report_bad_size(logical_size);
     wf_mutex_lock(&fortran.lock);
     *is_set = fortran.logicals[i].is_set;
     if (*is_set && logical_true)
-        memcpy(logical_true, fortran.logicals[i].truth.bytes,
+        memcpy(logical_true, fortran.logicals[i].true_value.bytes,
                (size_t)logical_size);
     if (*is_set && logical_false)
-        memcpy(logical_false, fortran.logicals[i].lie.bytes,
+        memcpy(logical_false, fortran.logicals[i].false_value.bytes,
                (size_t)logical_size);
     wf_mutex_unlock(&fortran.lock);
     return MPI_SUCCESS;

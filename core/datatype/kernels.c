@@ -1,4 +1,4 @@
-/* The kernels of kernels.h.
+/* This file has the kernels of kernels.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -9,16 +9,18 @@
 #endif
 
 enum {
-    NARROW = 64, /* blocks up to this are moved without a call */
-    UNDER_WAY = 6, /* stores at a time, where they get into each other's way */
-    FAR = 512    /* steps that the processor foresees only where one instruction
-                    makes them all: no grouping */
+    NARROW = 64,          /* blocks up to this are moved without a call */
+    STORES_IN_FLIGHT = 6, /* stores at a time where lines conflict in a set
+                             of the cache */
+    FAR = 512             /* the processor predicts larger steps only where one
+                    instruction makes all accesses: blocks are not grouped
+                    then */
 };
 
 typedef uint32_t four __attribute__((vector_size(16)));
 typedef uint64_t two __attribute__((vector_size(16)));
 
-static inline uint32_t load4(const char *s)
+static inline uint32_t load_u32(const char *s)
 {
     uint32_t x;
 
@@ -26,7 +28,7 @@ static inline uint32_t load4(const char *s)
     return x;
 }
 
-static inline uint64_t load8(const char *s)
+static inline uint64_t load_u64(const char *s)
 {
     uint64_t x;
 
@@ -36,7 +38,8 @@ static inline uint64_t load8(const char *s)
 
 /* ---- steps ------------------------------------------------------------ */
 
-/* w bytes as two moves of H bytes that overlap in the middle: H <= w <= 2H. */
+/* Copies w bytes as two moves of H bytes that overlap in the middle: H <= w <=
+ * 2H. */
 #define TWO_MOVES(d, s, w, H)                                                  \
     do {                                                                       \
         memcpy((d), (s), (H));                                                 \
@@ -47,7 +50,8 @@ static inline uint64_t load8(const char *s)
     for (int64_t i = 0; i < n; i++, d += ds, s += ss)                          \
     MOVE
 
-/* Four of type T from steps to steps: all are loaded before one is stored. */
+/* Copies values of type T between steps: four are loaded before one is
+ * stored. */
 #define SPREAD(NAME, T)                                                        \
     static void NAME(char *restrict d, int64_t ds, const char *restrict s,     \
                      int64_t ss, int64_t n)                                    \
@@ -66,19 +70,20 @@ static inline uint64_t load8(const char *s)
         }                                                                      \
         FOR_EACH(memcpy(d, s, sizeof(T)));                                     \
     }
-SPREAD(spread1, uint8_t)
-SPREAD(spread2, uint16_t)
-SPREAD(spread4, uint32_t)
-SPREAD(spread8, uint64_t)
+SPREAD(spread_1_byte, uint8_t)
+SPREAD(spread_2_bytes, uint16_t)
+SPREAD(spread_4_bytes, uint32_t)
+SPREAD(spread_8_bytes, uint64_t)
 #undef SPREAD
 
-/* Blocks of 4 and 8 bytes into one piece, 16 bytes with each store. */
-static void collect4(char *restrict d, const char *restrict s, int64_t ss,
-                     int64_t n)
+/* Copies blocks of 4 or 8 bytes into contiguous memory, 16 bytes with each
+ * store. */
+static void collect_4_bytes(char *restrict d, const char *restrict s,
+                            int64_t ss, int64_t n)
 {
     for (; n >= 4; n -= 4, d += 16, s += 4 * ss) {
-        four v = {load4(s), load4(s + ss), load4(s + 2 * ss),
-                  load4(s + 3 * ss)};
+        four v = {load_u32(s), load_u32(s + ss), load_u32(s + 2 * ss),
+                  load_u32(s + 3 * ss)};
 
         memcpy(d, &v, sizeof v);
     }
@@ -86,12 +91,12 @@ static void collect4(char *restrict d, const char *restrict s, int64_t ss,
         memcpy(d, s, 4);
 }
 
-static void collect8(char *restrict d, const char *restrict s, int64_t ss,
-                     int64_t n)
+static void collect_8_bytes(char *restrict d, const char *restrict s,
+                            int64_t ss, int64_t n)
 {
     for (; n >= 4; n -= 4, d += 32, s += 4 * ss) {
-        two a = {load8(s), load8(s + ss)};
-        two b = {load8(s + 2 * ss), load8(s + 3 * ss)};
+        two a = {load_u64(s), load_u64(s + ss)};
+        two b = {load_u64(s + 2 * ss), load_u64(s + 3 * ss)};
 
         memcpy(d, &a, sizeof a);
         memcpy(d + 16, &b, sizeof b);
@@ -112,27 +117,27 @@ static void copy_narrow(char *restrict d, int64_t ds, const char *restrict s,
 {
     switch (w) {
     case 1:
-        spread1(d, ds, s, ss, n);
+        spread_1_byte(d, ds, s, ss, n);
         break;
     case 2:
-        spread2(d, ds, s, ss, n);
+        spread_2_bytes(d, ds, s, ss, n);
         break;
     case 3:
         FOR_EACH(memcpy(d, s, 3));
         break;
     case 4:
         if (ds == 4 && !is_far(ss))
-            collect4(d, s, ss, n);
+            collect_4_bytes(d, s, ss, n);
         else
-            spread4(d, ds, s, ss, n);
+            spread_4_bytes(d, ds, s, ss, n);
         break;
     case 8:
         if (is_far(ss) || is_far(ds))
             FOR_EACH(memcpy(d, s, 8));
         else if (ds == 8)
-            collect8(d, s, ss, n);
+            collect_8_bytes(d, s, ss, n);
         else
-            spread8(d, ds, s, ss, n);
+            spread_8_bytes(d, ds, s, ss, n);
         break;
     case 16:
         FOR_EACH(memcpy(d, s, 16));
@@ -158,24 +163,25 @@ static void copy_narrow(char *restrict d, int64_t ds, const char *restrict s,
     }
 }
 
-/* Lines a multiple of 1 KB apart share a few sets of the first-level cache. The
- * stores that a processor has under way then push out each other's lines before
- * they are written, each several times; with fewer under way they do not. Steps
- * of 1 KB have twice the sets, and gain only where the second level is short,
- * too. */
-static bool is_crowded(int64_t step, int64_t n)
+/* Returns whether the stores of n blocks conflict. Lines a multiple of 1 KB
+ * apart share a few sets of the first-level cache. The stores that a processor
+ * has in flight then evict each other's lines before they are written, each
+ * several times; with fewer in flight they do not. Steps of 1 KB have twice the
+ * sets, and gain only where the second-level cache is short of them, too. */
+static bool has_set_conflicts(int64_t step, int64_t n)
 {
     return step % 1024 == 0 && n >= (step % 2048 ? 1024 : 64);
 }
 
-static void copy_crowded(char *restrict d, int64_t ds, const char *restrict s,
-                         int64_t ss, int64_t n, int64_t w)
+static void copy_with_set_conflicts(char *restrict d, int64_t ds,
+                                    const char *restrict s, int64_t ss,
+                                    int64_t n, int64_t w)
 {
     for (int64_t some; n > 0; n -= some, d += some * ds, s += some * ss) {
-        some = n < UNDER_WAY ? n : UNDER_WAY;
+        some = n < STORES_IN_FLIGHT ? n : STORES_IN_FLIGHT;
         wf_copy_blocks(d, ds, s, ss, some, w);
 #ifdef __SSE2__
-        _mm_lfence(); /* the next ones begin when these are through */
+        _mm_lfence(); /* later stores begin when these have completed */
 #endif
     }
 }
@@ -185,8 +191,8 @@ void wf_copy_blocks(char *restrict d, int64_t ds, const char *restrict s,
 {
     if (w > NARROW)
         FOR_EACH(memcpy(d, s, (size_t)w));
-    else if (wf_unlikely(is_crowded(ds, n)))
-        copy_crowded(d, ds, s, ss, n, w);
+    else if (wf_unlikely(has_set_conflicts(ds, n)))
+        copy_with_set_conflicts(d, ds, s, ss, n, w);
     else
         copy_narrow(d, ds, s, ss, n, w);
 }
@@ -196,14 +202,14 @@ void wf_copy_blocks(char *restrict d, int64_t ds, const char *restrict s,
 #define AT(i) ((const char *)(user + (uintptr_t)disps[i]))
 #define TO(i) ((char *)(user + (uintptr_t)disps[i]))
 
-static void gather8(char *restrict out, uintptr_t user, const int64_t *disps,
-                    int64_t n)
+static void gather_8_bytes(char *restrict out, uintptr_t user,
+                           const int64_t *disps, int64_t n)
 {
     int64_t i = 0;
 
     for (; i + 4 <= n; i += 4) {
-        two a = {load8(AT(i)), load8(AT(i + 1))};
-        two b = {load8(AT(i + 2)), load8(AT(i + 3))};
+        two a = {load_u64(AT(i)), load_u64(AT(i + 1))};
+        two b = {load_u64(AT(i + 2)), load_u64(AT(i + 3))};
 
         memcpy(out + 8 * i, &a, sizeof a);
         memcpy(out + 8 * i + 16, &b, sizeof b);
@@ -212,15 +218,15 @@ static void gather8(char *restrict out, uintptr_t user, const int64_t *disps,
         memcpy(out + 8 * i, AT(i), 8);
 }
 
-/* Places may coincide when they are only read; written ones are distinct. */
-static void scatter8(const char *restrict in, uintptr_t user,
-                     const int64_t *disps, int64_t n)
+/* Sources of a gather may coincide; destinations of a scatter are distinct. */
+static void scatter_8_bytes(const char *restrict in, uintptr_t user,
+                            const int64_t *disps, int64_t n)
 {
     int64_t i = 0;
 
     for (; i + 4 <= n; i += 4) {
-        uint64_t a = load8(in + 8 * i), b = load8(in + 8 * i + 8);
-        uint64_t c = load8(in + 8 * i + 16), e = load8(in + 8 * i + 24);
+        uint64_t a = load_u64(in + 8 * i), b = load_u64(in + 8 * i + 8);
+        uint64_t c = load_u64(in + 8 * i + 16), e = load_u64(in + 8 * i + 24);
 
         memcpy(TO(i), &a, 8);
         memcpy(TO(i + 1), &b, 8);
@@ -244,7 +250,7 @@ void wf_copy_gather(char *restrict out, uintptr_t user, const int64_t *disps,
         CASE(2);
         CASE(4);
     case 8:
-        gather8(out, user, disps, n);
+        gather_8_bytes(out, user, disps, n);
         break;
         CASE(12);
         CASE(16);
@@ -270,7 +276,7 @@ void wf_copy_scatter(const char *restrict in, uintptr_t user,
         CASE(2);
         CASE(4);
     case 8:
-        scatter8(in, user, disps, n);
+        scatter_8_bytes(in, user, disps, n);
         break;
         CASE(12);
         CASE(16);

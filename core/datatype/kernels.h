@@ -1,4 +1,5 @@
-/* Copying many equal blocks: the innermost loops of packing.
+/* These functions copy many equal blocks: they are the innermost loops of
+ * packing.
  *
  * DESIGN  A loop per common width, so that no call is made per block. Where the
  * width is less than a register, several blocks are loaded before any is
@@ -12,11 +13,13 @@
 
 #include "base.h"
 
-/* n blocks of w bytes, from steps of ss bytes to steps of ds. */
+/* Copies n blocks of w bytes; the sources are ss bytes apart, the destinations
+ * ds. */
 void wf_copy_blocks(char *restrict d, int64_t ds, const char *restrict s,
                     int64_t ss, int64_t n, int64_t w) WF_HIDDEN;
 
-/* n blocks of w bytes at user + disps[i], to and from one piece. */
+/* Copy n blocks of w bytes at user + disps[i] into contiguous memory, and
+ * back. */
 void wf_copy_gather(char *restrict out, uintptr_t user, const int64_t *disps,
                     int64_t n, int64_t w) WF_HIDDEN;
 void wf_copy_scatter(const char *restrict in, uintptr_t user,

@@ -1,4 +1,5 @@
-/* Layout nodes and their normalising constructors.
+/* This file makes layout nodes. The constructors return the simplest node for
+ * the placement.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,7 +13,7 @@ enum {
     ROW_LOOP = 8 /* a short inner loop becomes the row of its outer loop */
 };
 
-struct wf_type_layout *wf_layout_node(enum wf_layout_kind kind)
+struct wf_type_layout *wf_layout_make_node(enum wf_layout_kind kind)
 {
     struct wf_type_layout *l = calloc(1, sizeof *l);
 
@@ -50,9 +51,9 @@ static int64_t saturate_mul(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
 }
 
-struct wf_type_layout *wf_layout_block(int64_t disp, int64_t size)
+struct wf_type_layout *wf_layout_make_block(int64_t disp, int64_t size)
 {
-    struct wf_type_layout *l = wf_layout_node(WF_LAYOUT_BLOCK);
+    struct wf_type_layout *l = wf_layout_make_node(WF_LAYOUT_BLOCK);
 
     if (!l)
         return NULL;
@@ -62,11 +63,11 @@ struct wf_type_layout *wf_layout_block(int64_t disp, int64_t size)
     return l;
 }
 
-struct wf_type_layout *wf_layout_loop_node(int64_t disp, int64_t count,
-                                        int64_t stride,
-                                        struct wf_type_layout *child)
+struct wf_type_layout *wf_layout_make_loop_node(int64_t disp, int64_t count,
+                                           int64_t stride,
+                                           struct wf_type_layout *child)
 {
-    struct wf_type_layout *l = wf_layout_node(WF_LAYOUT_LOOP);
+    struct wf_type_layout *l = wf_layout_make_node(WF_LAYOUT_LOOP);
 
     if (!l)
         return NULL;
@@ -80,29 +81,29 @@ struct wf_type_layout *wf_layout_loop_node(int64_t disp, int64_t count,
     return l;
 }
 
-struct wf_type_layout *wf_layout_at(struct wf_type_layout *l, int64_t disp)
+struct wf_type_layout *wf_layout_shift(struct wf_type_layout *l, int64_t disp)
 {
     if (disp == 0 || l->size == 0) {
         wf_layout_get(l);
         return l;
     }
     if (l->kind == WF_LAYOUT_BLOCK)
-        return wf_layout_block(l->disp + disp, l->size);
+        return wf_layout_make_block(l->disp + disp, l->size);
     if (l->kind == WF_LAYOUT_LOOP)
-        return wf_layout_loop_node(l->disp + disp, l->count, l->stride,
+        return wf_layout_make_loop_node(l->disp + disp, l->count, l->stride,
                                    l->child);
-    return wf_layout_loop_node(disp, 1, 0, l);
+    return wf_layout_make_loop_node(disp, 1, 0, l);
 }
 
-static bool loop_of_blocks(const struct wf_type_layout *l)
+static bool is_loop_of_blocks(const struct wf_type_layout *l)
 {
     return l->kind == WF_LAYOUT_LOOP && l->child->kind == WF_LAYOUT_BLOCK;
 }
 
-/* The segments of a short loop of blocks as one row. */
-static struct wf_type_layout *row_of_loop(const struct wf_type_layout *l)
+/* Makes one row of the segments of a short loop of blocks. */
+static struct wf_type_layout *make_row_of_loop(const struct wf_type_layout *l)
 {
-    struct wf_type_layout *row = wf_layout_node(WF_LAYOUT_SEGS);
+    struct wf_type_layout *row = wf_layout_make_node(WF_LAYOUT_SEGS);
     int64_t width = l->child->size;
 
     if (!row)
@@ -124,31 +125,31 @@ static struct wf_type_layout *row_of_loop(const struct wf_type_layout *l)
     return row;
 }
 
-struct wf_type_layout *wf_layout_loop(int64_t count, int64_t stride,
+struct wf_type_layout *wf_layout_make_loop(int64_t count, int64_t stride,
                                       struct wf_type_layout *child)
 {
     struct wf_type_layout *row, *l;
 
     if (count == 0 || child->size == 0)
-        return wf_layout_block(0, 0);
+        return wf_layout_make_block(0, 0);
     if (count == 1)
-        return wf_layout_at(child, 0);
+        return wf_layout_shift(child, 0);
     if (child->kind == WF_LAYOUT_BLOCK && child->size == stride)
-        return wf_layout_block(child->disp, count * stride);
+        return wf_layout_make_block(child->disp, count * stride);
     if (child->kind != WF_LAYOUT_LOOP)
-        return wf_layout_loop_node(0, count, stride, child);
+        return wf_layout_make_loop_node(0, count, stride, child);
     if (child->count == 1)
-        return wf_layout_loop_node(child->disp, count, stride, child->child);
+        return wf_layout_make_loop_node(child->disp, count, stride, child->child);
     if (saturate_mul(child->count, child->stride) == stride)
-        return wf_layout_loop_node(child->disp, count * child->count,
+        return wf_layout_make_loop_node(child->disp, count * child->count,
                                    child->stride, child->child);
-    if (!loop_of_blocks(child) || child->count > ROW_LOOP ||
+    if (!is_loop_of_blocks(child) || child->count > ROW_LOOP ||
         child->count >= count)
-        return wf_layout_loop_node(0, count, stride, child);
-    row = row_of_loop(child);
+        return wf_layout_make_loop_node(0, count, stride, child);
+    row = make_row_of_loop(child);
     if (!row)
         return NULL;
-    l = wf_layout_loop_node(0, count, stride, row);
+    l = wf_layout_make_loop_node(0, count, stride, row);
     wf_layout_put(row);
     return l;
 }

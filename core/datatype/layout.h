@@ -1,4 +1,4 @@
-/* Layouts: where the bytes of one element lie, as a normalised program.
+/* A layout says where the bytes of one element lie, as a normalised program.
  *
  *   BLOCK  size bytes at disp
  *   LOOP   count times child, at disp, disp + stride, ...
@@ -31,18 +31,19 @@ struct wf_type_layout {
     uint32_t refs; /* 0: static, never freed */
     uint8_t kind;
     int64_t size;  /* packed bytes */
-    int64_t segs;  /* memory segments in all, saturated */
+    int64_t segs;  /* number of memory segments, saturated */
     int64_t width; /* SEGS: length of every segment, 0 if they differ */
     int64_t disp;  /* BLOCK, LOOP */
     int64_t count;
     int64_t stride;
-    struct wf_type_layout *child; /* LOOP */
-    int64_t *disps, *starts;      /* SEGS, LIST */
+    struct wf_type_layout *child;     /* LOOP */
+    int64_t *disps, *starts;          /* SEGS, LIST */
     struct wf_type_layout **children; /* LIST */
 };
 
-/* The part of a SEGS or LIST node that holds byte off of its stream. */
-static inline int64_t wf_layout_part(const struct wf_type_layout *l,
+/* Returns the index of the segment or child of a SEGS or LIST node that has
+ * byte off of its stream. */
+static inline int64_t wf_layout_find_part(const struct wf_type_layout *l,
                                      int64_t off)
 {
     int64_t low = 0, high = l->count;
@@ -63,20 +64,21 @@ static inline int64_t wf_layout_part(const struct wf_type_layout *l,
 void wf_layout_get(struct wf_type_layout *);
 void wf_layout_put(struct wf_type_layout *);
 
-/* Constructors return a new reference, or NULL when memory is out. The layout
- * arguments stay the caller's. */
-struct wf_type_layout *wf_layout_block(int64_t disp, int64_t size);
-struct wf_type_layout *wf_layout_loop(int64_t count, int64_t stride,
+/* Constructors return a new reference, or NULL when memory is out. The caller
+ * keeps its references to the arguments. wf_layout_shift returns a layout moved by
+ * disp. */
+struct wf_type_layout *wf_layout_make_block(int64_t disp, int64_t size);
+struct wf_type_layout *wf_layout_make_loop(int64_t count, int64_t stride,
                                       struct wf_type_layout *child);
-struct wf_type_layout *wf_layout_at(struct wf_type_layout *, int64_t disp);
+struct wf_type_layout *wf_layout_shift(struct wf_type_layout *, int64_t disp);
 
-/* A zeroed node; a loop as given, without looking for a simpler form. */
-struct wf_type_layout *wf_layout_node(enum wf_layout_kind);
-struct wf_type_layout *wf_layout_loop_node(int64_t disp, int64_t count,
+/* Make a zeroed node, and a loop as given, which is not simplified. */
+struct wf_type_layout *wf_layout_make_node(enum wf_layout_kind);
+struct wf_type_layout *wf_layout_make_loop_node(int64_t disp, int64_t count,
                                            int64_t stride,
                                            struct wf_type_layout *child);
 
-/* Concatenation of parts in typemap order. */
+/* A builder concatenates parts in typemap order. */
 struct wf_layout_builder {
     int64_t *seg_disp, *seg_len; /* the open run of byte segments */
     int64_t nseg, seg_room;
@@ -86,12 +88,14 @@ struct wf_layout_builder {
     bool failed; /* memory was out */
 };
 
-/* Room for n byte segments, to save growing step by step. */
+/* Makes room for n byte segments, which saves growing step by step. */
 void wf_layout_reserve(struct wf_layout_builder *, int64_t n);
+/* Append len bytes at disp, or a layout shifted by disp. */
 void wf_layout_add_bytes(struct wf_layout_builder *, int64_t disp, int64_t len);
 void wf_layout_add(struct wf_layout_builder *, int64_t disp,
                    struct wf_type_layout *);
-/* The result, or NULL when memory was out; the builder is empty afterwards. */
+/* Returns the layout, or NULL when memory was out; the builder is empty
+ * afterwards. */
 struct wf_type_layout *wf_layout_finish(struct wf_layout_builder *);
 
 #endif

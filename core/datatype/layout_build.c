@@ -1,8 +1,9 @@
-/* Concatenating placements into one layout, in typemap order.
+/* A builder concatenates placements into one layout, in typemap order.
  *
- * Byte segments are collected in a run; what is too large to be flattened is an
- * item of its own. At the end the run or the list is recognised for what it is:
- * a block, a loop, equal segments, or a list.
+ * Byte segments are collected in a run; a child that is too large to be
+ * flattened is an item of its own. At the end the run or the list of items
+ * becomes the simplest of these that it can be: a block, a loop, equal
+ * segments, or a list.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -16,7 +17,7 @@ enum {
     FLATTEN_SEGS = 16,
     /* Cutting segments to equal width may make this many times more. */
     MORE_SEGS = 4,
-    /* Below this many segments it is a row, moved column by column. */
+    /* A node of fewer segments is a row, moved column by column. */
     LONG_LIST = 32
 };
 
@@ -27,7 +28,7 @@ static int64_t saturate_add(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &r) ? INT64_MAX : r;
 }
 
-static bool grow(void *array_p, int64_t *room, int64_t used, size_t width)
+static bool grow_array(void *array_p, int64_t *room, int64_t used, size_t width)
 {
     void **array = array_p;
     int64_t wanted = used < 8 ? 16 : used * 2;
@@ -59,8 +60,8 @@ void wf_layout_add_bytes(struct wf_layout_builder *b, int64_t disp, int64_t len)
         return;
     }
     if (n == b->seg_room &&
-        (!grow(&b->seg_disp, &room, n, sizeof *b->seg_disp) ||
-         !grow(&b->seg_len, &b->seg_room, n, sizeof *b->seg_len))) {
+        (!grow_array(&b->seg_disp, &room, n, sizeof *b->seg_disp) ||
+         !grow_array(&b->seg_len, &b->seg_room, n, sizeof *b->seg_len))) {
         b->failed = true;
         return;
     }
@@ -69,15 +70,15 @@ void wf_layout_add_bytes(struct wf_layout_builder *b, int64_t disp, int64_t len)
     b->nseg++;
 }
 
-/* One child into the list; takes over the reference. */
+/* Appends a child to the list of items; takes over the reference. */
 static void add_item(struct wf_layout_builder *b, int64_t disp,
                      struct wf_type_layout *l)
 {
     int64_t n = b->nitem, room = b->item_room;
 
     if (l && n == b->item_room &&
-        (!grow(&b->item_disp, &room, n, sizeof *b->item_disp) ||
-         !grow(&b->item, &b->item_room, n, sizeof *b->item))) {
+        (!grow_array(&b->item_disp, &room, n, sizeof *b->item_disp) ||
+         !grow_array(&b->item, &b->item_room, n, sizeof *b->item))) {
         wf_layout_put(l);
         l = NULL;
     }
@@ -90,8 +91,8 @@ static void add_item(struct wf_layout_builder *b, int64_t disp,
     b->nitem++;
 }
 
-/* Equal lengths at equal steps? */
-static bool run_is_loop(const struct wf_layout_builder *b)
+/* Returns whether the run has equal lengths at equal steps. */
+static bool is_run_regular(const struct wf_layout_builder *b)
 {
     int64_t step = b->seg_disp[1] - b->seg_disp[0];
 
@@ -102,14 +103,15 @@ static bool run_is_loop(const struct wf_layout_builder *b)
     return true;
 }
 
-static struct wf_type_layout *run_loop(const struct wf_layout_builder *b)
+static struct wf_type_layout *
+make_loop_of_run(const struct wf_layout_builder *b)
 {
-    struct wf_type_layout *block = wf_layout_block(0, b->seg_len[0]);
+    struct wf_type_layout *block = wf_layout_make_block(0, b->seg_len[0]);
     struct wf_type_layout *l;
 
     if (!block)
         return NULL;
-    l = wf_layout_loop_node(b->seg_disp[0], b->nseg,
+    l = wf_layout_make_loop_node(b->seg_disp[0], b->nseg,
                             b->seg_disp[1] - b->seg_disp[0], block);
     wf_layout_put(block);
     return l;
@@ -126,10 +128,10 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* The width into which all segments can be cut so that they become equal
- * without becoming many more; 0 if there is none. Equal segments move in a
- * loop without branches, which beats having fewer of them. */
-static int64_t run_width(const struct wf_layout_builder *b)
+/* Returns the width into which all segments can be cut so that they become
+ * equal without becoming many more; 0 if there is none. Equal segments move in
+ * a loop without branches, which is faster than having fewer of them. */
+static int64_t find_cut_width(const struct wf_layout_builder *b)
 {
     int64_t width = b->seg_len[0], size = 0;
     bool equal = true;
@@ -147,11 +149,11 @@ static int64_t run_width(const struct wf_layout_builder *b)
     return 0;
 }
 
-/* The run with every segment cut into pieces of width bytes. */
-static struct wf_type_layout *run_cut(const struct wf_layout_builder *b,
-                                      int64_t width)
+/* Makes a node of the run with every segment cut into blocks of width bytes. */
+static struct wf_type_layout *
+make_segs_of_cut_run(const struct wf_layout_builder *b, int64_t width)
 {
-    struct wf_type_layout *l = wf_layout_node(WF_LAYOUT_SEGS);
+    struct wf_type_layout *l = wf_layout_make_node(WF_LAYOUT_SEGS);
     int64_t n = 0, k = 0;
 
     if (!l)
@@ -175,9 +177,10 @@ static struct wf_type_layout *run_cut(const struct wf_layout_builder *b,
     return l;
 }
 
-static struct wf_type_layout *run_segs(const struct wf_layout_builder *b)
+static struct wf_type_layout *
+make_segs_of_run(const struct wf_layout_builder *b)
 {
-    struct wf_type_layout *l = wf_layout_node(WF_LAYOUT_SEGS);
+    struct wf_type_layout *l = wf_layout_make_node(WF_LAYOUT_SEGS);
     int64_t at = 0;
 
     if (!l)
@@ -198,22 +201,22 @@ static struct wf_type_layout *run_segs(const struct wf_layout_builder *b)
     return l;
 }
 
-/* The open run as a layout. */
-static struct wf_type_layout *run_layout(struct wf_layout_builder *b)
+/* Makes a layout of the open run, which is empty afterwards. */
+static struct wf_type_layout *make_layout_of_run(struct wf_layout_builder *b)
 {
     struct wf_type_layout *l;
     int64_t width;
 
     if (b->nseg == 0)
-        l = wf_layout_block(0, 0);
+        l = wf_layout_make_block(0, 0);
     else if (b->nseg == 1)
-        l = wf_layout_block(b->seg_disp[0], b->seg_len[0]);
-    else if (run_is_loop(b))
-        l = run_loop(b);
-    else if ((width = run_width(b)) > 0)
-        l = run_cut(b, width);
+        l = wf_layout_make_block(b->seg_disp[0], b->seg_len[0]);
+    else if (is_run_regular(b))
+        l = make_loop_of_run(b);
+    else if ((width = find_cut_width(b)) > 0)
+        l = make_segs_of_cut_run(b, width);
     else
-        l = run_segs(b);
+        l = make_segs_of_run(b);
     b->nseg = 0;
     return l;
 }
@@ -221,12 +224,12 @@ static struct wf_type_layout *run_layout(struct wf_layout_builder *b)
 static void flush_run(struct wf_layout_builder *b)
 {
     if (b->nseg)
-        add_item(b, 0, run_layout(b));
+        add_item(b, 0, make_layout_of_run(b));
 }
 
-/* Copy the segments of a small layout into the open run. */
-static void flatten(struct wf_layout_builder *b, int64_t disp,
-                    const struct wf_type_layout *l)
+/* Copies the segments of a small layout into the open run. */
+static void flatten_layout(struct wf_layout_builder *b, int64_t disp,
+                           const struct wf_type_layout *l)
 {
     switch (l->kind) {
     case WF_LAYOUT_BLOCK:
@@ -234,7 +237,7 @@ static void flatten(struct wf_layout_builder *b, int64_t disp,
         break;
     case WF_LAYOUT_LOOP:
         for (int64_t i = 0; i < l->count; i++)
-            flatten(b, disp + l->disp + i * l->stride, l->child);
+            flatten_layout(b, disp + l->disp + i * l->stride, l->child);
         break;
     case WF_LAYOUT_SEGS:
         for (int64_t i = 0; i < l->count; i++)
@@ -243,7 +246,7 @@ static void flatten(struct wf_layout_builder *b, int64_t disp,
         break;
     case WF_LAYOUT_LIST:
         for (int64_t i = 0; i < l->count; i++)
-            flatten(b, disp + l->disps[i], l->children[i]);
+            flatten_layout(b, disp + l->disps[i], l->children[i]);
         break;
     }
 }
@@ -254,7 +257,7 @@ void wf_layout_add(struct wf_layout_builder *b, int64_t disp,
     if (l->size == 0 || b->failed)
         return;
     if (l->segs <= FLATTEN_SEGS) {
-        flatten(b, disp, l);
+        flatten_layout(b, disp, l);
         return;
     }
     flush_run(b);
@@ -262,8 +265,8 @@ void wf_layout_add(struct wf_layout_builder *b, int64_t disp,
     add_item(b, disp, l);
 }
 
-/* The same child at equal steps? */
-static bool items_are_loop(const struct wf_layout_builder *b)
+/* Returns whether the items are the same child at equal steps. */
+static bool are_items_regular(const struct wf_layout_builder *b)
 {
     int64_t step = b->item_disp[1] - b->item_disp[0];
 
@@ -274,22 +277,23 @@ static bool items_are_loop(const struct wf_layout_builder *b)
     return true;
 }
 
-static struct wf_type_layout *items_loop(const struct wf_layout_builder *b)
+static struct wf_type_layout *
+make_loop_of_items(const struct wf_layout_builder *b)
 {
     struct wf_type_layout *loop =
-        wf_layout_loop(b->nitem, b->item_disp[1] - b->item_disp[0], b->item[0]);
+        wf_layout_make_loop(b->nitem, b->item_disp[1] - b->item_disp[0], b->item[0]);
     struct wf_type_layout *l = NULL;
 
     if (loop)
-        l = wf_layout_at(loop, b->item_disp[0]);
+        l = wf_layout_shift(loop, b->item_disp[0]);
     wf_layout_put(loop);
     return l;
 }
 
-/* Moves the items over into the new node. */
-static struct wf_type_layout *items_list(struct wf_layout_builder *b)
+/* Makes a list node, and moves the items into it. */
+static struct wf_type_layout *make_list_of_items(struct wf_layout_builder *b)
 {
-    struct wf_type_layout *l = wf_layout_node(WF_LAYOUT_LIST);
+    struct wf_type_layout *l = wf_layout_make_node(WF_LAYOUT_LIST);
     int64_t at = 0;
 
     if (!l)
@@ -314,7 +318,7 @@ static struct wf_type_layout *items_list(struct wf_layout_builder *b)
     return l;
 }
 
-static void builder_fini(struct wf_layout_builder *b)
+static void clear_builder(struct wf_layout_builder *b)
 {
     for (int64_t i = 0; i < b->nitem; i++)
         wf_layout_put(b->item[i]);
@@ -334,14 +338,14 @@ struct wf_type_layout *wf_layout_finish(struct wf_layout_builder *b)
     if (b->failed)
         goto out;
     if (b->nitem == 0)
-        l = run_layout(b);
+        l = make_layout_of_run(b);
     else if (b->nitem == 1)
-        l = wf_layout_at(b->item[0], b->item_disp[0]);
-    else if (items_are_loop(b))
-        l = items_loop(b);
+        l = wf_layout_shift(b->item[0], b->item_disp[0]);
+    else if (are_items_regular(b))
+        l = make_loop_of_items(b);
     else
-        l = items_list(b);
+        l = make_list_of_items(b);
 out:
-    builder_fini(b);
+    clear_builder(b);
     return l;
 }

@@ -1,11 +1,12 @@
-/* Finding a predefined type by its properties: MPI_Type_match_size,
- * MPI_Type_get_value_index.
+/* MPI_Type_match_size and MPI_Type_get_value_index find a predefined type by
+ * its properties.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
 #include "datatype/fortran.h"
 
+/* A type that has a class and a size. */
 struct sized {
     int typeclass, size;
     MPI_Datatype type;
@@ -32,7 +33,7 @@ static const struct sized sized[] = {
     {MPIX_TYPECLASS_LOGICAL, 16, MPI_LOGICAL16},
 };
 
-MPI_Datatype wf_type_sized(int typeclass, int64_t size)
+MPI_Datatype wf_type_find_sized(int typeclass, int64_t size)
 {
     for (size_t i = 0; i < sizeof sized / sizeof *sized; i++)
         if (sized[i].typeclass == typeclass && sized[i].size == size &&
@@ -44,7 +45,7 @@ MPI_Datatype wf_type_sized(int typeclass, int64_t size)
 int wf_mpi_type_match_size(struct wf_instance *wf, int typeclass, int size,
                            MPI_Datatype *datatype)
 {
-    MPI_Datatype found = wf_type_sized(typeclass, size);
+    MPI_Datatype found = wf_type_find_sized(typeclass, size);
 
     if (found != MPI_DATATYPE_NULL) {
         *datatype = found;
@@ -53,15 +54,16 @@ int wf_mpi_type_match_size(struct wf_instance *wf, int typeclass, int size,
     if (typeclass == MPI_TYPECLASS_INTEGER || typeclass == MPI_TYPECLASS_REAL ||
         typeclass == MPI_TYPECLASS_COMPLEX ||
         typeclass == MPIX_TYPECLASS_LOGICAL)
-        return wf_error(MPI_ERR_ARG, "no predefined type of this class has "
-                                     "size %d", size);
+        return wf_error(MPI_ERR_ARG,
+                        "no predefined type of this class has size %d", size);
     return wf_error(MPI_ERR_ARG,
                     "typeclass %d is not MPI_TYPECLASS_INTEGER, _REAL or "
                     "_COMPLEX",
                     typeclass);
 }
 
-/* MPI-5.0 s5.1.13: MPI_DATATYPE_NULL when there is no such pair type. */
+/* *pair_type is MPI_DATATYPE_NULL when there is no such pair type (MPI-5.0
+ * s5.1.13). */
 int wf_mpi_type_get_value_index(struct wf_instance *wf,
                                 struct wf_type *value_type,
                                 struct wf_type *index_type,
@@ -72,7 +74,7 @@ int wf_mpi_type_get_value_index(struct wf_instance *wf,
         return MPI_SUCCESS;
     for (uintptr_t v = (uintptr_t)MPI_FLOAT_INT; v <= (uintptr_t)MPI_2INTEGER;
          v++) {
-        struct wf_type *t = wf_type_predefined(v);
+        struct wf_type *t = wf_type_find_predefined(v);
         const struct wf_predefined *p = t ? wf_predefined(t) : NULL;
 
         if (p && p->value && 0x200u + p->value == value_type->predefined &&

@@ -1,12 +1,12 @@
-/* Moving bytes between user memory and the packed stream.
+/* This file moves bytes between user memory and the packed stream.
  *
  *   wf_type_pack, wf_type_unpack   walk the layout from any byte of the stream
  *   wf_type_copy                   layout to layout
  *
- * DESIGN  Packing and unpacking are the same walk; only the leaf kernel swaps
- * its ends (kernels.h). Rows of several segments are moved column by column, a
- * cacheful of rows at a time, so that the width is decided once per column and
- * not once per block.
+ * DESIGN  Packing and unpacking are the same walk; only the innermost kernel
+ * swaps source and destination (kernels.h). Rows of several segments are moved
+ * column by column, a cacheful of rows at a time, so that the width is decided
+ * once per column and not once per block.
  *
  * Addresses are integers here: MPI_BOTTOM plus an absolute displacement is a
  * legal buffer, and pointer arithmetic on a null pointer is not C.
@@ -17,19 +17,20 @@
 #include "datatype/layout.h"
 #include "datatype/type.h"
 
-typedef uintptr_t addr; /* of user memory */
+typedef uintptr_t addr; /* an address of user memory */
 
 enum {
     COLUMN_BYTES = 16384 /* user memory touched by one block of rows */
 };
 
+/* The packed side of a move, and its direction. */
 struct mover {
     char *packed; /* next byte of the stream */
     bool unpack;
 };
 
-/* n blocks of w bytes in user memory at steps of stride; the packed side at
- * steps of pstride. Does not advance the stream. */
+/* Moves n blocks of w bytes, in user memory at steps of stride, on the packed
+ * side at steps of pstride. Does not advance the stream. */
 static void move_blocks(const struct mover *m, char *packed, int64_t pstride,
                         addr user, int64_t stride, int64_t n, int64_t w)
 {
@@ -53,7 +54,7 @@ static void move_bytes(struct mover *m, addr user, int64_t n)
 static void move_rows(struct mover *m, const struct wf_type_layout *l,
                       addr user, int64_t stride, int64_t rows);
 
-/* Segments first..last-1 of one row. */
+/* Moves segments first..last-1 of one row. */
 static void move_segs(struct mover *m, const struct wf_type_layout *l,
                       addr user, int64_t first, int64_t last)
 {
@@ -103,7 +104,7 @@ static void move_list(struct mover *m, const struct wf_type_layout *l,
         move_rows(m, l->children[i], user + (addr)l->disps[i], 0, 1);
 }
 
-/* All of `rows` instances of l, the first at user. */
+/* Moves `rows` whole instances of l, the first at user. */
 static void move_rows(struct mover *m, const struct wf_type_layout *l,
                       addr user, int64_t stride, int64_t rows)
 {
@@ -137,9 +138,9 @@ static void move_rows(struct mover *m, const struct wf_type_layout *l,
 static void move_range(struct mover *m, const struct wf_type_layout *l,
                        addr user, int64_t off, int64_t n);
 
-/* a / b, by the narrow division that is several times faster where it will do;
- * often the answer is 0. */
-static inline int64_t quotient(int64_t a, int64_t b)
+/* Returns a / b, by the narrow division, which is several times faster, where
+ * it is wide enough; often the answer is 0. */
+static inline int64_t divide_fast(int64_t a, int64_t b)
 {
     if (a < b)
         return 0;
@@ -148,11 +149,11 @@ static inline int64_t quotient(int64_t a, int64_t b)
     return a / b;
 }
 
-/* Bytes [off, off+n) of instances of l that lie stride apart. */
+/* Moves bytes [off, off+n) of instances of l that lie stride apart. */
 static void move_rows_range(struct mover *m, const struct wf_type_layout *l,
                             addr user, int64_t stride, int64_t off, int64_t n)
 {
-    int64_t row = quotient(off, l->size), skip = off - row * l->size, whole;
+    int64_t row = divide_fast(off, l->size), skip = off - row * l->size, whole;
 
     if (skip || n < l->size) {
         int64_t part = l->size - skip < n ? l->size - skip : n;
@@ -161,7 +162,7 @@ static void move_rows_range(struct mover *m, const struct wf_type_layout *l,
         row++;
         n -= part;
     }
-    whole = quotient(n, l->size);
+    whole = divide_fast(n, l->size);
     if (whole)
         move_rows(m, l, user + (addr)(row * stride), stride, whole);
     n -= whole * l->size;
@@ -172,7 +173,7 @@ static void move_rows_range(struct mover *m, const struct wf_type_layout *l,
 static void move_segs_range(struct mover *m, const struct wf_type_layout *l,
                             addr user, int64_t off, int64_t n)
 {
-    int64_t i = wf_layout_part(l, off), end = off + n, last;
+    int64_t i = wf_layout_find_part(l, off), end = off + n, last;
 
     if (off != l->starts[i] || end < l->starts[i + 1]) {
         int64_t stop = end < l->starts[i + 1] ? end : l->starts[i + 1];
@@ -184,7 +185,7 @@ static void move_segs_range(struct mover *m, const struct wf_type_layout *l,
     }
     if (off == end)
         return;
-    last = end == l->size ? l->count : wf_layout_part(l, end);
+    last = end == l->size ? l->count : wf_layout_find_part(l, end);
     move_segs(m, l, user, i, last);
     if (last < l->count && l->starts[last] < end)
         move_bytes(m, user + (addr)l->disps[last], end - l->starts[last]);
@@ -193,7 +194,7 @@ static void move_segs_range(struct mover *m, const struct wf_type_layout *l,
 static void move_list_range(struct mover *m, const struct wf_type_layout *l,
                             addr user, int64_t off, int64_t n)
 {
-    for (int64_t i = wf_layout_part(l, off); n > 0; i++) {
+    for (int64_t i = wf_layout_find_part(l, off); n > 0; i++) {
         int64_t skip = off - l->starts[i];
         int64_t part = l->starts[i + 1] - off < n ? l->starts[i + 1] - off : n;
 
@@ -203,7 +204,7 @@ static void move_list_range(struct mover *m, const struct wf_type_layout *l,
     }
 }
 
-/* Bytes [off, off+n) of one instance of l; n > 0. */
+/* Moves bytes [off, off+n) of one instance of l; n > 0. */
 static void move_range(struct mover *m, const struct wf_type_layout *l,
                        addr user, int64_t off, int64_t n)
 {
@@ -235,7 +236,8 @@ static void move_stream(struct mover *m, const struct wf_type *t, addr user,
         move_bytes(m, user + (addr)t->true_lb + off, (int64_t)n);
         return;
     }
-    /* A loop, alone or continued by the next element: its rows. */
+    /* If the range is within one loop, or the next element continues the loop,
+     * its rows are moved directly. */
     if (l->kind == WF_LAYOUT_LOOP &&
         (l->stride * l->count == stride || off + n <= (uint64_t)l->size)) {
         user += (addr)l->disp;
@@ -271,12 +273,12 @@ int wf_type_copy(const struct wf_type *stype, const void *src, uint64_t scount,
 
     if (n == 0)
         return MPI_SUCCESS;
-    if (wf_type_contiguous(dtype)) {
+    if (wf_type_is_contiguous(dtype)) {
         wf_type_pack(stype, src, scount, 0,
                      (void *)((addr)dst + (addr)dtype->true_lb), n);
         return MPI_SUCCESS;
     }
-    if (wf_type_contiguous(stype)) {
+    if (wf_type_is_contiguous(stype)) {
         wf_type_unpack(dtype, dst, dcount, 0,
                        (const void *)((addr)src + (addr)stype->true_lb), n);
         return MPI_SUCCESS;

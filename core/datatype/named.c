@@ -1,4 +1,4 @@
-/* Names and attributes of predefined types.
+/* This file keeps names and attributes of predefined types.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -34,7 +34,7 @@ struct wf_type_named *wf_type_named(struct wf_instance *wf,
     return r;
 }
 
-/* Attributes still there at the end are dropped without their delete
+/* Attributes that are left at the end are dropped without their delete
  * functions: only those of MPI_COMM_SELF run in MPI_Finalize (MPI-5.0 s11.2.4),
  * which is also the last moment at which they could run. */
 void wf_types_fini(struct wf_instance *wf)

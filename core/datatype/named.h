@@ -1,6 +1,6 @@
-/* What an instance remembers about predefined types: names that the program
- * gave them and attributes it attached, and the unnamed ones of Fortran's
- * parameters. Made when first needed.
+/* An instance keeps records of predefined types: the names that the program
+ * gave them, the attributes that it attached, and the unnamed types of
+ * Fortran's parameters. A record is made when it is first needed.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_NAMED_H
@@ -11,11 +11,12 @@
 struct wf_type_named {
     struct wf_type_named *next;
     uint32_t predefined; /* ABI value */
-    char *name;          /* or NULL: the standard's */
+    char *name;          /* NULL: the standard's name */
     struct wf_attr *attrs;
 };
 
-/* A predefined type with the precision and range it was asked for (f90.c). */
+/* A predefined type with the precision and range that the program asked for
+ * (f90.c). */
 struct wf_type_f90 {
     struct wf_type type;
     struct wf_type_private priv;
@@ -23,10 +24,10 @@ struct wf_type_f90 {
     struct wf_type_f90 *next;
 };
 
-/* The record of a predefined type; NULL when there is none. */
+/* Returns the record of a predefined type; NULL: it has none. */
 struct wf_type_named *wf_type_named_find(struct wf_instance *,
                                          const struct wf_type *);
-/* The same, made when there is none; NULL when memory is out. */
+/* Returns the record, which is made if there is none; NULL: out of memory. */
 struct wf_type_named *wf_type_named(struct wf_instance *,
                                     const struct wf_type *);
 

@@ -1,4 +1,5 @@
-/* Operations as objects: predefined table, user operations, application.
+/* This file has the table of predefined operations, makes operations of the
+ * user, and applies both.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,8 +22,9 @@ enum {
     NUMBERS = INTEGERS | WF_GROUP_FLOATING
 };
 
-/* name, commutes, groups of types it is defined on (MPI-5.0 s6.9.2, s6.9.4).
- * REPLACE and NO_OP are for one-sided communication alone (s12.3.4). */
+/* Each operation has a name, whether it commutes, and the groups of types on
+ * which it is defined (MPI-5.0 s6.9.2, s6.9.4). REPLACE and NO_OP are only for
+ * one-sided communication (s12.3.4). */
 #define OPERATIONS(X)                                                          \
     X(SUM, true, NUMBERS | WF_GROUP_COMPLEX)                                   \
     X(MIN, true, NUMBERS)                                                      \
@@ -90,22 +92,24 @@ void wf_op_put(struct wf_op *op)
 
 /* ---- application ------------------------------------------------------ */
 
-wf_op_kernel *(*wf_op_fortran)(uint32_t op, int64_t size);
+wf_op_kernel *(*wf_op_find_fortran)(uint32_t op, int64_t size);
 
-/* Operations on Fortran's LOGICALs, where they differ from those of C. */
-static wf_op_kernel *find_fortran(uint32_t code, const struct wf_type *t,
-                                  const struct wf_predefined *p)
+/* Returns the kernel of an operation on Fortran's LOGICALs, where it differs
+ * from that of C, or NULL. */
+static wf_op_kernel *find_fortran_kernel(uint32_t code, const struct wf_type *t,
+                                         const struct wf_predefined *p)
 {
-    if (!wf_op_fortran || p->group != WF_GROUP_LOGICAL ||
+    if (!wf_op_find_fortran || p->group != WF_GROUP_LOGICAL ||
         t->predefined == (uintptr_t)MPI_C_BOOL ||
         t->predefined == (uintptr_t)MPI_CXX_BOOL)
         return NULL;
-    return wf_op_fortran(code, t->size);
+    return wf_op_find_fortran(code, t->size);
 }
 
-/* The kernel for the widest vectors that this processor has, or NULL. The first
- * generation with AVX-512, which lacks VBMI2, pays for it with its clock. */
-static wf_op_kernel *find_wide(uint32_t code, uint8_t scalar)
+/* Returns the kernel for the widest vectors that this processor has, or NULL.
+ * The first generation with AVX-512, which lacks VBMI2, lowers its clock for
+ * it. */
+static wf_op_kernel *find_wide_kernel(uint32_t code, uint8_t scalar)
 {
 #if WF_HAVE_WIDE
     if (__builtin_cpu_supports("avx512vbmi2") &&
@@ -135,7 +139,7 @@ static wf_op_kernel *find_kernel(const struct wf_op *op,
         return NULL;
     if (p->group == WF_GROUP_COMPLEX)
         return wf_op_complex(code, p->scalar);
-    kernel = find_wide(code, p->scalar);
+    kernel = find_wide_kernel(code, p->scalar);
     if (kernel)
         return kernel;
     if (code <= WF_OP_PROD)
@@ -143,13 +147,13 @@ static wf_op_kernel *find_kernel(const struct wf_op *op,
     if (code <= WF_OP_BXOR)
         return wf_op_bitwise(code);
     if (code <= WF_OP_LXOR) {
-        kernel = find_fortran(code, t, p);
+        kernel = find_fortran_kernel(code, t, p);
         return kernel ? kernel : wf_op_logical(code, p->scalar);
     }
     return wf_op_location(code, p->scalar);
 }
 
-static int refuse(const struct wf_op *op, const struct wf_type *t)
+static int report_undefined(const struct wf_op *op, const struct wf_type *t)
 {
     if (op->predefined >= WF_OP_REPLACE)
         return wf_error(MPI_ERR_OP,
@@ -165,7 +169,7 @@ int wf_op_check(const struct wf_op *op, const struct wf_type *t)
 {
     if (!op->predefined || find_kernel(op, t))
         return MPI_SUCCESS;
-    return refuse(op, t);
+    return report_undefined(op, t);
 }
 
 static void call_user(struct wf_op *op, const void *in, void *inout,
@@ -182,7 +186,8 @@ static void call_user(struct wf_op *op, const void *in, void *inout,
     }
 }
 
-/* A function of the int form sees at most INT_MAX elements at a time. */
+/* Calls a function of the user. One of the int form gets at most INT_MAX
+ * elements at a time. */
 static int apply_user(struct wf_instance *wf, struct wf_op *op, const void *in,
                       void *inout, uint64_t count, struct wf_type *t)
 {
@@ -218,7 +223,7 @@ int wf_op_apply(struct wf_instance *wf, struct wf_op *op, const void *in,
         return wf_type_copy(t, in, count, t, inout, count);
     kernel = find_kernel(op, t);
     if (!kernel)
-        return refuse(op, t);
+        return report_undefined(op, t);
     if (is_bitwise(op->predefined))
         count *= (uint64_t)t->size;
     kernel(in, inout, (size_t)count);

@@ -1,4 +1,4 @@
-/* Reduction operations, predefined and of the user.
+/* A reduction operation is predefined, or made by the user.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_OP_H
@@ -16,14 +16,15 @@ struct wf_op {
 void wf_op_get(struct wf_op *);
 void wf_op_put(struct wf_op *);
 
-/* inout[i] = in[i] op inout[i] for count elements (MPI-5.0 6.9.5 argument
- * order: in comes from the lower rank). Returns an MPI error class; MPI_ERR_OP
- * when a predefined op is not defined on the type. User functions run outside
- * the API section of the instance, which the caller is inside of; NULL: of
- * none. */
+/* Computes inout[i] = in[i] op inout[i] for count elements (MPI-5.0 s6.9.5
+ * argument order: in comes from the lower rank). Returns an MPI error class;
+ * MPI_ERR_OP when a predefined op is not defined on the type. User functions
+ * run outside the API section of the instance, which the caller holds; NULL: it
+ * holds none. */
 int wf_op_apply(struct wf_instance *, struct wf_op *, const void *in,
                 void *inout, uint64_t count, struct wf_type *);
-/* MPI_SUCCESS, or MPI_ERR_OP naming op and type: op is not defined on type. */
+/* Returns MPI_SUCCESS, or MPI_ERR_OP with a text that names op and type: op is
+ * not defined on type. */
 int wf_op_check(const struct wf_op *, const struct wf_type *);
 
 #endif

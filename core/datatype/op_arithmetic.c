@@ -1,4 +1,5 @@
-/* MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX on integers and floating point numbers.
+/* These kernels are MPI_SUM, MPI_PROD, MPI_MIN and MPI_MAX on integers and
+ * floating point numbers.
  *
  * Integer sums and products are computed unsigned: overflow wraps, as on every
  * machine, instead of being undefined.
@@ -20,6 +21,7 @@ WF_SUM_PROD(WF_KERNEL, U128, wf_u128)
 WF_MIN_MAX(WF_KERNEL, I128, wf_i128)
 #endif
 
+/* clang-format off */
 static wf_op_kernel *const kernels[WF_SCALAR_COUNT][4] = {
     WF_WORD_ROWS,
     WF_OP_ROW(FLD, FLD),
@@ -33,6 +35,7 @@ static wf_op_kernel *const kernels[WF_SCALAR_COUNT][4] = {
     WF_OP_ROW(I128, U128),
 #endif
 };
+/* clang-format on */
 
 wf_op_kernel *wf_op_arithmetic(uint32_t op, uint8_t scalar)
 {

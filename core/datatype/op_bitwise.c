@@ -1,5 +1,5 @@
-/* MPI_BAND, MPI_BOR, MPI_BXOR on integers and bytes: neither sign nor width
- * plays a part, so n is a number of bytes here.
+/* These kernels are MPI_BAND, MPI_BOR and MPI_BXOR on integers and bytes:
+ * neither sign nor width matters, so n is a number of bytes here.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,6 +1,6 @@
-/* MPI_SUM and MPI_PROD on complex numbers.
+/* These kernels are MPI_SUM and MPI_PROD on complex numbers.
  *
- * Written as pairs of reals: the product is the plain formula, which
+ * They are written as pairs of reals: the product is the plain formula, which
  * vectorises, without the search for infinities of C's own multiplication.
  *
  * SPDX-License-Identifier: BSD-3-Clause

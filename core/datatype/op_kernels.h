@@ -1,9 +1,10 @@
-/* Reduction kernels: one loop per predefined operation and machine scalar.
+/* Reduction kernels are one loop for each predefined operation and machine
+ * scalar.
  *
- * Every op_*.c file holds one group; wf_op_<group>() finds the kernel, or NULL
- * when the operation is not defined on the scalar. Loops are written so that
- * the compiler vectorises them; the loop count is not known to be large, so gcc
- * at -O2 must be told.
+ * Every op_*.c file has one group of operations; wf_op_<group>() finds the
+ * kernel, or NULL when the operation is not defined on the scalar. Loops are
+ * written so that the compiler vectorises them; gcc at -O2 does so only when
+ * told, since it does not know that loop counts are large.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,7 +16,7 @@
 typedef void wf_op_kernel(const void *restrict in, void *restrict inout,
                           size_t n);
 
-/* Predefined operations by the low byte of their ABI values. */
+/* Predefined operations are numbered by the low byte of their ABI values. */
 enum wf_op_code {
     WF_OP_SUM = 0x21,
     WF_OP_MIN = 0x22,
@@ -33,14 +34,15 @@ enum wf_op_code {
     WF_OP_NO_OP = 0x3d
 };
 
-wf_op_kernel *wf_op_arithmetic(uint32_t op, uint8_t scalar); /* sum min .. */
+/* sum, min, max, prod */
+wf_op_kernel *wf_op_arithmetic(uint32_t op, uint8_t scalar);
 wf_op_kernel *wf_op_bitwise(uint32_t op); /* n counts bytes */
 wf_op_kernel *wf_op_logical(uint32_t op, uint8_t scalar);
 wf_op_kernel *wf_op_complex(uint32_t op, uint8_t scalar);
 wf_op_kernel *wf_op_location(uint32_t op, uint8_t scalar);
 
-/* The same for what a processor may have beyond its architecture (op_wide.h);
- * the instruction set is the caller's to ask for. */
+/* The same for vector units that not every processor of the architecture has
+ * (op_wide.h); the caller must know that this processor has them. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define WF_HAVE_WIDE 1
 wf_op_kernel *wf_op_avx2(uint32_t op, uint8_t scalar);
@@ -56,8 +58,8 @@ wf_op_kernel *wf_op_avx512(uint32_t op, uint8_t scalar);
 #define WF_VECTORISE
 #endif
 
-/* b[i] = EXPR of a[i] and b[i]. may_alias: user memory may have been written
- * as another type of the same scalar (long and long long). */
+/* Defines a kernel: b[i] = EXPR of a[i] and b[i]. may_alias: user memory may
+ * have been written as another type of the same scalar (long and long long). */
 #define WF_KERNEL(NAME, T, EXPR)                                               \
     WF_VECTORISE static void NAME(const void *restrict in,                     \
                                   void *restrict inout, size_t n)              \
@@ -72,8 +74,8 @@ wf_op_kernel *wf_op_avx512(uint32_t op, uint8_t scalar);
         }                                                                      \
     }
 
-/* The operations on machine words up to 64 bits: K(name, type, expression). Of 8
- * and 16 bits the promoted product is kept unsigned. */
+/* These are the operations on machine words of up to 64 bits: K(name, type,
+ * expression). A promoted product of 8 or 16 bits is kept unsigned. */
 #define WF_SUM_PROD(K, S, T)                                                   \
     K(sum_##S, T, a + b)                                                       \
     K(prod_##S, T, a *b)
@@ -102,8 +104,8 @@ wf_op_kernel *wf_op_avx512(uint32_t op, uint8_t scalar);
     K(band, uint8_t, a &b)                                                     \
     K(bor, uint8_t, a | b)                                                     \
     K(bxor, uint8_t, a ^ b)
-/* In the order of the operations: sum and prod of the unsigned twin U, min and
- * max of S itself. */
+/* A row has the kernels in the order of the operations: sum and prod of the
+ * unsigned twin U, min and max of S itself. */
 #define WF_OP_ROW(S, U)                                                        \
     [WF_SCALAR_##S] = {sum_##U, min_##S, max_##S, prod_##U}
 #define WF_WORD_ROWS                                                           \

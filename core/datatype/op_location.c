@@ -1,5 +1,5 @@
-/* MPI_MINLOC and MPI_MAXLOC on pairs of a value and an index, MPI-5.0 s6.9.4:
- * of equal values the one with the smaller index wins.
+/* These kernels are MPI_MINLOC and MPI_MAXLOC on pairs of a value and an index,
+ * MPI-5.0 s6.9.4: of equal values the one with the smaller index wins.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

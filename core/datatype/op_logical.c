@@ -1,5 +1,5 @@
-/* MPI_LAND, MPI_LOR, MPI_LXOR on integers and logicals: anything but zero is
- * true, and true is written as one.
+/* These kernels are MPI_LAND, MPI_LOR and MPI_LXOR on integers and logicals:
+ * anything but zero is true, and true is written as one.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,6 +20,7 @@ LOGICAL(U128, wf_u128)
 
 #define ROW(S, U) [WF_SCALAR_##S] = {land_##U, lor_##U, lxor_##U}
 
+/* clang-format off */
 static wf_op_kernel *const kernels[WF_SCALAR_COUNT][3] = {
     ROW(I8, U8),
     ROW(I16, U16),
@@ -33,6 +34,7 @@ static wf_op_kernel *const kernels[WF_SCALAR_COUNT][3] = {
     ROW(U128, U128),
 #endif
 };
+/* clang-format on */
 
 wf_op_kernel *wf_op_logical(uint32_t op, uint8_t scalar)
 {

@@ -1,12 +1,13 @@
-/* Kernels for a wider vector unit than every processor of the architecture has.
- * op_avx2.c and op_avx512.c include this with their compiler target; which of
- * them runs is asked of the processor, so that one library serves all.
+/* These kernels are for vector units that not every processor of the
+ * architecture has. op_avx2.c and op_avx512.c include this file with their
+ * compiler target; the processor is asked at run time which of them it can run,
+ * so one library serves all.
  *
- *   WF_WIDE_TARGET   what the compiler may use
+ *   WF_WIDE_TARGET   the instruction sets that the compiler may use
  *   WF_WIDE_FIND     the name of the function that finds a kernel here
  *
- * Only what is a loop over machine words gains by it: no long double, no
- * 128-bit integers, no pairs.
+ * Only loops over machine words gain by it: no long double, no 128-bit
+ * integers, no pairs.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,8 +21,7 @@ WF_BITWISE_KERNELS(WF_WIDE)
 
 wf_op_kernel *WF_WIDE_FIND(uint32_t op, uint8_t scalar)
 {
-    static wf_op_kernel *const arithmetic[WF_SCALAR_COUNT][4] = {
-        WF_WORD_ROWS};
+    static wf_op_kernel *const arithmetic[WF_SCALAR_COUNT][4] = {WF_WORD_ROWS};
     static wf_op_kernel *const bitwise[] = {band, bor, bxor};
 
     if (op >= WF_OP_SUM && op <= WF_OP_PROD)

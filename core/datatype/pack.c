@@ -1,4 +1,4 @@
-/* MPI_Pack, MPI_Unpack, MPI_Pack_size: MPI-5.0 s5.2.
+/* This file implements MPI_Pack, MPI_Unpack and MPI_Pack_size, MPI-5.0 s5.2.
  *
  * The packed form is the packed stream itself; nothing is added to it.
  *
@@ -7,7 +7,8 @@
 #include "core_api.h"
 #include "datatype/derived.h"
 
-/* Bytes of count elements; an error when they do not fit 63 bits. */
+/* Computes the bytes of count elements; an error when they do not fit 63
+ * bits. */
 static int stream_size(const struct wf_type *t, MPI_Count count, int64_t *bytes)
 {
     if (__builtin_mul_overflow(count, t->size, bytes))
@@ -17,7 +18,8 @@ static int stream_size(const struct wf_type *t, MPI_Count count, int64_t *bytes)
     return MPI_SUCCESS;
 }
 
-/* Does [position, position + need) lie inside a buffer of size bytes? */
+/* Checks that [position, position + need) lies inside a buffer of size
+ * bytes. */
 static int check_room(const char *buffer, const char *what, MPI_Count size,
                       MPI_Count position, int64_t need)
 {

@@ -1,8 +1,9 @@
-/* The table of predefined datatypes, and handles of datatypes.
+/* This file has the table of predefined datatypes, and resolves handles of
+ * datatypes.
  *
  * DESIGN  Both tables are indexed by the low byte of the ABI value, so that a
- * handle resolves with one comparison and one multiplication. They never change
- * but where a Fortran layer says what its compiler does (fortran.c): names and
+ * handle resolves with one comparison and one multiplication. They change only
+ * where a Fortran layer says what its compiler does (fortran.c): names and
  * attributes that a program gives to a predefined type belong to the instance
  * (named.c).
  *
@@ -15,20 +16,20 @@
 
 enum { FIRST = 0x200, COUNT = WF_TYPES_END - FIRST };
 
-#define ABI(name) ((uint32_t)(uintptr_t)MPI_##name)
+#define ABI(name)   ((uint32_t)(uintptr_t)MPI_##name)
 #define INDEX(name) (ABI(name) - FIRST)
 
-/* Layouts of the pair types that have holes. */
+/* The layouts of the pair types; only those with holes have segments. */
 #define PAIR_BYTES(C) (sizeof(((C *)0)->v) + sizeof(((C *)0)->i))
-#define PAIR_END(C) (offsetof(C, i) + sizeof(((C *)0)->i))
+#define PAIR_END(C)   (offsetof(C, i) + sizeof(((C *)0)->i))
 #define TYPE(name, C, scalar, group, external)
 #define PAIR(name, C, scalar, value, index)                                    \
     static const int64_t disps_##name[] = {0, offsetof(C, i)};                 \
     static const int64_t starts_##name[] = {0, sizeof(((C *)0)->v),            \
                                             PAIR_BYTES(C)};                    \
     static const struct wf_type_layout layout_##name = {                       \
-        .kind = PAIR_END(C) == PAIR_BYTES(C) ? WF_LAYOUT_BLOCK                 \
-                                             : WF_LAYOUT_SEGS,                 \
+        .kind =                                                                \
+            PAIR_END(C) == PAIR_BYTES(C) ? WF_LAYOUT_BLOCK : WF_LAYOUT_SEGS,   \
         .size = PAIR_BYTES(C),                                                 \
         .segs = PAIR_END(C) == PAIR_BYTES(C) ? 1 : 2,                          \
         .count = PAIR_END(C) == PAIR_BYTES(C) ? 1 : 2,                         \
@@ -48,15 +49,15 @@ static struct wf_type types[COUNT] = {
                      .extent = sizeof(C),                                      \
                      .true_extent = sizeof(C)},
 #define PAIR(name, C, scalar, value, index)                                    \
-    [INDEX(name)] = {.object = {WF_KIND_TYPE, 1},                              \
-                     .flags = WF_TYPE_PREDEFINED | WF_TYPE_COMMITTED |         \
-                              (sizeof(C) == PAIR_BYTES(C) ? WF_TYPE_CONTIG     \
-                                                          : WF_TYPE_FINE),     \
-                     .predefined = ABI(name),                                  \
-                     .size = PAIR_BYTES(C),                                    \
-                     .extent = sizeof(C),                                      \
-                     .true_extent = PAIR_END(C),                               \
-                     .layout = (struct wf_type_layout *)&layout_##name},
+    [INDEX(name)] = {                                                          \
+        .object = {WF_KIND_TYPE, 1},                                           \
+        .flags = WF_TYPE_PREDEFINED | WF_TYPE_COMMITTED |                      \
+                 (sizeof(C) == PAIR_BYTES(C) ? WF_TYPE_CONTIG : WF_TYPE_SMALL_SEGMENTS), \
+        .predefined = ABI(name),                                               \
+        .size = PAIR_BYTES(C),                                                 \
+        .extent = sizeof(C),                                                   \
+        .true_extent = PAIR_END(C),                                            \
+        .layout = (struct wf_type_layout *)&layout_##name},
 #include "datatype/predefined.def"
 #undef TYPE
 #undef PAIR
@@ -82,7 +83,7 @@ static struct wf_predefined facts[COUNT] = {
 #undef PAIR
 };
 
-uint8_t wf_type_short_sizes[WF_TYPES_END] = {
+uint8_t wf_type_contig_sizes[WF_TYPES_END] = {
 #define TYPE(name, C, scalar, group, external) [ABI(name)] = sizeof(C),
 #define PAIR(name, C, scalar, value, index)                                    \
     [ABI(name)] = sizeof(C) == PAIR_BYTES(C) ? sizeof(C) : 0,
@@ -91,7 +92,7 @@ uint8_t wf_type_short_sizes[WF_TYPES_END] = {
 #undef PAIR
 };
 
-struct wf_type *wf_type_predefined(uintptr_t abi_value)
+struct wf_type *wf_type_find_predefined(uintptr_t abi_value)
 {
     uintptr_t i = abi_value - FIRST;
 
@@ -113,7 +114,8 @@ MPI_Datatype wf_type_handle(struct wf_type *t)
 {
     if (!t)
         return MPI_DATATYPE_NULL;
-    if (t->predefined && !t->priv) /* those of f90.c have a record */
+    if (t->predefined && !t->priv) /* types of f90.c have a record, and are
+                                      their own handle */
         return (MPI_Datatype)(uintptr_t)t->predefined;
     return (MPI_Datatype)t;
 }
@@ -123,14 +125,14 @@ const struct wf_predefined *wf_predefined(const struct wf_type *t)
     return t->predefined ? &facts[t->predefined - FIRST] : NULL;
 }
 
-bool wf_type_absent(MPI_Datatype handle)
+bool wf_type_is_removed(MPI_Datatype handle)
 {
     uintptr_t i = (uintptr_t)handle - FIRST;
 
     return i < COUNT && facts[i].name && !types[i].flags;
 }
 
-void wf_type_become(MPI_Datatype type, const struct wf_type *like,
+void wf_type_set_like(MPI_Datatype type, const struct wf_type *like,
                     uint8_t scalar)
 {
     uintptr_t abi = (uintptr_t)type;
@@ -141,19 +143,20 @@ void wf_type_become(MPI_Datatype type, const struct wf_type *like,
 
     t->size = t->extent = t->true_extent = size;
     t->flags = WF_TYPE_PREDEFINED | WF_TYPE_COMMITTED | WF_TYPE_CONTIG;
-    t->layout = NULL; /* a block, as of every type without holes */
-    wf_type_short_sizes[abi] = (uint8_t)size;
+    t->layout = NULL; /* a type without holes needs no layout */
+    wf_type_contig_sizes[abi] = (uint8_t)size;
     p->scalar = scalar;
     p->align = l->align;
     if (p->value)
         p->index_offset = (uint8_t)like->size;
     else if (p->group != WF_GROUP_FORTRAN_INTEGER &&
              p->group != WF_GROUP_LOGICAL)
-        p->external = l->external; /* integers are converted, others not */
+        p->external = l->external; /* external32 resizes integers, but no
+                                      other types */
 }
 
 void wf_type_remove(MPI_Datatype type)
 {
     types[(uintptr_t)type - FIRST].flags = 0;
-    wf_type_short_sizes[(uintptr_t)type] = 0;
+    wf_type_contig_sizes[(uintptr_t)type] = 0;
 }

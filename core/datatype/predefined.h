@@ -1,4 +1,4 @@
-/* Facts about predefined datatypes that are not part of struct wf_type.
+/* Predefined datatypes have facts that are not part of struct wf_type.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_PREDEFINED_H
@@ -56,31 +56,33 @@ struct wf_predefined {
     uint8_t group;    /* enum wf_op_group */
     uint8_t external; /* bytes in external32 */
     uint8_t align;
-    /* pair types: low bytes of the ABI values of both parts, and where the
-     * second one lies; else 0 */
+    /* pair types: low bytes of the ABI values of both parts, and the offset of
+     * the second part; else 0 */
     uint8_t value, index, index_offset;
 };
 
-/* Facts about a predefined type; NULL for a derived one. */
+/* Returns the facts about a predefined type; NULL for a derived one. */
 const struct wf_predefined *wf_predefined(const struct wf_type *);
 
-/* Bytes of one element of a contiguous predefined type, by its ABI value. */
+/* Bytes of one element of a contiguous predefined type, indexed by its ABI
+ * value; else 0. */
 enum { WF_TYPES_END = 0x2f0 };
-extern uint8_t wf_type_short_sizes[WF_TYPES_END] WF_HIDDEN;
+extern uint8_t wf_type_contig_sizes[WF_TYPES_END] WF_HIDDEN;
 
-/* The same of any handle; 0 for whatever is not such a type. */
-static inline unsigned wf_type_short_size(MPI_Datatype h)
+/* Returns the bytes of one element of a contiguous predefined type; 0 for any
+ * other handle. */
+static inline unsigned wf_type_contig_size(MPI_Datatype h)
 {
     uintptr_t i = (uintptr_t)h;
 
-    return wf_likely(i < WF_TYPES_END) ? wf_type_short_sizes[i] : 0;
+    return wf_likely(i < WF_TYPES_END) ? wf_type_contig_sizes[i] : 0;
 }
 
-/* The type with this ABI value (MPI_INT is 0x209), or NULL. */
-struct wf_type *wf_type_predefined(uintptr_t abi_value);
+/* Returns the type with this ABI value (MPI_INT is 0x209), or NULL. */
+struct wf_type *wf_type_find_predefined(uintptr_t abi_value);
 
-/* A type of the standard that the Fortran compiler does not have, as a Fortran
- * layer has said. */
-bool wf_type_absent(MPI_Datatype);
+/* Returns whether the type is one that the Fortran compiler does not have, as a
+ * Fortran layer has said. */
+bool wf_type_is_removed(MPI_Datatype);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the bits of a predefined type are: the machine scalar behind it.
+/* A scalar is the machine type behind a predefined datatype.
  *
  * Many predefined types share one scalar (MPI_INT, MPI_INTEGER and MPI_INT32_T
  * are one 32-bit signed integer); reduction kernels exist once per scalar.
@@ -48,9 +48,9 @@ enum wf_scalar {
     WF_SCALAR_COUNT
 };
 
-/* Groups of types on which operations are defined, MPI-5.0 s6.9.2. */
+/* Operations are defined on groups of types, MPI-5.0 s6.9.2. */
 enum wf_op_group {
-    WF_GROUP_NONE = 0, /* no operation: characters, packed data */
+    WF_GROUP_NONE = 0, /* no operation is defined: characters, packed data */
     WF_GROUP_C_INTEGER = 1u << 0,
     WF_GROUP_FORTRAN_INTEGER = 1u << 1,
     WF_GROUP_FLOATING = 1u << 2,
@@ -61,8 +61,8 @@ enum wf_op_group {
     WF_GROUP_PAIR = 1u << 7
 };
 
-/* Extended scalars, where the compiler has them. Without one, the type keeps
- * its size (a byte array stands in) and has no operations. */
+/* Extended scalars exist where the compiler has them. Otherwise the type keeps
+ * its size (a byte array stands for it) and has no operations. */
 #if defined(__FLT16_MAX__) && (!defined(__clang__) || __clang_major__ >= 15)
 #define WF_HAVE_F16 1
 typedef _Float16 wf_f16;
@@ -95,7 +95,7 @@ typedef struct {
 } wf_i128, wf_u128;
 #endif
 
-/* The scalar of an integer C type. */
+/* The scalar of an integer type of C. */
 #define WF_SIGNED(T)                                                           \
     (sizeof(T) == 1   ? WF_SCALAR_I8                                           \
      : sizeof(T) == 2 ? WF_SCALAR_I16                                          \

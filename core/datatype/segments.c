@@ -1,4 +1,4 @@
-/* Listing the memory segments of a packed stream from any byte on.
+/* This file lists the memory segments of a packed stream from any byte on.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -7,13 +7,15 @@
 
 typedef uintptr_t addr;
 
-struct sink {
+/* A list of segments that is being filled: n of at most max. */
+struct segment_list {
     struct iovec *v;
     int n, max;
 };
 
-/* False when there was no room: stop walking. */
-static bool emit(struct sink *s, addr at, int64_t len)
+/* Adds a segment, or extends the last one. False: there is no room, so the walk
+ * ends. */
+static bool add_segment(struct segment_list *s, addr at, int64_t len)
 {
     if (s->n > 0) {
         struct iovec *last = &s->v[s->n - 1];
@@ -31,34 +33,35 @@ static bool emit(struct sink *s, addr at, int64_t len)
     return true;
 }
 
-static bool list(struct sink *s, const struct wf_type_layout *l, addr user,
-                 int64_t off);
+static bool list_layout(struct segment_list *s, const struct wf_type_layout *l,
+                        addr user, int64_t off);
 
-/* From byte off on, of `rows` instances of l that lie stride apart. */
-static bool list_rows(struct sink *s, const struct wf_type_layout *l, addr user,
-                      int64_t stride, int64_t rows, int64_t off)
+/* Lists the segments from byte off on of `rows` instances of l that lie stride
+ * apart. */
+static bool list_rows(struct segment_list *s, const struct wf_type_layout *l,
+                      addr user, int64_t stride, int64_t rows, int64_t off)
 {
     int64_t row = off / l->size;
 
     off %= l->size;
     for (; row < rows; row++) {
-        if (!list(s, l, user + (addr)(row * stride), off))
+        if (!list_layout(s, l, user + (addr)(row * stride), off))
             return false;
         off = 0;
     }
     return true;
 }
 
-static bool list_parts(struct sink *s, const struct wf_type_layout *l,
+static bool list_parts(struct segment_list *s, const struct wf_type_layout *l,
                        addr user, int64_t off)
 {
-    for (int64_t i = wf_layout_part(l, off); i < l->count; i++) {
+    for (int64_t i = wf_layout_find_part(l, off); i < l->count; i++) {
         int64_t skip = off > l->starts[i] ? off - l->starts[i] : 0;
         addr at = user + (addr)l->disps[i];
         bool more = l->kind == WF_LAYOUT_SEGS
-                        ? emit(s, at + (addr)skip,
-                               l->starts[i + 1] - l->starts[i] - skip)
-                        : list(s, l->children[i], at, skip);
+                        ? add_segment(s, at + (addr)skip,
+                                      l->starts[i + 1] - l->starts[i] - skip)
+                        : list_layout(s, l->children[i], at, skip);
 
         if (!more)
             return false;
@@ -66,30 +69,31 @@ static bool list_parts(struct sink *s, const struct wf_type_layout *l,
     return true;
 }
 
-static bool list(struct sink *s, const struct wf_type_layout *l, addr user,
-                 int64_t off)
+static bool list_layout(struct segment_list *s, const struct wf_type_layout *l,
+                        addr user, int64_t off)
 {
     switch (l->kind) {
     case WF_LAYOUT_BLOCK:
-        return emit(s, user + (addr)(l->disp + off), l->size - off);
+        return add_segment(s, user + (addr)(l->disp + off), l->size - off);
     case WF_LAYOUT_LOOP:
-        return list_rows(s, l->child, user + (addr)l->disp, l->stride,
-                         l->count, off);
+        return list_rows(s, l->child, user + (addr)l->disp, l->stride, l->count,
+                         off);
     default:
         return list_parts(s, l, user, off);
     }
 }
 
-int wf_type_segments(const struct wf_type *t, const void *buf, uint64_t count,
+int wf_type_list_segments(const struct wf_type *t, const void *buf, uint64_t count,
                      uint64_t off, struct iovec *v, int max)
 {
-    struct sink s = {.v = v, .max = max};
+    struct segment_list s = {.v = v, .max = max};
     uint64_t total = count * (uint64_t)t->size;
 
     if (off >= total || max <= 0)
         return 0;
     if (t->flags & WF_TYPE_CONTIG)
-        emit(&s, (addr)buf + (addr)t->true_lb + off, (int64_t)(total - off));
+        add_segment(&s, (addr)buf + (addr)t->true_lb + off,
+                    (int64_t)(total - off));
     else
         list_rows(&s, t->layout, (addr)buf, t->extent, (int64_t)count,
                   (int64_t)off);

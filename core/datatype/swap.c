@@ -1,52 +1,57 @@
-/* Packed streams in the other byte order.
+/* This file packs and unpacks streams in the byte order opposite to this
+ * machine's.
  *
  * A packed stream consists of units: integers, floating-point numbers, the
- * halves of complex numbers. In the other order each of them is reversed: byte
- * k of a unit of w bytes is where byte w - 1 - k was.
+ * halves of complex numbers. In the other byte order each unit is reversed:
+ * byte k of a unit of w bytes is where byte w - 1 - k was.
  *
- * DESIGN  Nothing is kept between two pieces of a stream. A unit that a piece
- * cuts moves byte by byte, each to its mirrored place, with whichever piece has
- * it; so pieces may end anywhere and come in any order, as they may without
- * conversion (move.c). What is between is moved as it is and reversed in the
- * stream, a few hundred units at a time. A type whose units are all of one
- * width, as most are, is not looked into; of others, whole elements are gone
- * through column by column.
+ * DESIGN  Nothing is kept between two calls, each of which moves a part of a
+ * stream. A unit that the end of a part cuts moves byte by byte, each byte to
+ * its mirrored place, with the part that has it; so parts may end anywhere and
+ * come in any order, as they may without conversion (move.c). All between the
+ * ends is moved as it is and reversed in the stream, a few hundred units at a
+ * time. A type whose units all have one width, as in most types, is not walked;
+ * of others, whole elements are walked column by column.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/derived.h"
 #include "datatype/predefined.h"
 
-enum { CHUNK = 2048, WIDEST = 16 }; /* bytes; of a unit */
+enum {
+    CHUNK = 2048, /* bytes that are moved at a time */
+    WIDEST = 16   /* bytes of the widest unit */
+};
 
 /* ---- units ------------------------------------------------------------ */
 
-static void pair_parts(const struct wf_type *t, const struct wf_type **value,
-                         const struct wf_type **index)
+static void get_pair_parts(const struct wf_type *t,
+                           const struct wf_type **value,
+                           const struct wf_type **index)
 {
     const struct wf_predefined *p = wf_predefined(t);
 
-    *value = wf_type_predefined(0x200u + p->value);
-    *index = wf_type_predefined(0x200u + p->index);
+    *value = wf_type_find_predefined(0x200u + p->value);
+    *index = wf_type_find_predefined(0x200u + p->index);
 }
 
-static unsigned predefined_unit(const struct wf_type *t)
+static unsigned unit_of_predefined(const struct wf_type *t)
 {
     const struct wf_predefined *p = wf_predefined(t);
     const struct wf_type *value, *index;
 
     if (!p->value)
         return (unsigned)(p->group == WF_GROUP_COMPLEX ? t->size / 2 : t->size);
-    pair_parts(t, &value, &index);
+    get_pair_parts(t, &value, &index);
     return value->size == index->size ? (unsigned)value->size : 0;
 }
 
 unsigned wf_type_unit(const struct wf_type *t)
 {
-    return t->predefined ? predefined_unit(t) : t->priv->unit;
+    return t->predefined ? unit_of_predefined(t) : t->priv->unit;
 }
 
-static void reverse(char *unit, unsigned width)
+static void reverse_unit(char *unit, unsigned width)
 {
     char from[WIDEST];
 
@@ -63,7 +68,7 @@ static void reverse(char *unit, unsigned width)
         memcpy(at + i, &unit, sizeof unit);                                    \
     }
 
-/* n bytes of whole units. */
+/* Reverses each unit of n bytes, which are whole units. */
 static void reverse_units(char *at, uint64_t n, unsigned width)
 {
     switch (width) {
@@ -80,12 +85,13 @@ static void reverse_units(char *at, uint64_t n, unsigned width)
         return;
     default:
         for (uint64_t i = 0; i < n; i += width)
-            reverse(at + i, width);
+            reverse_unit(at + i, width);
     }
 }
 
 /* ---- whole elements ---------------------------------------------------- */
 
+/* Rows of elements: n rows, which begin stride bytes apart in the stream. */
 struct rows {
     uint64_t n, stride;
 };
@@ -107,7 +113,7 @@ static void reverse_blocks(char *at, const struct wf_type *t, struct rows rows)
     }
 }
 
-/* In each row, n elements of t, the first row's at at. */
+/* Reverses n elements of t in each row; the first row begins at `at`. */
 static void reverse_run(char *at, const struct wf_type *t, uint64_t n,
                         struct rows rows)
 {
@@ -125,7 +131,7 @@ static void reverse_run(char *at, const struct wf_type *t, uint64_t n,
             else
                 reverse_run(at, t, n, (struct rows){1, 0});
     } else if (t->predefined) {
-        pair_parts(t, &value, &index);
+        get_pair_parts(t, &value, &index);
         reverse_run(at, value, 1, rows);
         reverse_run(at + value->size, index, 1, rows);
     } else {
@@ -135,30 +141,31 @@ static void reverse_run(char *at, const struct wf_type *t, uint64_t n,
 
 /* ---- ranges of a stream ------------------------------------------------- */
 
-/* n bytes of a unit, from its byte `phase` on. */
+/* A part of a unit: n bytes from its byte `phase` on. */
 struct cut {
-    uint64_t at, n; /* at: in the stream */
+    uint64_t at, n; /* at: offset in the stream */
     unsigned phase, width;
 };
 
-/* Reverses whole units and notes what is left at either end. */
+/* A walk reverses whole units and notes the units that are cut at either
+ * end. */
 struct walk {
     char *bytes;
-    uint64_t at; /* of bytes in the stream */
+    uint64_t at; /* offset of bytes in the stream */
     struct cut head, tail;
 };
 
 static void walk_run(struct walk *w, const struct wf_type *t, uint64_t off,
                      uint64_t n);
 
-static void go(struct walk *w, uint64_t n)
+static void advance_walk(struct walk *w, uint64_t n)
 {
     w->bytes += n;
     w->at += n;
 }
 
-/* The next n bytes, of units of one width, the first of which began `phase`
- * bytes ago. */
+/* Walks over the next n bytes, of units of one width, the first of which began
+ * `phase` bytes ago. */
 static void walk_units(struct walk *w, unsigned phase, unsigned width,
                        uint64_t n)
 {
@@ -166,15 +173,15 @@ static void walk_units(struct walk *w, unsigned phase, unsigned width,
 
     if (phase) {
         w->head = (struct cut){w->at, cut, phase, width};
-        go(w, cut);
+        advance_walk(w, cut);
         n -= cut;
     }
     left = n % width;
     reverse_units(w->bytes, n - left, width);
-    go(w, n - left);
+    advance_walk(w, n - left);
     if (left)
         w->tail = (struct cut){w->at, left, 0, width};
-    go(w, left);
+    advance_walk(w, left);
 }
 
 static void walk_pair(struct walk *w, const struct wf_type *t, uint64_t off,
@@ -183,7 +190,7 @@ static void walk_pair(struct walk *w, const struct wf_type *t, uint64_t off,
     const struct wf_type *value, *index;
     uint64_t first, part;
 
-    pair_parts(t, &value, &index);
+    get_pair_parts(t, &value, &index);
     first = (uint64_t)value->size;
     part = off >= first ? 0 : first - off < n ? first - off : n;
     if (part)
@@ -192,9 +199,10 @@ static void walk_pair(struct walk *w, const struct wf_type *t, uint64_t off,
         walk_run(w, index, off + part - first, n - part);
 }
 
-/* The block that byte *off of an element is in, as far as that can be told
- * without looking at those before; *off becomes a byte of that block. */
-static int64_t block_at(const struct wf_type *t, uint64_t *off)
+/* Returns the block that has byte *off of an element, if that can be computed
+ * without walking over the blocks before, and makes *off an offset in that
+ * block; otherwise returns 0. */
+static int64_t find_block(const struct wf_type *t, uint64_t *off)
 {
     struct wf_type_block b;
     uint64_t bytes, i;
@@ -214,7 +222,7 @@ static int64_t block_at(const struct wf_type *t, uint64_t *off)
     }
 }
 
-/* Bytes [off, off+n) of one element; n > 0. */
+/* Walks over bytes [off, off+n) of one element; n > 0. */
 static void walk_element(struct walk *w, const struct wf_type *t, uint64_t off,
                          uint64_t n)
 {
@@ -224,7 +232,7 @@ static void walk_element(struct walk *w, const struct wf_type *t, uint64_t off,
         walk_pair(w, t, off, n);
         return;
     }
-    for (int64_t i = block_at(t, &off); n > 0; i++) {
+    for (int64_t i = find_block(t, &off); n > 0; i++) {
         uint64_t bytes, part;
 
         wf_type_block(t, i, &b);
@@ -240,7 +248,7 @@ static void walk_element(struct walk *w, const struct wf_type *t, uint64_t off,
     }
 }
 
-/* Bytes [off, off+n) of elements of t, one after the other. */
+/* Walks over bytes [off, off+n) of consecutive elements of t. */
 static void walk_run(struct walk *w, const struct wf_type *t, uint64_t off,
                      uint64_t n)
 {
@@ -261,23 +269,24 @@ static void walk_run(struct walk *w, const struct wf_type *t, uint64_t off,
     whole = n - n % size;
     if (whole)
         reverse_run(w->bytes, t, whole / size, (struct rows){1, 0});
-    go(w, whole);
+    advance_walk(w, whole);
     if (n > whole)
         walk_element(w, t, 0, n - whole);
 }
 
 /* ---- moving ------------------------------------------------------------ */
 
-/* User memory, and a piece of its stream that begins at byte `from`. */
+/* User memory, and the bytes of its stream from byte `from` on. */
 struct swap {
     const struct wf_type *type;
     void *buf;
     uint64_t count, from;
-    char *piece;
+    char *packed;
     bool unpack;
 };
 
-static void move(const struct swap *s, uint64_t off, char *bytes, uint64_t n)
+static void move_range(const struct swap *s, uint64_t off, char *bytes,
+                       uint64_t n)
 {
     if (s->unpack)
         wf_type_unpack(s->type, s->buf, s->count, off, bytes, n);
@@ -288,30 +297,31 @@ static void move(const struct swap *s, uint64_t off, char *bytes, uint64_t n)
 static void move_cut(const struct swap *s, const struct cut *c)
 {
     uint64_t unit = c->at - c->phase;
-    char *bytes = s->piece + (c->at - s->from);
+    char *bytes = s->packed + (c->at - s->from);
 
     for (uint64_t k = 0; k < c->n; k++)
-        move(s, unit + c->width - 1 - (c->phase + k), bytes + k, 1);
+        move_range(s, unit + c->width - 1 - (c->phase + k), bytes + k, 1);
 }
 
-/* Bytes [off, off+n) of the stream, or but the last ones of them, of a unit
- * that goes on, if more follow. Returns how many. */
+/* Moves bytes [off, off+n) of the stream. If more follow, it leaves the last
+ * ones to the next call when they are of a unit that continues. Returns the
+ * number of bytes moved. */
 static uint64_t move_chunk(const struct swap *s, uint64_t off, uint64_t n,
                            bool more)
 {
-    char copy[CHUNK], *bytes = s->piece + (off - s->from);
+    char copy[CHUNK], *bytes = s->packed + (off - s->from);
     struct walk w = {.at = off};
     uint64_t end;
 
     if (s->unpack)
         bytes = memcpy(copy, bytes, n);
     else
-        move(s, off, bytes, n);
+        move_range(s, off, bytes, n);
     w.bytes = bytes;
     walk_run(&w, s->type, off, n);
     end = n - w.tail.n;
     if (s->unpack)
-        move(s, off + w.head.n, bytes + w.head.n, end - w.head.n);
+        move_range(s, off + w.head.n, bytes + w.head.n, end - w.head.n);
     move_cut(s, &w.head);
     if (more)
         return end;
@@ -319,7 +329,7 @@ static uint64_t move_chunk(const struct swap *s, uint64_t off, uint64_t n,
     return n;
 }
 
-static void move_piece(const struct swap *s, uint64_t n)
+static void move_packed(const struct swap *s, uint64_t n)
 {
     uint64_t off = s->from;
 
@@ -337,7 +347,7 @@ void wf_type_pack_swapped(const struct wf_type *t, const void *buf,
 {
     struct swap s = {t, (void *)buf, count, off, out, false};
 
-    move_piece(&s, n);
+    move_packed(&s, n);
 }
 
 void wf_type_unpack_swapped(const struct wf_type *t, void *buf, uint64_t count,
@@ -345,5 +355,5 @@ void wf_type_unpack_swapped(const struct wf_type *t, void *buf, uint64_t count,
 {
     struct swap s = {t, buf, count, off, (char *)in, true};
 
-    move_piece(&s, n);
+    move_packed(&s, n);
 }

@@ -1,5 +1,5 @@
-/* Datatype objects: references, attributes and names for messages. The calls
- * about them are in type_calls.c.
+/* This file manages datatype objects: references, attributes and names for
+ * messages. The MPI calls about them are in type_calls.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,8 +19,8 @@ void wf_type_get(struct wf_type *t)
         wf_object_get(&t->object);
 }
 
-/* One reference less; types that nobody needs any more join the list. */
-static void unref(struct wf_type *t, struct wf_type **dead)
+/* Drops a reference; a type without references joins the list. */
+static void drop_reference(struct wf_type *t, struct wf_type **dead)
 {
     if (!t || (t->flags & WF_TYPE_PREDEFINED) || !wf_object_put(&t->object))
         return;
@@ -28,7 +28,7 @@ static void unref(struct wf_type *t, struct wf_type **dead)
     *dead = t;
 }
 
-static void destroy(struct wf_type *t)
+static void destroy_type(struct wf_type *t)
 {
     struct wf_type_private *p = t->priv;
 
@@ -40,20 +40,21 @@ static void destroy(struct wf_type *t)
     free(t);
 }
 
-/* A list and no recursion: types may be nested as deep as memory allows. */
+/* Drops a reference of a derived type. It uses a list and no recursion: types
+ * may be nested as deep as memory allows. */
 static __attribute__((noinline)) void put_derived(struct wf_type *t)
 {
     struct wf_type *dead = NULL;
 
-    unref(t, &dead);
+    drop_reference(t, &dead);
     while ((t = dead)) {
         struct wf_type_private *p = t->priv;
 
         dead = p->next_dead;
         for (int64_t i = 0; i < p->ntype; i++)
-            unref(p->older[i], &dead);
-        unref(p->body, &dead);
-        destroy(t);
+            drop_reference(p->older[i], &dead);
+        drop_reference(p->body, &dead);
+        destroy_type(t);
     }
 }
 
@@ -78,5 +79,5 @@ const char *wf_type_name(const struct wf_type *t)
     if (t->predefined)
         return wf_predefined(t)->name;
     return t->priv->name && t->priv->name[0] ? t->priv->name
-                                              : "a derived datatype";
+                                             : "a derived datatype";
 }

@@ -1,10 +1,10 @@
-/* Datatypes: layout, and random access to the packed byte stream.
+/* A datatype gives random access to the packed byte stream of user buffers.
  *
  * The packed stream of (buf, count, type) is the data bytes in typemap order,
- * without holes: count * type->size bytes, numbered from 0. The protocol
- * engine moves ranges of that stream and never looks at layouts.
+ * without holes: count * type->size bytes, numbered from 0. The protocol engine
+ * moves ranges of that stream and never looks at layouts.
  *
- * A pointer to struct wf_type held by a pending operation keeps a reference.
+ * A pending operation that points to a struct wf_type holds a reference to it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_TYPE_H
@@ -20,8 +20,9 @@ enum wf_type_flags {
     /* The packed stream of any count is one block of memory that starts at
      * buf + true_lb: size == extent == true extent, no holes, in order. */
     WF_TYPE_CONTIG = 1u << 2,
-    /* Many small segments: walking them one by one costs more than a copy. */
-    WF_TYPE_FINE = 1u << 3
+    /* Its segments are many and small: handling them one by one costs more than
+     * a copy of the data. */
+    WF_TYPE_SMALL_SEGMENTS = 1u << 3
 };
 
 struct wf_type_layout; /* the committed form, private to core/datatype */
@@ -38,13 +39,13 @@ struct wf_type {
     struct wf_type_private *priv;
 };
 
-static inline bool wf_type_contiguous(const struct wf_type *t)
+static inline bool wf_type_is_contiguous(const struct wf_type *t)
 {
     return t->flags & WF_TYPE_CONTIG;
 }
 
-/* The first byte of data of the elements at `buf`. Integers are added: no
- * elements may be at NULL. */
+/* Returns the address of the first byte of data of the elements at `buf`.
+ * Integers are added, as buf may be NULL where there are no elements. */
 static inline char *wf_type_data(const struct wf_type *t, const void *buf)
 {
     return (char *)((uintptr_t)buf + (uintptr_t)t->true_lb);
@@ -52,10 +53,11 @@ static inline char *wf_type_data(const struct wf_type *t, const void *buf)
 
 struct wf_attr;
 
-/* The attribute list of a type (env/attr.h); predefined types have one per
- * instance. NULL: memory is out. */
+/* Returns the attribute list of a type (env/attr.h); predefined types have one
+ * per instance. NULL: out of memory. */
 struct wf_attr **wf_type_attrs(struct wf_type *);
-/* Release what the instance keeps for predefined types (names, attributes). */
+/* Releases the records that the instance keeps of predefined types (names,
+ * attributes). */
 void wf_types_fini(struct wf_instance *);
 
 void wf_type_get(struct wf_type *);
@@ -69,18 +71,19 @@ void wf_type_pack(const struct wf_type *, const void *buf, uint64_t count,
 void wf_type_unpack(const struct wf_type *, void *buf, uint64_t count,
                     uint64_t off, const void *in, uint64_t n);
 
-/* The same where the bytes are in the other byte order than this machine's. */
+/* The same for a stream in the byte order opposite to this machine's. */
 void wf_type_pack_swapped(const struct wf_type *, const void *buf,
                           uint64_t count, uint64_t off, void *out, uint64_t n);
 void wf_type_unpack_swapped(const struct wf_type *, void *buf, uint64_t count,
                             uint64_t off, const void *in, uint64_t n);
 
-/* Up to max memory segments that hold the packed stream from byte off on, in
- * order, adjacent ones merged; returns how many were written (0 at the end). */
-int wf_type_segments(const struct wf_type *, const void *buf, uint64_t count,
+/* Lists up to max memory segments of the packed stream from byte off on, in
+ * order, adjacent ones merged. Returns the number of segments written (0: off
+ * is at the end). */
+int wf_type_list_segments(const struct wf_type *, const void *buf, uint64_t count,
                      uint64_t off, struct iovec *v, int max);
 
-/* Copy between two layouts: min(scount*ssize, dcount*dsize) packed bytes. */
+/* Copies between two layouts: min(scount*ssize, dcount*dsize) packed bytes. */
 int wf_type_copy(const struct wf_type *stype, const void *src, uint64_t scount,
                  const struct wf_type *dtype, void *dst, uint64_t dcount);
 

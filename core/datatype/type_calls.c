@@ -1,5 +1,5 @@
-/* The calls about datatypes as objects: commit, free, copies, names, sizes and
- * extents.
+/* This file has the MPI calls about datatypes as objects: commit, free, copies,
+ * names, sizes and extents.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -54,8 +54,8 @@ int wf_mpi_type_dup(struct wf_instance *wf, struct wf_type *oldtype,
     int rc;
 
     if (!t)
-        return wf_type_no_memory();
-    wf_type_hold(t, 0, oldtype);
+        return wf_type_report_no_memory();
+    wf_type_set_older(t, 0, oldtype);
     rc = wf_type_derive(t, &t);
     if (rc)
         return rc;
@@ -86,8 +86,8 @@ int wf_mpi_type_get_name(struct wf_instance *wf, struct wf_type *datatype,
             name = datatype->priv->name;
     } else {
         named = wf_type_named_find(wf, datatype);
-        name = named && named->name ? named->name
-                                    : wf_predefined(datatype)->name;
+        name =
+            named && named->name ? named->name : wf_predefined(datatype)->name;
     }
     n = strlen(name);
     memcpy(type_name, name, n + 1);
@@ -119,7 +119,7 @@ int wf_mpi_type_set_name(struct wf_instance *wf, struct wf_type *datatype,
 int wf_mpi_type_size(struct wf_instance *wf, struct wf_type *datatype,
                      MPI_Count *size)
 {
-    /* none: a type that the Fortran compiler does not have, MPI-5.0 s21.4 */
+    /* NULL: the Fortran compiler does not have this type, MPI-5.0 s21.4 */
     *size = datatype ? datatype->size : MPI_UNDEFINED;
     return MPI_SUCCESS;
 }

@@ -12,20 +12,21 @@ struct wf_attr {
     struct wf_attr *next; /* older */
     struct wf_keyval *keyval;
     void *value;
-    bool dying; /* its delete callback runs */
+    bool dying; /* its delete callback is running */
 };
 
-/* Value of MPI_COMM_DUP_FN and its relatives in the ABI. */
+/* The value of MPI_COMM_DUP_FN and its relatives in the ABI. */
 #define DUP_FN ((wf_attr_copy_fn *)1)
 
-static struct wf_attr *find(struct wf_attr *list, const struct wf_keyval *k)
+static struct wf_attr *find_attr(struct wf_attr *list,
+                                 const struct wf_keyval *k)
 {
     while (list && list->keyval != k)
         list = list->next;
     return list;
 }
 
-/* Take a off the list, on which it may be no more; true if it was. */
+/* Take a off the list, unless it is no longer there; true if it was. */
 static bool unlink_attr(struct wf_attr **list, struct wf_attr *a)
 {
     while (*list && *list != a)
@@ -83,17 +84,18 @@ static int add_attr(struct wf_attr **list, struct wf_keyval *k, void *value)
     return MPI_SUCCESS;
 }
 
-/* An old value is deleted first; when its callback fails it stays. */
+/* The old value, if there is one, is deleted first. If its callback fails, it
+ * stays. */
 int wf_attr_set(struct wf_instance *wf, enum wf_kind kind, void *handle,
                 struct wf_attr **list, int keyval, void *value)
 {
     struct wf_keyval *k = wf_keyval_find(wf, kind, keyval);
     if (!k)
         return MPI_ERR_KEYVAL;
-    struct wf_attr *a = find(*list, k);
+    struct wf_attr *a = find_attr(*list, k);
     if (!a)
         return add_attr(list, k, value);
-    wf_keyval_get(k); /* the key may have been freed, and this be its last use */
+    wf_keyval_get(k); /* the old value may be the last use of a freed key */
     int rc = delete_attr(wf, handle, list, a);
     if (rc == MPI_SUCCESS)
         rc = add_attr(list, k, value);
@@ -107,7 +109,7 @@ int wf_attr_get(struct wf_instance *wf, enum wf_kind kind, struct wf_attr *list,
     struct wf_keyval *k = wf_keyval_find(wf, kind, keyval);
     if (!k)
         return MPI_ERR_KEYVAL;
-    struct wf_attr *a = find(list, k);
+    struct wf_attr *a = find_attr(list, k);
     *flag = a != NULL;
     if (a)
         *value = a->value;
@@ -120,7 +122,7 @@ int wf_attr_delete(struct wf_instance *wf, enum wf_kind kind, void *handle,
     struct wf_keyval *k = wf_keyval_find(wf, kind, keyval);
     if (!k)
         return MPI_ERR_KEYVAL;
-    struct wf_attr *a = find(*list, k);
+    struct wf_attr *a = find_attr(*list, k);
     if (!a)
         return wf_error(MPI_ERR_KEYVAL,
                         "the object has no attribute of keyval %d", keyval);
@@ -138,7 +140,8 @@ int wf_attr_delete_all(struct wf_instance *wf, enum wf_kind kind, void *handle,
     return MPI_SUCCESS;
 }
 
-/* Ask the copy callback of a; *flag tells whether *value is to be set. */
+/* Call the copy callback of a; *flag tells whether the duplicate gets an
+ * attribute with *value. */
 static int call_copy(struct wf_instance *wf, void *handle,
                      const struct wf_attr *a, void **value, int *flag)
 {
@@ -160,9 +163,10 @@ static int call_copy(struct wf_instance *wf, void *handle,
     return rc;
 }
 
-/* The attributes in a row, oldest first, each with a use of its key; callbacks
- * may change the list itself meanwhile. Returns how many, or -1. */
-static int snapshot(struct wf_attr *list, struct wf_attr **out)
+/* Copy the attributes to an array, oldest first, each with a use of its key:
+ * callbacks may change the list itself meanwhile. Returns how many there are,
+ * or -1 without memory. */
+static int copy_to_array(struct wf_attr *list, struct wf_attr **out)
 {
     int n = 0;
     for (struct wf_attr *a = list; a; a = a->next)
@@ -194,7 +198,7 @@ int wf_attr_copy_all(struct wf_instance *wf, enum wf_kind kind,
 {
     struct wf_attr *all;
     int rc = MPI_SUCCESS;
-    int n = snapshot(from, &all);
+    int n = copy_to_array(from, &all);
     *to = NULL;
     if (n < 0)
         return wf_error(MPI_ERR_NO_MEM, "no memory to copy attributes");

@@ -17,7 +17,7 @@
 
 struct wf_attr; /* NULL: no attributes */
 
-/* Copy to a duplicate every attribute whose copy function says so; *to
+/* Copy to a duplicate each attribute whose copy function asks for it; *to
  * receives the new list. On failure *to is NULL and the error of the copy
  * function is returned. */
 int wf_attr_copy_all(struct wf_instance *, enum wf_kind kind, void *from_handle,
@@ -28,7 +28,7 @@ int wf_attr_copy_all(struct wf_instance *, enum wf_kind kind, void *from_handle,
 int wf_attr_delete_all(struct wf_instance *, enum wf_kind kind, void *handle,
                        struct wf_attr **list);
 
-/* One attribute. kind is WF_KIND_COMM or WF_KIND_TYPE. */
+/* Set, get or delete one attribute. kind is WF_KIND_COMM or WF_KIND_TYPE. */
 int wf_attr_set(struct wf_instance *, enum wf_kind kind, void *handle,
                 struct wf_attr **list, int keyval, void *value);
 int wf_attr_get(struct wf_instance *, enum wf_kind kind, struct wf_attr *list,
@@ -36,8 +36,8 @@ int wf_attr_get(struct wf_instance *, enum wf_kind kind, struct wf_attr *list,
 int wf_attr_delete(struct wf_instance *, enum wf_kind kind, void *handle,
                    struct wf_attr **list, int keyval);
 
-/* The two callbacks of every kind have this form but for the handle's type,
- * which is a pointer in all of them. */
+/* The callbacks of all kinds of object have these forms; only the type of the
+ * handle differs, which is a pointer in all of them. */
 typedef int wf_attr_copy_fn(void *handle, int keyval, void *extra_state,
                             void *value_in, void *value_out, int *flag);
 typedef int wf_attr_delete_fn(void *handle, int keyval, void *value,
@@ -53,12 +53,12 @@ struct wf_keyval {
     void *extra_state;
 };
 
-void wf_keyval_get(struct wf_keyval *); /* one use more */
+void wf_keyval_get(struct wf_keyval *); /* counts one more use */
 int wf_keyval_create(struct wf_instance *, enum wf_kind kind,
                      wf_attr_copy_fn *copy, wf_attr_delete_fn *delete,
                      void *extra_state, int *keyval);
 int wf_keyval_free(struct wf_instance *, enum wf_kind kind, int *keyval);
-/* The key, or NULL with MPI_ERR_KEYVAL recorded. */
+/* Returns the key, or NULL with MPI_ERR_KEYVAL recorded. */
 struct wf_keyval *wf_keyval_find(struct wf_instance *, enum wf_kind kind,
                                  int keyval);
 void wf_keyval_put(struct wf_instance *, struct wf_keyval *);

@@ -21,9 +21,9 @@ void wf_attr_predefine(struct wf_instance *wf)
     env->lastusedcode = wf_error_last_code();
 }
 
-/* Where the value of a predefined attribute lies; NULL: it is not set, or
- * keyval is not one. */
-static int *predefined(struct wf_env *env, int keyval)
+/* Returns the address of the value of a predefined attribute; NULL: it is not
+ * set, or keyval is not one. */
+static int *find_predefined(struct wf_env *env, int keyval)
 {
     switch (keyval) {
     case MPI_TAG_UB:
@@ -45,9 +45,10 @@ static int *predefined(struct wf_env *env, int keyval)
     }
 }
 
-/* Attributes describe the environment of the World Model; a communicator that
- * comes from a session has the one that describes communication (s9.1.2). */
-static bool has_predefined(const struct wf_comm *comm, int keyval)
+/* Whether the communicator has this predefined attribute. Most describe the
+ * environment of the World Model; a communicator that comes from a session has
+ * only the one that describes communication (s9.1.2). */
+static bool has_predefined_attr(const struct wf_comm *comm, int keyval)
 {
     return keyval == MPI_TAG_UB || !comm->local->session;
 }
@@ -57,8 +58,8 @@ int wf_mpi_comm_get_attr(struct wf_instance *wf, struct wf_comm *comm,
                          int comm_keyval, void *attribute_val, int *flag)
 {
     if (comm_keyval >= MPI_TAG_UB && comm_keyval <= MPI_UNIVERSE_SIZE) {
-        int *value = has_predefined(comm, comm_keyval)
-                         ? predefined(wf->env, comm_keyval)
+        int *value = has_predefined_attr(comm, comm_keyval)
+                         ? find_predefined(wf->env, comm_keyval)
                          : NULL;
         *flag = value != NULL;
         if (value)
@@ -83,7 +84,7 @@ int wf_mpi_comm_delete_attr(struct wf_instance *wf, struct wf_comm *comm,
                           comm_keyval);
 }
 
-/* Deprecated names. */
+/* The deprecated names of the functions above. */
 int wf_mpi_attr_put(struct wf_instance *wf, struct wf_comm *comm, int keyval,
                     void *attribute_val)
 {

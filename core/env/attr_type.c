@@ -6,7 +6,7 @@
 #include "datatype/type.h"
 #include "env/attr.h"
 
-static int no_memory(void)
+static int record_no_memory(void)
 {
     return wf_error(MPI_ERR_NO_MEM, "no memory for attributes of a predefined "
                                     "datatype");
@@ -17,7 +17,7 @@ int wf_mpi_type_get_attr(struct wf_instance *wf, struct wf_type *datatype,
 {
     struct wf_attr **list = wf_type_attrs(datatype);
     if (!list)
-        return no_memory();
+        return record_no_memory();
     return wf_attr_get(wf, WF_KIND_TYPE, *list, type_keyval, attribute_val,
                        flag);
 }
@@ -27,7 +27,7 @@ int wf_mpi_type_set_attr(struct wf_instance *wf, struct wf_type *datatype,
 {
     struct wf_attr **list = wf_type_attrs(datatype);
     if (!list)
-        return no_memory();
+        return record_no_memory();
     return wf_attr_set(wf, WF_KIND_TYPE, wf_type_handle(datatype), list,
                        type_keyval, attribute_val);
 }
@@ -37,7 +37,7 @@ int wf_mpi_type_delete_attr(struct wf_instance *wf, struct wf_type *datatype,
 {
     struct wf_attr **list = wf_type_attrs(datatype);
     if (!list)
-        return no_memory();
+        return record_no_memory();
     return wf_attr_delete(wf, WF_KIND_TYPE, wf_type_handle(datatype), list,
                           type_keyval);
 }

@@ -1,4 +1,4 @@
-/* What the environment chapter keeps: per instance, and for the process.
+/* The state of MPI's environment chapter: of an instance and of the process.
  *
  * INVARIANT  wf->env exists as long as the instance.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -14,16 +14,16 @@ struct wf_keyvals;  /* env/keyval.c */
 struct wf_contexts; /* comm/context.c */
 
 struct wf_env {
-    /* Section objects: contexts, attribute keys, spare_comms, and the blocks of
-     * buffered sends. Engines share them (engines.h). */
+    /* Section objects protects contexts, attribute keys, spare_comms, and the
+     * blocks of buffered sends: engines share them (engines.h). */
     struct wf_lock lock;
     pthread_t main_thread; /* the one that called MPI_Init */
     struct wf_group *group_empty;
     struct wf_info *info_env; /* made when MPI_INFO_ENV is first used */
     struct wf_keyvals *keyvals;
     struct wf_contexts *contexts;
-    struct wf_comm *spare_comms; /* freed ones, for reuse (comm/comm.c) */
-    /* predefined attributes, to whose values the user gets pointers */
+    struct wf_comm *spare_comms; /* freed, kept for reuse (comm/comm.c) */
+    /* Predefined attributes; the user gets pointers to these values. */
     int tag_ub, host, io, wtime_is_global, appnum, universe_size, lastusedcode;
 };
 
@@ -31,21 +31,25 @@ WF_LOCK_SECTION(objects, struct wf_env, lock, WF_RANK_OBJECTS)
 
 int wf_env_init(struct wf_instance *); /* 0 or WEFT_ENOMEM */
 void wf_env_fini(struct wf_instance *);
-/* What MPI_Alloc_mem gave out and nobody freed (memory.c). */
+/* Free the memory that MPI_Alloc_mem gave out and the program did not free
+ * (memory.c). */
 void wf_memory_fini(struct wf_instance *);
-/* Values of the predefined attributes (env/attr_comm.c). */
+/* Set the values of the predefined attributes (env/attr_comm.c). */
 void wf_attr_predefine(struct wf_instance *);
 
-/* "MPI_ERR_RANK", or "error class 17000" in a buffer of this thread. */
+/* Returns the name of a code: "MPI_ERR_RANK", or "error code 17000" in a buffer
+ * of this thread. */
 const char *wf_error_name(int mpi_class);
-/* The sentence that explains a predefined class, or NULL. */
+/* Returns the sentence that explains a predefined class, or NULL. */
 const char *wf_error_sentence(int mpi_class);
-/* A fresh record of this class: the thread's last wf_error was for it and was
- * not raised yet. Otherwise the record is emptied and set to mpi_class. */
-struct wf_error_record *wf_error_take(int mpi_class);
+/* Returns the thread's error record for an error of this class that is raised
+ * now. If the last wf_error of the thread was of another class, or was raised
+ * already, the record is emptied and set to mpi_class. */
+struct wf_error_record *wf_error_take_record(int mpi_class);
 
-/* Codes that the user added: the class of a code, or -1; its text, or NULL
- * (copied into text). wf_error_last_code is MPI_LASTUSEDCODE. */
+/* The codes that the program has added. wf_error_code_class returns the class
+ * of a code, or -1; wf_error_code_text copies its text, or returns false;
+ * wf_error_last_code returns MPI_LASTUSEDCODE. */
 int wf_error_code_class(int code);
 bool wf_error_code_text(int code, char text[MPI_MAX_ERROR_STRING]);
 int wf_error_last_code(void);

@@ -12,11 +12,14 @@
 #include "core_api.h"
 #include "env/env.h"
 
+/* clang-format off */
 #define PREDEFINED(handle)                                                     \
     {.object = {WF_KIND_ERRHANDLER, 1},                                        \
      .predefined = (uint32_t)(uintptr_t)(handle)}
+/* clang-format on */
 
-/* In the order of their handles, which are consecutive. */
+/* The predefined handlers, in the order of their handles, which are
+ * consecutive. */
 static const struct wf_errhandler predefined[] = {
     PREDEFINED(0x141), /* MPI_ERRORS_ARE_FATAL */
     PREDEFINED(0x142), /* MPI_ERRORS_ABORT */
@@ -80,7 +83,7 @@ int wf_errhandler_replace(struct wf_errhandler **slot, struct wf_errhandler *e,
     return MPI_SUCCESS;
 }
 
-MPI_Errhandler wf_errhandler_give(struct wf_errhandler *e)
+MPI_Errhandler wf_errhandler_get_handle(struct wf_errhandler *e)
 {
     wf_errhandler_get(e);
     return wf_errhandler_handle(e);
@@ -105,12 +108,12 @@ int wf_mpi_comm_set_errhandler(struct wf_instance *wf, struct wf_comm *comm,
 int wf_mpi_comm_get_errhandler(struct wf_instance *wf, struct wf_comm *comm,
                                MPI_Errhandler *errhandler)
 {
-    *errhandler = wf_errhandler_give(comm->errhandler);
+    *errhandler = wf_errhandler_get_handle(comm->errhandler);
     return MPI_SUCCESS;
 }
 
-/* A predefined handler may be freed because MPI_Comm_get_errhandler gives a
- * handle that is to be freed, whatever handler it is. */
+/* A predefined handler may be freed, too, because the program must free the
+ * handle that MPI_Comm_get_errhandler returns, whatever handler it is. */
 int wf_mpi_errhandler_free(struct wf_instance *wf, MPI_Errhandler *errhandler)
 {
     struct wf_errhandler *e = wf_errhandler_of(*errhandler);

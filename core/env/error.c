@@ -18,8 +18,8 @@ static _Thread_local struct {
     bool fresh; /* recorded and not raised yet */
 } last;
 
-/* A text of the system about descriptors does not say which limit was met, and
- * what to do: every text with it passes through here. */
+/* Append the limit and the remedy to a text that contains the system's message
+ * about too many open files, which has neither. */
 static void add_remedy(char *text, size_t size)
 {
     struct rlimit files;
@@ -28,15 +28,16 @@ static void add_remedy(char *text, size_t size)
     if (!strstr(text, strerror(EMFILE)) || strstr(text, "RLIMIT_NOFILE"))
         return;
     if (strstr(text, strerror(ENFILE)))
-        snprintf(text + n, size - n, " (raise the system's limit, "
-                 "fs.file-max)");
+        snprintf(text + n, size - n,
+                 " (raise the system's limit, fs.file-max)");
     else if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-        snprintf(text + n, size - n, " (RLIMIT_NOFILE is %llu: raise it with "
-                 "ulimit -n)", (unsigned long long)files.rlim_cur);
+        snprintf(text + n, size - n,
+                 " (RLIMIT_NOFILE is %llu: raise it with ulimit -n)",
+                 (unsigned long long)files.rlim_cur);
 }
 
-static void record(struct wf_comm *comm, int mpi_class, const char *fmt,
-                   va_list args)
+static void record_error(struct wf_comm *comm, int mpi_class, const char *fmt,
+                         va_list args)
 {
     last.record.mpi_class = mpi_class;
     last.record.comm = comm;
@@ -49,7 +50,7 @@ int wf_error(int mpi_class, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    record(NULL, mpi_class, fmt, args);
+    record_error(NULL, mpi_class, fmt, args);
     va_end(args);
     return mpi_class;
 }
@@ -58,7 +59,7 @@ int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    record(comm, mpi_class, fmt, args);
+    record_error(comm, mpi_class, fmt, args);
     va_end(args);
     return mpi_class;
 }
@@ -76,7 +77,7 @@ int wf_error_class(int code)
     }
 }
 
-void wf_error_forget(void)
+void wf_error_clear(void)
 {
     last.record.text[0] = 0;
     last.fresh = false;
@@ -87,7 +88,7 @@ struct wf_error_record *wf_error_last(void)
     return &last.record;
 }
 
-struct wf_error_record *wf_error_take(int mpi_class)
+struct wf_error_record *wf_error_take_record(int mpi_class)
 {
     if (!last.fresh || last.record.mpi_class != mpi_class) {
         last.record.comm = NULL;
@@ -98,8 +99,8 @@ struct wf_error_record *wf_error_take(int mpi_class)
     return &last.record;
 }
 
-/* Before there is a configuration only the environment can say. */
-static int level_of_environment(void)
+/* Returns the log level for messages before there is a configuration. */
+static int log_level_of_environment(void)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
     const char *text = wf_trust_getenv("WEFT_LOG");
@@ -109,13 +110,13 @@ static int level_of_environment(void)
     return WF_LOG_WARN;
 }
 
-/* One write per line, so that lines of several processes do not mix. */
+/* Write a line by one call, so that lines of several processes do not mix. */
 static void write_line(const char *line, size_t n)
 {
     while (n > 0) {
         ssize_t done = write(STDERR_FILENO, line, n);
         if (done <= 0)
-            return; /* nobody to tell */
+            return; /* there is no way to report it */
         line += done;
         n -= (size_t)done;
     }
@@ -123,7 +124,8 @@ static void write_line(const char *line, size_t n)
 
 void wf_log(struct wf_instance *wf, int level, const char *fmt, ...)
 {
-    int limit = wf && wf->options ? wf->options->log : level_of_environment();
+    int limit =
+        wf && wf->options ? wf->options->log : log_level_of_environment();
     if (level > limit)
         return;
     char line[1024];

@@ -1,4 +1,4 @@
-/* What each predefined error class means, in a sentence; MPI_Error_class and
+/* A sentence for each predefined error class, MPI_Error_class and
  * MPI_Error_string (MPI-5.0 s9.4).
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -13,7 +13,9 @@ struct class_text {
     const char *name, *sentence;
 };
 
+/* clang-format off */
 #define TEXT(c, sentence) {c, #c, sentence}
+/* clang-format on */
 
 static const struct class_text texts[] = {
     TEXT(MPI_SUCCESS, "No error"),
@@ -110,7 +112,7 @@ static const struct class_text texts[] = {
     TEXT(MPI_ERR_LASTCODE, "This is the last predefined error code"),
 };
 
-static const struct class_text *find(int mpi_class)
+static const struct class_text *find_class_text(int mpi_class)
 {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i].mpi_class == mpi_class)
@@ -121,7 +123,7 @@ static const struct class_text *find(int mpi_class)
 const char *wf_error_name(int mpi_class)
 {
     static _Thread_local char number[40];
-    const struct class_text *t = find(mpi_class);
+    const struct class_text *t = find_class_text(mpi_class);
     if (t)
         return t->name;
     snprintf(number, sizeof number, "error code %d", mpi_class);
@@ -130,7 +132,7 @@ const char *wf_error_name(int mpi_class)
 
 const char *wf_error_sentence(int mpi_class)
 {
-    const struct class_text *t = find(mpi_class);
+    const struct class_text *t = find_class_text(mpi_class);
     return t ? t->sentence : NULL;
 }
 
@@ -144,19 +146,20 @@ int wf_mpi_error_class(struct wf_instance *wf, int errorcode, int *errorclass)
         *errorclass = c;
         return MPI_SUCCESS;
     }
-    if (!find(errorcode))
+    if (!find_class_text(errorcode))
         return wf_error(MPI_ERR_ARG, "%d is not an error code", errorcode);
     *errorclass = errorcode;
     return MPI_SUCCESS;
 }
 
-/* The last error of this thread adds its detail to the sentence of its class:
- * the user who asks right after a failed call learns what was wrong. */
+/* If the code is that of the last error of this thread, the detail of that
+ * error follows the sentence of the class: a program that asks right after a
+ * failed call learns the cause. */
 int wf_mpi_error_string(struct wf_instance *wf, int errorcode, char *string,
                         int *resultlen)
 {
     char text[MPI_MAX_ERROR_STRING];
-    const struct class_text *t = find(errorcode);
+    const struct class_text *t = find_class_text(errorcode);
     const struct wf_error_record *r = wf_error_last();
     if (!t) {
         if (!wf_error_code_text(errorcode, text))

@@ -4,7 +4,8 @@
  * never used again, so MPI_LASTUSEDCODE only grows. A class is a code whose
  * class is itself.
  *
- * LOCK  section codes of struct wf_process: these calls are allowed at any time.
+ * LOCK  section codes of struct wf_process: any thread may make these calls at
+ *       any time.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -15,18 +16,18 @@
 
 struct code {
     int mpi_class; /* 0: removed */
-    int members;   /* of a class: codes that belong to it, beside itself */
+    int members;   /* of a class: its codes, not counting itself */
     char *text;
 };
 
 struct codes {
     struct wf_error_codes base;
     int count, room;
-    struct code *list; /* of code MPI_ERR_LASTCODE + 1 + i */
+    struct code *list; /* list[i] is for code MPI_ERR_LASTCODE + 1 + i */
 };
 
-/* NULL: there are none yet. */
-static struct codes *codes(void) WF_REQUIRES(wf_process()->lock)
+/* Returns the codes that the program has added; NULL: none yet. */
+static struct codes *find_codes(void) WF_REQUIRES(wf_process()->lock)
 {
     struct wf_error_codes *base = wf_process()->codes;
     return base ? wf_container(base, struct codes, base) : NULL;
@@ -51,9 +52,9 @@ static struct codes *make_codes(void) WF_REQUIRES(wf_process()->lock)
     return all;
 }
 
-static struct code *find(int code) WF_REQUIRES(wf_process()->lock)
+static struct code *find_code(int code) WF_REQUIRES(wf_process()->lock)
 {
-    struct codes *all = codes();
+    struct codes *all = find_codes();
     long i = (long)code - MPI_ERR_LASTCODE - 1;
     if (!all || i < 0 || i >= all->count || !all->list[i].mpi_class)
         return NULL;
@@ -62,13 +63,13 @@ static struct code *find(int code) WF_REQUIRES(wf_process()->lock)
 
 static bool is_user_class(int code) WF_REQUIRES(wf_process()->lock)
 {
-    struct code *c = find(code);
+    struct code *c = find_code(code);
     return c && c->mpi_class == code;
 }
 
-static bool make_room(void) WF_REQUIRES(wf_process()->lock)
+static bool ensure_room(void) WF_REQUIRES(wf_process()->lock)
 {
-    struct codes *all = codes();
+    struct codes *all = find_codes();
     if (!all && !(all = make_codes()))
         return false;
     if (all->count < all->room)
@@ -85,19 +86,19 @@ static bool make_room(void) WF_REQUIRES(wf_process()->lock)
 static void count_member(int mpi_class, int change)
     WF_REQUIRES(wf_process()->lock)
 {
-    struct code *c = find(mpi_class);
+    struct code *c = find_code(mpi_class);
     if (c)
         c->members += change;
 }
 
-/* mpi_class 0: the new code is a class of its own. */
-static int add(int mpi_class, int *out)
+/* Add a code to the class mpi_class; 0: the new code is a class of its own. */
+static int add_code(int mpi_class, int *out)
 {
     bool ok = false;
     WF_SECTION(codes, wf_process()) {
-        ok = make_room();
+        ok = ensure_room();
         if (ok) {
-            struct codes *all = codes();
+            struct codes *all = find_codes();
             *out = MPI_ERR_LASTCODE + 1 + all->count;
             all->list[all->count++] =
                 (struct code){.mpi_class = mpi_class ? mpi_class : *out};
@@ -108,8 +109,8 @@ static int add(int mpi_class, int *out)
               : wf_error(MPI_ERR_NO_MEM, "no memory for an error code");
 }
 
-/* MPI_LASTUSEDCODE is read through a pointer that the user may hold. */
-static void publish(struct wf_instance *wf)
+/* Update MPI_LASTUSEDCODE, to which the user may hold a pointer. */
+static void publish_last_code(struct wf_instance *wf)
 {
     if (wf && wf->env)
         wf->env->lastusedcode = wf_error_last_code();
@@ -119,7 +120,7 @@ int wf_error_last_code(void)
 {
     int last = MPI_ERR_LASTCODE;
     WF_SECTION(codes, wf_process()) {
-        struct codes *all = codes();
+        struct codes *all = find_codes();
         last += all ? all->count : 0;
     }
     return last;
@@ -129,7 +130,7 @@ int wf_error_code_class(int code)
 {
     int mpi_class = -1;
     WF_SECTION(codes, wf_process()) {
-        struct code *c = find(code);
+        struct code *c = find_code(code);
         if (c)
             mpi_class = c->mpi_class;
     }
@@ -140,7 +141,7 @@ bool wf_error_code_text(int code, char text[MPI_MAX_ERROR_STRING])
 {
     struct code *c = NULL;
     WF_SECTION(codes, wf_process()) {
-        c = find(code);
+        c = find_code(code);
         if (c) /* without a string of its own the text is empty (s9.5) */
             snprintf(text, MPI_MAX_ERROR_STRING, "%s", c->text ? c->text : "");
     }
@@ -149,8 +150,8 @@ bool wf_error_code_text(int code, char text[MPI_MAX_ERROR_STRING])
 
 int wf_mpi_add_error_class(struct wf_instance *wf, int *errorclass)
 {
-    int rc = add(0, errorclass);
-    publish(wf);
+    int rc = add_code(0, errorclass);
+    publish_last_code(wf);
     return rc;
 }
 
@@ -162,16 +163,16 @@ int wf_mpi_add_error_code(struct wf_instance *wf, int errorclass,
     if (rc != MPI_SUCCESS || mpi_class != errorclass ||
         errorclass == MPI_SUCCESS)
         return wf_error(MPI_ERR_ARG, "%d is not an error class", errorclass);
-    rc = add(errorclass, errorcode);
-    publish(wf);
+    rc = add_code(errorclass, errorcode);
+    publish_last_code(wf);
     return rc;
 }
 
-static int set_text(int code, char *text)
+static int set_code_text(int code, char *text)
 {
     struct code *c = NULL;
     WF_SECTION(codes, wf_process()) {
-        c = find(code);
+        c = find_code(code);
         if (c) {
             char *old = c->text;
             c->text = text;
@@ -194,27 +195,28 @@ int wf_mpi_add_error_string(struct wf_instance *wf, int errorcode,
     char *copy = strdup(string);
     if (!copy)
         return wf_error(MPI_ERR_NO_MEM, "no memory for an error string");
-    return set_text(errorcode, copy);
+    return set_code_text(errorcode, copy);
 }
 
 int wf_mpi_remove_error_string(struct wf_instance *wf, int errorcode)
 {
     bool has_text = false;
     WF_SECTION(codes, wf_process()) {
-        struct code *c = find(errorcode);
+        struct code *c = find_code(errorcode);
         has_text = c && c->text;
     }
     if (!has_text)
-        return wf_error(MPI_ERR_ARG, "error code %d has no string that was "
-                                     "added", errorcode);
-    return set_text(errorcode, NULL);
+        return wf_error(MPI_ERR_ARG,
+                        "error code %d has no string that was added",
+                        errorcode);
+    return set_code_text(errorcode, NULL);
 }
 
 int wf_mpi_remove_error_code(struct wf_instance *wf, int errorcode)
 {
     const char *why = NULL;
     WF_SECTION(codes, wf_process()) {
-        struct code *c = find(errorcode);
+        struct code *c = find_code(errorcode);
         if (!c)
             why = "is not an error code that was added";
         else if (c->mpi_class == errorcode)
@@ -235,12 +237,12 @@ int wf_mpi_remove_error_class(struct wf_instance *wf, int errorclass)
     WF_SECTION(codes, wf_process()) {
         if (!is_user_class(errorclass))
             why = "is not an error class that was added";
-        else if (find(errorclass)->members > 0)
+        else if (find_code(errorclass)->members > 0)
             why = "still has error codes; remove those first";
-        else if (find(errorclass)->text)
+        else if (find_code(errorclass)->text)
             why = "still has a string; remove that first";
         else
-            find(errorclass)->mpi_class = 0;
+            find_code(errorclass)->mpi_class = 0;
     }
     return why ? wf_error(MPI_ERR_ARG, "%d %s", errorclass, why) : MPI_SUCCESS;
 }

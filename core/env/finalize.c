@@ -14,8 +14,9 @@ static int delete_attributes(struct wf_instance *wf, struct wf_comm *comm)
                               &comm->attrs);
 }
 
-/* s11.2.4: the attributes of MPI_COMM_SELF go first, newest first, while MPI
- * still works in full; libraries hang their own end on them. */
+/* End the world model. The attributes of MPI_COMM_SELF are deleted first,
+ * newest first, while all of MPI still works (s11.2.4): libraries use their
+ * delete callbacks to end themselves. */
 static int end_world(struct wf_instance *wf)
 {
     int rc = MPI_SUCCESS;
@@ -33,11 +34,12 @@ static int end_world(struct wf_instance *wf)
     return rc;
 }
 
-static void leave_stand_in(struct wf_instance *wf)
+/* If threads that are no ranks act as this rank, they no longer do. */
+static void stop_acting_for_threads(struct wf_instance *wf)
 {
     struct wf_instance *me = wf;
     if (wf_thread_process && wf_cas_acq_rel(&wf_process_instance, &me, NULL))
-        wf_store_release(&wf_process_state.stand_in, 0);
+        wf_store_release(&wf_process_state.acts_for_threads, 0);
 }
 
 int wf_mpi_finalize(struct wf_instance *wf)
@@ -45,10 +47,10 @@ int wf_mpi_finalize(struct wf_instance *wf)
     int rc = end_world(wf);
     if (rc != MPI_SUCCESS)
         return rc;
-    leave_stand_in(wf);
+    stop_acting_for_threads(wf);
     /* pairs with the acquire in wf_api_phase */
     wf_store_release(&wf_process()->phase, WF_PHASE_AFTER);
-    return wf_start_leave(wf, WF_LEAVE_END);
+    return wf_start_remove_user(wf, WF_LEAVE_END);
 }
 
 int wf_mpi_abort(struct wf_instance *wf, struct wf_comm *comm, int errorcode)

@@ -16,13 +16,13 @@ struct grequest {
     void *extra_state;
 };
 
-static int query(struct wf_req *r, MPI_Status *status)
+static int query_status(struct wf_req *r, MPI_Status *status)
 {
     struct grequest *g = r->context;
     return g->query(g->extra_state, status);
 }
 
-static int destroy(struct wf_req *r)
+static int destroy_request(struct wf_req *r)
 {
     struct wf_instance *wf = r->wf;
     struct grequest *g = r->context;
@@ -36,7 +36,7 @@ static int destroy(struct wf_req *r)
     return rc;
 }
 
-static int cancel(struct wf_req *r)
+static int cancel_request(struct wf_req *r)
 {
     struct grequest *g = r->context;
     if (!g->cancel)
@@ -54,8 +54,8 @@ int wf_mpi_grequest_start(struct wf_instance *wf,
                           void *extra_state, MPI_Request *request)
 {
     struct grequest *g = malloc(sizeof *g);
-    struct wf_req *r = wf_req_create(wf, WF_REQ_GENERALIZED, NULL,
-                                     "generalized request");
+    struct wf_req *r =
+        wf_req_create(wf, WF_REQ_GENERALIZED, NULL, "generalized request");
     if (!query_fn || !g || !r) {
         free(g);
         if (r)
@@ -65,9 +65,9 @@ int wf_mpi_grequest_start(struct wf_instance *wf,
     }
     *g = (struct grequest){query_fn, free_fn, cancel_fn, extra_state};
     r->context = g;
-    r->query = query;
-    r->destroy = destroy;
-    r->cancel = cancel;
+    r->query = query_status;
+    r->destroy = destroy_request;
+    r->cancel = cancel_request;
     *request = (MPI_Request)r;
     return MPI_SUCCESS;
 }
@@ -77,11 +77,13 @@ int wf_mpi_grequest_complete(struct wf_instance *wf, struct wf_req *request)
     bool freed;
 
     if (request->type != WF_REQ_GENERALIZED)
-        return wf_error(MPI_ERR_REQUEST, "the request is not a generalized one");
+        return wf_error(MPI_ERR_REQUEST,
+                        "the request is not a generalized one");
     if (wf_req_done(request))
         return wf_error(MPI_ERR_REQUEST, "the request is complete already");
     freed = request->flags & WF_REQ_DETACHED;
-    request->flags &= ~(uint32_t)WF_REQ_DETACHED; /* what its end says is for us */
+    /* Not detached: its end returns the result of free_fn to this function. */
+    request->flags &= ~(uint32_t)WF_REQ_DETACHED;
     wf_req_complete(request, MPI_SUCCESS);
     return freed ? wf_req_release(request) : MPI_SUCCESS;
 }

@@ -12,7 +12,7 @@
 #include "core_api.h"
 #include "env/info.h"
 
-static int put(struct wf_info *info, const char *name, bool restricted)
+static int put_resource(struct wf_info *info, const char *name, bool restricted)
 {
     char key[MPI_MAX_INFO_KEY];
 
@@ -24,12 +24,12 @@ int wf_mpi_get_hw_resource_info(struct wf_instance *wf, MPI_Info *hw_info)
 {
     struct wf_info *info = wf_info_create();
     struct wf_cpus mine;
-    int rc = info ? put(info, WF_RESOURCE_NODE, true) : MPI_ERR_NO_MEM;
+    int rc = info ? put_resource(info, WF_RESOURCE_NODE, true) : MPI_ERR_NO_MEM;
     bool known = wf_hardware_affinity(0, &mine);
 
     for (int i = 0; !rc && known && i < WF_HARDWARE_TYPES; i++)
-        rc = put(info, wf_hardware_name(i),
-                 wf_hardware_instance(WF_SYSFS, &mine, i) >= 0);
+        rc = put_resource(info, wf_hardware_name(i),
+                          wf_hardware_instance(WF_SYSFS, &mine, i) >= 0);
     if (rc) {
         wf_info_destroy(info);
         return wf_error(rc, "no memory for an info object");

@@ -73,7 +73,7 @@ const char *wf_info_find(const struct wf_info *info, const char *key)
     return i < 0 ? NULL : info->list[i].value;
 }
 
-static bool make_room(struct wf_info *info)
+static bool ensure_room(struct wf_info *info)
 {
     if (info->count < info->room)
         return true;
@@ -92,7 +92,7 @@ int wf_info_put(struct wf_info *info, const char *key, const char *value)
     int i = index_of(info, key);
     char *v = strdup(value);
     char *k = i < 0 ? strdup(key) : NULL;
-    if (!v || (i < 0 && (!k || !make_room(info)))) {
+    if (!v || (i < 0 && (!k || !ensure_room(info)))) {
         free(v);
         free(k);
         return wf_error(MPI_ERR_NO_MEM, "no memory for info key '%s'", key);
@@ -107,7 +107,8 @@ int wf_info_put(struct wf_info *info, const char *key, const char *value)
     return MPI_SUCCESS;
 }
 
-/* The ABI's limits count the terminating null character. */
+/* Check the length of a key. The ABI's limits count the terminating null
+ * character. */
 static int check_key(const char *key)
 {
     size_t n = strlen(key);
@@ -180,7 +181,8 @@ int wf_mpi_info_set(struct wf_instance *wf, struct wf_info *info,
     if (strlen(value) >= MPI_MAX_INFO_VAL)
         return wf_error(MPI_ERR_INFO_VALUE,
                         "the value of key '%s' has %zu characters, the limit "
-                        "is %d", key, strlen(value), MPI_MAX_INFO_VAL - 1);
+                        "is %d",
+                        key, strlen(value), MPI_MAX_INFO_VAL - 1);
     return wf_info_put(info, key, value);
 }
 

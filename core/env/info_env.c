@@ -1,8 +1,9 @@
-/* What MPI_INFO_ENV tells about how the program was started (MPI-5.0 s11.2.1).
+/* The keys of MPI_INFO_ENV, which tell how the program was started (MPI-5.0
+ * s11.2.1).
  *
  * Keys whose value is not known (soft, file) are absent, as the standard asks;
- * so is thread_level, which nobody can request before the program starts. The
- * answer is the same before MPI_Init, between and after MPI_Finalize, hence
+ * so is thread_level, which cannot be requested before the program starts. The
+ * values are the same before MPI_Init, between and after MPI_Finalize, hence
  * nothing here comes from the instance.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -20,7 +21,8 @@ struct words {
     char command[MPI_MAX_INFO_VAL], args[MPI_MAX_INFO_VAL];
 };
 
-/* A word that does not fit ends the list: half an argument would lie. */
+/* Append a word. One that does not fit is left out: half an argument would be
+ * wrong. */
 static void add_word(char *list, const char *word)
 {
     size_t n = strlen(list);
@@ -32,13 +34,13 @@ static void add_word(char *list, const char *word)
     memcpy(list + n, word, m + 1);
 }
 
-static void words_of_argv(struct words *w, int argc, char *const argv[])
+static void add_words_of_argv(struct words *w, int argc, char *const argv[])
 {
     for (int i = 0; i < argc && argv[i]; i++)
         add_word(i == 0 ? w->command : w->args, argv[i]);
 }
 
-static void words_of_system(struct words *w)
+static void add_words_of_system(struct words *w)
 {
     char text[2 * MPI_MAX_INFO_VAL];
     FILE *f = fopen("/proc/self/cmdline", "r");
@@ -51,32 +53,33 @@ static void words_of_system(struct words *w)
         add_word(at == 0 ? w->command : w->args, text + at);
 }
 
-static int put_if(struct wf_info *info, const char *key, const char *value)
+static int put_unless_empty(struct wf_info *info, const char *key,
+                            const char *value)
 {
     return value && value[0] ? wf_info_put(info, key, value) : MPI_SUCCESS;
 }
 
-static int put_machine(struct wf_info *info)
+static int put_machine_keys(struct wf_info *info)
 {
     struct utsname u;
     char dir[MPI_MAX_INFO_VAL];
     int rc = MPI_SUCCESS;
     if (uname(&u) == 0)
-        rc = put_if(info, "arch", u.machine);
+        rc = put_unless_empty(info, "arch", u.machine);
     if (rc == MPI_SUCCESS && getcwd(dir, sizeof dir))
-        rc = put_if(info, "wdir", dir);
+        rc = put_unless_empty(info, "wdir", dir);
     return rc;
 }
 
-static int put_job(struct wf_info *info)
+static int put_job_keys(struct wf_info *info)
 {
     char number[16] = "", host[256];
     uint32_t n = wf_boot_planned();
     if (n)
         snprintf(number, sizeof number, "%u", n);
-    int rc = put_if(info, "maxprocs", number);
+    int rc = put_unless_empty(info, "maxprocs", number);
     wf_node_name(host, sizeof host);
-    return rc == MPI_SUCCESS ? put_if(info, "host", host) : rc;
+    return rc == MPI_SUCCESS ? put_unless_empty(info, "host", host) : rc;
 }
 
 struct wf_info *wf_info_environment(int argc, char *const argv[])
@@ -86,13 +89,13 @@ struct wf_info *wf_info_environment(int argc, char *const argv[])
     if (!info)
         return NULL;
     if (argv && argc > 0)
-        words_of_argv(&w, argc, argv);
+        add_words_of_argv(&w, argc, argv);
     else
-        words_of_system(&w);
-    if (put_if(info, "command", w.command) != MPI_SUCCESS ||
-        put_if(info, "argv", w.args) != MPI_SUCCESS ||
-        put_machine(info) != MPI_SUCCESS ||
-        put_job(info) != MPI_SUCCESS) {
+        add_words_of_system(&w);
+    if (put_unless_empty(info, "command", w.command) != MPI_SUCCESS ||
+        put_unless_empty(info, "argv", w.args) != MPI_SUCCESS ||
+        put_machine_keys(info) != MPI_SUCCESS ||
+        put_job_keys(info) != MPI_SUCCESS) {
         wf_info_destroy(info);
         return NULL;
     }

@@ -3,7 +3,7 @@
  * The program's arguments are left alone (s11.2.1): everything comes from
  * mpi.ini and the environment.
  *
- * The levels above MPI_THREAD_MULTIPLE are those of threads that are ranks
+ * The levels above MPI_THREAD_MULTIPLE are for threads that are ranks
  * (thread/ranks.h).
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -14,16 +14,17 @@
 #include "mpix.h"
 #include "thread/ranks.h"
 
-/* The lowest level that includes the required one, or else the highest (s11.6).
- * A rank that is a thread cannot know the threads that the program makes. */
-static int level_for(const struct wf_process *p, int required)
+/* Returns the lowest level that includes the required one, or else the highest
+ * (s11.6). A rank that is a thread cannot know the threads that the program
+ * makes, so it does not get the levels from SERIALIZED to MULTIPLE. */
+static int choose_level(const struct wf_process *p, int required)
 {
     static const int process[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED,
                                   MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
     static const int thread[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED,
                                  MPIX_THREAD_AS_RANK, MPIX_THREAD_FILTERED};
-    bool more = required > MPI_THREAD_FUNNELED &&
-                required <= MPI_THREAD_MULTIPLE;
+    bool more =
+        required > MPI_THREAD_FUNNELED && required <= MPI_THREAD_MULTIPLE;
     const int *levels = p->ranks ? thread : process;
     if (p->ranks && more)
         return MPI_THREAD_FUNNELED;
@@ -33,7 +34,8 @@ static int level_for(const struct wf_process *p, int required)
     return levels[3];
 }
 
-/* The section is held: threads of sessions may be about. */
+/* Create the world's communicators. The section is entered because threads of
+ * sessions may be inside. */
 static int begin_world(struct wf_instance *wf, int level)
 {
     int r = 0;
@@ -46,32 +48,33 @@ static int begin_world(struct wf_instance *wf, int level)
                  : MPI_SUCCESS;
 }
 
-/* Threads that are no ranks act as the first rank that lets them. */
-static void stand_in(struct wf_instance *wf)
+/* Let threads that are no ranks act as this rank, if it is the first that
+ * allows it. */
+static void act_for_threads(struct wf_instance *wf)
 {
     struct wf_instance *nobody = NULL;
     if (wf_cas_acq_rel(&wf_process_instance, &nobody, wf))
-        wf_store_release(&wf_process_state.stand_in, 1);
+        wf_store_release(&wf_process_state.acts_for_threads, 1);
 }
 
-static int start(int level)
+static int start_world(int level)
 {
     struct wf_instance *wf;
-    bool threads = level == MPI_THREAD_MULTIPLE ||
-                   level == MPIX_THREAD_FILTERED;
-    int rc = wf_start_use(threads ? WF_USE_THREADS : WF_USE_ALONE, &wf);
+    bool threads =
+        level == MPI_THREAD_MULTIPLE || level == MPIX_THREAD_FILTERED;
+    int rc = wf_start_add_user(threads ? WF_USE_THREADS : WF_USE_ALONE, &wf);
     if (rc != MPI_SUCCESS)
         return rc;
     rc = begin_world(wf, level);
     if (rc != MPI_SUCCESS)
-        wf_start_leave(wf, WF_LEAVE_FAILED);
+        wf_start_remove_user(wf, WF_LEAVE_FAILED);
     else if (level == MPIX_THREAD_FILTERED)
-        stand_in(wf);
+        act_for_threads(wf);
     return rc;
 }
 
-/* A thread that asks to be a rank becomes one where the process is to hold
- * several. Threads that MPIX_Run_ranks started are ranks already. */
+/* Make the calling thread a rank if it asks for it and the process is to hold
+ * several ranks. Threads that MPIX_Run_ranks started are ranks already. */
 static int become_rank(int required)
 {
     bool asks = required >= MPIX_THREAD_AS_RANK && wf_ranks_planned() > 1;
@@ -89,8 +92,8 @@ int wf_mpi_init_thread(struct wf_instance *wf, int *argc, char ***argv,
     if (!wf_cas_acq_rel(&p->starting, &idle, 1))
         return wf_error(MPI_ERR_OTHER,
                         "another thread is inside MPI_Init: call it once");
-    int level = level_for(p, required);
-    rc = start(level);
+    int level = choose_level(p, required);
+    rc = start_world(level);
     if (rc == MPI_SUCCESS) {
         *provided = level;
         /* pairs with the acquire in wf_api_phase */

@@ -26,7 +26,7 @@ int wf_mpi_get_processor_name(struct wf_instance *wf, char *name,
     return MPI_SUCCESS;
 }
 
-/* No process was started by MPI_Comm_spawn, which this library does not have. */
+/* There is never a parent: this library does not have MPI_Comm_spawn. */
 int wf_mpi_comm_get_parent(struct wf_instance *wf, MPI_Comm *parent)
 {
     *parent = MPI_COMM_NULL;

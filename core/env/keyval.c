@@ -1,9 +1,9 @@
 /* Attribute keys: a table of them, and the MPI functions that make and free
  * keys (MPI-5.0 s7.7).
  *
- * A key's value tells its slot and a generation, so that a key that is gone is
- * not taken for the one that got its slot. Values above KEYVAL_BASE do not
- * meet the predefined ones.
+ * The value of a key consists of its slot and a generation, so that a freed key
+ * is not mistaken for a later one in the same slot. Slots are counted from
+ * KEYVAL_BASE, so that no value is that of a predefined key.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -31,7 +31,7 @@ static int slot_of(int keyval)
     return (keyval & ((1 << SLOT_BITS) - 1)) - KEYVAL_BASE;
 }
 
-/* A free slot, or -1. */
+/* Returns a free slot, or -1. */
 static int take_slot(struct wf_keyvals *all)
 {
     for (int i = 0; i < all->count; i++)
@@ -60,8 +60,8 @@ static int take_slot(struct wf_keyvals *all)
     return first;
 }
 
-/* Section objects is held. */
-static bool add(struct wf_env *env, struct wf_keyval *k)
+/* Put a key into the table. Section objects is held. */
+static bool add_keyval(struct wf_env *env, struct wf_keyval *k)
 {
     if (!env->keyvals)
         env->keyvals = calloc(1, sizeof *env->keyvals);
@@ -80,10 +80,13 @@ int wf_keyval_create(struct wf_instance *wf, enum wf_kind kind,
     struct wf_keyval *k = calloc(1, sizeof *k);
     bool added = false;
     if (k) {
-        *k = (struct wf_keyval){.kind = kind, .uses = 1, .copy = copy,
-                                .delete = delete, .extra_state = extra_state};
+        *k = (struct wf_keyval){.kind = kind,
+                                .uses = 1,
+                                .copy = copy,
+                                .delete = delete,
+                                .extra_state = extra_state};
         WF_SECTION(objects, wf->env)
-            added = add(wf->env, k);
+            added = add_keyval(wf->env, k);
     }
     if (!added) {
         free(k);
@@ -142,8 +145,8 @@ struct wf_keyval *wf_keyval_find(struct wf_instance *wf, enum wf_kind kind,
     return NULL;
 }
 
-/* Attributes that use the key keep it alive (s7.7.2); freeing a copy of the
- * value meanwhile again does no harm. */
+/* Attributes that use the key keep it alive (s7.7.2). Meanwhile it does no harm
+ * to free another copy of its value. */
 int wf_keyval_free(struct wf_instance *wf, enum wf_kind kind, int *keyval)
 {
     struct wf_keyval *k = wf_keyval_find(wf, kind, *keyval);
@@ -200,14 +203,14 @@ int wf_mpi_type_free_keyval(struct wf_instance *wf, int *type_keyval)
     return wf_keyval_free(wf, WF_KIND_TYPE, type_keyval);
 }
 
-/* Deprecated names of the communicator's functions. */
+/* The deprecated names of the functions for communicators. */
 int wf_mpi_keyval_create(struct wf_instance *wf, MPI_Copy_function *copy_fn,
                          MPI_Delete_function *delete_fn, int *keyval,
                          void *extra_state)
 {
-    return wf_mpi_comm_create_keyval(
-        wf, (MPI_Comm_copy_attr_function *)copy_fn,
-        (MPI_Comm_delete_attr_function *)delete_fn, keyval, extra_state);
+    return wf_mpi_comm_create_keyval(wf, (MPI_Comm_copy_attr_function *)copy_fn,
+                                     (MPI_Comm_delete_attr_function *)delete_fn,
+                                     keyval, extra_state);
 }
 
 int wf_mpi_keyval_free(struct wf_instance *wf, int *keyval)

@@ -1,7 +1,7 @@
-/* Memory for communication (MPI-5.0 s9.2). Where a transport has memory that its
- * peers can reach (shm), large blocks come from there: a message from one
- * needs a copy less. The rest comes from the heap; its alignment keeps the
- * payload of a message on its own cache lines.
+/* Memory for communication (MPI-5.0 s9.2). Where a transport has memory that
+ * its peers can reach (shm), large blocks come from there: a message from such
+ * a block needs one copy less. Other blocks come from the heap, aligned so that
+ * the payload of a message has cache lines of its own.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,13 +13,13 @@
 #include "instance.h"
 
 enum {
-    PAGE = 4096,          /* what transports align to */
+    PAGE = 4096,          /* alignment of transports' memory */
     SHARE_FROM = 64 << 10 /* smaller blocks are copied as fast */
 };
 
-/* The hint mpi_minimum_memory_alignment: a power of two; anything else is
- * ignored, as hints are. */
-static size_t alignment(const struct wf_info *info)
+/* Returns the alignment that the hint mpi_minimum_memory_alignment asks for. A
+ * value that is no power of two is ignored, as hints may be. */
+static size_t find_alignment(const struct wf_info *info)
 {
     const char *text =
         info ? wf_info_find(info, "mpi_minimum_memory_alignment") : NULL;
@@ -37,7 +37,7 @@ struct wf_block {
     weft_mem mem;
 };
 
-/* Memory that is better than any other. */
+/* Whether the transport has memory from which messages need one copy less. */
 static bool has_memory(const struct weft_core *core)
 {
     return !core->down && !(core->attr.caps & WEFT_CAP_NO_MR) &&
@@ -45,8 +45,8 @@ static bool has_memory(const struct weft_core *core)
            WEFT_HAS(core->ops, weft_ops, mem_free);
 }
 
-/* From the first transport that likes to, or NULL. */
-static void *from_transport(struct wf_instance *wf, size_t size)
+/* Allocate from the first transport that can; NULL: there is none. */
+static void *alloc_from_transport(struct wf_instance *wf, size_t size)
 {
     struct wf_block *b = malloc(sizeof *b);
 
@@ -62,7 +62,8 @@ static void *from_transport(struct wf_instance *wf, size_t size)
     return NULL;
 }
 
-static bool to_transport(struct wf_instance *wf, void *base)
+/* Free a block that came from a transport; false: it did not. */
+static bool free_to_transport(struct wf_instance *wf, void *base)
 {
     struct wf_block **at = &wf->blocks;
 
@@ -80,17 +81,17 @@ static bool to_transport(struct wf_instance *wf, void *base)
 void wf_memory_fini(struct wf_instance *wf)
 {
     while (wf->blocks)
-        to_transport(wf, wf->blocks->mem.base);
+        free_to_transport(wf, wf->blocks->mem.base);
 }
 
 int wf_mpi_alloc_mem(struct wf_instance *wf, MPI_Aint size,
                      struct wf_info *info, void *baseptr)
 {
-    size_t align = alignment(info);
+    size_t align = find_alignment(info);
     void *p = NULL;
 
     if (size >= SHARE_FROM && align <= PAGE)
-        p = from_transport(wf, (size_t)size);
+        p = alloc_from_transport(wf, (size_t)size);
     if (!p && posix_memalign(&p, align, size ? (size_t)size : 1) != 0)
         return wf_error(MPI_ERR_NO_MEM, "no memory for %lld bytes",
                         (long long)size);
@@ -100,7 +101,7 @@ int wf_mpi_alloc_mem(struct wf_instance *wf, MPI_Aint size,
 
 int wf_mpi_free_mem(struct wf_instance *wf, void *base)
 {
-    if (!to_transport(wf, base))
+    if (!free_to_transport(wf, base))
         free(base);
     return MPI_SUCCESS;
 }

@@ -3,7 +3,8 @@
  *
  *   mpi://WORLD   all processes of the job
  *   mpi://SELF    this process
- *   weft://NODE   those on the same node, where the launcher says who is where
+ *   weft://NODE   the processes on the same node, where the launcher tells the
+ *                 nodes
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,17 +16,17 @@
 #include "env/info.h"
 #include "env/session.h"
 
-static struct wf_group *world(struct wf_instance *wf)
+static struct wf_group *make_world_group(struct wf_instance *wf)
 {
-    return wf_group_regular(wf, (int)wf->nprocs, 0, 1);
+    return wf_group_create_regular(wf, (int)wf->nprocs, 0, 1);
 }
 
-static struct wf_group *self(struct wf_instance *wf)
+static struct wf_group *make_self_group(struct wf_instance *wf)
 {
-    return wf_group_regular(wf, 1, wf->rank, 1);
+    return wf_group_create_regular(wf, 1, wf->rank, 1);
 }
 
-static struct wf_group *node(struct wf_instance *wf)
+static struct wf_group *make_node_group(struct wf_instance *wf)
 {
     const uint32_t *node_of = wf->boot->node_of;
     uint32_t *procs = malloc(wf->nprocs * sizeof *procs);
@@ -42,28 +43,30 @@ static const struct pset {
     const char *name;
     struct wf_group *(*group)(struct wf_instance *);
 } psets[] = {
-    {"mpi://WORLD", world},
-    {"mpi://SELF", self},
-    {"weft://NODE", node}, /* last: not always there */
+    {"mpi://WORLD", make_world_group},
+    {"mpi://SELF", make_self_group},
+    {"weft://NODE", make_node_group}, /* last: not always there */
 };
 
-static int count(const struct wf_instance *wf)
+static int count_psets(const struct wf_instance *wf)
 {
     int n = sizeof psets / sizeof psets[0];
     return wf->boot->node_of ? n : n - 1;
 }
 
-/* A new group of the session; the caller's reference. */
-static int group_of(struct wf_session *session, const char *name,
-                    struct wf_group **out)
+/* Create the group of a process set, with a reference for the caller. */
+static int make_group_of_pset(struct wf_session *session, const char *name,
+                              struct wf_group **out)
 {
     struct wf_instance *wf = session->wf;
     int i = 0;
-    while (i < count(wf) && strcasecmp(psets[i].name, name)) /* a URI */
+    while (i < count_psets(wf) && strcasecmp(psets[i].name, name)) /* a URI */
         i++;
-    if (i == count(wf))
-        return wf_error(MPI_ERR_ARG, "there is no process set '%s'; "
-                        "MPI_Session_get_nth_pset tells which there are", name);
+    if (i == count_psets(wf))
+        return wf_error(MPI_ERR_ARG,
+                        "there is no process set '%s'; "
+                        "MPI_Session_get_nth_pset tells which there are",
+                        name);
     *out = psets[i].group(wf);
     if (!*out)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a group");
@@ -76,7 +79,7 @@ int wf_mpi_group_from_session_pset(struct wf_instance *wf,
                                    const char *pset_name, MPI_Group *newgroup)
 {
     struct wf_group *g;
-    int rc = group_of(session, pset_name, &g);
+    int rc = make_group_of_pset(session, pset_name, &g);
     *newgroup = rc == MPI_SUCCESS ? wf_group_handle(g) : MPI_GROUP_NULL;
     return rc;
 }
@@ -85,20 +88,20 @@ int wf_mpi_session_get_num_psets(struct wf_instance *wf,
                                  struct wf_session *session,
                                  struct wf_info *info, int *npset_names)
 {
-    *npset_names = count(wf);
+    *npset_names = count_psets(wf);
     return MPI_SUCCESS;
 }
 
-/* pset_len counts the null character: in, the room in pset_name; out, what the
- * whole name takes. */
+/* *pset_len counts the null character. It is the size of pset_name, and becomes
+ * the size that the whole name takes. */
 int wf_mpi_session_get_nth_pset(struct wf_instance *wf,
                                 struct wf_session *session,
                                 struct wf_info *info, int n, int *pset_len,
                                 char *pset_name)
 {
-    if (n < 0 || n >= count(wf))
+    if (n < 0 || n >= count_psets(wf))
         return wf_error(MPI_ERR_ARG, "n is %d, but there are %d process sets",
-                        n, count(wf));
+                        n, count_psets(wf));
     if (*pset_len < 0)
         return wf_error(MPI_ERR_ARG, "*pset_len is %d", *pset_len);
     if (*pset_len > 0)
@@ -107,7 +110,7 @@ int wf_mpi_session_get_nth_pset(struct wf_instance *wf,
     return MPI_SUCCESS;
 }
 
-static int describe(const struct wf_group *g, MPI_Info *info)
+static int describe_group(const struct wf_group *g, MPI_Info *info)
 {
     char size[16];
     struct wf_info *i = wf_info_create();
@@ -125,10 +128,10 @@ int wf_mpi_session_get_pset_info(struct wf_instance *wf,
                                  const char *pset_name, MPI_Info *info)
 {
     struct wf_group *g;
-    int rc = group_of(session, pset_name, &g);
+    int rc = make_group_of_pset(session, pset_name, &g);
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = describe(g, info);
+    rc = describe_group(g, info);
     wf_group_put(g);
     return rc;
 }

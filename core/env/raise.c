@@ -1,4 +1,4 @@
-/* Raising an error: which handler, and what a fatal one prints.
+/* Raising an error: the choice of the handler, and the text of a fatal one.
  *
  * MPI-5.0 s9.3: errors of a call on a communicator go to its handler; errors
  * of calls without one go to the handler of MPI_COMM_SELF; before MPI_Init and
@@ -23,8 +23,8 @@
 #include "env/session.h"
 #include "os/trust.h"
 
-/* The initial handler is what the launcher's mpi_initial_errhandler says
- * (s11.5); mpirun passes it on in the environment. */
+/* The initial handler is the one that the launcher's mpi_initial_errhandler
+ * names (s11.5); mpirun passes it on in the environment. */
 struct wf_errhandler *wf_errhandler_initial(void)
 {
     const char *name = wf_trust_getenv("WEFT_INITIAL_ERRHANDLER");
@@ -35,8 +35,8 @@ struct wf_errhandler *wf_errhandler_initial(void)
     return wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
 }
 
-/* Of which object an error is, and which handler it gets. comm or session is
- * set where the handler takes one. */
+/* The object to which an error belongs, and the handler that it gets. comm or
+ * session is set where the handler takes one. */
 struct raised {
     struct wf_comm *comm;
     struct wf_session *session;
@@ -52,15 +52,16 @@ enum { OBJECT_LEN = MPI_MAX_OBJECT_NAME + 40 };
 struct verdict {
     MPI_Errhandler predefined; /* or MPI_ERRHANDLER_NULL: fn */
     void (*fn)(void);
-    enum wf_kind target; /* what fn was made for */
+    enum wf_kind target; /* the kind of object for which fn was made */
     MPI_Comm comm;
     MPI_Session session;
     char object[OBJECT_LEN]; /* for the text of a fatal error */
 };
 
-/* " on MPI_COMM_WORLD", " on communicator 'rows'", " on a communicator of 4
- * processes", " on a session", or nothing. */
-static void describe(const struct raised *on, char *out, size_t n)
+/* Write the object of an error for a text: " on MPI_COMM_WORLD", " on
+ * communicator 'rows'", " on a communicator of 4 processes", " on a session",
+ * or nothing. */
+static void describe_object(const struct raised *on, char *out, size_t n)
 {
     const struct wf_comm *comm = on->comm;
     out[0] = 0;
@@ -78,7 +79,8 @@ static void describe(const struct raised *on, char *out, size_t n)
         snprintf(out, n, " on a communicator of %d processes", comm->size);
 }
 
-/* W-11: product and version, host, rank, function, object, cause. */
+/* End the process with a text that has product and version, host, rank,
+ * function, object and cause. */
 static void end_process(struct wf_instance *wf, const char *object,
                         const char *function, int rc, const char *detail)
 {
@@ -95,8 +97,8 @@ static void end_process(struct wf_instance *wf, const char *object,
              function, object, wf_error_name(rc), sentence);
 }
 
-/* The user's function with the handle of the object it was made for. */
-static void call_user(const struct verdict *v, int *rc)
+/* Call the user's function with the handle of an object of its kind. */
+static void call_user_handler(const struct verdict *v, int *rc)
 {
     MPI_Comm comm = v->comm;
     MPI_Session session = v->session;
@@ -107,7 +109,8 @@ static void call_user(const struct verdict *v, int *rc)
         ((MPI_Comm_errhandler_function *)v->fn)(&comm, rc);
 }
 
-/* target: whose handler is called. object: on what the function was called. */
+/* Fill in a verdict. target: the object whose handler is called. object: the
+ * one on which the MPI function was called. */
 static void decide_verdict(struct verdict *v, const struct raised *target,
                            const struct raised *object)
 {
@@ -119,24 +122,24 @@ static void decide_verdict(struct verdict *v, const struct raised *target,
     v->target = e->target;
     v->comm = target->comm ? wf_comm_handle(target->comm) : MPI_COMM_NULL;
     v->session = (MPI_Session)target->session;
-    describe(object, v->object, sizeof v->object);
+    describe_object(object, v->object, sizeof v->object);
 }
 
 /* Call the handler with code rc. The API section is not held. */
-static int carry_out(struct wf_instance *wf, const struct verdict *v,
-                     const char *function, int rc)
+static int carry_out_verdict(struct wf_instance *wf, const struct verdict *v,
+                             const char *function, int rc)
 {
-    const struct wf_error_record *r = wf_error_take(rc);
+    const struct wf_error_record *r = wf_error_take_record(rc);
 
     if (v->predefined == MPI_ERRHANDLER_NULL)
-        call_user(v, &rc);
+        call_user_handler(v, &rc);
     else if (v->predefined != MPI_ERRORS_RETURN)
         end_process(wf, v->object, function, rc, r->text);
     return rc;
 }
 
-/* Whose handler is for errors of calls without a communicator. */
-static struct wf_comm *general(struct wf_instance *wf)
+/* Returns the communicator whose handler serves calls without one. */
+static struct wf_comm *choose_general_comm(struct wf_instance *wf)
 {
     bool older = wf->world && wf->world->errhandler_given;
     bool newer = wf->self && wf->self->errhandler_given;
@@ -160,12 +163,12 @@ static struct raised object_of(void *on)
     return o;
 }
 
-static void choose(struct wf_instance *wf, struct raised *r)
+static void choose_handler(struct wf_instance *wf, struct raised *r)
 {
     if (r->handler)
         return;
     if (!r->comm && !r->session)
-        r->comm = general(wf);
+        r->comm = choose_general_comm(wf);
     if (r->comm)
         r->handler = r->comm->errhandler;
     else if (r->session)
@@ -187,17 +190,17 @@ int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
         if (!target.handler)
             target.handler = wf_errhandler_initial();
         decide_verdict(&v, &target, &object);
-        return carry_out(NULL, &v, function, rc);
+        return carry_out_verdict(NULL, &v, function, rc);
     }
     wf = target.comm ? target.comm->wf : wf_home(wf);
     bool held = wf_cs_enter_as_is(&wf->api);
-    choose(wf, &target);
+    choose_handler(wf, &target);
     decide_verdict(&v, &target, &object);
     wf_cs_leave_as_entered(&wf->api, held);
-    return carry_out(wf, &v, function, rc);
+    return carry_out_verdict(wf, &v, function, rc);
 }
 
-/* s9.3: success once the handler has returned, whatever it did. */
+/* Returns MPI_SUCCESS once the handler has returned, whatever it did (s9.3). */
 int wf_errhandler_call(struct wf_instance *wf, void *on, const char *function,
                        int errorcode)
 {
@@ -207,10 +210,10 @@ int wf_errhandler_call(struct wf_instance *wf, void *on, const char *function,
     int rc = wf_mpi_error_class(wf, errorcode, &mpi_class);
     if (rc != MPI_SUCCESS)
         return rc;
-    choose(wf, &target);
+    choose_handler(wf, &target);
     decide_verdict(&v, &target, &target);
     wf_cs_leave(&wf->api);
-    carry_out(wf, &v, function, errorcode);
+    carry_out_verdict(wf, &v, function, errorcode);
     wf_cs_enter(&wf->api);
     return MPI_SUCCESS;
 }

@@ -1,4 +1,4 @@
-/* Sessions: their begin, end, hints and error handlers. See session.h.
+/* Sessions: begin, end, hints and error handlers. See session.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -43,9 +43,9 @@ static const struct {
 
 enum { LEVELS = sizeof levels / sizeof levels[0] };
 
-/* Which of levels the program asks for; -1: none of them. Nothing said: all
- * that is possible. */
-static int level_wanted(const struct wf_info *info)
+/* Returns the index in `levels` of the level that the program asks for; -1: it
+ * is none of them. A program that asks for none gets the highest. */
+static int find_level(const struct wf_info *info)
 {
     const char *text = wf_info_find(info, "thread_level");
     if (!text)
@@ -56,15 +56,16 @@ static int level_wanted(const struct wf_info *info)
     return -1;
 }
 
-/* Levels are promises about one session: two that are used in turn by a thread
- * each are still two threads. Only at the lowest is there one thread at all. */
-static enum wf_use use_of(int level)
+/* Returns whether a session of this level brings threads. A level is a promise
+ * about one session only: two sessions that a thread each uses are two threads.
+ * Only MPI_THREAD_SINGLE says that the process has one thread. */
+static enum wf_use thread_use_of(int level)
 {
     return levels[level].level > MPI_THREAD_SINGLE ? WF_USE_THREADS
                                                    : WF_USE_ALONE;
 }
 
-static struct wf_info *hints(int level)
+static struct wf_info *create_hints(int level)
 {
     struct wf_info *info = wf_info_create();
     if (info &&
@@ -75,11 +76,11 @@ static struct wf_info *hints(int level)
     return NULL;
 }
 
-static struct wf_session *create(struct wf_instance *wf, int level,
-                                 struct wf_errhandler *errhandler)
+static struct wf_session *create_session(struct wf_instance *wf, int level,
+                                         struct wf_errhandler *errhandler)
 {
     struct wf_session *s = calloc(1, sizeof *s);
-    struct wf_info *info = hints(wf->api.threads ? level : 0);
+    struct wf_info *info = create_hints(wf->api.threads ? level : 0);
     if (!s || !info) {
         free(s);
         wf_info_destroy(info);
@@ -93,25 +94,26 @@ static struct wf_session *create(struct wf_instance *wf, int level,
     return s;
 }
 
-static int begin(const struct wf_info *info, struct wf_errhandler *errhandler,
-                 struct wf_session **out)
+static int begin_session(const struct wf_info *info,
+                         struct wf_errhandler *errhandler,
+                         struct wf_session **out)
 {
     struct wf_instance *wf;
-    int level = level_wanted(info);
+    int level = find_level(info);
     if (level < 0)
         return wf_error(MPI_ERR_INFO_VALUE,
                         "the info key thread_level is \"%.40s\" but must be "
                         "MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED or "
                         "_MULTIPLE",
                         wf_info_find(info, "thread_level"));
-    int rc = wf_start_use(use_of(level), &wf);
+    int rc = wf_start_add_user(thread_use_of(level), &wf);
     if (rc != MPI_SUCCESS)
         return rc;
     WF_SECTION(api, wf)
-        *out = create(wf, level, errhandler);
+        *out = create_session(wf, level, errhandler);
     if (*out)
         return MPI_SUCCESS;
-    wf_start_leave(wf, WF_LEAVE_FAILED);
+    wf_start_remove_user(wf, WF_LEAVE_FAILED);
     return wf_error(MPI_ERR_NO_MEM, "no memory for a session");
 }
 
@@ -123,7 +125,7 @@ int wf_mpi_session_init(struct wf_instance *wf, struct wf_info *info,
         return wf_error(MPI_ERR_ERRHANDLER,
                         "the error handler was made for another kind of "
                         "object; make it with MPI_Session_create_errhandler");
-    int rc = begin(info, errhandler, &s);
+    int rc = begin_session(info, errhandler, &s);
     if (rc == MPI_SUCCESS)
         *session = (MPI_Session)s;
     return rc;
@@ -131,32 +133,33 @@ int wf_mpi_session_init(struct wf_instance *wf, struct wf_info *info,
 
 /* ---- end ----------------------------------------------------------------- */
 
-/* What is still to leave, from each engine. */
-static void drain(struct wf_instance *home)
+/* Wait until the transports of each engine have taken all that was sent. */
+static void drain_lanes(struct wf_instance *home)
 {
     struct wf_engines *all = wf_engines(home);
-    wf_progress_wait(home, UINT32_MAX, wf_lanes_empty, home, NULL);
+    wf_progress_wait(home, UINT32_MAX, wf_are_lanes_empty, home, NULL);
     for (unsigned i = 1; all && i < all->count; i++) {
         struct wf_instance *engine = all->all[i];
         wf_engine_switch(home, engine);
-        wf_progress_wait(engine, UINT32_MAX, wf_lanes_empty, engine, NULL);
+        wf_progress_wait(engine, UINT32_MAX, wf_are_lanes_empty, engine, NULL);
         wf_engine_switch(engine, home);
     }
 }
 
-/* What was sent on the session's communicators is complete for the program;
- * what a transport has not taken yet must leave while somebody polls. */
+/* The sends on the session's communicators are complete for the program, but a
+ * transport may not have taken all of them. They must leave now, while this
+ * thread still polls. */
 int wf_mpi_session_finalize(struct wf_instance *wf, MPI_Session *session)
 {
     struct wf_session *s = wf_session_of(*session);
     WF_SECTION(api, wf) {
         wf_bsend_release(wf, &s->bsend);
-        drain(wf);
+        drain_lanes(wf);
         s->object.kind = WF_KIND_DEAD;
         wf_session_put(s);
     }
     *session = MPI_SESSION_NULL;
-    return wf_start_leave(wf, WF_LEAVE_IDLE);
+    return wf_start_remove_user(wf, WF_LEAVE_IDLE);
 }
 
 /* ---- hints and error handlers -------------------------------------------- */
@@ -187,7 +190,7 @@ int wf_mpi_session_get_errhandler(struct wf_instance *wf,
                                   struct wf_session *session,
                                   MPI_Errhandler *errhandler)
 {
-    *errhandler = wf_errhandler_give(session->errhandler);
+    *errhandler = wf_errhandler_get_handle(session->errhandler);
     return MPI_SUCCESS;
 }
 

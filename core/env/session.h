@@ -1,8 +1,8 @@
 /* Sessions (MPI-5.0 s11.3): users of the instance that own no communicator but
  * name process sets, from which groups and then communicators are made.
  *
- * Groups and the communicators made from them keep their session's memory; the
- * handle is dead once MPI_Session_finalize was called.
+ * Groups of a session, and the communicators made from them, keep the session's
+ * memory alive; its handle is invalid after MPI_Session_finalize.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,7 +15,7 @@ struct wf_session {
     struct wf_object object;
     struct wf_instance *wf;
     struct wf_errhandler *errhandler;
-    struct wf_info *info; /* what MPI_Session_get_info tells */
+    struct wf_info *info;          /* for MPI_Session_get_info */
     struct wf_bsend_buffer *bsend; /* p2p/buffered.h */
 };
 

@@ -1,7 +1,8 @@
-/* The start of the instance, and who uses it: see start.h.
+/* The start and the end of the instance, and its users: see start.h.
  *
- * LOCK  section start of struct wf_process: everything here. It is held while
- *       an instance starts or ends; no thread enters it inside the API section.
+ * LOCK  section start of struct wf_process protects everything here. It is held
+ *       while an instance starts or ends. No thread enters it inside the API
+ *       section.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "env/start.h"
@@ -20,9 +21,9 @@
 #include "route/config.h"
 #include "thread/ranks.h"
 
-/* A job whose configuration is wrong cannot be repaired by an error handler:
- * all its errors have been shown, and the process ends as sysexits.h says. */
-static _Noreturn void wrong_config(void)
+/* End the process with the code of sysexits.h for a wrong configuration, whose
+ * errors have all been shown: no error handler could repair it. */
+static _Noreturn void exit_wrong_config(void)
 {
     static const char text[] = "weft " WEFT_VERSION ": the configuration has "
                                "errors; check it with weft-info --check\n";
@@ -35,20 +36,20 @@ int wf_start_config(struct wf_config **out)
     char *text = NULL;
     size_t n = 0;
     FILE *errors = open_memstream(&text, &n);
-    int bad = wf_config_load_also(out, errors ? errors : stderr,
-                                  wf_plugins_check);
+    int bad =
+        wf_config_load_also(out, errors ? errors : stderr, wf_plugins_check);
     if (errors)
         fclose(errors);
     if (bad > 0) {
         wf_boot_say(text ? text : "", n);
-        wrong_config();
+        exit_wrong_config();
     }
     free(text);
     return bad == 0 ? MPI_SUCCESS : wf_error_last()->mpi_class;
 }
 
-/* Calls of one program must reach one library. */
-static int check_copies(void)
+/* Check that all MPI calls of the program reach the same library. */
+static int check_one_library(void)
 {
     char text[600];
 
@@ -57,31 +58,34 @@ static int check_copies(void)
                : MPI_SUCCESS;
 }
 
-/* A profiling tool that was loaded beside a program which has MPI inside. */
-static void warn_of_tool(struct wf_instance *wf)
+/* Warn of a profiling tool that is loaded with a program which contains MPI,
+ * and so cannot intercept its calls. */
+static void warn_of_unused_tool(struct wf_instance *wf)
 {
     const char *tool = &weft_dl_loader ? weft_dl_loader.unused_tool() : NULL;
 
     if (tool)
-        wf_log(wf, WF_LOG_WARN, "%s defines MPI_Init, and this program, which "
+        wf_log(wf, WF_LOG_WARN,
+               "%s defines MPI_Init, and this program, which "
                "has MPI inside, calls nothing of it: link the program with "
                "mpicc -shared-mpi, or the tool into it (mpicc -profile=NAME)",
                tool);
 }
 
-/* Settings that do nothing are worth one line, from one rank. */
-static void warn(struct wf_instance *wf)
+/* Log settings that have no effect, a line each, from one rank. */
+static void log_warnings(struct wf_instance *wf)
 {
     const char *const *lines;
     int n = wf->rank == 0 ? wf_config_warnings(wf->config, &lines) : 0;
     for (int i = 0; i < n; i++)
         wf_log(wf, WF_LOG_WARN, "%s", lines[i]);
     if (wf->rank == 0)
-        warn_of_tool(wf);
+        warn_of_unused_tool(wf);
 }
 
-/* The cause was recorded where it is known; lack of memory need not be. */
-static int cannot_start(int r)
+/* Record that starting failed. The cause has been recorded where it is known,
+ * except lack of memory, perhaps. */
+static int record_start_failure(int r)
 {
     char cause[400];
     const struct wf_error_record *last = wf_error_last();
@@ -94,7 +98,8 @@ static int cannot_start(int r)
     return wf_error(class, "starting failed: %s", cause);
 }
 
-/* The connection to the launcher of an earlier attempt, or a new one. */
+/* Take over the connection to the launcher that an earlier attempt left, or
+ * open a new one. */
 static int open_boot(struct wf_process *p, struct wf_instance_params *params)
 {
     char why[400];
@@ -105,7 +110,8 @@ static int open_boot(struct wf_process *p, struct wf_instance_params *params)
     return r < 0 ? wf_error(wf_error_class(r), "%s", why) : MPI_SUCCESS;
 }
 
-static int alone(struct wf_process *p, struct wf_instance_params *params)
+static int prepare_params(struct wf_process *p,
+                          struct wf_instance_params *params)
 {
     int rc = wf_start_config(&params->config);
     if (rc != MPI_SUCCESS)
@@ -116,9 +122,10 @@ static int alone(struct wf_process *p, struct wf_instance_params *params)
     return rc;
 }
 
-/* A failed start keeps what it had from the launcher, which is there once: a
- * second attempt takes it. If there is none, the process ends without good-bye,
- * by which the launcher knows that the others wait in vain. */
+/* Keep the connection to the launcher after a failed start: it can be opened
+ * only once, and a second attempt takes it. If there is none, the process ends
+ * without a farewell, and so the launcher knows that the other processes wait
+ * in vain. */
 static void keep_boot(struct wf_process *p, struct wf_boot *boot)
 {
     if (p->ranks)
@@ -127,47 +134,48 @@ static void keep_boot(struct wf_process *p, struct wf_boot *boot)
         p->start.boot = boot;
 }
 
-static int start(struct wf_process *p, enum wf_use use,
-                 struct wf_instance **out)
+static int start_instance(struct wf_process *p, enum wf_use use,
+                          struct wf_instance **out)
 {
     struct wf_instance_params params = {.threads = use == WF_USE_THREADS};
-    int rc = check_copies();
+    int rc = check_one_library();
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = p->ranks ? wf_ranks_fill_params(p, &params) : alone(p, &params);
+    rc = p->ranks ? wf_ranks_fill_params(p, &params) : prepare_params(p, &params);
     if (rc != MPI_SUCCESS)
         return rc;
-    wf_error_forget();
+    wf_error_clear();
     int r = wf_instance_create(&params, out);
     if (r == WEFT_EINVAL)
-        wrong_config();
+        exit_wrong_config();
     keep_boot(p, r < 0 ? params.boot : NULL);
     if (r < 0) {
         wf_config_free(params.config);
-        return cannot_start(r);
+        return record_start_failure(r);
     }
     wf_progress_allow_helper(*out);
-    warn(*out);
+    log_warnings(*out);
     return MPI_SUCCESS;
 }
 
 /* ---- users --------------------------------------------------------------- */
 
-/* A later user may bring threads. The section can be switched on as long as no
- * other thread is inside, which earlier users promised; but under
- * MPI_THREAD_FUNNELED the main thread may be. */
-static void allow(struct wf_instance *wf, enum wf_use use)
+/* Let several threads enter, if this user brings threads. The section can be
+ * switched on only while no other thread is inside. The earlier users have
+ * promised that, except that under MPI_THREAD_FUNNELED the main thread may be
+ * inside. */
+static void allow_threads(struct wf_instance *wf, enum wf_use use)
 {
     bool funneled = wf->world && wf->thread_level == MPI_THREAD_FUNNELED &&
                     !pthread_equal(pthread_self(), wf->env->main_thread);
     if (use != WF_USE_THREADS || funneled || wf->api.threads)
         return;
     wf_mutex_prepare();
-    wf_instance_share(wf);
+    wf_instance_allow_threads(wf);
 }
 
-/* From here on the calls of this process, or of this thread, find it. */
-static void publish(struct wf_process *p, struct wf_instance *wf)
+/* Let the calls of this process, or of this rank thread, find the instance. */
+static void publish_instance(struct wf_process *p, struct wf_instance *wf)
 {
     if (p != &wf_process_state) {
         wf_thread_instance = wf;
@@ -177,26 +185,30 @@ static void publish(struct wf_process *p, struct wf_instance *wf)
     wf_fastpath_update(wf);
 }
 
-/* A process that is to hold several ranks has none of its own. */
+/* Refuse a thread that is no rank in a process that is to hold several
+ * ranks. */
 static int check_rank(const struct wf_process *p)
 {
     uint32_t planned = wf_ranks_planned();
     if (p->ranks || planned == 1)
         return MPI_SUCCESS;
-    return wf_error(MPI_ERR_OTHER, "this process is to hold %u ranks, and this "
+    return wf_error(MPI_ERR_OTHER,
+                    "this process is to hold %u ranks, and this "
                     "thread is none of them: build the program with mpicc "
                     "-fthread-ranks, or call MPIX_Run_ranks, or let each "
-                    "thread ask for MPIX_THREAD_AS_RANK", planned);
+                    "thread ask for MPIX_THREAD_AS_RANK",
+                    planned);
 }
 
-/* The launcher can see from here on where this process is. */
-static struct wf_state_slot *tell_start(struct wf_process *p)
+/* Open the state page, by which the launcher sees what this process does, and
+ * note there that it starts. */
+static struct wf_state_slot *report_start(struct wf_process *p)
 {
     wf_state_open(p);
     return wf_state_begin_outside(p, WF_STATE_START);
 }
 
-int wf_start_use(enum wf_use use, struct wf_instance **out)
+int wf_start_add_user(enum wf_use use, struct wf_instance **out)
 {
     struct wf_process *p = wf_process();
     struct wf_state_slot *told = NULL;
@@ -204,14 +216,14 @@ int wf_start_use(enum wf_use use, struct wf_instance **out)
     if (rc != MPI_SUCCESS)
         return rc;
     WF_SECTION(start, p) {
-        told = tell_start(p);
+        told = report_start(p);
         if (!p->start.instance)
-            rc = start(p, use, &p->start.instance);
+            rc = start_instance(p, use, &p->start.instance);
         if (rc == MPI_SUCCESS) {
             p->start.users++;
-            allow(p->start.instance, use);
+            allow_threads(p->start.instance, use);
             *out = p->start.instance;
-            publish(p, *out);
+            publish_instance(p, *out);
             wf_state_phase(p, WF_STATE_INSIDE);
         }
         wf_state_end_wait(told);
@@ -219,7 +231,7 @@ int wf_start_use(enum wf_use use, struct wf_instance **out)
     return rc;
 }
 
-static int end(struct wf_process *p)
+static int end_instance(struct wf_process *p)
 {
     struct wf_instance *wf = p->start.instance;
     struct wf_state_slot *told = wf_state_begin_outside(p, WF_STATE_END);
@@ -236,11 +248,12 @@ void wf_start_end_idle(struct wf_process *p)
 {
     WF_SECTION(start, p) {
         if (p->start.instance && p->start.users == 0)
-            end(p);
+            end_instance(p);
     }
 }
 
-/* A child made by fork has the parent's idle instance, which is not its own. */
+/* End the idle instance at exit. A child made by fork has a copy of its
+ * parent's, which it leaves alone. */
 static void end_at_exit(void)
 {
     if (getpid() != wf_process_state.start.registered)
@@ -249,8 +262,9 @@ static void end_at_exit(void)
     wf_start_end_idle(&wf_process_state);
 }
 
-/* What is left idle in a rank thread ends with the thread (thread/run.c). */
-static void leave_idle(struct wf_process *p)
+/* Have the idle instance end when the process exits. That of a rank thread ends
+ * with the thread (thread/run.c). */
+static void register_end_at_exit(struct wf_process *p)
 {
     if (p != &wf_process_state || p->start.registered == getpid())
         return;
@@ -258,19 +272,19 @@ static void leave_idle(struct wf_process *p)
     atexit(end_at_exit);
 }
 
-int wf_start_leave(struct wf_instance *wf, enum wf_leave how)
+int wf_start_remove_user(struct wf_instance *wf, enum wf_leave how)
 {
     struct wf_process *p = wf_process();
     int rc = MPI_SUCCESS;
     WF_SECTION(start, p) {
         if (--p->start.users == 0) {
             if (how == WF_LEAVE_END)
-                rc = end(p);
+                rc = end_instance(p);
             else if (how == WF_LEAVE_IDLE)
-                leave_idle(p);
+                register_end_at_exit(p);
             if (p->start.instance)
                 wf_state_phase(p, WF_STATE_BETWEEN);
-            publish(p, NULL);
+            publish_instance(p, NULL);
         }
     }
     return rc;

@@ -20,7 +20,7 @@ bool wf_pack_small(struct wf_send_args *a, uint8_t room[WF_PACK_OUTSIDE])
     return true;
 }
 
-/* The rest of a blocking call, once others have started it or will. */
+/* Wait for an operation that was submitted to the thread inside the engine. */
 static int finish_submitted(struct wf_instance *wf, struct wf_req *req,
                             MPI_Status *status)
 {
@@ -41,7 +41,7 @@ int wf_mpi_send(struct wf_instance *wf, const void *buf, MPI_Count count,
     if (dest == MPI_PROC_NULL)
         return rc;
     wf_pack_outside(&a, packed);
-    if (!wf_entered_engine(wf)) {
+    if (!wf_try_enter_engine(wf)) {
         if (wf_submit_send(comm, &a, &req))
             return finish_submitted(wf, req, MPI_STATUS_IGNORE);
         wf_enter_engine(wf);
@@ -73,8 +73,8 @@ int wf_mpi_rsend(struct wf_instance *wf, const void *buf, MPI_Count count,
     return rc ? rc : wf_wait(&req, MPI_STATUS_IGNORE);
 }
 
-static int recv_inside(struct wf_comm *comm, const struct wf_receive_args *a,
-                       MPI_Status *status)
+static int receive_inside(struct wf_comm *comm, const struct wf_receive_args *a,
+                          MPI_Status *status)
 {
     int rc = MPI_SUCCESS;
 
@@ -84,15 +84,17 @@ static int recv_inside(struct wf_comm *comm, const struct wf_receive_args *a,
     return rc;
 }
 
-/* A large message that is there already is copied with the section left. */
-static int recv_aside(struct wf_comm *comm, const struct wf_receive_args *a,
-                      MPI_Status *status)
+/* Receive a message. A large one that has arrived already is copied after the
+ * section was left, so that other threads can enter meanwhile. */
+static int receive_and_copy_outside(struct wf_comm *comm,
+                                    const struct wf_receive_args *a,
+                                    MPI_Status *status)
 {
     struct wf_req *req = NULL;
     int rc = MPI_SUCCESS;
 
     wf_pool_prepare(wf_request_pool(comm->wf));
-    if (!wf_entered_engine(comm->wf)) {
+    if (!wf_try_enter_engine(comm->wf)) {
         if (wf_submit_receive(comm, a, &req))
             return finish_submitted(comm->wf, req, status);
         wf_enter_engine(comm->wf);
@@ -120,11 +122,12 @@ int wf_mpi_recv(struct wf_instance *wf, void *buf, MPI_Count count,
         return MPI_SUCCESS;
     }
     return WF_BRIEF && wf->api.threads
-               ? recv_aside(comm, &a, status)
-               : recv_inside(comm, &a, status);
+               ? receive_and_copy_outside(comm, &a, status)
+               : receive_inside(comm, &a, status);
 }
 
-/* Both requests; the status is the receive's, the error the first one. */
+/* Wait for both requests. The status is that of the receive; the receive's
+ * error goes before that of the send. */
 static int finish_pair(struct wf_req *recv, struct wf_req *send,
                        MPI_Status *status)
 {
@@ -134,8 +137,8 @@ static int finish_pair(struct wf_req *recv, struct wf_req *send,
     return received ? received : sent;
 }
 
-static int exchange(struct wf_comm *comm, const struct wf_send_args *s,
-                    const struct wf_receive_args *r, MPI_Status *status)
+static int send_and_receive(struct wf_comm *comm, const struct wf_send_args *s,
+                            const struct wf_receive_args *r, MPI_Status *status)
 {
     struct wf_req *recv, *send;
     int rc = wf_irecv(comm, r->buf, r->count, r->type, r->source, r->tag,
@@ -167,7 +170,7 @@ int wf_mpi_sendrecv(struct wf_instance *wf, const void *sendbuf,
 
     wf_pack_outside(&s, packed);
     WF_SECTION(engine, wf)
-        rc = exchange(comm, &s, &r, status);
+        rc = send_and_receive(comm, &s, &r, status);
     return rc;
 }
 
@@ -187,7 +190,7 @@ int wf_mpi_sendrecv_replace(struct wf_instance *wf, void *buf, MPI_Count count,
         return wf_error(MPI_ERR_NO_MEM, "no memory for a copy of %llu bytes",
                         (unsigned long long)bytes);
     wf_type_pack(datatype, buf, (uint64_t)count, 0, copy, bytes);
-    rc = exchange(comm, &s, &r, status);
+    rc = send_and_receive(comm, &s, &r, status);
     free(copy);
     return rc;
 }

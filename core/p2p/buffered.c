@@ -1,16 +1,17 @@
-/* Buffered sends: the attached buffer and what stands in it (MPI-5.0 s3.6).
+/* Buffered sends: the attached buffer and the messages in it (MPI-5.0 s3.6).
  *
  *   buffer  [block: head | packed bytes][block ...] free  [block ...]
  *
  * Blocks are kept in address order; a new one goes into the first gap that is
  * large enough, as the standard's model implementation does. A block lives
  * until its message has left. With MPI_BUFFER_AUTOMATIC every block comes from
- * the heap. A communicator's own buffer goes before that of its session, or of the
- * process in the world model.
+ * the heap. A communicator's own buffer goes before that of its session, or of
+ * the process in the world model.
  *
  * Communicators of several engines (engines.h) may use one buffer.
  *
- * LOCK  buffers, their blocks, and where they are attached: section objects.
+ * LOCK  section objects protects buffers, their blocks, and the pointers to
+ *       attached buffers.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -31,29 +32,29 @@ enum { ALIGN = 16 };
 struct block {
     struct block *next;
     struct wf_bsend_buffer *owner;
-    size_t size; /* with this head */
+    size_t size; /* including this head */
     _Alignas(ALIGN) uint8_t data[];
 };
 _Static_assert(sizeof(struct block) + 2 * ALIGN <= MPI_BSEND_OVERHEAD,
                "a block's head fits the overhead users allow for");
 
-/* Somebody waits until the buffer is empty, in an engine that need not be the
- * one of the last block. */
+/* A flush is a call or a request that waits until the buffer is empty. Its
+ * engine need not be that of the last block. */
 struct flush {
     struct flush *next;
     struct wf_instance *wf;
     struct wf_req *request; /* NULL: a call that blocks */
     bool over;
-    struct wf_errand errand;
+    struct wf_engine_task task;
 };
 
 struct wf_bsend_buffer {
-    void *user; /* as attached */
+    void *user; /* the address that was attached */
     MPI_Count user_size;
     bool automatic;
-    uint8_t *base, *end; /* aligned part of it */
+    uint8_t *base, *end; /* its aligned part */
     struct block *blocks;
-    struct flush *flushes; /* end when blocks are gone */
+    struct flush *flushes; /* are over when there are no blocks */
 };
 
 static size_t align_up(size_t n)
@@ -61,9 +62,10 @@ static size_t align_up(size_t n)
     return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
-/* ---- blocks ---------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------- */
 
-static struct block *place(struct wf_bsend_buffer *b, size_t size)
+/* Put a block into the first gap that is large enough; NULL: there is none. */
+static struct block *place_block(struct wf_bsend_buffer *b, size_t size)
 {
     struct block **link = &b->blocks, *n;
     uint8_t *at = b->base;
@@ -80,13 +82,13 @@ static struct block *place(struct wf_bsend_buffer *b, size_t size)
     return n;
 }
 
-static struct block *block_create(struct wf_bsend_buffer *b, size_t bytes)
+static struct block *create_block(struct wf_bsend_buffer *b, size_t bytes)
 {
     size_t size = align_up(sizeof(struct block) + bytes);
     struct block *n;
 
     if (!b->automatic)
-        n = place(b, size);
+        n = place_block(b, size);
     else if ((n = malloc(size))) {
         n->next = b->blocks;
         b->blocks = n;
@@ -98,9 +100,9 @@ static struct block *block_create(struct wf_bsend_buffer *b, size_t bytes)
     return n;
 }
 
-static void end_flush(struct wf_errand *e)
+static void end_flush(struct wf_engine_task *e)
 {
-    struct flush *f = wf_container(e, struct flush, errand);
+    struct flush *f = wf_container(e, struct flush, task);
     struct wf_instance *wf = f->wf;
 
     f->over = true;
@@ -117,9 +119,9 @@ static void end_flushes(struct wf_instance *here, struct flush *f)
     while (f) {
         struct flush *next = f->next;
         if (f->wf == here)
-            end_flush(&f->errand);
+            end_flush(&f->task);
         else
-            wf_errand_post(f->wf, &f->errand);
+            wf_engine_task_post(f->wf, &f->task);
         f = next;
     }
 }
@@ -136,7 +138,7 @@ static void unlink_block(struct block *n)
         free(n);
 }
 
-static void block_destroy(struct wf_instance *wf, struct block *n)
+static void destroy_block(struct wf_instance *wf, struct block *n)
 {
     struct wf_bsend_buffer *b = n->owner;
     struct flush *flushes = NULL;
@@ -151,19 +153,19 @@ static void block_destroy(struct wf_instance *wf, struct block *n)
     end_flushes(wf, flushes);
 }
 
-static void sent(struct wf_req *r)
+static void free_sent_block(struct wf_req *r)
 {
     struct block *n = r->context;
     struct wf_instance *wf = r->wf;
 
-    block_destroy(wf, n);
-    wf_req_release(r); /* maybe the last that keeps the buffer's owner */
+    destroy_block(wf, n);
+    wf_req_release(r); /* perhaps the last reference to the buffer's owner */
 }
 
-/* ---- sending ---------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
-/* That of the communicator, of its session, of the process: the first that is
- * attached (s3.6). */
+/* Returns the buffer of the communicator, of its session or of the process: the
+ * first of them that is attached (s3.6). */
 static struct wf_bsend_buffer *buffer_for(struct wf_comm *comm)
 {
     const struct wf_session *session = comm->local->session;
@@ -173,32 +175,34 @@ static struct wf_bsend_buffer *buffer_for(struct wf_comm *comm)
                                      : wf_home(comm->wf)->bsend;
 }
 
-/* A block of the buffer, whose size *room then is; -1: there is no buffer. */
-static struct block *claim(struct wf_comm *comm, uint64_t bytes,
-                           MPI_Count *room)
+/* Take a block of the buffer; NULL: there is no room. *room becomes the size of
+ * the buffer, or -1 if there is none. */
+static struct block *claim_block(struct wf_comm *comm, uint64_t bytes,
+                                 MPI_Count *room)
 {
     struct block *n = NULL;
 
     WF_SECTION(objects, comm->wf->env) {
         struct wf_bsend_buffer *b = buffer_for(comm);
         *room = b ? b->user_size : -1;
-        n = b ? block_create(b, bytes) : NULL;
+        n = b ? create_block(b, bytes) : NULL;
     }
     return n;
 }
 
-/* Old messages may have left meanwhile. */
-static struct block *claim_again(struct wf_comm *comm, uint64_t bytes,
-                                 MPI_Count *room)
+/* Poll, by which old messages may leave, and try again to take a block. */
+static struct block *poll_and_claim_block(struct wf_comm *comm, uint64_t bytes,
+                                          MPI_Count *room)
 {
     wf_progress_poll_for_test(comm->wf, UINT32_MAX, NULL);
-    return claim(comm, bytes, room);
+    return claim_block(comm, bytes, room);
 }
 
-static int no_room(MPI_Count room, uint64_t bytes)
+static int record_no_room(MPI_Count room, uint64_t bytes)
 {
     if (room < 0)
-        return wf_error(MPI_ERR_BUFFER, "no buffer is attached; call "
+        return wf_error(MPI_ERR_BUFFER,
+                        "no buffer is attached; call "
                         "MPI_Buffer_attach (MPI_Session_attach_buffer for "
                         "communicators of a session) before buffered sends");
     return wf_error(MPI_ERR_BUFFER,
@@ -218,23 +222,23 @@ int wf_bsend(struct wf_comm *comm, const struct wf_send_args *a)
 
     if (a->dest == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    n = claim(comm, bytes, &room);
+    n = claim_block(comm, bytes, &room);
     if (!n && room >= 0)
-        n = claim_again(comm, bytes, &room);
+        n = poll_and_claim_block(comm, bytes, &room);
     if (!n)
-        return no_room(room, bytes);
+        return record_no_room(room, bytes);
     wf_type_pack(a->type, a->buf, a->count, 0, n->data, bytes);
     rc = wf_isend(comm, n->data, bytes, wf_type_of(MPI_BYTE), a->dest, a->tag,
                   WF_SPACE_P2P, WF_SEND_STANDARD, &r);
     if (rc || wf_req_done(r)) {
         if (!rc)
             wf_req_release(r);
-        block_destroy(comm->wf, n);
+        destroy_block(comm->wf, n);
         return rc;
     }
     r->flags |= WF_REQ_INTERNAL;
     r->context = n;
-    r->on_complete = sent;
+    r->on_complete = free_sent_block;
     return MPI_SUCCESS;
 }
 
@@ -259,17 +263,17 @@ int wf_mpi_ibsend(struct wf_instance *wf, const void *buf, MPI_Count count,
     return rc;
 }
 
-/* ---- attach, detach, flush -------------------------------------------------- */
+/* ---- attach, detach, flush ----------------------------------------------- */
 
-static int attach(struct wf_instance *wf, struct wf_bsend_buffer **slot,
-                  void *buffer, MPI_Count size)
+static int attach_buffer(struct wf_instance *wf, struct wf_bsend_buffer **slot,
+                         void *buffer, MPI_Count size)
 {
     struct wf_bsend_buffer *b;
     uintptr_t base = ((uintptr_t)buffer + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
 
     if (*slot)
         return wf_error(MPI_ERR_BUFFER, "a buffer is attached already; detach "
-                        "it first");
+                                        "it first");
     b = calloc(1, sizeof *b);
     if (!b)
         return wf_error(MPI_ERR_NO_MEM, "out of memory");
@@ -283,7 +287,7 @@ static int attach(struct wf_instance *wf, struct wf_bsend_buffer **slot,
     return MPI_SUCCESS;
 }
 
-/* False: the buffer is empty. */
+/* Let a flush wait for the buffer; false: the buffer is empty already. */
 static bool add_flush(struct wf_bsend_buffer *b, struct flush *f)
 {
     bool waits = false;
@@ -298,41 +302,41 @@ static bool add_flush(struct wf_bsend_buffer *b, struct flush *f)
     return waits;
 }
 
-static bool over(void *arg)
+static bool is_flush_over(void *arg)
 {
     return ((struct flush *)arg)->over;
 }
 
-static void describe(const void *arg, struct wf_wait *w)
+static void describe_wait(const void *arg, struct wf_wait *w)
 {
     w->operation = WF_STATE_BUFFER;
 }
 
-static void flush(struct wf_instance *wf, struct wf_bsend_buffer *b)
+static void flush_buffer(struct wf_instance *wf, struct wf_bsend_buffer *b)
 {
-    struct flush f = {.wf = wf, .errand.run = end_flush};
-    struct wf_wait_cause cause = {describe, NULL};
+    struct flush f = {.wf = wf, .task.run = end_flush};
+    struct wf_wait_cause cause = {describe_wait, NULL};
 
     if (add_flush(b, &f))
-        wf_progress_wait(wf, UINT32_MAX, over, &f, &cause);
+        wf_progress_wait(wf, UINT32_MAX, is_flush_over, &f, &cause);
 }
 
-static int detach(struct wf_instance *wf, struct wf_bsend_buffer **slot,
-                  void *buffer_addr, MPI_Count *size)
+static int detach_buffer(struct wf_instance *wf, struct wf_bsend_buffer **slot,
+                         void *buffer_addr, MPI_Count *size)
 {
     struct wf_bsend_buffer *b = *slot;
 
     if (!b)
         return wf_error(MPI_ERR_BUFFER, "no buffer is attached");
-    flush(wf, b);
+    flush_buffer(wf, b);
     memcpy(buffer_addr, &b->user, sizeof b->user);
     *size = b->automatic ? 0 : b->user_size;
     wf_bsend_release(wf, slot);
     return MPI_SUCCESS;
 }
 
-static int iflush(struct wf_instance *wf, struct wf_bsend_buffer *b,
-                  MPI_Request *request)
+static int start_flush(struct wf_instance *wf, struct wf_bsend_buffer *b,
+                       MPI_Request *request)
 {
     struct flush *f = calloc(1, sizeof *f);
 
@@ -342,10 +346,10 @@ static int iflush(struct wf_instance *wf, struct wf_bsend_buffer *b,
         return wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
     }
     f->wf = wf;
-    f->errand.run = end_flush;
+    f->task.run = end_flush;
     *request = (MPI_Request)f->request;
     if (!add_flush(b, f))
-        end_flush(&f->errand);
+        end_flush(&f->task);
     return MPI_SUCCESS;
 }
 
@@ -353,7 +357,7 @@ void wf_bsend_release(struct wf_instance *wf, struct wf_bsend_buffer **slot)
 {
     struct wf_bsend_buffer *b = *slot;
 
-    flush(wf, b);
+    flush_buffer(wf, b);
     WF_SECTION(objects, wf->env)
         *slot = NULL;
     free(b);
@@ -361,68 +365,68 @@ void wf_bsend_release(struct wf_instance *wf, struct wf_bsend_buffer **slot)
 
 int wf_mpi_buffer_attach(struct wf_instance *wf, void *buffer, MPI_Count size)
 {
-    return attach(wf, &wf->bsend, buffer, size);
+    return attach_buffer(wf, &wf->bsend, buffer, size);
 }
 
 int wf_mpi_buffer_detach(struct wf_instance *wf, void *buffer_addr,
                          MPI_Count *size)
 {
-    return detach(wf, &wf->bsend, buffer_addr, size);
+    return detach_buffer(wf, &wf->bsend, buffer_addr, size);
 }
 
 int wf_mpi_buffer_flush(struct wf_instance *wf)
 {
-    flush(wf, wf->bsend);
+    flush_buffer(wf, wf->bsend);
     return MPI_SUCCESS;
 }
 
 int wf_mpi_buffer_iflush(struct wf_instance *wf, MPI_Request *request)
 {
-    return iflush(wf, wf->bsend, request);
+    return start_flush(wf, wf->bsend, request);
 }
 
 int wf_mpi_comm_attach_buffer(struct wf_instance *wf, struct wf_comm *comm,
                               void *buffer, MPI_Count size)
 {
-    return attach(wf, &comm->bsend, buffer, size);
+    return attach_buffer(wf, &comm->bsend, buffer, size);
 }
 
 int wf_mpi_comm_detach_buffer(struct wf_instance *wf, struct wf_comm *comm,
                               void *buffer_addr, MPI_Count *size)
 {
-    return detach(wf, &comm->bsend, buffer_addr, size);
+    return detach_buffer(wf, &comm->bsend, buffer_addr, size);
 }
 
 int wf_mpi_comm_flush_buffer(struct wf_instance *wf, struct wf_comm *comm)
 {
-    flush(wf, comm->bsend);
+    flush_buffer(wf, comm->bsend);
     return MPI_SUCCESS;
 }
 
 int wf_mpi_comm_iflush_buffer(struct wf_instance *wf, struct wf_comm *comm,
                               MPI_Request *request)
 {
-    return iflush(wf, comm->bsend, request);
+    return start_flush(wf, comm->bsend, request);
 }
 
 int wf_mpi_session_attach_buffer(struct wf_instance *wf,
                                  struct wf_session *session, void *buffer,
                                  MPI_Count size)
 {
-    return attach(wf, &session->bsend, buffer, size);
+    return attach_buffer(wf, &session->bsend, buffer, size);
 }
 
 int wf_mpi_session_detach_buffer(struct wf_instance *wf,
                                  struct wf_session *session, void *buffer_addr,
                                  MPI_Count *size)
 {
-    return detach(wf, &session->bsend, buffer_addr, size);
+    return detach_buffer(wf, &session->bsend, buffer_addr, size);
 }
 
 int wf_mpi_session_flush_buffer(struct wf_instance *wf,
                                 struct wf_session *session)
 {
-    flush(wf, session->bsend);
+    flush_buffer(wf, session->bsend);
     return MPI_SUCCESS;
 }
 
@@ -430,5 +434,5 @@ int wf_mpi_session_iflush_buffer(struct wf_instance *wf,
                                  struct wf_session *session,
                                  MPI_Request *request)
 {
-    return iflush(wf, session->bsend, request);
+    return start_flush(wf, session->bsend, request);
 }

@@ -8,8 +8,8 @@
 
 struct wf_bsend_buffer;
 
-/* Wait until the buffer is empty and forget it: MPI_Finalize and the end of a
- * communicator detach implicitly. */
+/* Wait until the buffer is empty and detach it, as MPI_Finalize and the end of
+ * a communicator do implicitly. */
 void wf_bsend_release(struct wf_instance *, struct wf_bsend_buffer **);
 
 #endif

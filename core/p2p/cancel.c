@@ -1,5 +1,7 @@
-/* Cancelling: a receive that nothing matched yet, or a send that waits for its
- * receiver (MPI-5.0 s3.8.4). Everything else completes as usual.
+/* Cancelling (MPI-5.0 s3.8.4): it succeeds for a receive that no message has
+ * matched yet, and for a send that waits for its receiver. Every other
+ * operation completes as usual.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
@@ -22,7 +24,7 @@ int wf_mpi_cancel(struct wf_instance *wf, MPI_Request *request)
 
     if (!r)
         return wf_error(MPI_ERR_REQUEST, "the request is null");
-    if (r->cancel) /* generalized: told also when it is complete, s13.2 */
+    if (r->cancel) /* a generalized one is told even when complete, s13.2 */
         return r->cancel(r);
     if (wf_req_done(r))
         return MPI_SUCCESS;

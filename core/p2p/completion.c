@@ -13,14 +13,14 @@
 #include "protocol/fastpath.h"
 #include "protocol/submitted.h"
 
-static bool inactive(struct wf_req *r)
+static bool is_inactive(struct wf_req *r)
 {
     return !r || (r->flags & (WF_REQ_PERSISTENT | WF_REQ_ACTIVE)) ==
                      WF_REQ_PERSISTENT;
 }
 
-/* Status of a done request. Generalized requests answer for themselves, with
- * the section left. */
+/* Store the status of a done request and return its error. A generalized
+ * request is asked by its query function, for which the section is left. */
 static int read_status(struct wf_req *r, MPI_Status *status)
 {
     MPI_Status scratch;
@@ -40,13 +40,14 @@ static int read_status(struct wf_req *r, MPI_Status *status)
     return rc;
 }
 
-/* Take the outcome of a done request out and let go of it. */
-static int finish(MPI_Request *handle, MPI_Status *status)
+/* Store the status of a done request, return its error, and release it; a
+ * persistent one becomes inactive. */
+static int finish_request(MPI_Request *handle, MPI_Status *status)
 {
     struct wf_req *r = wf_req_of(*handle);
     int error, freed;
 
-    if (inactive(r)) {
+    if (is_inactive(r)) {
         wf_status_empty(status);
         return MPI_SUCCESS;
     }
@@ -60,37 +61,37 @@ static int finish(MPI_Request *handle, MPI_Status *status)
     return freed ? freed : error;
 }
 
-static bool complete(MPI_Request handle)
+static bool is_complete(MPI_Request handle)
 {
     struct wf_req *r = wf_req_of(handle);
 
-    return inactive(r) || wf_req_done(r);
+    return is_inactive(r) || wf_req_done(r);
 }
 
-static void await(MPI_Request handle)
+static void await_request(MPI_Request handle)
 {
     struct wf_req *r = wf_req_of(handle);
 
-    if (!inactive(r) && !wf_req_done(r))
+    if (!is_inactive(r) && !wf_req_done(r))
         wf_req_await(r);
 }
 
-/* The requests that a call with an array waits or asks for. */
+/* The requests for which a call waits or asks. */
 struct wanted {
-    const char *call; /* NULL: the one that was called last */
+    const char *call; /* MPI function; NULL: the one that was called last */
     int count;
     const MPI_Request *requests;
-    bool one; /* the call has no array */
-    bool any; /* one of them is enough */
+    bool one; /* the function has no array of requests */
+    bool any; /* one complete request is enough */
 };
 
-static void describe(const void *arg, struct wf_wait *w)
+static void describe_wait(const void *arg, struct wf_wait *w)
 {
     const struct wanted *all = arg;
     const struct wf_req *first = NULL;
 
     for (int i = 0; i < all->count; i++) {
-        if (complete(all->requests[i]))
+        if (is_complete(all->requests[i]))
             continue;
         if (w->active++ == 0)
             first = wf_req_of(all->requests[i]);
@@ -103,33 +104,33 @@ static void describe(const void *arg, struct wf_wait *w)
     w->call = all->call;
 }
 
-/* Wait for the first of the requests of MPI_Waitall that are left. */
+/* Wait for the first of the remaining requests of MPI_Waitall. */
 static void await_first(int count, const MPI_Request *requests)
 {
     struct wanted all = {.count = count, .requests = requests};
-    struct wf_wait_cause cause = {describe, &all};
+    struct wf_wait_cause cause = {describe_wait, &all};
 
-    if (!complete(requests[0]))
+    if (!is_complete(requests[0]))
         wf_req_await_with_cause(wf_req_of(requests[0]), &cause);
 }
 
-/* One turn of progress on behalf of requests that are not done. */
-static void poll_for(struct wf_instance *wf, const struct wanted *wanted)
+/* Poll once the endpoints of those requests that are not complete. */
+static void poll_requests(struct wf_instance *wf, const struct wanted *wanted)
 {
-    struct wf_wait_cause cause = {describe, wanted};
+    struct wf_wait_cause cause = {describe_wait, wanted};
     const MPI_Request *handles = wanted->requests;
     int n = wanted->count;
     uint32_t mask = wf->held;
 
     for (int i = 0; i < n; i++)
-        if (!complete(handles[i]))
+        if (!is_complete(handles[i]))
             mask |= wf_req_endpoints(wf_req_of(handles[i]));
     if (!mask)
         return;
     wf_progress_poll_for_test(wf, mask, &cause);
 }
 
-/* ---- one ------------------------------------------------------------------ */
+/* ---- one ----------------------------------------------------------------- */
 
 int wf_mpi_wait(struct wf_instance *wf, MPI_Request *request,
                 MPI_Status *status)
@@ -141,8 +142,8 @@ int wf_mpi_wait(struct wf_instance *wf, MPI_Request *request,
          wf_submitted_await(wf, request, status)))
         return rc;
     WF_SECTION(engine, wf) {
-        await(*request);
-        rc = finish(request, status);
+        await_request(*request);
+        rc = finish_request(request, status);
     }
     return rc;
 }
@@ -156,11 +157,12 @@ int wf_mpi_test(struct wf_instance *wf, MPI_Request *request, int *flag,
     if (*flag)
         return rc;
     WF_SECTION(engine, wf) {
-        if (!complete(*request))
-            poll_for(wf, &(struct wanted){"MPI_Test", 1, request, .one = true});
-        *flag = complete(*request);
+        if (!is_complete(*request))
+            poll_requests(
+                wf, &(struct wanted){"MPI_Test", 1, request, .one = true});
+        *flag = is_complete(*request);
         if (*flag)
-            rc = finish(request, status);
+            rc = finish_request(request, status);
     }
     return rc;
 }
@@ -172,12 +174,13 @@ int wf_mpi_request_free(struct wf_instance *wf, MPI_Request *request)
     if (!r)
         return wf_error(MPI_ERR_REQUEST, "the request is null");
     if (r->type == WF_REQ_PARTITIONED && r->flags & WF_REQ_ACTIVE)
-        return wf_error_on(r->comm, MPI_ERR_REQUEST, "the partitioned "
+        return wf_error_on(r->comm, MPI_ERR_REQUEST,
+                           "the partitioned "
                            "operation is active: complete it with MPI_Wait "
                            "before it is freed");
     *request = MPI_REQUEST_NULL;
     if (wf->held)
-        wf_progress_poll(wf, 0); /* nobody is going to wait for it */
+        wf_progress_poll(wf, 0); /* no call is going to wait for it */
     return wf_req_release(r);
 }
 
@@ -186,22 +189,22 @@ int wf_mpi_request_get_status(struct wf_instance *wf, struct wf_req *request,
 {
     MPI_Request handle = request ? (MPI_Request)request : MPI_REQUEST_NULL;
 
-    poll_for(wf, &(struct wanted){"MPI_Request_get_status", 1, &handle,
-                                   .one = true});
-    *flag = complete(handle);
+    poll_requests(wf, &(struct wanted){"MPI_Request_get_status", 1, &handle,
+                                       .one = true});
+    *flag = is_complete(handle);
     if (!*flag)
         return MPI_SUCCESS;
-    if (inactive(request)) {
+    if (is_inactive(request)) {
         wf_status_empty(status);
         return MPI_SUCCESS;
     }
     return read_status(request, status);
 }
 
-/* ---- all ------------------------------------------------------------------ */
+/* ---- all ----------------------------------------------------------------- */
 
-/* Finish those that are done, after a failure among them: the others are
- * pending and stay with the user. */
+/* Finish the requests that are complete, after one of them has failed. The
+ * others are pending and stay with the user. */
 static int finish_failed(int count, MPI_Request *requests, MPI_Status *statuses,
                          int first, int error)
 {
@@ -209,17 +212,20 @@ static int finish_failed(int count, MPI_Request *requests, MPI_Status *statuses,
         wf_status_error_at(statuses, i, MPI_SUCCESS);
     wf_status_error_at(statuses, first, error);
     for (int i = first + 1; i < count; i++)
-        wf_status_error_at(statuses, i,
-                  complete(requests[i])
-                      ? finish(&requests[i], wf_status_at(statuses, i))
-                      : MPI_ERR_PENDING);
+        wf_status_error_at(
+            statuses, i,
+            is_complete(requests[i])
+                ? finish_request(&requests[i], wf_status_at(statuses, i))
+                : MPI_ERR_PENDING);
     return wf_error_in_status();
 }
 
-/* Thousands of requests are in no cache any more: fetched so many ahead. */
+/* So many requests ahead are prefetched: thousands of them do not stay in a
+ * cache. */
 enum { AHEAD = 8 };
 
-/* The usual outcome of one that is done. */
+/* Finish a request by the fast path, if it is done and has nothing special
+ * about it. */
 static inline bool take_done(struct wf_instance *wf, MPI_Request *request,
                              MPI_Status *status)
 {
@@ -242,7 +248,7 @@ int wf_mpi_waitall(struct wf_instance *wf, int count,
             continue;
         WF_SECTION(engine, wf) {
             await_first(count - i, request);
-            error = finish(request, status);
+            error = finish_request(request, status);
             if (error)
                 error = finish_failed(count, array_of_requests,
                                       array_of_statuses, i, error);
@@ -251,19 +257,19 @@ int wf_mpi_waitall(struct wf_instance *wf, int count,
     return error;
 }
 
-static bool all_complete(int count, const MPI_Request *requests)
+static bool are_all_complete(int count, const MPI_Request *requests)
 {
     for (int i = 0; i < count; i++)
-        if (!complete(requests[i]))
+        if (!is_complete(requests[i]))
             return false;
     return true;
 }
 
-bool wf_requests_ready(struct wf_instance *wf, const char *call, int n,
+bool wf_requests_poll(struct wf_instance *wf, const char *call, int n,
                        const MPI_Request *requests)
 {
-    poll_for(wf, &(struct wanted){call, n, requests, .any = false});
-    return all_complete(n, requests);
+    poll_requests(wf, &(struct wanted){call, n, requests, .any = false});
+    return are_all_complete(n, requests);
 }
 
 int wf_mpi_testall(struct wf_instance *wf, int count,
@@ -271,10 +277,10 @@ int wf_mpi_testall(struct wf_instance *wf, int count,
                    MPI_Status *array_of_statuses)
 {
     WF_SECTION(engine, wf)
-        *flag = wf_requests_ready(wf, "MPI_Testall", count, array_of_requests);
-    return *flag ? wf_mpi_waitall(wf, count, array_of_requests,
-                                  array_of_statuses)
-                 : MPI_SUCCESS;
+        *flag = wf_requests_poll(wf, "MPI_Testall", count, array_of_requests);
+    return *flag
+               ? wf_mpi_waitall(wf, count, array_of_requests, array_of_statuses)
+               : MPI_SUCCESS;
 }
 
 int wf_mpi_request_get_status_all(struct wf_instance *wf, int count,
@@ -283,13 +289,13 @@ int wf_mpi_request_get_status_all(struct wf_instance *wf, int count,
 {
     int first = MPI_SUCCESS;
 
-    *flag = wf_requests_ready(wf, "MPI_Request_get_status_all", count,
+    *flag = wf_requests_poll(wf, "MPI_Request_get_status_all", count,
                               array_of_requests);
     for (int i = 0; *flag && i < count; i++) {
         struct wf_req *r = wf_req_of(array_of_requests[i]);
         MPI_Status *s = wf_status_at(array_of_statuses, i);
         int error = MPI_SUCCESS;
-        if (inactive(r))
+        if (is_inactive(r))
             wf_status_empty(s);
         else
             error = read_status(r, s);
@@ -299,13 +305,14 @@ int wf_mpi_request_get_status_all(struct wf_instance *wf, int count,
     return first;
 }
 
-/* ---- any ------------------------------------------------------------------ */
+/* ---- any ----------------------------------------------------------------- */
 
+/* The requests of a call for which one complete request is enough. */
 struct any {
     int count;
     const MPI_Request *requests;
-    int active; /* how many are active */
-    int found;  /* an active one that is done, or MPI_UNDEFINED */
+    int active; /* number of active requests */
+    int found;  /* index of an active one that is done, or MPI_UNDEFINED */
 };
 
 static bool find_any(void *arg)
@@ -316,7 +323,7 @@ static bool find_any(void *arg)
     a->found = MPI_UNDEFINED;
     for (int i = 0; i < a->count; i++) {
         struct wf_req *r = wf_req_of(a->requests[i]);
-        if (inactive(r))
+        if (is_inactive(r))
             continue;
         a->active++;
         if (wf_req_done(r)) {
@@ -332,16 +339,16 @@ static uint32_t endpoints_of(const struct any *a)
     uint32_t mask = 0;
 
     for (int i = 0; i < a->count; i++)
-        if (!complete(a->requests[i]))
+        if (!is_complete(a->requests[i]))
             mask |= wf_req_endpoints(wf_req_of(a->requests[i]));
     return mask;
 }
 
 static void wait_any(struct wf_instance *wf, struct any *a)
 {
-    struct wanted all = {.count = a->count, .requests = a->requests,
-                         .any = true};
-    struct wf_wait_cause cause = {describe, &all};
+    struct wanted all = {
+        .count = a->count, .requests = a->requests, .any = true};
+    struct wf_wait_cause cause = {describe_wait, &all};
 
     if (!find_any(a))
         wf_progress_wait(wf, endpoints_of(a), find_any, a, &cause);
@@ -358,7 +365,7 @@ int wf_mpi_waitany(struct wf_instance *wf, int count,
         wait_any(wf, &a);
         *indx = a.found;
         if (a.found != MPI_UNDEFINED)
-            rc = finish(&array_of_requests[a.found], status);
+            rc = finish_request(&array_of_requests[a.found], status);
         else
             wf_status_empty(status);
     }
@@ -368,7 +375,7 @@ int wf_mpi_waitany(struct wf_instance *wf, int count,
 static void poll_any(struct wf_instance *wf, const char *call, int n,
                      const MPI_Request *requests)
 {
-    poll_for(wf, &(struct wanted){call, n, requests, .any = true});
+    poll_requests(wf, &(struct wanted){call, n, requests, .any = true});
 }
 
 int wf_mpi_testany(struct wf_instance *wf, int count,
@@ -384,7 +391,7 @@ int wf_mpi_testany(struct wf_instance *wf, int count,
         *flag = find_any(&a);
         *indx = a.found;
         if (*flag && a.found != MPI_UNDEFINED)
-            rc = finish(&array_of_requests[a.found], status);
+            rc = finish_request(&array_of_requests[a.found], status);
         else if (*flag)
             wf_status_empty(status);
     }
@@ -409,9 +416,10 @@ int wf_mpi_request_get_status_any(struct wf_instance *wf, int count,
     return MPI_SUCCESS;
 }
 
-/* ---- some ----------------------------------------------------------------- */
+/* ---- some ---------------------------------------------------------------- */
 
-/* Take every active one that is done. Returns the error as for `all`. */
+/* Finish every active request that is done. Returns MPI_ERR_IN_STATUS if one of
+ * them has failed. */
 static int take_some(int count, MPI_Request *requests, int *outcount,
                      int *indices, MPI_Status *statuses)
 {
@@ -421,10 +429,10 @@ static int take_some(int count, MPI_Request *requests, int *outcount,
     for (int i = 0; i < count; i++) {
         struct wf_req *r = wf_req_of(requests[i]);
         int error, k = *outcount;
-        if (inactive(r) || !wf_req_done(r))
+        if (is_inactive(r) || !wf_req_done(r))
             continue;
-        error = finish(&requests[i], wf_status_at(statuses, k));
-        failed = wf_status_of_some(statuses, k, error, failed);
+        error = finish_request(&requests[i], wf_status_at(statuses, k));
+        failed = wf_status_note_some(statuses, k, error, failed);
         indices[(*outcount)++] = i;
     }
     return failed ? wf_error_in_status() : MPI_SUCCESS;
@@ -438,8 +446,8 @@ int wf_mpi_waitsome(struct wf_instance *wf, int incount,
 
     wait_any(wf, &a);
     if (a.found != MPI_UNDEFINED)
-        return take_some(incount, array_of_requests, outcount,
-                         array_of_indices, array_of_statuses);
+        return take_some(incount, array_of_requests, outcount, array_of_indices,
+                         array_of_statuses);
     *outcount = MPI_UNDEFINED;
     return MPI_SUCCESS;
 }
@@ -453,8 +461,8 @@ int wf_mpi_testsome(struct wf_instance *wf, int incount,
     poll_any(wf, "MPI_Testsome", incount, array_of_requests);
     find_any(&a);
     if (a.active || a.found != MPI_UNDEFINED)
-        return take_some(incount, array_of_requests, outcount,
-                         array_of_indices, array_of_statuses);
+        return take_some(incount, array_of_requests, outcount, array_of_indices,
+                         array_of_statuses);
     *outcount = MPI_UNDEFINED;
     return MPI_SUCCESS;
 }
@@ -473,7 +481,7 @@ int wf_mpi_request_get_status_some(struct wf_instance *wf, int incount,
     for (int i = 0; a.active && i < incount; i++) {
         struct wf_req *r = wf_req_of(array_of_requests[i]);
         int error;
-        if (inactive(r) || !wf_req_done(r))
+        if (is_inactive(r) || !wf_req_done(r))
             continue;
         error = read_status(r, wf_status_at(array_of_statuses, *outcount));
         first = first ? first : error;

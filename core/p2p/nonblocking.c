@@ -9,42 +9,44 @@
 #include "protocol/queues.h"
 #include "protocol/submitted.h"
 
-/* What the program has in its hands now may need the helper. */
-static int handed(int rc, MPI_Request *request)
+/* Let the progress thread attend to a request that the program has got now, if
+ * it was started with success. */
+static int attend_request(int rc, MPI_Request *request)
 {
     if (rc == MPI_SUCCESS)
         wf_register_with_helper((struct wf_req *)*request);
     return rc;
 }
 
-static int post(struct wf_comm *comm, const struct wf_send_args *a,
-                enum wf_send_mode mode, MPI_Request *request)
+static int post_send(struct wf_comm *comm, const struct wf_send_args *a,
+                     enum wf_send_mode mode, MPI_Request *request)
 {
-    return handed(wf_isend(comm, a->buf, a->count, a->type, a->dest, a->tag,
-                           WF_SPACE_P2P, mode, (struct wf_req **)request),
-                  request);
+    return attend_request(wf_isend(comm, a->buf, a->count, a->type, a->dest,
+                                   a->tag, WF_SPACE_P2P, mode,
+                                   (struct wf_req **)request),
+                          request);
 }
 
-/* Small data that is not in one piece, as bytes; or NULL. */
-static const struct wf_send_args *as_bytes(const struct wf_send_args *a,
-                                           struct wf_send_args *small,
-                                           uint8_t room[WF_PACK_OUTSIDE])
+/* Pack small noncontiguous data before the section is entered; NULL: the data
+ * is contiguous or large, or the section is around the whole call. */
+static const struct wf_send_args *pack_as_bytes(const struct wf_send_args *a,
+                                                struct wf_send_args *small,
+                                                uint8_t room[WF_PACK_OUTSIDE])
 {
-    if (!WF_BRIEF || wf_likely(wf_type_contiguous(a->type)))
+    if (!WF_BRIEF || wf_likely(wf_type_is_contiguous(a->type)))
         return NULL;
     *small = *a;
     return wf_pack_small(small, room) ? small : NULL;
 }
 
-/* packed: as_bytes. */
+/* Start a send inside the engine. packed: the result of pack_as_bytes. */
 static int isend_inside(struct wf_comm *comm, const struct wf_send_args *a,
-                        const struct wf_send_args *packed,
-                        MPI_Request *request)
+                        const struct wf_send_args *packed, MPI_Request *request)
 {
     if (packed && wf_isend_bytes(comm, packed->buf, packed->count, a->dest,
                                  a->tag, (struct wf_req **)request))
         return MPI_SUCCESS;
-    return post(comm, a, WF_SEND_WINDOW, request);
+    return post_send(comm, a, WF_SEND_WINDOW, request);
 }
 
 int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
@@ -61,8 +63,8 @@ int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
     *out = &wf->engine->sent;
     if (dest == MPI_PROC_NULL)
         return rc;
-    bytes = as_bytes(&a, &small, packed);
-    if (!wf_entered_engine(wf)) {
+    bytes = pack_as_bytes(&a, &small, packed);
+    if (!wf_try_enter_engine(wf)) {
         if (wf_submit_send(comm, &a, out))
             return rc;
         wf_enter_engine(wf);
@@ -78,7 +80,7 @@ int wf_mpi_issend(struct wf_instance *wf, const void *buf, MPI_Count count,
 {
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
 
-    return post(comm, &a, WF_SEND_SYNC, request);
+    return post_send(comm, &a, WF_SEND_SYNC, request);
 }
 
 int wf_mpi_irsend(struct wf_instance *wf, const void *buf, MPI_Count count,
@@ -87,7 +89,7 @@ int wf_mpi_irsend(struct wf_instance *wf, const void *buf, MPI_Count count,
 {
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
 
-    return post(comm, &a, WF_SEND_READY, request);
+    return post_send(comm, &a, WF_SEND_READY, request);
 }
 
 static int irecv_inside(struct wf_comm *comm, const struct wf_receive_args *a,
@@ -102,7 +104,7 @@ static int irecv_inside(struct wf_comm *comm, const struct wf_receive_args *a,
         return rc;
     if (rc == MPI_SUCCESS && a->source != MPI_PROC_NULL && !aside)
         wf_helper_poll_announcement(*out);
-    return handed(rc, request);
+    return attend_request(rc, request);
 }
 
 int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
@@ -120,7 +122,7 @@ int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
     }
     if (threads)
         wf_pool_prepare(wf_request_pool(wf));
-    if (!wf_entered_engine(wf)) {
+    if (!wf_try_enter_engine(wf)) {
         if (wf_submit_receive(comm, &a, out))
             return rc;
         wf_enter_engine(wf);
@@ -134,16 +136,16 @@ int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
 
 /* ---- send and receive as one request --------------------------------------
  *
- * The pair's request completes when both halves have; its status is that of
- * the receive. Each half's on_complete owns it. */
+ * The pair's request completes when both halves have completed; its status is
+ * that of the receive. The on_complete function of each half releases it. */
 
 struct pair {
     struct wf_req *request;
-    int left;   /* halves not complete */
-    void *copy; /* sendrecv_replace: what is sent */
+    int left;   /* halves that are not complete */
+    void *copy; /* the data that isendrecv_replace sends */
 };
 
-static int pair_destroy(struct wf_req *r)
+static int destroy_pair(struct wf_req *r)
 {
     struct pair *p = r->context;
 
@@ -152,7 +154,7 @@ static int pair_destroy(struct wf_req *r)
     return MPI_SUCCESS;
 }
 
-static void half_complete(struct wf_req *half)
+static void complete_half(struct wf_req *half)
 {
     struct pair *p = half->context;
     struct wf_req *whole = p->request;
@@ -169,11 +171,11 @@ static void half_complete(struct wf_req *half)
         wf_req_complete(whole, 0);
 }
 
-static struct pair *pair_create(struct wf_comm *comm, void *copy)
+static struct pair *create_pair(struct wf_comm *comm, void *copy)
 {
     struct pair *p = calloc(1, sizeof *p);
-    struct wf_req *r = wf_req_create(comm->wf, WF_REQ_SCHEDULE, comm,
-                                     "send and receive");
+    struct wf_req *r =
+        wf_req_create(comm->wf, WF_REQ_SCHEDULE, comm, "send and receive");
 
     if (!p || !r) {
         free(p);
@@ -186,11 +188,11 @@ static struct pair *pair_create(struct wf_comm *comm, void *copy)
     p->left = 2;
     p->copy = copy;
     r->context = p;
-    r->destroy = pair_destroy;
+    r->destroy = destroy_pair;
     return p;
 }
 
-static void adopt(struct pair *p, struct wf_req *half)
+static void adopt_half(struct pair *p, struct wf_req *half)
 {
     bool shared = half->type == WF_REQ_NOOP; /* a send that is done already */
 
@@ -200,9 +202,9 @@ static void adopt(struct pair *p, struct wf_req *half)
         return;
     }
     half->context = p;
-    half->on_complete = half_complete;
+    half->on_complete = complete_half;
     if (wf_req_done(half))
-        half_complete(half);
+        complete_half(half);
 }
 
 int wf_mpi_isendrecv(struct wf_instance *wf, const void *sendbuf,
@@ -211,14 +213,14 @@ int wf_mpi_isendrecv(struct wf_instance *wf, const void *sendbuf,
                      struct wf_type *recvtype, int source, int recvtag,
                      struct wf_comm *comm, MPI_Request *request)
 {
-    struct pair *p = pair_create(comm, NULL);
+    struct pair *p = create_pair(comm, NULL);
     struct wf_req *recv, *send;
     int rc;
 
     if (!p)
         return wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
-    rc = wf_irecv(comm, recvbuf, (uint64_t)recvcount, recvtype, source,
-                  recvtag, WF_SPACE_P2P, &recv);
+    rc = wf_irecv(comm, recvbuf, (uint64_t)recvcount, recvtype, source, recvtag,
+                  WF_SPACE_P2P, &recv);
     if (rc)
         goto err_recv;
     rc = wf_isend(comm, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag,
@@ -226,9 +228,9 @@ int wf_mpi_isendrecv(struct wf_instance *wf, const void *sendbuf,
     if (rc)
         goto err_send;
     *request = (MPI_Request)p->request;
-    adopt(p, send);
-    adopt(p, recv);
-    return handed(MPI_SUCCESS, request);
+    adopt_half(p, send);
+    adopt_half(p, recv);
+    return attend_request(MPI_SUCCESS, request);
 
 err_send:
     wf_req_withdraw(recv);
@@ -237,10 +239,10 @@ err_recv:
     return rc;
 }
 
-int wf_mpi_isendrecv_replace(struct wf_instance *wf, void *buf,
-                             MPI_Count count, struct wf_type *datatype,
-                             int dest, int sendtag, int source, int recvtag,
-                             struct wf_comm *comm, MPI_Request *request)
+int wf_mpi_isendrecv_replace(struct wf_instance *wf, void *buf, MPI_Count count,
+                             struct wf_type *datatype, int dest, int sendtag,
+                             int source, int recvtag, struct wf_comm *comm,
+                             MPI_Request *request)
 {
     uint64_t bytes = (uint64_t)count * (uint64_t)datatype->size;
     void *copy = malloc(bytes ? bytes : 1);

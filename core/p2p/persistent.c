@@ -7,10 +7,11 @@
 #include "progress/helper.h"
 #include "protocol/queues.h"
 
-/* An inactive persistent request; inactive counts as done, with an empty
+/* Create an inactive persistent request; inactive counts as done, with an empty
  * status. */
-static struct wf_p2p *persistent(struct wf_comm *comm, enum wf_req_type type,
-                                 int peer, int tag)
+static struct wf_p2p *create_persistent(struct wf_comm *comm,
+                                        enum wf_req_type type, int peer,
+                                        int tag)
 {
     struct wf_p2p *p = wf_p2p_alloc(comm, type);
 
@@ -25,10 +26,10 @@ static struct wf_p2p *persistent(struct wf_comm *comm, enum wf_req_type type,
     return p;
 }
 
-static int send_init(struct wf_comm *comm, const struct wf_send_args *a,
-                     enum wf_send_mode mode, MPI_Request *request)
+static int create_send(struct wf_comm *comm, const struct wf_send_args *a,
+                       enum wf_send_mode mode, MPI_Request *request)
 {
-    struct wf_p2p *p = persistent(comm, WF_REQ_SEND, a->dest, a->tag);
+    struct wf_p2p *p = create_persistent(comm, WF_REQ_SEND, a->dest, a->tag);
 
     if (!p)
         return MPI_ERR_NO_MEM;
@@ -44,7 +45,7 @@ int wf_mpi_send_init(struct wf_instance *wf, const void *buf, MPI_Count count,
 {
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
 
-    return send_init(comm, &a, WF_SEND_STANDARD, request);
+    return create_send(comm, &a, WF_SEND_STANDARD, request);
 }
 
 int wf_mpi_ssend_init(struct wf_instance *wf, const void *buf, MPI_Count count,
@@ -53,7 +54,7 @@ int wf_mpi_ssend_init(struct wf_instance *wf, const void *buf, MPI_Count count,
 {
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
 
-    return send_init(comm, &a, WF_SEND_SYNC, request);
+    return create_send(comm, &a, WF_SEND_SYNC, request);
 }
 
 int wf_mpi_rsend_init(struct wf_instance *wf, const void *buf, MPI_Count count,
@@ -62,7 +63,7 @@ int wf_mpi_rsend_init(struct wf_instance *wf, const void *buf, MPI_Count count,
 {
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
 
-    return send_init(comm, &a, WF_SEND_READY, request);
+    return create_send(comm, &a, WF_SEND_READY, request);
 }
 
 static int start_buffered(struct wf_req *r)
@@ -81,7 +82,7 @@ int wf_mpi_bsend_init(struct wf_instance *wf, const void *buf, MPI_Count count,
                       struct wf_comm *comm, MPI_Request *request)
 {
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
-    int rc = send_init(comm, &a, WF_SEND_STANDARD, request);
+    int rc = create_send(comm, &a, WF_SEND_STANDARD, request);
 
     if (rc == MPI_SUCCESS)
         ((struct wf_req *)*request)->start = start_buffered;
@@ -92,7 +93,7 @@ int wf_mpi_recv_init(struct wf_instance *wf, void *buf, MPI_Count count,
                      struct wf_type *datatype, int source, int tag,
                      struct wf_comm *comm, MPI_Request *request)
 {
-    struct wf_p2p *p = persistent(comm, WF_REQ_RECV, source, tag);
+    struct wf_p2p *p = create_persistent(comm, WF_REQ_RECV, source, tag);
 
     if (!p)
         return MPI_ERR_NO_MEM;

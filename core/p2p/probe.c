@@ -8,11 +8,11 @@
 struct probe {
     struct wf_comm *comm;
     uint64_t env0, env1, mask;
-    struct weft_loc *loc; /* of a given source */
+    struct weft_loc *loc; /* the source, unless it is MPI_ANY_SOURCE */
     struct wf_message *found;
 };
 
-static int probe_init(struct probe *p, struct wf_comm *comm, int source,
+static int init_probe(struct probe *p, struct wf_comm *comm, int source,
                       int tag)
 {
     int rc = MPI_SUCCESS;
@@ -28,10 +28,11 @@ static int probe_init(struct probe *p, struct wf_comm *comm, int source,
     return rc;
 }
 
-static bool look(struct probe *p)
+/* Look in the unexpected queue for a message that matches, without polling. */
+static bool find_match(struct probe *p)
 {
-    struct wf_arrived *a = wf_match_find_arrived(
-        &p->comm->wf->engine->match, p->env0, p->env1, p->mask);
+    struct wf_arrived *a = wf_match_find_arrived(&p->comm->wf->engine->match,
+                                                 p->env0, p->env1, p->mask);
 
     p->found = a ? wf_container(a, struct wf_message, arrived) : NULL;
     return a != NULL;
@@ -41,27 +42,28 @@ static bool found_or_failed(void *arg)
 {
     struct probe *p = arg;
 
-    return look(p) || (p->loc ? p->loc->failed : wf_check_any_source(p->comm) != 0);
+    return find_match(p) ||
+           (p->loc ? p->loc->failed : wf_check_any_source(p->comm) != 0);
 }
 
-static uint32_t endpoints(const struct probe *p)
+static uint32_t endpoints_of(const struct probe *p)
 {
     return p->loc && p->loc->lanes ? 1u << p->loc->lane[0].core->index
-                                   : wf_comm_need(p->comm);
+                                   : wf_comm_endpoint_mask(p->comm);
 }
 
-static void fill(const struct wf_message *m, MPI_Status *status)
+static void fill_status(const struct wf_message *m, MPI_Status *status)
 {
     wf_status_set(status, wf_env_source(m->arrived.env1),
                   wf_env_tag(m->arrived.env1), m->length, false);
 }
 
-static void fill_no_proc(MPI_Status *status)
+static void fill_status_no_proc(MPI_Status *status)
 {
     wf_status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
 }
 
-static void describe(const void *arg, struct wf_wait *w)
+static void describe_wait(const void *arg, struct wf_wait *w)
 {
     const struct probe *p = arg;
 
@@ -71,35 +73,37 @@ static void describe(const void *arg, struct wf_wait *w)
     w->tag = p->mask & WF_MASK_TAG ? wf_env_tag(p->env1) : WF_STATE_ANY;
 }
 
-/* Wait for a match. The error of a dead source is recorded. */
-static int wait_for(struct probe *p, struct wf_comm *comm, int source, int tag)
+/* Wait for a matching message. The error of a dead source is recorded. */
+static int wait_for_match(struct probe *p, struct wf_comm *comm, int source,
+                          int tag)
 {
-    struct wf_wait_cause cause = {describe, p};
-    int rc = probe_init(p, comm, source, tag);
+    struct wf_wait_cause cause = {describe_wait, p};
+    int rc = init_probe(p, comm, source, tag);
 
-    if (rc && !look(p))
+    if (rc && !find_match(p))
         return rc;
-    if (!look(p) && p->loc)
+    if (!find_match(p) && p->loc)
         wf_location_watch(p->loc);
     if (!p->found)
-        wf_progress_wait(comm->wf, endpoints(p), found_or_failed, p, &cause);
+        wf_progress_wait(comm->wf, endpoints_of(p), found_or_failed, p, &cause);
     if (p->found)
         return MPI_SUCCESS;
-    return probe_init(p, comm, source, tag); /* says why */
+    return init_probe(p, comm, source, tag); /* records the cause */
 }
 
-/* Look once more after one turn of progress. */
-static int try_for(struct probe *p, struct wf_comm *comm, int source, int tag)
+/* Look for a matching message; if there is none, poll once and look again. */
+static int poll_for_match(struct probe *p, struct wf_comm *comm, int source,
+                          int tag)
 {
-    struct wf_wait_cause cause = {describe, p};
-    int rc = probe_init(p, comm, source, tag);
+    struct wf_wait_cause cause = {describe_wait, p};
+    int rc = init_probe(p, comm, source, tag);
 
-    if (look(p))
+    if (find_match(p))
         return MPI_SUCCESS;
     if (rc)
         return rc;
-    wf_progress_poll_for_test(comm->wf, endpoints(p), &cause);
-    look(p);
+    wf_progress_poll_for_test(comm->wf, endpoints_of(p), &cause);
+    find_match(p);
     return MPI_SUCCESS;
 }
 
@@ -110,12 +114,12 @@ int wf_mpi_probe(struct wf_instance *wf, int source, int tag,
     int rc;
 
     if (source == MPI_PROC_NULL) {
-        fill_no_proc(status);
+        fill_status_no_proc(status);
         return MPI_SUCCESS;
     }
-    rc = wait_for(&p, comm, source, tag);
+    rc = wait_for_match(&p, comm, source, tag);
     if (rc == MPI_SUCCESS)
-        fill(p.found, status);
+        fill_status(p.found, status);
     return rc;
 }
 
@@ -127,19 +131,22 @@ int wf_mpi_iprobe(struct wf_instance *wf, int source, int tag,
 
     *flag = 1;
     if (source == MPI_PROC_NULL) {
-        fill_no_proc(status);
+        fill_status_no_proc(status);
         return MPI_SUCCESS;
     }
-    rc = try_for(&p, comm, source, tag);
+    rc = poll_for_match(&p, comm, source, tag);
     *flag = rc == MPI_SUCCESS && p.found;
     if (*flag)
-        fill(p.found, status);
+        fill_status(p.found, status);
     return rc;
 }
 
-/* ---- matched probe --------------------------------------------------------- */
+/* ---- matched probe ------------------------------------------------------- */
 
-static void take(struct probe *p, MPI_Message *message, MPI_Status *status)
+/* Take the found message out of the unexpected queue and make a handle of
+ * it. */
+static void take_message(struct probe *p, MPI_Message *message,
+                         MPI_Status *status)
 {
     struct wf_message *m = p->found;
 
@@ -147,7 +154,7 @@ static void take(struct probe *p, MPI_Message *message, MPI_Status *status)
     m->queued = false;
     m->comm = p->comm;
     wf_comm_get(m->comm);
-    fill(m, status);
+    fill_status(m, status);
     *message = (MPI_Message)m;
 }
 
@@ -160,12 +167,12 @@ int wf_mpi_mprobe(struct wf_instance *wf, int source, int tag,
 
     if (source == MPI_PROC_NULL) {
         *message = MPI_MESSAGE_NO_PROC;
-        fill_no_proc(status);
+        fill_status_no_proc(status);
         return MPI_SUCCESS;
     }
-    rc = wait_for(&p, comm, source, tag);
+    rc = wait_for_match(&p, comm, source, tag);
     if (rc == MPI_SUCCESS)
-        take(&p, message, status);
+        take_message(&p, message, status);
     return rc;
 }
 
@@ -179,17 +186,17 @@ int wf_mpi_improbe(struct wf_instance *wf, int source, int tag,
     *flag = 1;
     if (source == MPI_PROC_NULL) {
         *message = MPI_MESSAGE_NO_PROC;
-        fill_no_proc(status);
+        fill_status_no_proc(status);
         return MPI_SUCCESS;
     }
-    rc = try_for(&p, comm, source, tag);
+    rc = poll_for_match(&p, comm, source, tag);
     *flag = rc == MPI_SUCCESS && p.found;
     if (*flag)
-        take(&p, message, status);
+        take_message(&p, message, status);
     return rc;
 }
 
-/* A receive that has its message already. */
+/* Start a receive of a message that was matched by a probe. */
 static int receive_message(struct wf_message *m, void *buf, uint64_t count,
                            struct wf_type *type, struct wf_req **out)
 {
@@ -203,27 +210,28 @@ static int receive_message(struct wf_message *m, void *buf, uint64_t count,
     p->tag = wf_env_tag(m->arrived.env1);
     wf_p2p_set_buffer(p, buf, count, type);
     wf_receive_message(p, m);
-    wf_comm_put(comm); /* the message's hold; the request has its own */
+    wf_comm_put(comm); /* the message's reference; the request has its own */
     *out = &p->req;
     return MPI_SUCCESS;
 }
 
-static int imrecv(struct wf_instance *wf, void *buf, MPI_Count count,
-                  struct wf_type *datatype, MPI_Message *message,
-                  MPI_Request *request)
+static int start_matched_receive(struct wf_instance *wf, void *buf,
+                                 MPI_Count count, struct wf_type *datatype,
+                                 MPI_Message *message, MPI_Request *request)
 {
     struct wf_message *m = wf_message_of(*message);
     int rc;
 
     if (*message == MPI_MESSAGE_NO_PROC) {
         *message = MPI_MESSAGE_NULL;
-        return wf_irecv(wf->self, buf, (uint64_t)count, datatype,
-                        MPI_PROC_NULL, 0, WF_SPACE_P2P,
-                        (struct wf_req **)request);
+        return wf_irecv(wf->self, buf, (uint64_t)count, datatype, MPI_PROC_NULL,
+                        0, WF_SPACE_P2P, (struct wf_req **)request);
     }
     if (!m)
-        return wf_error(MPI_ERR_REQUEST, "the message handle is not valid; it "
-                        "comes from MPI_Mprobe or MPI_Improbe and is used once");
+        return wf_error(
+            MPI_ERR_REQUEST,
+            "the message handle is not valid; it "
+            "comes from MPI_Mprobe or MPI_Improbe and is used once");
     rc = receive_message(m, buf, (uint64_t)count, datatype,
                          (struct wf_req **)request);
     if (rc == MPI_SUCCESS)
@@ -235,7 +243,7 @@ int wf_mpi_imrecv(struct wf_instance *wf, void *buf, MPI_Count count,
                   struct wf_type *datatype, MPI_Message *message,
                   MPI_Request *request)
 {
-    int rc = imrecv(wf, buf, count, datatype, message, request);
+    int rc = start_matched_receive(wf, buf, count, datatype, message, request);
 
     if (rc == MPI_SUCCESS)
         wf_register_with_helper((struct wf_req *)*request);
@@ -248,7 +256,7 @@ int wf_mpi_mrecv(struct wf_instance *wf, void *buf, MPI_Count count,
 {
     MPI_Request request;
     struct wf_req *r;
-    int rc = imrecv(wf, buf, count, datatype, message, &request);
+    int rc = start_matched_receive(wf, buf, count, datatype, message, &request);
 
     if (rc)
         return rc;

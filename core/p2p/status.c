@@ -1,4 +1,4 @@
-/* MPI_Status: the only file that knows what MPI_internal holds.
+/* MPI_Status. This is the only file that knows the contents of MPI_internal.
  *
  *   MPI_internal[0], [1]   bytes received, low and high half
  *   MPI_internal[2]        1 if cancelled

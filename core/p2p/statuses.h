@@ -19,9 +19,10 @@ static inline void wf_status_error_at(MPI_Status *statuses, int i, int error)
         statuses[i].MPI_ERROR = error;
 }
 
-/* The next of some, the k-th, has ended so; failed: the first error of those
- * before it, or MPI_SUCCESS. Returns the same with this one. */
-static inline int wf_status_of_some(MPI_Status *statuses, int k, int error,
+/* Note the outcome of the k-th completed request of a call that completes some.
+ * failed: the first error of those before it, or MPI_SUCCESS. Returns the first
+ * error including this one. */
+static inline int wf_status_note_some(MPI_Status *statuses, int k, int error,
                                     int failed)
 {
     if (error && !failed)

@@ -1,4 +1,4 @@
-/* Partitioned communication: what both sides have in common. See part.h.
+/* Partitioned communication: the functions for both sides. See part.h.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -14,7 +14,7 @@ static int refuse_cancel(struct wf_req *r)
                        "a partitioned operation cannot be cancelled");
 }
 
-static struct wf_req *inactive_request(struct wf_comm *comm)
+static struct wf_req *create_inactive_request(struct wf_comm *comm)
 {
     struct wf_req *r = wf_req_create(comm->wf, WF_REQ_PARTITIONED, comm,
                                      "partitioned operation");
@@ -30,8 +30,9 @@ int wf_part_check(const struct wf_part_args *a)
 {
     if (a->partitions > 0)
         return MPI_SUCCESS;
-    return wf_error(MPI_ERR_ARG, "partitions is %d; a partitioned operation "
-                    "has at least 1", a->partitions);
+    return wf_error(MPI_ERR_ARG,
+                    "partitions is %d; a partitioned operation has at least 1",
+                    a->partitions);
 }
 
 void *wf_part_create(size_t size, const struct wf_part_args *a,
@@ -39,7 +40,7 @@ void *wf_part_create(size_t size, const struct wf_part_args *a,
                      int (*destroy)(struct wf_req *))
 {
     struct wf_part *p = calloc(1, size);
-    struct wf_req *r = p ? inactive_request(a->comm) : NULL;
+    struct wf_req *r = p ? create_inactive_request(a->comm) : NULL;
     if (!r) {
         free(p);
         wf_error(MPI_ERR_NO_MEM, "no memory for a request");
@@ -72,7 +73,7 @@ void wf_part_drop(struct wf_part *p)
         wf_list_append(&wf->orphans, &p->orphan);
 }
 
-bool wf_part_setup_over(struct wf_part *p)
+bool wf_part_finish_setup(struct wf_part *p)
 {
     p->setup_over = true;
     if (p->req)
@@ -82,7 +83,7 @@ bool wf_part_setup_over(struct wf_part *p)
     return false;
 }
 
-static void ended(struct wf_req *message)
+static void end_message(struct wf_req *message)
 {
     struct wf_part_watch *w = message->context;
     int error = message->error;
@@ -90,13 +91,13 @@ static void ended(struct wf_req *message)
     w->over(w, error);
 }
 
-void wf_part_follow(struct wf_part_watch *w, int rc, struct wf_req *message)
+void wf_part_follow_message(struct wf_part_watch *w, int rc, struct wf_req *message)
 {
     int error = rc;
     if (rc == MPI_SUCCESS && !wf_req_done(message)) {
         message->flags |= WF_REQ_INTERNAL;
         message->context = w;
-        message->on_complete = ended;
+        message->on_complete = end_message;
         return;
     }
     if (rc == MPI_SUCCESS) {
@@ -106,7 +107,7 @@ void wf_part_follow(struct wf_part_watch *w, int rc, struct wf_req *message)
     w->over(w, error);
 }
 
-void wf_part_count(struct wf_part *p, int error)
+void wf_part_count_message(struct wf_part *p, int error)
 {
     if (error && !p->req->error)
         p->req->error = error;

@@ -8,15 +8,16 @@
  *      Pready(2)  -- message, tag first + 2 -----> the sender, into its place
  *      Pready(0)  -- message, tag first + 0 ----->
  *
- * A setup goes in a space of its own under the tag of the user, so the order of
- * messages is the order in which operations were initialised, which is how they
- * match. The parts go in another space, under tags that the sender's
- * communicator counts; neither meets a message or a probe of the program.
+ * A setup goes in a matching space of its own under the tag of the user, so the
+ * order of messages is the order in which operations were initialised, which is
+ * how they match. The parts go in another space, under tags that the sender's
+ * communicator counts. Neither can match a receive or a probe of the program.
  *
- * DESIGN  A message per part rather than one rendezvous in pieces: a small part
- * leaves at once by the path of short messages, a large one moves straight into
- * user memory, and nothing waits for the receiver to have started. Messages of
- * the next round may be early; under one tag they keep their order.
+ * DESIGN  Each part is a message of its own, rather than a piece of one
+ * rendezvous: a small part leaves at once by the path of short messages, a
+ * large one moves straight into user memory, and the sender need not wait until
+ * the receiver has started. Messages of the next round may come early; under
+ * one tag they keep their order.
  *
  * LOCK  the API section.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -26,7 +27,8 @@
 
 #include "protocol/p2p.h"
 
-/* One message of the library, followed to its end. */
+/* Tells when a message that the library sends or receives for a partitioned
+ * operation is over. */
 struct wf_part_watch {
     void (*over)(struct wf_part_watch *, int error);
 };
@@ -34,11 +36,11 @@ struct wf_part_watch {
 /* The words of a setup. */
 enum { WF_SETUP_FIRST, WF_SETUP_PARTS, WF_SETUP_BYTES, WF_SETUP_WORDS };
 
-/* What the two sides have in common, first in what each side allocates. */
+/* The state that both sides have, at the beginning of what each allocates. */
 struct wf_part {
     struct wf_list orphan; /* in wf_instance.orphans, when req is gone */
     struct wf_part_watch setup_watch;
-    struct wf_req *req; /* the user's; NULL: gone, the setup is still coming */
+    struct wf_req *req; /* of the user; NULL: freed before the setup was over */
     char *buf;
     struct wf_type *type;
     uint64_t count; /* elements of type in a partition */
@@ -57,23 +59,24 @@ struct wf_part_args {
     struct wf_comm *comm;
 };
 
-/* Refuses what no partitioned operation can be made of. */
+/* Refuse arguments from which no partitioned operation can be made. */
 int wf_part_check(const struct wf_part_args *);
-/* Allocate size bytes that begin with a struct wf_part, with an inactive
- * persistent request. NULL: recorded. */
+/* Allocate size bytes that begin with a struct wf_part, and an inactive
+ * persistent request. NULL: out of memory, recorded. */
 void *wf_part_create(size_t size, const struct wf_part_args *,
                      int (*start)(struct wf_req *),
                      int (*destroy)(struct wf_req *));
-/* The request is gone: free the part, now or after its setup. */
+/* Free the operation of a request that is gone, now or after its setup. */
 void wf_part_drop(struct wf_part *);
-/* The setup is over. False: so is the part. */
-bool wf_part_setup_over(struct wf_part *);
-/* Follow a message that was started with result rc; it may be over now. */
-void wf_part_follow(struct wf_part_watch *, int rc, struct wf_req *message);
-/* One message of this round is over. */
-void wf_part_count(struct wf_part *, int error);
+/* Note that the setup is over. False: the operation was freed with it. */
+bool wf_part_finish_setup(struct wf_part *);
+/* Watch a message that was started with result rc; `over` may be called before
+ * this function returns. */
+void wf_part_follow_message(struct wf_part_watch *, int rc, struct wf_req *message);
+/* Count a message of this round as over; the last one completes the request. */
+void wf_part_count_message(struct wf_part *, int error);
 /* Whether the request was started and has not completed. */
-static inline bool wf_part_running(const struct wf_part *p)
+static inline bool wf_part_is_running(const struct wf_part *p)
 {
     return p->req->flags & WF_REQ_ACTIVE && !wf_req_done(p->req);
 }

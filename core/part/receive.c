@@ -19,12 +19,14 @@
 
 struct receive;
 
-/* One part of the sender. */
+/* A piece is one part of the sender, as it comes here. */
 struct piece {
     struct wf_part_watch watch;
     struct receive *receive;
-    void *bounce; /* it ends inside an element: unpacked when it is here */
-    bool here;
+    /* Staging buffer of a piece that begins or ends inside an element; it is
+     * unpacked when it has arrived. */
+    void *bounce;
+    bool here; /* it has arrived */
 };
 
 struct receive {
@@ -32,8 +34,8 @@ struct receive {
     struct piece *pieces; /* NULL before the setup is known */
     int piece_count;
     uint64_t piece_bytes;
-    bool waits; /* started, the setup is not known yet */
-    int broken; /* error class: the setup made no sense, or does not fit */
+    bool waits; /* started, but the setup is not known yet */
+    int broken; /* error class: the setup is invalid, or does not fit */
 };
 
 static uint64_t partition_bytes(const struct wf_part *p)
@@ -56,19 +58,20 @@ static int explain_sizes(struct wf_req *r)
     const struct wf_part *p = r->context;
     const struct receive *v = wf_container(p, struct receive, part);
 
-    return wf_error_on(r->comm, r->error, "rank %d sends %d partitions of %llu "
+    return wf_error_on(r->comm, r->error,
+                       "rank %d sends %d partitions of %llu "
                        "bytes with tag %d, the receive has %d of %llu: both "
-                       "sides must have the same number of bytes", p->peer,
-                       v->piece_count, (unsigned long long)v->piece_bytes,
-                       p->tag, p->partitions,
-                       (unsigned long long)partition_bytes(p));
+                       "sides must have the same number of bytes",
+                       p->peer, v->piece_count,
+                       (unsigned long long)v->piece_bytes, p->tag,
+                       p->partitions, (unsigned long long)partition_bytes(p));
 }
 
 /* ---- a round ------------------------------------------------------------- */
 
-/* Where a piece begins in the stream of the receive buffer, and how much of it
- * there is room for. */
-static uint64_t room_for(const struct receive *v, int i, uint64_t *offset)
+/* Returns the number of bytes of a piece for which the receive buffer has room;
+ * *offset becomes the place of the piece in the buffer's stream of bytes. */
+static uint64_t find_room(const struct receive *v, int i, uint64_t *offset)
 {
     uint64_t total = total_bytes(&v->part);
     *offset = (uint64_t)i * v->piece_bytes;
@@ -81,34 +84,34 @@ static void unpack_bounce(struct piece *piece)
 {
     struct receive *v = piece->receive;
     const struct wf_part *p = &v->part;
-    uint64_t offset, n = room_for(v, (int)(piece - v->pieces), &offset);
+    uint64_t offset, n = find_room(v, (int)(piece - v->pieces), &offset);
     wf_type_unpack(p->type, p->buf, p->count * (uint64_t)p->partitions, offset,
                    piece->bounce, n);
     free(piece->bounce);
     piece->bounce = NULL;
 }
 
-static void piece_over(struct wf_part_watch *w, int error)
+static void finish_piece(struct wf_part_watch *w, int error)
 {
     struct piece *piece = wf_container(w, struct piece, watch);
     if (piece->bounce)
         unpack_bounce(piece);
     piece->here = true;
-    wf_part_count(&piece->receive->part, error);
+    wf_part_count_message(&piece->receive->part, error);
 }
 
-/* The memory of a piece as (address, count, type). */
-static int place(struct piece *piece, char **buf, uint64_t *count,
-                 struct wf_type **type)
+/* Find the memory of a piece, as address, count and type. */
+static int find_place(struct piece *piece, char **buf, uint64_t *count,
+                      struct wf_type **type)
 {
     struct receive *v = piece->receive;
     const struct wf_part *p = &v->part;
     uint64_t size = (uint64_t)p->type->size, offset;
-    uint64_t n = room_for(v, (int)(piece - v->pieces), &offset);
+    uint64_t n = find_room(v, (int)(piece - v->pieces), &offset);
     *type = wf_type_of(MPI_BYTE);
     *count = n;
     *buf = wf_type_data(p->type, p->buf) + offset;
-    if (wf_type_contiguous(p->type) || n == 0)
+    if (wf_type_is_contiguous(p->type) || n == 0)
         return MPI_SUCCESS;
     if (offset % size == 0 && n % size == 0) {
         *type = p->type;
@@ -129,15 +132,15 @@ static void receive_piece(struct receive *v, int i)
     uint64_t count;
     char *buf;
     piece->here = false;
-    int rc = place(piece, &buf, &count, &type);
+    int rc = find_place(piece, &buf, &count, &type);
     if (rc == MPI_SUCCESS)
         rc = wf_irecv(p->req->comm, buf, count, type, p->peer,
                       (int)p->setup[WF_SETUP_FIRST] + i, WF_SPACE_PART, &r);
-    wf_part_follow(&piece->watch, rc, r);
+    wf_part_follow_message(&piece->watch, rc, r);
 }
 
-/* One more than there are pieces: the round must not end while they are being
- * posted. */
+/* Post the receives of a round. One more than the pieces is counted as pending,
+ * so that the round does not end while they are being posted. */
 static void post_round(struct receive *v)
 {
     struct wf_part *p = &v->part;
@@ -148,10 +151,10 @@ static void post_round(struct receive *v)
     p->pending = v->piece_count + 1;
     for (int i = 0; i < v->piece_count; i++)
         receive_piece(v, i);
-    wf_part_count(p, v->broken);
+    wf_part_count_message(p, v->broken);
 }
 
-static int start(struct wf_req *r)
+static int start_round(struct wf_req *r)
 {
     struct wf_part *p = r->context;
     struct receive *v = wf_container(p, struct receive, part);
@@ -168,8 +171,9 @@ static int start(struct wf_req *r)
 
 /* ---- setup --------------------------------------------------------------- */
 
-/* Bytes from elsewhere: nothing may overflow, and tags stay tags. */
-static bool sensible(const uint64_t *setup)
+/* Whether a setup, which comes from another process, is valid: no product may
+ * overflow, and the tags must be valid. */
+static bool is_sensible(const uint64_t *setup)
 {
     uint64_t parts = setup[WF_SETUP_PARTS];
     return parts > 0 && parts <= INT_MAX &&
@@ -180,7 +184,7 @@ static bool sensible(const uint64_t *setup)
 static int take_setup(struct receive *v)
 {
     const uint64_t *setup = v->part.setup;
-    if (!sensible(setup))
+    if (!is_sensible(setup))
         return MPI_ERR_OTHER;
     size_t n = (size_t)setup[WF_SETUP_PARTS];
     v->pieces = calloc(n, sizeof *v->pieces);
@@ -190,7 +194,7 @@ static int take_setup(struct receive *v)
     v->piece_bytes = setup[WF_SETUP_BYTES];
     for (size_t i = 0; i < n; i++) {
         v->pieces[i].receive = v;
-        v->pieces[i].watch.over = piece_over;
+        v->pieces[i].watch.over = finish_piece;
     }
     if (sent_bytes(v) == total_bytes(&v->part))
         return MPI_SUCCESS;
@@ -198,18 +202,18 @@ static int take_setup(struct receive *v)
                                                  : MPI_ERR_COUNT;
 }
 
-static void setup_over(struct wf_part_watch *w, int error)
+static void finish_setup(struct wf_part_watch *w, int error)
 {
     struct wf_part *p = wf_container(w, struct wf_part, setup_watch);
     struct receive *v = wf_container(p, struct receive, part);
-    if (!wf_part_setup_over(p))
+    if (!wf_part_finish_setup(p))
         return;
     v->broken = error ? error : take_setup(v);
     if (v->waits)
         post_round(v);
 }
 
-static int destroy(struct wf_req *r)
+static int destroy_receive(struct wf_req *r)
 {
     struct wf_part *p = r->context;
     free(wf_container(p, struct receive, part)->pieces);
@@ -217,14 +221,14 @@ static int destroy(struct wf_req *r)
     return MPI_SUCCESS;
 }
 
-static void await_setup(struct wf_part *p)
+static void receive_setup(struct wf_part *p)
 {
     struct wf_req *r = NULL;
-    p->setup_watch.over = setup_over;
-    int rc = wf_irecv(p->req->comm, p->setup, WF_SETUP_WORDS,
-                      wf_type_of(MPI_UINT64_T), p->peer, p->tag, WF_SPACE_SETUP,
-                      &r);
-    wf_part_follow(&p->setup_watch, rc, r);
+    p->setup_watch.over = finish_setup;
+    int rc =
+        wf_irecv(p->req->comm, p->setup, WF_SETUP_WORDS,
+                 wf_type_of(MPI_UINT64_T), p->peer, p->tag, WF_SPACE_SETUP, &r);
+    wf_part_follow_message(&p->setup_watch, rc, r);
 }
 
 int wf_mpi_precv_init(struct wf_instance *wf, void *buf, int partitions,
@@ -236,7 +240,8 @@ int wf_mpi_precv_init(struct wf_instance *wf, void *buf, int partitions,
     int rc = wf_part_check(&a);
     if (rc)
         return rc;
-    struct receive *v = wf_part_create(sizeof *v, &a, start, destroy);
+    struct receive *v =
+        wf_part_create(sizeof *v, &a, start_round, destroy_receive);
     if (!v)
         return MPI_ERR_NO_MEM;
     v->part.req->explain = explain_sizes;
@@ -244,22 +249,22 @@ int wf_mpi_precv_init(struct wf_instance *wf, void *buf, int partitions,
     if (dest == MPI_PROC_NULL)
         v->part.setup_over = true;
     else
-        await_setup(&v->part);
+        receive_setup(&v->part);
     return MPI_SUCCESS;
 }
 
 /* ---- arrival ------------------------------------------------------------- */
 
-/* Whether all pieces that overlap partition i are here. A piece of no bytes
- * overlaps nothing, so all of them are asked. */
-static bool arrived(const struct receive *v, int i)
+/* Whether all pieces that overlap partition i have arrived. Pieces of no bytes
+ * overlap nothing; then all of them are asked. */
+static bool has_arrived(const struct receive *v, int i)
 {
     const struct wf_part *p = &v->part;
     uint64_t n = partition_bytes(p), size = v->piece_bytes;
     uint64_t first = size ? (uint64_t)i * n / size : 0;
     uint64_t end = size ? ((uint64_t)(i + 1) * n + size - 1) / size
                         : (uint64_t)v->piece_count;
-    if (!wf_part_running(p))
+    if (!wf_part_is_running(p))
         return true;
     if (v->waits)
         return false;
@@ -269,30 +274,32 @@ static bool arrived(const struct receive *v, int i)
     return true;
 }
 
-static void describe(const void *request, struct wf_wait *w)
+static void describe_wait(const void *request, struct wf_wait *w)
 {
     wf_state_describe_request(request, w);
     w->call = "MPI_Parrived";
 }
 
-/* An inactive request, or one that has completed, has everything. */
+/* All partitions of an inactive request, or of one that has completed, have
+ * arrived. */
 int wf_mpi_parrived(struct wf_instance *wf, struct wf_req *request,
                     int partition, int *flag)
 {
-    if (request->start != start)
+    if (request->start != start_round)
         return wf_error(MPI_ERR_REQUEST, "the request was not made by "
-                        "MPI_Precv_init");
+                                         "MPI_Precv_init");
     struct wf_part *p = request->context;
     const struct receive *v = wf_container(p, struct receive, part);
     if (partition < 0 || partition >= p->partitions)
-        return wf_error_on(request->comm, MPI_ERR_ARG, "partition %d does not "
-                           "exist: the receive has partitions 0..%d", partition,
-                           p->partitions - 1);
-    *flag = arrived(v, partition);
+        return wf_error_on(request->comm, MPI_ERR_ARG,
+                           "partition %d does not "
+                           "exist: the receive has partitions 0..%d",
+                           partition, p->partitions - 1);
+    *flag = has_arrived(v, partition);
     if (!*flag) {
-        struct wf_wait_cause cause = {describe, request};
+        struct wf_wait_cause cause = {describe_wait, request};
         wf_progress_poll_for_test(wf, UINT32_MAX, &cause);
-        *flag = arrived(v, partition);
+        *flag = has_arrived(v, partition);
     }
     return MPI_SUCCESS;
 }

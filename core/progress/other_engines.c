@@ -35,7 +35,7 @@ static bool is_in_use(struct wf_instance *wf, struct wf_instance *other)
     bool moved = rounds != wf_load_relaxed(seen);
 
     wf_store_relaxed(seen, rounds);
-    return moved && !wf_load_relaxed(&all->errands[other->number].due);
+    return moved && !wf_load_relaxed(&all->tasks[other->number].due);
 }
 
 /* Record that the last round of `other` was by this thread, and no use. */
@@ -49,7 +49,7 @@ static void poll_if_unused(struct wf_instance *wf, struct wf_instance *other)
 {
     if (is_in_use(wf, other) || !wf_cs_try_lock(&other->api))
         return;
-    wf_errands_run(other);
+    wf_engine_tasks_run(other);
     wf_progress_poll(other, UINT32_MAX);
     note_own_poll(wf, other);
     wf_cs_unlock(&other->api);
@@ -59,7 +59,7 @@ void wf_other_engines_poll(struct wf_instance *wf) WF_UNANALYSED
 {
     struct wf_engines *all = wf_engines(wf);
 
-    wf_errands_run(wf); /* also where no thread ever sleeps */
+    wf_engine_tasks_run(wf); /* also where no thread ever sleeps */
     wf_leave_api(wf);
     for (unsigned i = 0; i < all->count; i++)
         if (all->all[i] != wf)
@@ -83,7 +83,7 @@ static bool lead_as_foreign_poller(struct wf_instance *wf,
     struct wf_progress *p = other->progress;
     int until;
 
-    if (wf_errands_run(other) || !wf_progress_arm(other, &until)) {
+    if (wf_engine_tasks_run(other) || !wf_progress_arm(other, &until)) {
         wf_progress_poll(other, UINT32_MAX);
         note_own_poll(wf, other);
         *timeout = 0;
@@ -138,7 +138,7 @@ static void stop_leading_other(struct wf_instance *wf,
     if (wf_load_relaxed(&p->foreign_poller) == wf) {
         wf_progress_remove_foreign_poller(other);
         drain_bell(p);
-        wf_errands_run(other);
+        wf_engine_tasks_run(other);
         wf_progress_poll(other, UINT32_MAX);
         wf_progress_pass_lead(other);
         note_own_poll(wf, other);

@@ -235,7 +235,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
 
     if (wf_progress_open_sleeper(p) < 0)
         return; /* without descriptors left it can only poll */
-    if (engines && engines->ops->errands(wf))
+    if (engines && engines->ops->tasks(wf))
         return;
     if (p->prefers_bell) {
         sleep_on_bell(wf, self);
@@ -264,7 +264,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
         if (events[i].data.u32 == WF_EPS_MAX)
             drain_bell(p);
     if (engines)
-        engines->ops->errands(wf);
+        engines->ops->tasks(wf);
     found = wf_progress_poll_round(wf, UINT32_MAX);
     rested = n == 0 && is_watch_due(p, slept);
     if (rested && watch)

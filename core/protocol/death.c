@@ -113,7 +113,7 @@ static bool is_unmade(struct wf_instance *wf, uint64_t origin)
 
     if (!all)
         return find_unmade(home, origin);
-    WF_SECTION(errands, all)
+    WF_SECTION(tasks, all)
     found = find_unmade(home, origin);
     return found;
 }
@@ -122,9 +122,9 @@ bool wf_comm_has_dead(struct wf_comm *c)
 {
     uint32_t losses = c->wf->losses;
 
-    if (c->dead_at != losses)
+    if (c->losses_checked != losses)
         c->dead = find_lost_member(c) >= 0 || is_unmade(c->wf, c->origin);
-    c->dead_at = losses;
+    c->losses_checked = losses;
     return c->dead;
 }
 
@@ -375,7 +375,7 @@ static void end_unmade(struct wf_instance *wf)
     end_collectives(wf);
 }
 
-static void run_unmade_news(struct wf_errand *e)
+static void run_unmade_news(struct wf_engine_task *e)
 {
     end_unmade(wf_container(e, struct wf_engine, unmade_news)->wf);
 }
@@ -390,7 +390,7 @@ static void tell_engines(const struct wf_instance *wf,
 {
     for (unsigned i = 0; i < all->count; i++)
         if (all->all[i] != wf)
-            wf_errand_post(all->all[i], &all->all[i]->engine->unmade_news);
+            wf_engine_task_post(all->all[i], &all->all[i]->engine->unmade_news);
 }
 
 static void arrive_unmade(struct weft_loc *from, const struct wf_wire *w)
@@ -403,7 +403,7 @@ static void arrive_unmade(struct weft_loc *from, const struct wf_wire *w)
     if (!all)
         added = add_unmade(home, wf_le64(w->a));
     else
-        WF_SECTION(errands, all)
+        WF_SECTION(tasks, all)
     added = add_unmade(home, wf_le64(w->a));
     if (!added)
         return;

@@ -8,7 +8,7 @@
 
 static const char path_open = 1, path_shut = 0;
 
-const struct wf_comm *wf_fastpath_world = &wf_comm_nobody;
+const struct wf_comm *wf_fastpath_world = &wf_comm_without_contacts;
 const char *_Atomic wf_fastpath_enabled = &path_shut;
 const struct wf_comm *wf_fastpath_shared_world;
 
@@ -21,7 +21,7 @@ static const char *flag_of(struct wf_instance *wf)
 
 void wf_fastpath_update(struct wf_instance *wf)
 {
-    const struct wf_comm *world = wf && wf->world ? wf->world : &wf_comm_nobody;
+    const struct wf_comm *world = wf && wf->world ? wf->world : &wf_comm_without_contacts;
     const struct wf_comm *shared = wf && wf->api.threads ? world : NULL;
 
     if (wf != wf_load_relaxed(&wf_process_instance) || (wf && wf->ranks))

@@ -86,7 +86,7 @@ static inline const struct wf_comm *wf_fastpath_comm_of(MPI_Comm h)
     if (wf_likely(h == MPI_COMM_WORLD))
         return wf_fastpath_world;
     return wf_is_object(h, WF_KIND_COMM) ? (const struct wf_comm *)h
-                                         : &wf_comm_nobody;
+                                         : &wf_comm_without_contacts;
 }
 
 /* The communicator of a handle in a thread that is a rank. One without contacts
@@ -96,11 +96,11 @@ static inline const struct wf_comm *wf_fastpath_thread_comm_of(MPI_Comm h)
     struct wf_instance *wf = wf_thread_instance;
 
     if (!wf || wf_cs_needs_lock(&wf->api))
-        return &wf_comm_nobody;
+        return &wf_comm_without_contacts;
     if (wf_likely(h == MPI_COMM_WORLD))
-        return wf->world ? wf->world : &wf_comm_nobody;
+        return wf->world ? wf->world : &wf_comm_without_contacts;
     return wf_is_object(h, WF_KIND_COMM) ? (const struct wf_comm *)h
-                                         : &wf_comm_nobody;
+                                         : &wf_comm_without_contacts;
 }
 
 /* ---- inside the section, by the thread that was there last --------------- */
@@ -202,10 +202,10 @@ wf_fastpath_may_send(struct wf_fastpath_args *s, const struct wf_comm *comm,
     if (wf_unlikely((count | tag) < 0 || count > INT_MAX))
         return false;
     s->comm = comm;
-    s->loc = wf_contact(s->comm, dest);
+    s->loc = wf_contact_of(s->comm, dest);
     if (wf_unlikely(!s->loc || wf_fastpath_lacks_buffer(buf, count)))
         return false;
-    size = wf_type_short_size(datatype);
+    size = wf_type_contig_size(datatype);
     s->n = (uint64_t)count * size;
     if (wf_unlikely(!size))
         return false;
@@ -232,7 +232,7 @@ wf_fastpath_to_proc_null(MPI_Comm h, const void *buf, MPI_Count count,
 {
     const struct wf_comm *shared = wf_fastpath_shared_world, *c;
 
-    if (wf_unlikely((count | tag) < 0 || !wf_type_short_size(datatype) ||
+    if (wf_unlikely((count | tag) < 0 || !wf_type_contig_size(datatype) ||
                     wf_fastpath_lacks_buffer(buf, count)))
         return NULL;
     if (wf_likely(h == MPI_COMM_WORLD))
@@ -241,7 +241,7 @@ wf_fastpath_to_proc_null(MPI_Comm h, const void *buf, MPI_Count count,
         c = (shared || wf_fastpath_is_open()) && wf_is_object(h, WF_KIND_COMM)
                 ? (const struct wf_comm *)h
                 : NULL;
-    return wf_likely(c && c->wf) ? c : NULL; /* not wf_comm_nobody */
+    return wf_likely(c && c->wf) ? c : NULL; /* not wf_comm_without_contacts */
 }
 
 /* Receive and wait. False: take the slow path. *rc: the result, not raised
@@ -251,13 +251,13 @@ wf_fastpath_recv(const struct wf_comm *c, void *buf, MPI_Count count,
                  MPI_Datatype datatype, int source, int tag, MPI_Status *status,
                  int *rc)
 {
-    struct weft_loc *from = wf_contact(c, source);
+    struct weft_loc *from = wf_contact_of(c, source);
     uint64_t mask, size;
 
     if (wf_unlikely(!from))
         return false;
     mask = wf_match_mask(source, tag);
-    size = wf_type_short_size(datatype);
+    size = wf_type_contig_size(datatype);
     if (wf_unlikely(count < 0 || count > INT_MAX || !size ||
                     (tag < 0 && (tag != MPI_ANY_TAG || c->asserts)) ||
                     wf_fastpath_lacks_buffer(buf, count)))
@@ -280,8 +280,8 @@ wf_fastpath_irecv(const struct wf_comm *c, void *buf, MPI_Count count,
                   MPI_Datatype datatype, int source, int tag,
                   MPI_Request *request, int *rc)
 {
-    struct weft_loc *from = wf_contact(c, source);
-    uint64_t size = wf_type_short_size(datatype);
+    struct weft_loc *from = wf_contact_of(c, source);
+    uint64_t size = wf_type_contig_size(datatype);
 
     *rc = MPI_SUCCESS;
     if (wf_unlikely(!from && (source != MPI_ANY_SOURCE || !c->wf || c->freed ||

@@ -366,7 +366,7 @@ int wf_order_send(weft_peer *peer, weft_tx *tx)
         r->p = wf_container(t, struct wf_p2p, tx);
         r->offset = r->p->offset;
         r->whole = last ? t : NULL;
-        if (wf_type_contiguous(r->p->type)) {
+        if (wf_type_is_contiguous(r->p->type)) {
             r->tx.one = t->one;
             r->tx.tx.iov = &r->tx.one;
             r->tx.tx.iov_n = 1;

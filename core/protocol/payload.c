@@ -12,7 +12,7 @@ int wf_payload_segments(const struct wf_p2p *p, uint64_t off, uint64_t end,
 
     if (off >= end)
         return 0;
-    n = wf_type_segments(p->type, p->buf, p->count, off, v, max);
+    n = wf_type_list_segments(p->type, p->buf, p->count, off, v, max);
     for (int i = 0; i < n; i++) {
         if (v[i].iov_len >= left) {
             v[i].iov_len = left;
@@ -73,9 +73,9 @@ void wf_send_set_payload(struct wf_p2p *p, uint64_t offset, uint64_t n)
     p->offset = offset;
     tx->len = n;
     tx->seg = send_segments;
-    if (p->type->flags & WF_TYPE_FINE)
+    if (p->type->flags & WF_TYPE_SMALL_SEGMENTS)
         tx->copy = pack_payload;
-    if (n && wf_type_contiguous(p->type)) {
+    if (n && wf_type_is_contiguous(p->type)) {
         p->tx.one = contiguous_range(p, offset, n);
         tx->iov = &p->tx.one;
         tx->iov_n = 1;
@@ -92,9 +92,9 @@ weft_sink *wf_receive_set_sink(struct wf_p2p *p, uint64_t offset, uint64_t n,
     p->sink.done = done;
     s->len = n;
     s->seg = receive_segments;
-    if (p->type->flags & WF_TYPE_FINE)
+    if (p->type->flags & WF_TYPE_SMALL_SEGMENTS)
         s->fill = unpack_payload;
-    if (wf_type_contiguous(p->type))
+    if (wf_type_is_contiguous(p->type))
         s->one = contiguous_range(p, offset, n);
     return s;
 }

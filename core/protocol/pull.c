@@ -59,7 +59,7 @@ size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
     clear_pull(&p->pull);
     if (p->req.wf->options->rndv == WF_RNDV_PUSH || !can_get(core) ||
         p->loc->order || !p->bytes || p->bytes < core->attr.min_rma ||
-        !wf_type_contiguous(p->type))
+        !wf_type_is_contiguous(p->type))
         return 0;
     memcpy(key, &address, sizeof address);
     if (needs_key(core) && !(n = pack_key(p, core, key + sizeof address)))
@@ -98,7 +98,7 @@ bool wf_pull_start(struct wf_p2p *p, struct weft_loc *from,
 
     p->pull = (struct wf_pull){.core = core, .send_id = send_id};
     if (n < sizeof address || !p->expected || !can_get(core) ||
-        !wf_type_contiguous(p->type) || !from->peers[core->index] ||
+        !wf_type_is_contiguous(p->type) || !from->peers[core->index] ||
         !open_key(p, from->peers[core->index], key + sizeof address,
                   n - sizeof address))
         return false;

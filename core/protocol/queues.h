@@ -202,10 +202,10 @@ struct wf_engine {
     bool spreading;
     /* Communicators that a member could not make: their number, and the origins
      * of the last of them. The home engine has those of all engines of the
-     * rank. LOCK section errands, once there are several. */
+     * rank. LOCK section tasks, once there are several. */
     uint32_t unmade;
     uint64_t *origins;
-    struct wf_errand unmade_news; /* ends the operations that wait for them */
+    struct wf_engine_task unmade_news; /* ends the operations that wait for them */
 };
 
 int wf_engine_init(struct wf_instance *);
@@ -358,7 +358,7 @@ struct weft_loc *wf_peer_connect(struct wf_comm *, int rank, int *rc);
 static inline struct weft_loc *wf_peer_location(struct wf_comm *comm, int rank,
                                                 int *rc)
 {
-    struct weft_loc *loc = wf_contact(comm, rank);
+    struct weft_loc *loc = wf_contact_of(comm, rank);
 
     if (wf_likely(loc && !loc->failed))
         return loc;

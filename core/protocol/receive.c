@@ -324,10 +324,10 @@ static bool try_fast_path(struct wf_comm *comm, void *buf, uint64_t count,
                           struct wf_type *type, int source, int tag,
                           enum wf_space space, MPI_Status *status, int *rc)
 {
-    struct weft_loc *loc = wf_contact(comm, source);
+    struct weft_loc *loc = wf_contact_of(comm, source);
     uint64_t mask = wf_match_mask(source, tag);
 
-    if (!loc || !wf_progress_may_spin(comm->wf) || !wf_type_contiguous(type))
+    if (!loc || !wf_progress_may_spin(comm->wf) || !wf_type_is_contiguous(type))
         return false;
     return wf_receive_fast(
         comm, loc,

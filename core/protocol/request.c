@@ -97,7 +97,7 @@ void wf_p2p_set_buffer(struct wf_p2p *p, void *buf, uint64_t count,
     p->type = type;
     p->bytes = count * (uint64_t)type->size;
     p->block = wf_type_data(type, buf);
-    p->posted.room = !wf_type_contiguous(type) ? 0
+    p->posted.room = !wf_type_is_contiguous(type) ? 0
                      : p->bytes < UINT32_MAX   ? (uint32_t)p->bytes
                                                : UINT32_MAX;
     wf_type_get(type);
@@ -343,7 +343,7 @@ uint32_t wf_req_endpoints(struct wf_req *r)
         return UINT32_MAX; /* only the program knows what completes it */
     loc = r->type > WF_REQ_RECV ? NULL : wf_p2p_of(r)->loc;
     if (!loc || !loc->lanes)
-        return r->comm ? wf_comm_need(r->comm)
+        return r->comm ? wf_comm_endpoint_mask(r->comm)
                        : wf_progress_any_source_mask(r->wf);
     for (unsigned i = 0; i < loc->lanes; i++)
         mask |= 1u << loc->lane[i].core->index;
@@ -467,7 +467,7 @@ WF_COLD int wf_engine_init(struct wf_instance *wf)
     wf->engine = e;
     if (WF_SUBMITS && wf->api.threads) {
         wf->api.run = wf_submitted_run;
-        wf_store_relaxed(&wf_refs_shared, 1); /* submitters count types */
+        wf_store_relaxed(&wf_refs_atomic, 1); /* submitters count types */
     }
     return 0;
 }

@@ -254,7 +254,7 @@ static int try_send_by_copy(struct wf_comm *comm, const void *buf,
         return -1;
     if (bytes > loc->lane[WF_LANE_ORDER].max_short)
         return 0;
-    if (wf_likely(wf_type_contiguous(type)))
+    if (wf_likely(wf_type_is_contiguous(type)))
         data = wf_type_data(type, buf);
     else if (bytes <= PACK_SHORT)
         wf_type_pack(type, buf, count, 0, packed, bytes);
@@ -285,7 +285,7 @@ static bool has_room(const struct weft_loc *loc, uint64_t bytes)
 static bool poll_for_room(struct wf_comm *comm, int dest, uint64_t bytes)
 {
     enum { POLLS = 256 }; /* some microseconds */
-    struct weft_loc *loc = wf_contact(comm, dest);
+    struct weft_loc *loc = wf_contact_of(comm, dest);
     int left;
 
     if (!loc || !loc->lanes || has_room(loc, bytes))

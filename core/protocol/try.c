@@ -13,7 +13,7 @@
 bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
                  int dest, int tag, enum wf_space space)
 {
-    struct weft_loc *loc = wf_contact(comm, dest);
+    struct weft_loc *loc = wf_contact_of(comm, dest);
     int64_t left =
         wf_likely(loc != NULL) ? wf_fastpath_credit_left(loc, bytes) : -1;
 
@@ -41,7 +41,7 @@ bool wf_try_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
                  int tag, enum wf_space space, struct wf_try_result *now)
 {
     struct wf_engine *e = comm->wf->engine;
-    struct weft_loc *loc = wf_contact(comm, source);
+    struct weft_loc *loc = wf_contact_of(comm, source);
     uint64_t mask = wf_match_mask(source, tag);
     struct wf_expected what = {
         .env0 = wf_env0(space, comm->context, (uint32_t)comm->rank),

@@ -1,33 +1,33 @@
-/* Categories of MPI_T: which variables belong together. They never change.
+/* Categories of MPI_T, which group the variables. They never change.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
 #include "tool/tool.h"
 
-static bool of_transport(const struct wf_pvar *v)
+static bool is_of_transport(const struct wf_pvar *v)
 {
     return v->transport != NULL;
 }
 
-static bool begins(const struct wf_pvar *v, const char *prefix)
+static bool has_prefix(const struct wf_pvar *v, const char *prefix)
 {
     return !v->transport && strncmp(v->name, prefix, strlen(prefix)) == 0;
 }
 
-static bool of_queue(const struct wf_pvar *v)
+static bool is_of_queue(const struct wf_pvar *v)
 {
-    return begins(v, "queue.");
+    return has_prefix(v, "queue.");
 }
 
-static bool of_waiting(const struct wf_pvar *v)
+static bool is_of_waiting(const struct wf_pvar *v)
 {
-    return begins(v, "wait.");
+    return has_prefix(v, "wait.");
 }
 
-static bool of_failover(const struct wf_pvar *v)
+static bool is_of_failover(const struct wf_pvar *v)
 {
-    return begins(v, "failover.");
+    return has_prefix(v, "failover.");
 }
 
 static const struct category {
@@ -36,34 +36,34 @@ static const struct category {
     bool (*has)(const struct wf_pvar *);
 } categories[] = {
     {"core", "settings of [core] in mpi.ini", true, NULL},
-    {"transports", "what went through each transport", false, of_transport},
-    {"queues", "the queues of the protocol", false, of_queue},
-    {"waiting", "calls that sleep until something comes", false, of_waiting},
-    {"failover", "pairs that change their transport", false, of_failover},
+    {"transports", "what went through each transport", false, is_of_transport},
+    {"queues", "the queues of the protocol", false, is_of_queue},
+    {"waiting", "calls that sleep until something comes", false, is_of_waiting},
+    {"failover", "pairs that change their transport", false, is_of_failover},
 };
 
 enum { CATEGORIES = sizeof categories / sizeof categories[0] };
 
-static const struct category *at(int i)
+static const struct category *category_at(int i)
 {
     return i >= 0 && i < CATEGORIES ? &categories[i] : NULL;
 }
 
-/* The first len control variables of a category into indices; how many there
- * are. */
-static int cvars(const struct category *c, int len, int indices[])
+/* Store the first len control variables of a category in indices; returns how
+ * many there are. */
+static int list_cvars(const struct category *c, int len, int indices[])
 {
-    int n = c->cvars ? wf_tool_cvars() : 0;
+    int n = c->cvars ? wf_tool_count_cvars() : 0;
     for (int i = 0; i < n && i < len; i++)
         indices[i] = i;
     return n;
 }
 
-static int pvars(const struct category *c, int len, int indices[])
+static int list_pvars(const struct category *c, int len, int indices[])
 {
     struct wf_pvar v;
     int n = 0;
-    for (int i = 0; c->has && wf_tool_pvar(i, &v); i++) {
+    for (int i = 0; c->has && wf_tool_find_pvar(i, &v); i++) {
         if (!c->has(&v))
             continue;
         if (n < len)
@@ -75,8 +75,8 @@ static int pvars(const struct category *c, int len, int indices[])
 
 int wf_mpi_t_category_get_num(struct wf_instance *wf, int *num_cat)
 {
-    WF_TOOL_NEEDED();
-    wf_tool_put(num_cat, CATEGORIES);
+    WF_TOOL_REQUIRE_INIT();
+    wf_tool_set_int(num_cat, CATEGORIES);
     return MPI_SUCCESS;
 }
 
@@ -85,22 +85,22 @@ int wf_mpi_t_category_get_info(struct wf_instance *wf, int cat_index,
                                int *desc_len, int *num_cvars, int *num_pvars,
                                int *num_categories)
 {
-    WF_TOOL_NEEDED();
-    const struct category *c = at(cat_index);
+    WF_TOOL_REQUIRE_INIT();
+    const struct category *c = category_at(cat_index);
     if (!c)
         return MPI_T_ERR_INVALID_INDEX;
-    wf_tool_text(c->name, name, name_len);
-    wf_tool_text(c->help, desc, desc_len);
-    wf_tool_put(num_cvars, cvars(c, 0, NULL));
-    wf_tool_put(num_pvars, pvars(c, 0, NULL));
-    wf_tool_put(num_categories, 0);
+    wf_tool_copy_text(c->name, name, name_len);
+    wf_tool_copy_text(c->help, desc, desc_len);
+    wf_tool_set_int(num_cvars, list_cvars(c, 0, NULL));
+    wf_tool_set_int(num_pvars, list_pvars(c, 0, NULL));
+    wf_tool_set_int(num_categories, 0);
     return MPI_SUCCESS;
 }
 
 int wf_mpi_t_category_get_index(struct wf_instance *wf, const char *name,
                                 int *cat_index)
 {
-    WF_TOOL_NEEDED();
+    WF_TOOL_REQUIRE_INIT();
     if (!name || !cat_index)
         return MPI_T_ERR_INVALID;
     for (int i = 0; i < CATEGORIES; i++)
@@ -114,51 +114,51 @@ int wf_mpi_t_category_get_index(struct wf_instance *wf, const char *name,
 int wf_mpi_t_category_get_cvars(struct wf_instance *wf, int cat_index, int len,
                                 int indices[])
 {
-    WF_TOOL_NEEDED();
-    const struct category *c = at(cat_index);
+    WF_TOOL_REQUIRE_INIT();
+    const struct category *c = category_at(cat_index);
     if (!c)
         return MPI_T_ERR_INVALID_INDEX;
-    cvars(c, indices ? len : 0, indices);
+    list_cvars(c, indices ? len : 0, indices);
     return MPI_SUCCESS;
 }
 
 int wf_mpi_t_category_get_pvars(struct wf_instance *wf, int cat_index, int len,
                                 int indices[])
 {
-    WF_TOOL_NEEDED();
-    const struct category *c = at(cat_index);
+    WF_TOOL_REQUIRE_INIT();
+    const struct category *c = category_at(cat_index);
     if (!c)
         return MPI_T_ERR_INVALID_INDEX;
-    pvars(c, indices ? len : 0, indices);
+    list_pvars(c, indices ? len : 0, indices);
     return MPI_SUCCESS;
 }
 
-/* No category contains another, nor any event. */
+/* No category contains another category or an event. */
 int wf_mpi_t_category_get_categories(struct wf_instance *wf, int cat_index,
                                      int len, int indices[])
 {
-    WF_TOOL_NEEDED();
-    return at(cat_index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+    WF_TOOL_REQUIRE_INIT();
+    return category_at(cat_index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
 }
 
 int wf_mpi_t_category_get_num_events(struct wf_instance *wf, int cat_index,
                                      int *num_events)
 {
-    WF_TOOL_NEEDED();
-    wf_tool_put(num_events, 0);
-    return at(cat_index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+    WF_TOOL_REQUIRE_INIT();
+    wf_tool_set_int(num_events, 0);
+    return category_at(cat_index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
 }
 
 int wf_mpi_t_category_get_events(struct wf_instance *wf, int cat_index, int len,
                                  int indices[])
 {
-    WF_TOOL_NEEDED();
-    return at(cat_index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+    WF_TOOL_REQUIRE_INIT();
+    return category_at(cat_index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
 }
 
 int wf_mpi_t_category_changed(struct wf_instance *wf, int *update_number)
 {
-    WF_TOOL_NEEDED();
-    wf_tool_put(update_number, 0);
+    WF_TOOL_REQUIRE_INIT();
+    wf_tool_set_int(update_number, 0);
     return MPI_SUCCESS;
 }

@@ -9,7 +9,7 @@
 
 #include "os/section.h"
 
-/* The first values are left to the constants of mpi.h. */
+/* Handles begin with FIRST because mpi.h has constants below. */
 enum { FIRST = 256, LAST = UINT16_MAX, BITS = 16, GROWTH = 32 };
 
 struct slot {
@@ -26,7 +26,7 @@ static struct table {
 
 WF_LOCK_SECTION(handles, struct table, lock, WF_RANK_TOOL)
 
-/* A slot that is not in use, or NULL. */
+/* Returns a slot that is not in use, or NULL. */
 static struct slot *find_free(void)
 {
     unsigned size = table.size + GROWTH;

@@ -25,8 +25,8 @@ const struct wf_config *wf_tool_config(void)
     return config;
 }
 
-/* Mistakes in the configuration are told by MPI_Init; here they only mean that
- * the defaults are shown. */
+/* Read the configuration, or the defaults if it has errors, which MPI_Init
+ * reports. */
 static struct wf_config *read_config(void)
 {
     struct wf_config *config = NULL;
@@ -52,13 +52,13 @@ int wf_mpi_t_init_thread(struct wf_instance *wf, int required, int *provided)
         if (!tool.config)
             rc = MPI_T_ERR_CANNOT_INIT;
     }
-    wf_tool_put(provided, MPI_THREAD_MULTIPLE);
+    wf_tool_set_int(provided, MPI_THREAD_MULTIPLE);
     return rc;
 }
 
 int wf_mpi_t_finalize(struct wf_instance *wf)
 {
-    WF_TOOL_NEEDED();
+    WF_TOOL_REQUIRE_INIT();
     WF_SECTION(tool, &tool) {
         if (--tool.users == 0) {
             wf_config_free(tool.config);
@@ -68,7 +68,7 @@ int wf_mpi_t_finalize(struct wf_instance *wf)
     return MPI_SUCCESS;
 }
 
-void wf_tool_text(const char *text, char *buf, int *len)
+void wf_tool_copy_text(const char *text, char *buf, int *len)
 {
     if (!len)
         return;
@@ -79,16 +79,17 @@ void wf_tool_text(const char *text, char *buf, int *len)
 
 /* ---- enumerations: an option's range "one|two|three" --------------------- */
 
+/* Returns the option to which an enumeration belongs, or NULL. */
 static const weft_option *option_of(MPI_T_enum e)
 {
     const weft_option *o = (const weft_option *)e;
-    for (int i = 0; i < wf_tool_cvars(); i++)
+    for (int i = 0; i < wf_tool_count_cvars(); i++)
         if (o == &wf_core_table[i] && o->type == WEFT_OPT_ENUM)
             return o;
     return NULL;
 }
 
-static int items(const weft_option *o)
+static int count_items(const weft_option *o)
 {
     int n = 1;
     for (const char *p = o->range; *p; p++)
@@ -99,30 +100,30 @@ static int items(const weft_option *o)
 int wf_mpi_t_enum_get_info(struct wf_instance *wf, MPI_T_enum enumtype,
                            int *num, char *name, int *name_len)
 {
-    WF_TOOL_NEEDED();
+    WF_TOOL_REQUIRE_INIT();
     const weft_option *o = option_of(enumtype);
     if (!o)
         return MPI_T_ERR_INVALID_HANDLE;
-    wf_tool_put(num, items(o));
-    wf_tool_text(o->name, name, name_len);
+    wf_tool_set_int(num, count_items(o));
+    wf_tool_copy_text(o->name, name, name_len);
     return MPI_SUCCESS;
 }
 
 int wf_mpi_t_enum_get_item(struct wf_instance *wf, MPI_T_enum enumtype,
                            int indx, int *value, char *name, int *name_len)
 {
-    WF_TOOL_NEEDED();
+    WF_TOOL_REQUIRE_INIT();
     const weft_option *o = option_of(enumtype);
     char word[64];
     if (!o)
         return MPI_T_ERR_INVALID_HANDLE;
-    if (indx < 0 || indx >= items(o))
+    if (indx < 0 || indx >= count_items(o))
         return MPI_T_ERR_INVALID_ITEM;
     const char *from = o->range;
     for (int i = 0; i < indx; i++)
         from = strchr(from, '|') + 1;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(from, "|"), from);
-    wf_tool_put(value, indx);
-    wf_tool_text(word, name, name_len);
+    wf_tool_set_int(value, indx);
+    wf_tool_copy_text(word, name, name_len);
     return MPI_SUCCESS;
 }

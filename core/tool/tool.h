@@ -1,9 +1,9 @@
 /* The tool information interface, MPI_T (MPI-5.0 s15.3).
  *
- * It works before MPI_Init, beside sessions and after MPI_Finalize, never
- * calls an error handler, and answers with codes of its own. So what it keeps
- * belongs to the process: how often it was initialised, and the configuration
- * as it stands now, read from the same places as MPI_Init reads it.
+ * It works before MPI_Init, beside sessions and after MPI_Finalize, never calls
+ * an error handler, and returns codes of its own. So its state belongs to the
+ * process: how often it was initialised, and the configuration, read from the
+ * same places from which MPI_Init reads it.
  *
  *   control variables      the [core] keys of core/route/options.def
  *   performance variables  counters of transports and queues (pvar.c)
@@ -20,27 +20,29 @@
 #include "instance.h"
 #include "route/config.h"
 
-/* What MPI_T calls outside MPI_T_init_thread .. MPI_T_finalize return. */
-#define WF_TOOL_NEEDED()                                                       \
+/* Returns from an MPI_T call that is made before MPI_T_init_thread or after
+ * MPI_T_finalize. */
+#define WF_TOOL_REQUIRE_INIT()                                                       \
     do {                                                                       \
         if (!wf_tool_config())                                                 \
             return MPI_T_ERR_NOT_INITIALIZED;                                  \
     } while (0)
 
-/* NULL: MPI_T is not initialised. */
+/* Returns the configuration; NULL: MPI_T is not initialised. */
 const struct wf_config *wf_tool_config(void);
-/* The text, cut to *len bytes with its null character; *len becomes what the
- * whole text takes (s15.3.3). */
-void wf_tool_text(const char *text, char *buf, int *len);
+/* Copy the text into buf, cut to *len bytes with its null character, and set
+ * *len to the bytes that the whole text takes (s15.3.3). */
+void wf_tool_copy_text(const char *text, char *buf, int *len);
 
-static inline void wf_tool_put(int *where, int value)
+static inline void wf_tool_set_int(int *where, int value)
 {
     if (where)
         *where = value;
 }
 
-/* Control variables are the rows of wf_core_table. */
-int wf_tool_cvars(void);
+/* Returns the number of control variables, which are the rows of
+ * wf_core_table. */
+int wf_tool_count_cvars(void);
 
 /* A performance variable: one number of the instance. */
 struct wf_pvar {
@@ -48,11 +50,12 @@ struct wf_pvar {
     const char *help;
     int var_class;
     uint64_t (*read)(struct wf_instance *, const char *transport);
-    const char *transport; /* whose counter it is, or NULL: of a queue */
+    const char *transport; /* to which it belongs, or NULL: to the process */
 };
 
-/* Variable number i; false: there is none. */
-bool wf_tool_pvar(int i, struct wf_pvar *);
-int wf_tool_pvars(void);
+/* Store performance variable i in *v; false: there is none. */
+bool wf_tool_find_pvar(int i, struct wf_pvar *);
+/* Returns the number of performance variables. */
+int wf_tool_count_pvars(void);
 
 #endif

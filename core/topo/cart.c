@@ -16,23 +16,24 @@ int wf_cart_check(const struct wf_comm *comm, const struct wf_grid *g,
 
     for (int d = 0; d < g->ndims; d++) {
         if (g->dims[d] <= 0)
-            return wf_error(MPI_ERR_DIMS, "dims[%d] is %d but must be 1 or "
-                            "more", d, g->dims[d]);
+            return wf_error(MPI_ERR_DIMS,
+                            "dims[%d] is %d but must be 1 or more",
+                            d, g->dims[d]);
         n *= g->dims[d];
         if (n > comm->size)
             return wf_error(MPI_ERR_DIMS,
                             "the grid has %lld cells%s, the communicator only "
                             "%d processes",
-                            (long long)n,
-                            d + 1 < g->ndims ? " or more" : "", comm->size);
+                            (long long)n, d + 1 < g->ndims ? " or more" : "",
+                            comm->size);
     }
     *cells = (int)n;
     return MPI_SUCCESS;
 }
 
-/* Neighbours are listed dimension by dimension, the one in negative direction
- * first (MPI-5.0 s8.6); they send and receive. */
-struct wf_topo *wf_cart_topo(const struct wf_grid *g, int rank)
+/* The neighbours are listed dimension by dimension, the one in negative
+ * direction first (MPI-5.0 s8.6). Each is a source and a destination. */
+struct wf_topo *wf_cart_create_topo(const struct wf_grid *g, int rank)
 {
     size_t n = (size_t)g->ndims;
     struct wf_topo *t = wf_topo_create(MPI_CART, 5 * n);
@@ -49,8 +50,8 @@ struct wf_topo *wf_cart_topo(const struct wf_grid *g, int rank)
     t->indegree = t->outdegree = 2 * g->ndims;
     t->sources = t->destinations = t->data + 3 * n;
     for (int i = 0; i < t->indegree; i++)
-        t->sources[i] = wf_grid_neighbor(&t->grid, t->coords, i / 2,
-                                         i % 2 ? 1 : -1);
+        t->sources[i] =
+            wf_grid_neighbor(&t->grid, t->coords, i / 2, i % 2 ? 1 : -1);
     return t;
 }
 
@@ -69,13 +70,13 @@ int wf_mpi_cart_create(struct wf_instance *wf, struct wf_comm *comm_old,
         return rc;
     if (reorder)
         rc = wf_reorder_grid(comm_old, &g, &order);
-    if (!rc && !(group = wf_topo_group(comm_old, cells, order)))
+    if (!rc && !(group = wf_topo_create_group(comm_old, cells, order)))
         rc = MPI_ERR_NO_MEM;
     free(order);
     if (group && group->rank != MPI_UNDEFINED &&
-        !(topo = wf_cart_topo(&g, group->rank)))
+        !(topo = wf_cart_create_topo(&g, group->rank)))
         rc = MPI_ERR_NO_MEM;
-    return wf_topo_comm(comm_old, group, topo, rc, comm_cart);
+    return wf_topo_create_comm(comm_old, group, topo, rc, comm_cart);
 }
 
 int wf_mpi_cart_map(struct wf_instance *wf, struct wf_comm *comm, int ndims,

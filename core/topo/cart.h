@@ -1,4 +1,4 @@
-/* Making Cartesian topologies.
+/* Creation of Cartesian topologies.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_CART_H
@@ -6,10 +6,11 @@
 
 #include "topo/topo.h"
 
-/* MPI_SUCCESS and the number of cells, when the grid fits onto comm. */
+/* Check that the grid fits onto comm, and store the number of its cells. */
 int wf_cart_check(const struct wf_comm *comm, const struct wf_grid *,
                   int *cells);
-/* The topology of the process with this rank; NULL: out of memory, recorded. */
-struct wf_topo *wf_cart_topo(const struct wf_grid *, int rank);
+/* Create the topology of the process with this rank in the grid; NULL: out of
+ * memory, recorded. */
+struct wf_topo *wf_cart_create_topo(const struct wf_grid *, int rank);
 
 #endif

@@ -1,4 +1,4 @@
-/* Questions about Cartesian topologies (MPI-5.0 s8.5.5, s8.5.6).
+/* Inquiry functions for Cartesian topologies (MPI-5.0 s8.5.5, s8.5.6).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -61,8 +61,8 @@ int wf_mpi_cart_rank(struct wf_instance *wf, struct wf_comm *comm,
         if (x < 0)
             return wf_error(MPI_ERR_ARG,
                             "coords[%d] is %d but this dimension, which is "
-                            "not periodic, has 0..%d", d, coords[d],
-                            t->grid.dims[d] - 1);
+                            "not periodic, has 0..%d",
+                            d, coords[d], t->grid.dims[d] - 1);
         at = at * t->grid.dims[d] + x;
     }
     *rank = at;
@@ -77,11 +77,12 @@ int wf_mpi_cart_shift(struct wf_instance *wf, struct wf_comm *comm,
     if (!t)
         return MPI_ERR_TOPOLOGY;
     if (direction < 0 || direction >= t->grid.ndims)
-        return wf_error(MPI_ERR_DIMS, "direction is %d but the grid has %d "
-                        "dimensions, counted from 0", direction,
-                        t->grid.ndims);
-    *rank_source = wf_grid_neighbor(&t->grid, t->coords, direction,
-                                    -(int64_t)disp);
+        return wf_error(MPI_ERR_DIMS,
+                        "direction is %d but the grid has %d "
+                        "dimensions, counted from 0",
+                        direction, t->grid.ndims);
+    *rank_source =
+        wf_grid_neighbor(&t->grid, t->coords, direction, -(int64_t)disp);
     *rank_dest = wf_grid_neighbor(&t->grid, t->coords, direction, disp);
     return MPI_SUCCESS;
 }

@@ -1,7 +1,7 @@
-/* MPI_Cart_sub: a grid falls into slices (MPI-5.0 s8.5.6).
+/* MPI_Cart_sub divides a grid into slices (MPI-5.0 s8.5.6).
  *
- * Who is in which slice follows from the grid, so that only the context id is
- * agreed on; the slices share it, as their groups are disjoint.
+ * The members of each slice follow from the grid, so the processes agree only
+ * on the context id. The slices share it, as their groups are disjoint.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,9 +10,10 @@
 #include "core_api.h"
 #include "topo/cart.h"
 
-/* The dimensions that remain, as a grid; room holds 2 * ndims integers. */
-static struct wf_grid remaining(const struct wf_grid *g, const int remain[],
-                                int *room)
+/* Returns the grid of the dimensions that remain; room holds 2 * ndims
+ * integers. */
+static struct wf_grid make_remaining_grid(const struct wf_grid *g,
+                                          const int remain[], int *room)
 {
     struct wf_grid slice = {0, room, room + g->ndims};
 
@@ -24,8 +25,8 @@ static struct wf_grid remaining(const struct wf_grid *g, const int remain[],
     return slice;
 }
 
-/* Ranks of the old communicator in this process's slice, in the order of the
- * slice's own grid; NULL: out of memory. */
+/* Returns the ranks of the old communicator that are in this process's slice,
+ * in the order of the slice's own grid; NULL: out of memory. */
 static int *ranks_of_slice(const struct wf_topo *t, const int remain[],
                            const struct wf_grid *slice, int *cells)
 {
@@ -64,15 +65,15 @@ int wf_mpi_cart_sub(struct wf_instance *wf, struct wf_comm *comm,
         return MPI_ERR_TOPOLOGY;
     room = malloc(2 * (size_t)t->grid.ndims * sizeof *room + 1);
     if (room) {
-        struct wf_grid slice = remaining(&t->grid, remain_dims, room);
+        struct wf_grid slice = make_remaining_grid(&t->grid, remain_dims, room);
         ranks = ranks_of_slice(t, remain_dims, &slice, &cells);
-        if (ranks && (group = wf_topo_group(comm, cells, ranks)))
-            topo = wf_cart_topo(&slice, group->rank);
+        if (ranks && (group = wf_topo_create_group(comm, cells, ranks)))
+            topo = wf_cart_create_topo(&slice, group->rank);
     }
     free(ranks);
     free(room);
     if (!topo)
         wf_error(MPI_ERR_NO_MEM, "no memory for a slice of the grid");
-    return wf_topo_comm(comm, group, topo,
-                        topo ? MPI_SUCCESS : MPI_ERR_NO_MEM, newcomm);
+    return wf_topo_create_comm(comm, group, topo, topo ? MPI_SUCCESS : MPI_ERR_NO_MEM,
+                        newcomm);
 }

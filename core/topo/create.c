@@ -1,4 +1,4 @@
-/* What the creation of every topology shares.
+/* Functions that the creation of every topology shares.
  *
  * As in MPI_Comm_create, nothing but the error handler passes from the old
  * communicator to the new one (MPI-5.0 s8.5.1).
@@ -19,7 +19,7 @@ int wf_topo_check_parent(const struct wf_comm *parent)
                                   "topology");
 }
 
-struct wf_group *wf_topo_group(struct wf_comm *parent, int size,
+struct wf_group *wf_topo_create_group(struct wf_comm *parent, int size,
                                const int *order)
 {
     uint32_t *procs = malloc((size_t)size * sizeof *procs + 1);
@@ -34,12 +34,12 @@ struct wf_group *wf_topo_group(struct wf_comm *parent, int size,
     return g;
 }
 
-int wf_topo_comm(struct wf_comm *parent, struct wf_group *group,
+int wf_topo_create_comm(struct wf_comm *parent, struct wf_group *group,
                  struct wf_topo *topo, int rc, MPI_Comm *newcomm)
 {
     struct wf_derive_plan p;
 
-    wf_derive_plan_all(&p, parent);
+    wf_derive_init_plan(&p, parent);
     if (topo) {
         p.result = wf_comm_create(parent->wf, group, NULL, WF_CONTEXT_NONE,
                                   WF_CONTEXT_NONE);

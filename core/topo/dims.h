@@ -1,4 +1,4 @@
-/* Balanced factors.
+/* Balanced factors of a number, for MPI_Dims_create.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_DIMS_H
@@ -6,7 +6,7 @@
 
 #include "base.h"
 
-/* k factors of n in falling order, as close to each other as possible. */
+/* Store k factors of n in falling order, as close to each other as possible. */
 int wf_dims_balance(int n, int k, int dims[]);
 
 #endif

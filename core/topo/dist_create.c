@@ -1,14 +1,15 @@
 /* The two creators of distributed graphs (MPI-5.0 s8.5.4).
  *
  *   adjacent   each process names its own edges: nothing needs to be sent
- *   general    anybody may name any edge: it travels to both of its ends. A
- *              process lists what it gets by the rank that sent it, in the
- *              order that one was given: edges between the same two vertices
+ *   general    each process may name any edge, which travels to both of its
+ *              ends. A process sorts the edges that it gets by the rank of
+ *              their sender, and those of one sender stay in the order in which
+ *              they were passed to it. So edges between the same two vertices
  *              stand in the same order at both, which is how messages match.
  *
- * A process that met an error says so before the next step in which others would
- * wait for it, and the call fails in all processes. Only a message that cannot be
- * sent ends it in one alone.
+ * A process that has met an error says so before the next step in which others
+ * would wait for it, and the call fails in all processes. Only when a message
+ * cannot be sent the call may fail in one process alone.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -26,13 +27,14 @@ static int check_ranks(const struct wf_comm *comm, const char *what,
         return wf_error(MPI_ERR_ARG, "%s is NULL", what);
     for (int64_t i = 0; i < n; i++)
         if (ranks[i] < 0 || ranks[i] >= comm->size)
-            return wf_error(MPI_ERR_RANK, "%s[%lld] is %d but the communicator "
-                            "has ranks 0..%d", what, (long long)i, ranks[i],
-                            comm->size - 1);
+            return wf_error(MPI_ERR_RANK,
+                            "%s[%lld] is %d but the communicator "
+                            "has ranks 0..%d",
+                            what, (long long)i, ranks[i], comm->size - 1);
     return MPI_SUCCESS;
 }
 
-static bool given(const int weights[])
+static bool are_weights_given(const int weights[])
 {
     return weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY;
 }
@@ -42,34 +44,35 @@ static int check_weights(const char *what, const int weights[], int64_t n)
     if (n > 0 && (!weights || weights == MPI_WEIGHTS_EMPTY))
         return wf_error(MPI_ERR_ARG, "%s is %s but there are %lld edges", what,
                         weights ? "MPI_WEIGHTS_EMPTY" : "NULL", (long long)n);
-    for (int64_t i = 0; given(weights) && i < n; i++)
+    for (int64_t i = 0; are_weights_given(weights) && i < n; i++)
         if (weights[i] < 0)
-            return wf_error(MPI_ERR_ARG, "%s[%lld] is %d but must be 0 or "
-                            "more", what, (long long)i, weights[i]);
+            return wf_error(MPI_ERR_ARG,
+                            "%s[%lld] is %d but must be 0 or more",
+                            what, (long long)i, weights[i]);
     return MPI_SUCCESS;
 }
 
 static int weight_at(const int weights[], int64_t i)
 {
-    return given(weights) ? weights[i] : 1;
+    return are_weights_given(weights) ? weights[i] : 1;
 }
 
 /* ---- MPI_Dist_graph_create_adjacent -------------------------------------- */
 
-struct list {
+struct neighbor_list {
     const char *name, *weights_name;
     int n;
     const int *ranks, *weights;
 };
 
-static int check_list(const struct wf_comm *comm, const struct list *l)
+static int check_list(const struct wf_comm *comm, const struct neighbor_list *l)
 {
     int rc = check_ranks(comm, l->name, l->ranks, l->n);
 
     return rc ? rc : check_weights(l->weights_name, l->weights, l->n);
 }
 
-static void copy_list(const struct list *l, int *ranks, int *weights)
+static void copy_list(const struct neighbor_list *l, int *ranks, int *weights)
 {
     for (int i = 0; i < l->n; i++) {
         ranks[i] = l->ranks[i];
@@ -83,10 +86,10 @@ int wf_mpi_dist_graph_create_adjacent(
     const int destinations[], const int destweights[], struct wf_info *info,
     int reorder, MPI_Comm *comm_dist_graph)
 {
-    struct list in = {"sources", "sourceweights", indegree, sources,
-                      sourceweights};
-    struct list out = {"destinations", "destweights", outdegree, destinations,
-                       destweights};
+    struct neighbor_list in = {"sources", "sourceweights", indegree, sources,
+                               sourceweights};
+    struct neighbor_list out = {"destinations", "destweights", outdegree,
+                                destinations, destweights};
     struct wf_topo *topo = NULL;
     int rc = wf_topo_check_parent(comm_old);
 
@@ -95,8 +98,8 @@ int wf_mpi_dist_graph_create_adjacent(
         return rc;
     if (!(rc = check_list(comm_old, &in)) &&
         !(rc = check_list(comm_old, &out))) {
-        topo = wf_dist_topo(indegree, outdegree,
-                            sourceweights != MPI_UNWEIGHTED);
+        topo =
+            wf_dist_create_topo(indegree, outdegree, sourceweights != MPI_UNWEIGHTED);
         rc = topo ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
     if (topo) {
@@ -108,34 +111,35 @@ int wf_mpi_dist_graph_create_adjacent(
 
 /* ---- MPI_Dist_graph_create ----------------------------------------------- */
 
-/* The edges of a call. */
-struct named {
+/* The arguments of a call that name edges. */
+struct edge_list {
     int n;
     const int *sources, *degrees, *destinations, *weights;
 };
 
-/* An edge as one of its ends gets it. */
+/* An edge in the form in which one of its ends gets it. */
 struct edge {
     int other, weight, incoming;
 };
 enum { EDGE_INTS = sizeof(struct edge) / sizeof(int) };
 
-/* Edges on their way: how many to each rank, and where they lie. Counts and
- * places are in integers. */
+/* The edges that are sent to, or come from, each rank. Counts, displacements
+ * and size are in integers. */
 struct mail {
     int64_t *counts, *displs, size;
     struct edge *edges;
 };
 
-static int check_named(const struct wf_comm *comm, const struct named *e)
+static int check_edges(const struct wf_comm *comm, const struct edge_list *e)
 {
     int64_t total = 0;
     int rc = check_ranks(comm, "sources", e->sources, e->n);
 
     for (int i = 0; !rc && i < e->n; i++) {
         if (e->degrees[i] < 0)
-            return wf_error(MPI_ERR_ARG, "degrees[%d] is %d but must be 0 or "
-                            "more", i, e->degrees[i]);
+            return wf_error(MPI_ERR_ARG,
+                            "degrees[%d] is %d but must be 0 or more",
+                            i, e->degrees[i]);
         total += e->degrees[i];
     }
     if (!rc)
@@ -143,9 +147,9 @@ static int check_named(const struct wf_comm *comm, const struct named *e)
     return rc ? rc : check_weights("weights", e->weights, total);
 }
 
-/* Hand both forms of every edge to `take`. */
-static void for_each(const struct named *e, struct mail *m,
-                     void (*take)(struct mail *, int to, struct edge))
+/* Call `take` for both ends of every edge. */
+static void for_each_edge(const struct edge_list *e, struct mail *m,
+                          void (*take)(struct mail *, int to, struct edge))
 {
     int64_t k = 0;
 
@@ -158,19 +162,19 @@ static void for_each(const struct named *e, struct mail *m,
         }
 }
 
-static void count(struct mail *m, int to, struct edge e)
+static void count_edge(struct mail *m, int to, struct edge e)
 {
     m->counts[to] += EDGE_INTS;
 }
 
-static void put(struct mail *m, int to, struct edge e)
+static void write_edge(struct mail *m, int to, struct edge e)
 {
     m->edges[m->displs[to] / EDGE_INTS] = e;
     m->displs[to] += EDGE_INTS;
 }
 
-/* Displacements from counts, and room for all. */
-static bool arrange(struct mail *m, int n)
+/* Compute the displacements from the counts, and allocate the edges. */
+static bool arrange_mail(struct mail *m, int n)
 {
     m->size = 0;
     for (int i = 0; i < n; i++) {
@@ -181,23 +185,23 @@ static bool arrange(struct mail *m, int n)
     return m->edges != NULL;
 }
 
-static bool write_mail(const struct named *e, struct mail *m, int n)
+static bool write_mail(const struct edge_list *e, struct mail *m, int n)
 {
-    for_each(e, m, count);
-    if (!arrange(m, n))
+    for_each_edge(e, m, count_edge);
+    if (!arrange_mail(m, n))
         return false;
-    for_each(e, m, put);
+    for_each_edge(e, m, write_edge);
     for (int i = 0; i < n; i++)
         m->displs[i] -= m->counts[i];
     return true;
 }
 
-static struct wf_ints wide(const int64_t *v)
+static struct wf_ints as_wide_ints(const int64_t *v)
 {
     return (struct wf_ints){v, sizeof *v};
 }
 
-static int no_memory(void)
+static int record_no_memory(void)
 {
     return wf_error(MPI_ERR_NO_MEM,
                     "no memory for the edges of a distributed graph");
@@ -214,13 +218,14 @@ static int exchange_edges(struct wf_comm *comm, struct mail *out,
                          count_type, comm);
     if (rc)
         return rc;
-    rc = arrange(in, comm->size) ? MPI_SUCCESS : no_memory();
+    rc = arrange_mail(in, comm->size) ? MPI_SUCCESS : record_no_memory();
     rc = wf_dist_agree(comm, rc);
     if (rc)
         return rc;
-    return wf_mpi_alltoallv(comm->wf, out->edges, wide(out->counts),
-                            wide(out->displs), type, in->edges,
-                            wide(in->counts), wide(in->displs), type, comm);
+    return wf_mpi_alltoallv(comm->wf, out->edges, as_wide_ints(out->counts),
+                            as_wide_ints(out->displs), type, in->edges,
+                            as_wide_ints(in->counts), as_wide_ints(in->displs),
+                            type, comm);
 }
 
 static struct wf_topo *read_mail(const struct mail *m, bool weighted)
@@ -230,7 +235,7 @@ static struct wf_topo *read_mail(const struct mail *m, bool weighted)
 
     for (int64_t i = 0; i < n; i++)
         incoming += m->edges[i].incoming;
-    t = wf_dist_topo((int)incoming, (int)(n - incoming), weighted);
+    t = wf_dist_create_topo((int)incoming, (int)(n - incoming), weighted);
     for (int64_t i = 0; t && i < n; i++) {
         const struct edge *e = &m->edges[i];
         if (e->incoming) {
@@ -244,10 +249,11 @@ static struct wf_topo *read_mail(const struct mail *m, bool weighted)
     return t;
 }
 
-/* Collective, also with the error of an argument. *topo: NULL when memory is
- * lacking at the end, recorded. */
-static int collect_edges(struct wf_comm *comm, const struct named *e, int wrong,
-                         struct wf_topo **topo)
+/* Send every edge to its two ends, and make a topology of those that this
+ * process gets. Collective, also for a process that has a wrong argument. *topo
+ * is NULL if memory is lacking at the end, recorded. */
+static int collect_edges(struct wf_comm *comm, const struct edge_list *e,
+                         int wrong, struct wf_topo **topo)
 {
     size_t n = (size_t)comm->size;
     int64_t *room = calloc(4 * n, sizeof *room);
@@ -256,7 +262,7 @@ static int collect_edges(struct wf_comm *comm, const struct named *e, int wrong,
     int rc = wrong;
 
     if (!rc && (!room || !write_mail(e, &out, comm->size)))
-        rc = no_memory();
+        rc = record_no_memory();
     rc = wf_dist_agree(comm, rc);
     if (!rc)
         rc = exchange_edges(comm, &out, &in);
@@ -273,14 +279,14 @@ int wf_mpi_dist_graph_create(struct wf_instance *wf, struct wf_comm *comm_old,
                              struct wf_info *info, int reorder,
                              MPI_Comm *comm_dist_graph)
 {
-    struct named e = {n, sources, degrees, destinations, weights};
+    struct edge_list e = {n, sources, degrees, destinations, weights};
     struct wf_topo *topo = NULL;
     int rc = wf_topo_check_parent(comm_old);
 
     *comm_dist_graph = MPI_COMM_NULL;
     if (rc)
         return rc;
-    rc = collect_edges(comm_old, &e, check_named(comm_old, &e), &topo);
+    rc = collect_edges(comm_old, &e, check_edges(comm_old, &e), &topo);
     if (rc)
         return rc;
     return wf_dist_finish(comm_old, topo, reorder,

@@ -1,7 +1,7 @@
 /* Distributed graphs as objects, and the end of both creators.
  *
- * To reorder, everybody learns all edges; a process that becomes another rank
- * takes over the edges of that vertex.
+ * To reorder the ranks, every process gets all edges; a process that becomes
+ * another rank takes over the edges of that vertex.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,12 +13,15 @@
 #include "core_api.h"
 #include "topo/reorder.h"
 
-enum { REORDER_MAX = 1 << 24 /* integers that everybody would have to hold */ };
+/* Larger graphs are not reordered: so many integers would be in each
+ * process. */
+enum { REORDER_MAX = 1 << 24 };
 
 /* ---- the object ---------------------------------------------------------- */
 
-/* The arrays lie one behind the other, each list with its weights. */
-struct wf_topo *wf_dist_topo(int indegree, int outdegree, bool weighted)
+/* The arrays lie in t->data one behind the other, each list with its
+ * weights. */
+struct wf_topo *wf_dist_create_topo(int indegree, int outdegree, bool weighted)
 {
     size_t in = (size_t)indegree, out = (size_t)outdegree;
     struct wf_topo *t = wf_topo_create(MPI_DIST_GRAPH, 2 * (in + out));
@@ -35,23 +38,23 @@ struct wf_topo *wf_dist_topo(int indegree, int outdegree, bool weighted)
     return t;
 }
 
-static size_t data_size(const struct wf_topo *t)
+static size_t data_size_of(const struct wf_topo *t)
 {
     return 2 * ((size_t)t->indegree + (size_t)t->outdegree);
 }
 
 /* ---- reorder ------------------------------------------------------------- */
 
-/* What everybody knows of all vertices when processes are to be reordered. */
+/* The whole graph, which every process has while the ranks are reordered. */
 struct whole {
     int n;
-    int *degrees;            /* in and out of each vertex */
-    int64_t *counts, *displs; /* of each vertex's arrays in data */
+    int *degrees;             /* in and out, for each vertex */
+    int64_t *counts, *displs; /* place of each vertex's arrays in data */
     int *data;
     int64_t size;
 };
 
-static void whole_free(struct whole *w)
+static void free_whole(struct whole *w)
 {
     free(w->degrees);
     free(w->counts);
@@ -59,17 +62,16 @@ static void whole_free(struct whole *w)
     free(w->data);
 }
 
-static int out_of_memory(void)
+static int record_no_memory(void)
 {
     return wf_error(MPI_ERR_NO_MEM, "no memory for a distributed graph");
 }
 
-static void lay_out(struct whole *w)
+static void lay_out_data(struct whole *w)
 {
     for (int v = 0; v < w->n; v++) {
         w->displs[v] = w->size;
-        w->counts[v] = 2 * ((int64_t)w->degrees[2 * v] +
-                            w->degrees[2 * v + 1]);
+        w->counts[v] = 2 * ((int64_t)w->degrees[2 * v] + w->degrees[2 * v + 1]);
         w->size += w->counts[v];
     }
 }
@@ -80,7 +82,7 @@ int wf_dist_agree(struct wf_comm *comm, int rc)
     uint8_t failed = rc != MPI_SUCCESS;
     int r;
 
-    if (rc == MPI_ERR_NO_MEM) /* before another one ends the job */
+    if (rc == MPI_ERR_NO_MEM) /* now, as another process may end the job */
         wf_log(comm->wf, WF_LOG_WARN, "%s", cause.text);
     r = wf_barrier_agree_on_flags(comm, &failed);
     if (rc) {
@@ -93,9 +95,10 @@ int wf_dist_agree(struct wf_comm *comm, int rc)
     return r;
 }
 
-/* Collective; w->data stays NULL when there is too much of it. An error is one
- * of all members, as wf_dist_agree's. */
-static int learn(struct wf_comm *comm, const struct wf_topo *t, struct whole *w)
+/* Gather the whole graph in each process. Collective; w->data stays NULL when
+ * the graph is too large. All members get an error, as from wf_dist_agree. */
+static int gather_all_edges(struct wf_comm *comm, const struct wf_topo *t,
+                            struct whole *w)
 {
     struct wf_type *type = wf_type_of(MPI_INT);
     int mine[2] = {t->indegree, t->outdegree}, rc = MPI_SUCCESS;
@@ -106,28 +109,28 @@ static int learn(struct wf_comm *comm, const struct wf_topo *t, struct whole *w)
     w->counts = malloc(n * sizeof *w->counts);
     w->displs = malloc(n * sizeof *w->displs);
     if (!w->degrees || !w->counts || !w->displs)
-        rc = out_of_memory();
+        rc = record_no_memory();
     rc = wf_dist_agree(comm, rc);
     if (!rc)
         rc = wf_mpi_allgather(comm->wf, mine, 2, type, w->degrees, 2, type,
                               comm);
     if (rc)
         return rc;
-    lay_out(w);
+    lay_out_data(w);
     if (w->size > REORDER_MAX)
         return MPI_SUCCESS;
     w->data = malloc((size_t)w->size * sizeof *w->data + 1);
-    rc = wf_dist_agree(comm, w->data ? MPI_SUCCESS : out_of_memory());
+    rc = wf_dist_agree(comm, w->data ? MPI_SUCCESS : record_no_memory());
     if (rc)
         return rc;
     return wf_mpi_allgatherv(
-        comm->wf, t->data, (MPI_Count)data_size(t), type, w->data,
+        comm->wf, t->data, (MPI_Count)data_size_of(t), type, w->data,
         (struct wf_ints){w->counts, sizeof *w->counts},
         (struct wf_ints){w->displs, sizeof *w->displs}, type, comm);
 }
 
-/* The edges to destinations as one graph; the arrays of e are malloc'ed in
- * *room. */
+/* Convert the edges to destinations to one graph; the arrays of e lie in *room,
+ * which is malloc'ed. */
 static int edges_of(const struct whole *w, struct wf_edges *e, int **room)
 {
     size_t all = (size_t)w->size / 2; /* more than enough */
@@ -136,7 +139,7 @@ static int edges_of(const struct whole *w, struct wf_edges *e, int **room)
 
     *room = first;
     if (!first)
-        return out_of_memory();
+        return record_no_memory();
     adjacent = first + w->n + 1;
     weight = adjacent + all;
     for (int v = 0; v < w->n; v++) {
@@ -154,11 +157,11 @@ static int edges_of(const struct whole *w, struct wf_edges *e, int **room)
 }
 
 /* Replace *topo by the topology of the vertex that this process becomes. */
-static int become(const struct whole *w, int vertex, struct wf_topo **topo)
+static int become_vertex(const struct whole *w, int vertex,
+                         struct wf_topo **topo)
 {
-    struct wf_topo *t = wf_dist_topo(w->degrees[2 * vertex],
-                                     w->degrees[2 * vertex + 1],
-                                     (*topo)->weighted);
+    struct wf_topo *t = wf_dist_create_topo(
+        w->degrees[2 * vertex], w->degrees[2 * vertex + 1], (*topo)->weighted);
 
     if (!t)
         return MPI_ERR_NO_MEM;
@@ -179,22 +182,23 @@ static int reorder_whole(const struct wf_comm *comm, const struct whole *w,
         rc = wf_reorder_graph(comm, &e, order);
     free(room);
     if (!rc && *order)
-        rc = become(w, wf_reorder_rank(comm, w->n, *order), topo);
+        rc = become_vertex(w, wf_reorder_rank(comm, w->n, *order), topo);
     return rc;
 }
 
-/* Collective also for a process that failed before: it has no edges. *rc: what
- * happened to this process alone; an error is one of all. */
+/* Find a better order of the ranks. Collective, also for a process that has
+ * failed before: it contributes no edges. Returns an error that all processes
+ * have; *rc becomes one of this process alone. */
 static int find_order(struct wf_comm *comm, struct wf_topo **topo, int **order,
                       int *rc)
 {
     struct wf_topo none = {.kind = MPI_DIST_GRAPH};
     struct whole w;
-    int wrong = learn(comm, *topo ? *topo : &none, &w);
+    int wrong = gather_all_edges(comm, *topo ? *topo : &none, &w);
 
     if (!wrong && w.data && *topo)
         *rc = reorder_whole(comm, &w, topo, order);
-    whole_free(&w);
+    free_whole(&w);
     return wrong;
 }
 
@@ -211,12 +215,12 @@ int wf_dist_finish(struct wf_comm *comm, struct wf_topo *topo, int reorder,
             return rc ? rc : wrong;
         }
     }
-    if (!rc && !(group = wf_topo_group(comm, comm->size, order)))
+    if (!rc && !(group = wf_topo_create_group(comm, comm->size, order)))
         rc = MPI_ERR_NO_MEM;
     free(order);
     if (rc) {
         wf_topo_put(topo);
         topo = NULL;
     }
-    return wf_topo_comm(comm, group, topo, rc, newcomm);
+    return wf_topo_create_comm(comm, group, topo, rc, newcomm);
 }

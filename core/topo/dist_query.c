@@ -1,4 +1,4 @@
-/* Questions about distributed graphs (MPI-5.0 s8.5.5).
+/* Inquiry functions for distributed graphs (MPI-5.0 s8.5.5).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,8 +19,8 @@ int wf_mpi_dist_graph_neighbors_count(struct wf_instance *wf,
     return MPI_SUCCESS;
 }
 
-/* The first entries, when there is not room for all; to may be no array. */
-static void copy(int *to, int max, const int *from, int n)
+/* Copy the entries for which there is room; `to` may be no array. */
+static void copy_first(int *to, int max, const int *from, int n)
 {
     if (!to || to == MPI_UNWEIGHTED || to == MPI_WEIGHTS_EMPTY)
         return;
@@ -38,11 +38,11 @@ int wf_mpi_dist_graph_neighbors(struct wf_instance *wf, struct wf_comm *comm,
 
     if (!t)
         return MPI_ERR_TOPOLOGY;
-    copy(sources, maxindegree, t->sources, t->indegree);
-    copy(destinations, maxoutdegree, t->destinations, t->outdegree);
+    copy_first(sources, maxindegree, t->sources, t->indegree);
+    copy_first(destinations, maxoutdegree, t->destinations, t->outdegree);
     if (!t->weighted)
         return MPI_SUCCESS;
-    copy(sourceweights, maxindegree, t->source_weights, t->indegree);
-    copy(destweights, maxoutdegree, t->dest_weights, t->outdegree);
+    copy_first(sourceweights, maxindegree, t->source_weights, t->indegree);
+    copy_first(destweights, maxoutdegree, t->dest_weights, t->outdegree);
     return MPI_SUCCESS;
 }

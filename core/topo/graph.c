@@ -9,7 +9,7 @@
 #include "topo/reorder.h"
 #include "topo/topo.h"
 
-/* ---- making one ---------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------ */
 
 static int check_edges(int nnodes, const int index[], const int edges[])
 {
@@ -17,31 +17,35 @@ static int check_edges(int nnodes, const int index[], const int edges[])
 
     for (int i = 0; i < nnodes; last = index[i++])
         if (index[i] < last)
-            return wf_error(MPI_ERR_ARG, "indx[%d] is %d but must not be "
-                            "below %d", i, index[i], last);
+            return wf_error(MPI_ERR_ARG,
+                            "indx[%d] is %d but must not be below %d", i,
+                            index[i], last);
     if (last > 0 && !edges)
         return wf_error(MPI_ERR_ARG, "edges is NULL");
     for (int i = 0; i < last; i++)
         if (edges[i] < 0 || edges[i] >= nnodes)
-            return wf_error(MPI_ERR_RANK, "edges[%d] is %d but the graph has "
-                            "the nodes 0..%d", i, edges[i], nnodes - 1);
+            return wf_error(MPI_ERR_RANK,
+                            "edges[%d] is %d but the graph has the nodes 0..%d",
+                            i, edges[i], nnodes - 1);
     return MPI_SUCCESS;
 }
 
-static int check(const struct wf_comm *comm, int nnodes, const int index[],
-                 const int edges[])
+static int check_graph(const struct wf_comm *comm, int nnodes,
+                       const int index[], const int edges[])
 {
     int rc = wf_topo_check_parent(comm);
 
     if (rc)
         return rc;
     if (nnodes < 0 || nnodes > comm->size)
-        return wf_error(MPI_ERR_ARG, "nnodes is %d but the communicator has "
-                        "%d processes", nnodes, comm->size);
+        return wf_error(MPI_ERR_ARG,
+                        "nnodes is %d but the communicator has %d processes",
+                        nnodes, comm->size);
     return check_edges(nnodes, index, edges);
 }
 
-/* order is NULL after a failure, too. */
+/* Find an order of the ranks that is better than the present one. *order
+ * becomes NULL if there is none, and after a failure, too. */
 static int find_order(const struct wf_comm *comm, int nnodes, const int index[],
                       const int edges[], int **order)
 {
@@ -58,13 +62,14 @@ static int find_order(const struct wf_comm *comm, int nnodes, const int index[],
     return rc;
 }
 
-static int first_edge(const struct wf_topo *t, int rank)
+/* Returns the index in t->edges of the first edge of this rank. */
+static int first_edge_of(const struct wf_topo *t, int rank)
 {
     return rank > 0 ? t->index[rank - 1] : 0;
 }
 
-static struct wf_topo *make(int nnodes, const int index[], const int edges[],
-                            int rank)
+static struct wf_topo *create_graph_topo(int nnodes, const int index[],
+                                         const int edges[], int rank)
 {
     size_t n = (size_t)nnodes, nedges = (size_t)index[nnodes - 1];
     struct wf_topo *t = wf_topo_create(MPI_GRAPH, n + nedges);
@@ -77,8 +82,8 @@ static struct wf_topo *make(int nnodes, const int index[], const int edges[],
     memcpy(t->index, index, n * sizeof *index);
     if (nedges)
         memcpy(t->edges, edges, nedges * sizeof *edges);
-    t->sources = t->destinations = t->edges + first_edge(t, rank);
-    t->indegree = t->outdegree = t->index[rank] - first_edge(t, rank);
+    t->sources = t->destinations = t->edges + first_edge_of(t, rank);
+    t->indegree = t->outdegree = t->index[rank] - first_edge_of(t, rank);
     return t;
 }
 
@@ -88,26 +93,26 @@ int wf_mpi_graph_create(struct wf_instance *wf, struct wf_comm *comm_old,
 {
     struct wf_group *group = NULL;
     struct wf_topo *topo = NULL;
-    int *order = NULL, rc = check(comm_old, nnodes, indx, edges);
+    int *order = NULL, rc = check_graph(comm_old, nnodes, indx, edges);
 
     *comm_graph = MPI_COMM_NULL;
     if (rc || nnodes == 0)
         return rc;
     if (reorder)
         rc = find_order(comm_old, nnodes, indx, edges, &order);
-    if (!rc && !(group = wf_topo_group(comm_old, nnodes, order)))
+    if (!rc && !(group = wf_topo_create_group(comm_old, nnodes, order)))
         rc = MPI_ERR_NO_MEM;
     free(order);
     if (group && group->rank != MPI_UNDEFINED &&
-        !(topo = make(nnodes, indx, edges, group->rank)))
+        !(topo = create_graph_topo(nnodes, indx, edges, group->rank)))
         rc = MPI_ERR_NO_MEM;
-    return wf_topo_comm(comm_old, group, topo, rc, comm_graph);
+    return wf_topo_create_comm(comm_old, group, topo, rc, comm_graph);
 }
 
 int wf_mpi_graph_map(struct wf_instance *wf, struct wf_comm *comm, int nnodes,
                      const int indx[], const int edges[], int *newrank)
 {
-    int *order, rc = check(comm, nnodes, indx, edges);
+    int *order, rc = check_graph(comm, nnodes, indx, edges);
 
     if (rc || (rc = find_order(comm, nnodes, indx, edges, &order)))
         return rc;
@@ -116,7 +121,7 @@ int wf_mpi_graph_map(struct wf_instance *wf, struct wf_comm *comm, int nnodes,
     return MPI_SUCCESS;
 }
 
-/* ---- questions ----------------------------------------------------------- */
+/* ---- inquiry ------------------------------------------------------------- */
 
 static int check_room(const char *what, int max, int needed)
 {
@@ -163,7 +168,7 @@ int wf_mpi_graph_neighbors_count(struct wf_instance *wf, struct wf_comm *comm,
 
     if (!t)
         return MPI_ERR_TOPOLOGY;
-    *nneighbors = t->index[rank] - first_edge(t, rank);
+    *nneighbors = t->index[rank] - first_edge_of(t, rank);
     return MPI_SUCCESS;
 }
 
@@ -175,7 +180,7 @@ int wf_mpi_graph_neighbors(struct wf_instance *wf, struct wf_comm *comm,
 
     if (!t)
         return MPI_ERR_TOPOLOGY;
-    first = first_edge(t, rank);
+    first = first_edge_of(t, rank);
     n = t->index[rank] - first;
     if ((rc = check_room("maxneighbors", maxneighbors, n)))
         return rc;

@@ -31,8 +31,8 @@ static inline int wf_grid_rank(const struct wf_grid *g, const int coords[])
     return rank;
 }
 
-/* x along dimension d, brought into the grid where it is periodic; -1 where it
- * lies beyond the border. */
+/* Returns coordinate x of dimension d, wrapped around where the grid is
+ * periodic; -1 where x lies beyond the border. */
 static inline int wf_grid_wrap(const struct wf_grid *g, int d, int64_t x)
 {
     int n = g->dims[d];
@@ -42,8 +42,8 @@ static inline int wf_grid_wrap(const struct wf_grid *g, int d, int64_t x)
     return g->periods[d] ? (int)((x % n + n) % n) : -1;
 }
 
-/* The rank disp steps along dimension d from the cell at coords, or
- * MPI_PROC_NULL. */
+/* Returns the rank that is disp steps along dimension d from the cell at
+ * coords, or MPI_PROC_NULL. */
 static inline int wf_grid_neighbor(const struct wf_grid *g, const int coords[],
                                    int d, int64_t disp)
 {

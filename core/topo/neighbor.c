@@ -1,25 +1,25 @@
 /* Neighbourhood collectives as schedules (MPI-5.0 s8.6): a message along every
  * edge, all at once.
  *
- * Messages between two processes match in order. For graphs this is the order
- * of the lists. On a grid the block sent in negative direction arrives from
- * the positive side of the receiver: its receives are made pair by pair in
- * swapped order, so that they match also where both neighbours are the same
- * process (a periodic dimension of 1 or 2 processes).
+ * Messages between two processes match in order, for graphs in the order of the
+ * lists of neighbours. On a grid, a block that is sent in negative direction
+ * comes from the receiver's positive side. So the two receives of each
+ * dimension are posted in swapped order, and match also where both neighbours
+ * are the same process (a periodic dimension of 1 or 2 processes).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
 #include "topo/topo.h"
 
-static int check(const struct wf_coll_args *a)
+static int check_args(const struct wf_coll_args *a)
 {
     const struct wf_topo *t = a->comm->topo;
     int rc;
 
     if (!t)
         return wf_error(MPI_ERR_TOPOLOGY, "the communicator has no topology: "
-                        "nobody is a neighbour");
+                                          "no process is a neighbour");
     if ((rc = wf_coll_check_in_place(a, false)))
         return rc;
     if (!a->stypes && !a->scounts.base && (rc = wf_coll_check_send(a)))
@@ -29,7 +29,7 @@ static int check(const struct wf_coll_args *a)
     return MPI_SUCCESS;
 }
 
-static void receive(struct wf_sched *s, const struct wf_coll_args *a)
+static void add_receives(struct wf_sched *s, const struct wf_coll_args *a)
 {
     const struct wf_topo *t = a->comm->topo;
 
@@ -44,7 +44,8 @@ static void receive(struct wf_sched *s, const struct wf_coll_args *a)
     }
 }
 
-static void send(struct wf_sched *s, const struct wf_coll_args *a, bool same)
+static void add_sends(struct wf_sched *s, const struct wf_coll_args *a,
+                      bool same)
 {
     const struct wf_topo *t = a->comm->topo;
 
@@ -58,43 +59,43 @@ static void send(struct wf_sched *s, const struct wf_coll_args *a, bool same)
     }
 }
 
-static int build(struct wf_sched *s, const struct wf_coll_args *a, bool same)
+static int build_schedule(struct wf_sched *s, const struct wf_coll_args *a,
+                          bool same)
 {
-    int rc = check(a);
+    int rc = check_args(a);
 
     if (rc)
         return rc;
-    send(s, a, same);
-    receive(s, a);
+    add_sends(s, a, same);
+    add_receives(s, a);
     return MPI_SUCCESS;
 }
 
 int wf_build_neighbor_allgather(struct wf_sched *s,
                                 const struct wf_coll_args *a)
 {
-    return build(s, a, true);
+    return build_schedule(s, a, true);
 }
 
 int wf_build_neighbor_allgatherv(struct wf_sched *s,
                                  const struct wf_coll_args *a)
 {
-    return build(s, a, true);
+    return build_schedule(s, a, true);
 }
 
-int wf_build_neighbor_alltoall(struct wf_sched *s,
-                               const struct wf_coll_args *a)
+int wf_build_neighbor_alltoall(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    return build(s, a, false);
+    return build_schedule(s, a, false);
 }
 
 int wf_build_neighbor_alltoallv(struct wf_sched *s,
                                 const struct wf_coll_args *a)
 {
-    return build(s, a, false);
+    return build_schedule(s, a, false);
 }
 
 int wf_build_neighbor_alltoallw(struct wf_sched *s,
                                 const struct wf_coll_args *a)
 {
-    return build(s, a, false);
+    return build_schedule(s, a, false);
 }

@@ -1,4 +1,4 @@
-/* Which topology a communicator has (MPI-5.0 s8.5.5).
+/* The kind of topology that a communicator has (MPI-5.0 s8.5.5).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -29,7 +29,8 @@ struct wf_topo *wf_topo_of(const struct wf_comm *comm, int kind)
         return comm->topo;
     wf_error(MPI_ERR_TOPOLOGY,
              "the call is about %s topology, but the communicator has %s "
-             "topology", kind_name(kind), kind_name(kind_of(comm)));
+             "topology",
+             kind_name(kind), kind_name(kind_of(comm)));
     return NULL;
 }
 

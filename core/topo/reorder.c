@@ -1,9 +1,9 @@
-/* Finding an order: see reorder.h.
+/* Reordering of ranks: see reorder.h.
  *
  *   grid    where every node holds the same number c of processes, each node
  *           gets a brick of c cells, of the shape that cuts fewest edges
  *   graph   one node after the other is filled, always with the vertex that
- *           has most edges to those the node has already
+ *           has most edges to the vertices already on the node
  *
  * A result is used only when it is better than the order of the old ranks.
  *
@@ -15,27 +15,28 @@
 
 #include "instance.h"
 
-enum { GREEDY_MAX = 16384 /* vertices: filling takes quadratic time */ };
+/* Graphs with more vertices are not reordered: filling takes quadratic time. */
+enum { GREEDY_MAX = 16384 };
 
 /* Members 0..n-1 and their nodes, which are numbered as they appear. */
 struct layout {
     int n, nodes;
-    int *node_of;  /* of each member */
-    int *capacity; /* of each node: members on it */
+    int *node_of;  /* node of each member */
+    int *capacity; /* number of members on each node */
 };
 
 /* ---- the layout ---------------------------------------------------------- */
 
-static const uint32_t *launcher_nodes(const struct wf_comm *comm)
+static const uint32_t *find_launcher_nodes(const struct wf_comm *comm)
 {
     return comm->wf->boot->node_count > 1 ? comm->wf->boot->node_of : NULL;
 }
 
-/* Nodes of the members as the launcher numbers them, renumbered from 0. */
+/* Number the nodes of the members from 0, in the order in which they appear. */
 static void number_nodes(struct layout *l, const struct wf_comm *comm,
                          int *seen)
 {
-    const uint32_t *node = launcher_nodes(comm);
+    const uint32_t *node = find_launcher_nodes(comm);
 
     memset(seen, 0xff, comm->wf->boot->node_count * sizeof *seen);
     for (int i = 0; i < l->n; i++) {
@@ -47,18 +48,18 @@ static void number_nodes(struct layout *l, const struct wf_comm *comm,
     }
 }
 
-static void layout_free(struct layout *l)
+static void free_layout(struct layout *l)
 {
     free(l->node_of);
     free(l->capacity);
 }
 
-static int out_of_memory(void)
+static int record_no_memory(void)
 {
     return wf_error(MPI_ERR_NO_MEM, "no memory to reorder the processes");
 }
 
-static int layout_of(struct layout *l, const struct wf_comm *comm, int n)
+static int find_layout(struct layout *l, const struct wf_comm *comm, int n)
 {
     int *seen = malloc(comm->wf->boot->node_count * sizeof *seen + 1);
 
@@ -67,19 +68,19 @@ static int layout_of(struct layout *l, const struct wf_comm *comm, int n)
     l->capacity = calloc((size_t)n + 1, sizeof *l->capacity);
     if (!seen || !l->node_of || !l->capacity) {
         free(seen);
-        layout_free(l);
-        return out_of_memory();
+        free_layout(l);
+        return record_no_memory();
     }
     number_nodes(l, comm, seen);
     free(seen);
     return MPI_SUCCESS;
 }
 
-/* False also when a member was not started with this job: its node is not in
+/* Also false when a member was not started with this job: its node is not in
  * the launcher's table. */
 bool wf_reorder_useful(const struct wf_comm *comm, int n)
 {
-    const uint32_t *node = launcher_nodes(comm);
+    const uint32_t *node = find_launcher_nodes(comm);
     bool several = false;
 
     for (int i = 0; node && i < n; i++) {
@@ -103,8 +104,9 @@ int wf_reorder_rank(const struct wf_comm *comm, int n, const int *order)
 
 /* ---- judging a placement ------------------------------------------------- */
 
-/* Weight of the edges between nodes, when vertex v is on place[v]. */
-static int64_t cut(const struct wf_edges *g, const int *place)
+/* Returns the weight of the edges between nodes, when vertex v is on node
+ * place[v]. */
+static int64_t weigh_cut(const struct wf_edges *g, const int *place)
 {
     int64_t sum = 0;
 
@@ -115,8 +117,8 @@ static int64_t cut(const struct wf_edges *g, const int *place)
     return sum;
 }
 
-/* Members in the order of their nodes' vertices: the first vertex placed on a
- * node gets the node's first member. */
+/* Returns the order that follows from a placement: the first vertex placed on a
+ * node gets the node's first member, and so on. */
 static int *order_of(const struct layout *l, const int *place)
 {
     int *order = malloc((size_t)l->n * sizeof *order + 1);
@@ -141,14 +143,15 @@ static int *order_of(const struct layout *l, const int *place)
     return order;
 }
 
-static int order_if_better(const struct layout *l, const struct wf_edges *g,
-                           const int *place, int **order)
+static int store_order_if_better(const struct layout *l,
+                                 const struct wf_edges *g, const int *place,
+                                 int **order)
 {
     *order = NULL;
-    if (cut(g, place) >= cut(g, l->node_of))
+    if (weigh_cut(g, place) >= weigh_cut(g, l->node_of))
         return MPI_SUCCESS;
     *order = order_of(l, place);
-    return *order ? MPI_SUCCESS : out_of_memory();
+    return *order ? MPI_SUCCESS : record_no_memory();
 }
 
 /* ---- graphs: fill node after node ---------------------------------------- */
@@ -156,13 +159,13 @@ static int order_if_better(const struct layout *l, const struct wf_edges *g,
 struct filling {
     const struct wf_edges *g;
     int *place;    /* node of each vertex, -1: none yet */
-    int64_t *gain; /* weight of edges to the node that is being filled */
-    int *open;     /* edges to vertices that have no place */
+    int64_t *gain; /* of each vertex: weight of its edges to the filled node */
+    int *open;     /* of each vertex: its edges to vertices without a node */
 };
 
-/* The vertex with the largest gain; among those the one that would leave
- * fewest edges open. */
-static int choose(const struct filling *f)
+/* Returns the vertex with the largest gain; among those the one that would
+ * leave fewest edges open. */
+static int choose_vertex(const struct filling *f)
 {
     int best = -1;
 
@@ -174,7 +177,7 @@ static int choose(const struct filling *f)
     return best;
 }
 
-static void put(struct filling *f, int v, int node)
+static void put_vertex(struct filling *f, int v, int node)
 {
     const struct wf_edges *g = f->g;
 
@@ -188,7 +191,7 @@ static void put(struct filling *f, int v, int node)
     }
 }
 
-static void fill(struct filling *f, const struct layout *l)
+static void fill_nodes(struct filling *f, const struct layout *l)
 {
     const struct wf_edges *g = f->g;
 
@@ -201,11 +204,12 @@ static void fill(struct filling *f, const struct layout *l)
     for (int k = 0; k < l->nodes; k++) {
         memset(f->gain, 0, (size_t)g->n * sizeof *f->gain);
         for (int i = 0; i < l->capacity[k]; i++)
-            put(f, choose(f), k);
+            put_vertex(f, choose_vertex(f), k);
     }
 }
 
-static int greedy(const struct layout *l, const struct wf_edges *g, int **order)
+static int order_greedily(const struct layout *l, const struct wf_edges *g,
+                          int **order)
 {
     size_t n = (size_t)g->n;
     struct filling f = {.g = g};
@@ -218,10 +222,10 @@ static int greedy(const struct layout *l, const struct wf_edges *g, int **order)
     f.gain = malloc(n * sizeof *f.gain);
     f.open = malloc(n * sizeof *f.open);
     if (f.place && f.gain && f.open) {
-        fill(&f, l);
-        rc = order_if_better(l, g, f.place, order);
+        fill_nodes(&f, l);
+        rc = store_order_if_better(l, g, f.place, order);
     } else {
-        rc = out_of_memory();
+        rc = record_no_memory();
     }
     free(f.place);
     free(f.gain);
@@ -238,10 +242,10 @@ int wf_reorder_graph(const struct wf_comm *comm, const struct wf_edges *g,
     *order = NULL;
     if (!wf_reorder_useful(comm, g->n))
         return MPI_SUCCESS;
-    if ((rc = layout_of(&l, comm, g->n)))
+    if ((rc = find_layout(&l, comm, g->n)))
         return rc;
-    rc = greedy(&l, g, order);
-    layout_free(&l);
+    rc = order_greedily(&l, g, order);
+    free_layout(&l);
     return rc;
 }
 
@@ -249,13 +253,14 @@ int wf_reorder_graph(const struct wf_comm *comm, const struct wf_edges *g,
 
 struct bricks {
     const struct wf_grid *grid;
-    int cells;       /* of the grid */
-    int64_t cost;    /* of the best shape: edges cut */
+    int cells;    /* of the grid */
+    int64_t cost; /* number of edges that the best shape cuts */
     int *best, *shape;
 };
 
-/* Edges along dimension d that bricks of this length cut. */
-static int64_t cut_along(const struct bricks *b, int d, int length)
+/* Returns the number of edges along dimension d that bricks of this length
+ * cut. */
+static int64_t count_cuts_along(const struct bricks *b, int d, int length)
 {
     int dim = b->grid->dims[d], pieces = dim / length;
     int cuts = b->grid->periods[d] && pieces > 1 ? pieces : pieces - 1;
@@ -263,8 +268,9 @@ static int64_t cut_along(const struct bricks *b, int d, int length)
     return (int64_t)b->cells / dim * cuts;
 }
 
-/* Try all lengths of dimension d and those after it; volume: cells that they
- * have to make up. */
+/* Try all lengths of a brick in dimension d and those after it. volume: the
+ * product that these lengths must have. cost: edges cut in the dimensions
+ * before. */
 static void try_shapes(struct bricks *b, int d, int volume, int64_t cost)
 {
     if (cost >= b->cost)
@@ -279,11 +285,12 @@ static void try_shapes(struct bricks *b, int d, int volume, int64_t cost)
     for (int n = 1; n <= volume && n <= b->grid->dims[d]; n++)
         if (volume % n == 0 && b->grid->dims[d] % n == 0) {
             b->shape[d] = n;
-            try_shapes(b, d + 1, volume / n, cost + cut_along(b, d, n));
+            try_shapes(b, d + 1, volume / n, cost + count_cuts_along(b, d, n));
         }
 }
 
-/* Number of the brick that holds a cell, bricks counted like cells. */
+/* Returns the number of the brick that holds a cell; bricks are numbered like
+ * cells. */
 static int brick_of(const struct bricks *b, const int *coords)
 {
     int k = 0;
@@ -293,7 +300,7 @@ static int brick_of(const struct bricks *b, const int *coords)
     return k;
 }
 
-static bool equal_nodes(const struct layout *l)
+static bool are_nodes_equal(const struct layout *l)
 {
     for (int k = 1; k < l->nodes; k++)
         if (l->capacity[k] != l->capacity[0])
@@ -302,7 +309,7 @@ static bool equal_nodes(const struct layout *l)
 }
 
 /* Place each cell of the grid on the node of its brick. *found: there is a
- * shape that fills the grid. */
+ * shape of bricks that fills the grid. */
 static int place_bricks(const struct layout *l, const struct wf_grid *g,
                         int *place, bool *found)
 {
@@ -311,10 +318,10 @@ static int place_bricks(const struct layout *l, const struct wf_grid *g,
     int *room = malloc(3 * n * sizeof *room + 1);
 
     if (!room)
-        return out_of_memory();
+        return record_no_memory();
     b.best = room;
     b.shape = room + n;
-    if (equal_nodes(l))
+    if (are_nodes_equal(l))
         try_shapes(&b, 0, l->capacity[0], 0);
     *found = b.cost < INT64_MAX;
     for (int v = 0; *found && v < l->n; v++) {
@@ -325,7 +332,8 @@ static int place_bricks(const struct layout *l, const struct wf_grid *g,
     return MPI_SUCCESS;
 }
 
-/* The edges of a grid, in one piece of memory; NULL: there is none. */
+/* Make the edges of a grid, in one block of memory, which is returned; NULL:
+ * out of memory. */
 static int *edges_of_grid(const struct wf_grid *g, struct wf_edges *e)
 {
     size_t n = (size_t)e->n, degree = 2 * (size_t)g->ndims;
@@ -354,12 +362,12 @@ static int reorder_cells(const struct layout *l, const struct wf_grid *g,
     int *place = malloc((size_t)l->n * sizeof *place);
     int *room = edges_of_grid(g, &e);
     bool found = false;
-    int rc = place && room ? place_bricks(l, g, place, &found)
-                           : out_of_memory();
+    int rc =
+        place && room ? place_bricks(l, g, place, &found) : record_no_memory();
 
     if (!rc)
-        rc = found ? order_if_better(l, &e, place, order)
-                   : greedy(l, &e, order);
+        rc = found ? store_order_if_better(l, &e, place, order)
+                   : order_greedily(l, &e, order);
     free(place);
     free(room);
     return rc;
@@ -376,9 +384,9 @@ int wf_reorder_grid(const struct wf_comm *comm, const struct wf_grid *g,
         n *= g->dims[d];
     if (!wf_reorder_useful(comm, n))
         return MPI_SUCCESS;
-    if ((rc = layout_of(&l, comm, n)))
+    if ((rc = find_layout(&l, comm, n)))
         return rc;
     rc = reorder_cells(&l, g, order);
-    layout_free(&l);
+    free_layout(&l);
     return rc;
 }

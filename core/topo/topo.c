@@ -1,4 +1,4 @@
-/* Topologies as objects, and the communicators they are attached to.
+/* Creation and reference counts of topologies.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

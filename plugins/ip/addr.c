@@ -1,8 +1,10 @@
-/* Addresses: text, blobs, and which of a peer's addresses are worth trying.
+/* Converts addresses to text and blobs, and chooses the addresses of a peer
+ * that are worth trying.
  *
- * A blob is what a process publishes about one endpoint: version, count, two
- * spare bytes, a hash that names the network namespace of this boot of this
- * machine, and per address: family, prefix, port (little-endian), 16 bytes.
+ * A blob is the part of a business card about one endpoint: version, count, two
+ * spare bytes, a hash that identifies the network namespace of this boot of
+ * this machine, and per address: family, prefix, port (little-endian), 16
+ * bytes.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,13 +21,13 @@
 
 enum { BLOB_VERSION = 1, BLOB_ENTRY = 20 };
 
-static size_t ip_len(const struct wf_ip_addr *a)
+static size_t address_bytes(const struct wf_ip_addr *a)
 {
     return a->family == 4 ? 4 : 16;
 }
 
 socklen_t wf_ip_to_sockaddr(const struct wf_ip_addr *a,
-                             struct sockaddr_storage *out)
+                            struct sockaddr_storage *out)
 {
     memset(out, 0, sizeof *out);
     if (a->family == 4) {
@@ -64,52 +66,53 @@ int wf_ip_from_sockaddr(const struct sockaddr *sa, struct wf_ip_addr *out)
     return WEFT_ENOTSUP;
 }
 
-const char *wf_ip_error(int error)
+const char *wf_ip_error_text(int error)
 {
-    /* for EMFILE the core knows the remedy */
+    /* for EMFILE the core adds the remedy */
     return error == ENOBUFS || error == ENOMEM
-               ? "the system has no memory for sockets; raise net.ipv4.tcp_mem, "
+               ? "the system has no memory for sockets; raise "
+                 "net.ipv4.tcp_mem, "
                  "net.ipv4.udp_mem, or the memory limit of the job"
                : strerror(error);
 }
 
-void wf_ip_name(const struct wf_ip_addr *a, char *text, size_t n)
+void wf_ip_print_address(const struct wf_ip_addr *a, char *text, size_t n)
 {
     char ip[INET6_ADDRSTRLEN] = "?";
     inet_ntop(a->family == 4 ? AF_INET : AF_INET6, a->ip, ip, sizeof ip);
     snprintf(text, n, a->family == 4 ? "%s:%u" : "[%s]:%u", ip, a->port);
 }
 
-bool wf_ip_same(const struct wf_ip_addr *a, const struct wf_ip_addr *b)
+bool wf_ip_is_same(const struct wf_ip_addr *a, const struct wf_ip_addr *b)
 {
-    return a->family == b->family && memcmp(a->ip, b->ip, ip_len(a)) == 0;
+    return a->family == b->family &&
+           memcmp(a->ip, b->ip, address_bytes(a)) == 0;
 }
 
-bool wf_ip_same_subnet(const struct wf_ip_addr *net,
-                        const struct wf_ip_addr *a)
+bool wf_ip_is_same_subnet(const struct wf_ip_addr *net, const struct wf_ip_addr *a)
 {
     unsigned whole = net->prefix / 8, rest = net->prefix % 8;
-    if (net->family != a->family || net->prefix > 8 * ip_len(net) ||
+    if (net->family != a->family || net->prefix > 8 * address_bytes(net) ||
         memcmp(net->ip, a->ip, whole) != 0)
         return false;
     return rest == 0 || ((net->ip[whole] ^ a->ip[whole]) >> (8 - rest)) == 0;
 }
 
-bool wf_ip_loopback(const struct wf_ip_addr *a)
+bool wf_ip_is_loopback(const struct wf_ip_addr *a)
 {
     static const uint8_t one[16] = {[15] = 1};
     return a->family == 4 ? a->ip[0] == 127 : memcmp(a->ip, one, 16) == 0;
 }
 
-bool wf_ip_link_local(const struct wf_ip_addr *a)
+bool wf_ip_is_link_local(const struct wf_ip_addr *a)
 {
     if (a->family == 4)
         return a->ip[0] == 169 && a->ip[1] == 254;
     return a->ip[0] == 0xfe && (a->ip[1] & 0xc0) == 0x80;
 }
 
-/* FNV-1a; only to tell machines apart. */
-static uint64_t hash(uint64_t h, const void *data, size_t n)
+/* FNV-1a is enough to distinguish machines. */
+static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
 {
     const uint8_t *p = data;
     for (size_t i = 0; i < n; i++)
@@ -117,10 +120,7 @@ static uint64_t hash(uint64_t h, const void *data, size_t n)
     return h;
 }
 
-/* Names this boot of this kernel and the network namespace: two processes
- * with the same value share their loopback device. 0, and errno: it cannot be
- * read because memory or descriptors are short. */
-uint64_t wf_ip_machine(void)
+uint64_t wf_ip_machine_hash(void)
 {
     char id[64];
     struct stat st;
@@ -132,16 +132,16 @@ uint64_t wf_ip_machine(void)
         ssize_t n = read(fd, id, sizeof id);
         close(fd);
         if (n > 0)
-            h = hash(h, id, (size_t)n);
+            h = hash_bytes(h, id, (size_t)n);
     }
     if (stat("/proc/self/ns/net", &st) == 0) {
         uint64_t ns[2] = {st.st_dev, st.st_ino};
-        h = hash(h, ns, sizeof ns);
+        h = hash_bytes(h, ns, sizeof ns);
     }
     return h ? h : 1;
 }
 
-int wf_ip_pack(const struct wf_ip_book *book, void *buf, size_t *len)
+int wf_ip_pack_book(const struct wf_ip_book *book, void *buf, size_t *len)
 {
     uint8_t *p = buf;
     size_t need = IP_BLOB_HEAD + (size_t)book->n * BLOB_ENTRY;
@@ -167,7 +167,7 @@ int wf_ip_pack(const struct wf_ip_book *book, void *buf, size_t *len)
     return WEFT_OK;
 }
 
-int wf_ip_unpack(const void *buf, size_t len, struct wf_ip_book *book)
+int wf_ip_unpack_book(const void *buf, size_t len, struct wf_ip_book *book)
 {
     const uint8_t *p = buf;
 
@@ -192,15 +192,15 @@ int wf_ip_unpack(const void *buf, size_t len, struct wf_ip_book *book)
     return WEFT_OK;
 }
 
-/* Is there a route? Connecting a datagram socket asks the kernel and sends
- * nothing. */
-static bool routed(const struct wf_ip_addr *to)
+/* Tells whether there is a route: connecting a datagram socket asks the kernel
+ * and sends nothing. */
+static bool has_route(const struct wf_ip_addr *to)
 {
     struct sockaddr_storage sa;
     socklen_t n = wf_ip_to_sockaddr(to, &sa);
     int fd = socket(sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool ok;
-    if (fd < 0) /* a call will say what is lacking better than "no way" */
+    if (fd < 0) /* a call reports the shortage better than "no way" */
         return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
     ok = connect(fd, (struct sockaddr *)&sa, n) == 0;
     close(fd);
@@ -210,63 +210,63 @@ static bool routed(const struct wf_ip_addr *to)
 static bool is_own(const struct wf_ip_place *here, const struct wf_ip_addr *a)
 {
     for (int i = 0; i < here->own_n; i++)
-        if (wf_ip_same(&here->own[i], a))
+        if (wf_ip_is_same(&here->own[i], a))
             return true;
     return false;
 }
 
-/* How good is this address of the peer, and through which of ours? */
-static enum wf_ip_rank rate(const struct wf_ip_place *here,
-                            const struct wf_ip_book *book,
-                            const struct wf_ip_addr *to, int *local)
+/* Rates an address of the peer; *local is the interface in its subnet, or
+ * -1. */
+static enum wf_ip_rank rate_address(const struct wf_ip_place *here,
+                                    const struct wf_ip_book *book,
+                                    const struct wf_ip_addr *to, int *local)
 {
     bool elsewhere = book->machine != 0 && book->machine != here->machine;
     bool family = false;
 
     *local = -1;
-    /* 172.17.0.1 on both hosts: it would only ever reach ourselves */
-    if (elsewhere && (wf_ip_loopback(to) || is_own(here, to)))
+    /* an address like 172.17.0.1 on both hosts would reach this host only */
+    if (elsewhere && (wf_ip_is_loopback(to) || is_own(here, to)))
         return IP_USELESS;
     for (int i = 0; i < here->n; i++) {
         const struct wf_ip_addr *mine = &here->use[i].addr;
         family = family || mine->family == to->family;
-        if (*local < 0 && wf_ip_same_subnet(mine, to))
+        if (*local < 0 && wf_ip_is_same_subnet(mine, to))
             *local = i;
     }
-    if (wf_ip_loopback(to))
+    if (wf_ip_is_loopback(to))
         return IP_LOOPBACK;
     if (*local >= 0)
-        return wf_ip_loopback(&here->use[*local].addr) ? IP_USELESS : IP_SUBNET;
+        return wf_ip_is_loopback(&here->use[*local].addr) ? IP_USELESS : IP_SUBNET;
     if (here->one_host && elsewhere)
         return IP_USELESS;
-    return (family || book->machine == 0) && routed(to) ? IP_ROUTED
-                                                        : IP_USELESS;
+    return (family || book->machine == 0) && has_route(to) ? IP_ROUTED
+                                                           : IP_USELESS;
 }
 
-static int by_rank(const void *a, const void *b)
+static int compare_ranks(const void *a, const void *b)
 {
     const struct wf_ip_candidate *x = a, *y = b;
     return (int)x->rank - (int)y->rank;
 }
 
-/* The peer's usable addresses, best first; returns how many. */
-int wf_ip_candidates(const struct wf_ip_place *here,
+int wf_ip_find_candidates(const struct wf_ip_place *here,
                      const struct wf_ip_book *book, struct wf_ip_candidate *out)
 {
     int n = 0;
     for (int i = 0; i < book->n; i++) {
         struct wf_ip_candidate *c = &out[n];
         c->to = book->addr[i];
-        c->rank = rate(here, book, &c->to, &c->local);
+        c->rank = rate_address(here, book, &c->to, &c->local);
         if (c->rank != IP_USELESS)
             n++;
     }
-    qsort(out, (size_t)n, sizeof *out, by_rank);
+    qsort(out, (size_t)n, sizeof *out, compare_ranks);
     return n;
 }
 
-/* "10.0.0.2:7000", "[::1]:7000", "host:7000" */
-static int split(const char *text, char *host, size_t n, uint16_t *port)
+/* Splits "10.0.0.2:7000", "[::1]:7000" or "host:7000". */
+static int split_address(const char *text, char *host, size_t n, uint16_t *port)
 {
     const char *colon = strrchr(text, ':');
     const char *start = text, *end = colon;
@@ -294,16 +294,15 @@ static int split(const char *text, char *host, size_t n, uint16_t *port)
     return WEFT_OK;
 }
 
-/* The port of an address text; 0: it is none. */
-uint16_t wf_ip_port(const char *text)
+uint16_t wf_ip_port_of(const char *text)
 {
     char host[256];
     uint16_t port;
 
-    return split(text, host, sizeof host, &port) == WEFT_OK ? port : 0;
+    return split_address(text, host, sizeof host, &port) == WEFT_OK ? port : 0;
 }
 
-int wf_ip_parse(const struct wf_ip_place *here, const char *text, void *buf,
+int wf_ip_parse_address(const struct wf_ip_place *here, const char *text, void *buf,
                 size_t *len)
 {
     char host[256];
@@ -312,7 +311,7 @@ int wf_ip_parse(const struct wf_ip_place *here, const char *text, void *buf,
     struct sockaddr_storage sa;
     size_t n = sizeof sa;
     uint16_t port;
-    int rc = split(text, host, sizeof host, &port);
+    int rc = split_address(text, host, sizeof host, &port);
 
     if (rc < 0)
         return rc;
@@ -333,14 +332,14 @@ int wf_ip_parse(const struct wf_ip_place *here, const char *text, void *buf,
             return rc;
     }
     a->port = port;
-    return wf_ip_pack(&book, buf, len);
+    return wf_ip_pack_book(&book, buf, len);
 }
 
-int wf_ip_print(const void *addr, size_t len, char *text, size_t n)
+int wf_ip_print_book(const void *addr, size_t len, char *text, size_t n)
 {
     struct wf_ip_book book;
     size_t at = 0;
-    int rc = wf_ip_unpack(addr, len, &book);
+    int rc = wf_ip_unpack_book(addr, len, &book);
 
     if (rc < 0)
         return rc;
@@ -348,7 +347,7 @@ int wf_ip_print(const void *addr, size_t len, char *text, size_t n)
         text[0] = '\0';
     for (int i = 0; i < book.n && at < n; i++) {
         char one[64];
-        wf_ip_name(&book.addr[i], one, sizeof one);
+        wf_ip_print_address(&book.addr[i], one, sizeof one);
         at += (size_t)snprintf(text + at, n - at, "%s%s", i ? "," : "", one);
     }
     return WEFT_OK;

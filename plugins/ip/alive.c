@@ -1,4 +1,4 @@
-/* Questions to silent peers and to their hosts: alive.h.
+/* Asks silent peers and their hosts, and judges: alive.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
@@ -11,21 +11,21 @@
 
 enum {
     PORT_DISCARD = 9,
-    ENOUGH = 8,      /* questions without an answer */
-    OPEN_MAX = 256,  /* calls of hosts, per endpoint */
-    EARLY = 4,       /* of these parts of the limit one passes before the first */
-    OFTEN = 20,      /* question, of these one between the others */
-    FEW = 3,         /* the same, of an unknown host */
-    TENTHS = 3       /* of the limit are proven when it is seen */
+    ENOUGH = 8,     /* unanswered questions that make a silence certain */
+    OPEN_MAX = 256, /* connection requests to hosts, per endpoint */
+    EARLY = 4,      /* the first question leaves after limit / EARLY */
+    OFTEN = 20,     /* the others follow each other after limit / OFTEN */
+    FEW = 3,        /* enough questions to a host that never answered */
+    TENTHS = 3      /* of the limit: a process seen to run did for so long */
 };
-#define DEAF_LEAST_NS 1000000000u /* what was lost is sent again in less */
+#define DEAF_LEAST_NS  1000000000u /* lost data is sent again in less */
 #define OFTEN_LEAST_NS 25000000u
-#define FIRST_LOOK_NS 100000000u /* for the answer to the first question */
+#define FIRST_LOOK_NS  100000000u /* until the first answer is read */
 
 void wf_ip_alive_begin(struct wf_ip_alive *a, uint64_t now)
 {
     *a = (struct wf_ip_alive){.sign = now, .answer = now};
-    for (int i = 0; i < IP_ASKS; i++)
+    for (int i = 0; i < IP_HOST_REQUESTS; i++)
         a->fd[i] = -1;
 }
 
@@ -40,7 +40,7 @@ static void end_call(struct wf_ip_watch *w, struct wf_ip_alive *a, int i)
 
 void wf_ip_alive_end(struct wf_ip_watch *w, struct wf_ip_alive *a)
 {
-    for (int i = 0; i < IP_ASKS; i++)
+    for (int i = 0; i < IP_HOST_REQUESTS; i++)
         end_call(w, a, i);
 }
 
@@ -51,18 +51,18 @@ static uint64_t limit_of(const struct wf_ip_watch *w,
 {
     uint64_t limit = w->every ? w->vanished : 0;
 
-    wf_ip_sooner(&limit, a->within);
+    wf_ip_set_sooner(&limit, a->within);
     return limit;
 }
 
-/* From the last sign to the first question. */
+/* Returns the time from the last sign to the first question. */
 static uint64_t first_wait(const struct wf_ip_watch *w,
                            const struct wf_ip_alive *a)
 {
     uint64_t limit = limit_of(w, a), wait = w->every;
 
     if (limit)
-        wf_ip_sooner(&wait, limit / EARLY + 1);
+        wf_ip_set_sooner(&wait, limit / EARLY + 1);
     return wait;
 }
 
@@ -71,8 +71,9 @@ static uint64_t next_wait(const struct wf_ip_watch *w,
 {
     uint64_t limit = limit_of(w, a), wait = limit / OFTEN;
 
-    return !limit ? first_wait(w, a)
-                  : wait > OFTEN_LEAST_NS ? wait : OFTEN_LEAST_NS;
+    return !limit                  ? first_wait(w, a)
+           : wait > OFTEN_LEAST_NS ? wait
+                                   : OFTEN_LEAST_NS;
 }
 
 uint64_t wf_ip_alive_deadline(const struct wf_ip_watch *w,
@@ -82,19 +83,20 @@ uint64_t wf_ip_alive_deadline(const struct wf_ip_watch *w,
 
     if (!first)
         return 0;
-    if (!a->asked) /* whether the host answers at all must be known early */
+    if (!a->asked) /* it must be known early whether the host answers at all */
         return a->sign;
     if ((a->unanswered && a->known) ||
         (a->seen && a->asked < a->seen + limit_of(w, a)))
         return a->asked + next_wait(w, a);
-    if (!a->known && !a->looked)
+    if (!a->known && !a->answers_read)
         return a->asked + FIRST_LOOK_NS;
     return (a->sign > a->asked ? a->sign : a->asked) + first;
 }
 
 /* ---- the host ------------------------------------------------------------ */
 
-static void answered(struct wf_ip_alive *a, uint64_t called, bool counts)
+static void note_host_answer(struct wf_ip_alive *a, uint64_t called,
+                             bool counts)
 {
     a->known = true;
     if (called > a->host)
@@ -106,19 +108,19 @@ static void answered(struct wf_ip_alive *a, uint64_t called, bool counts)
     a->unanswered = 0;
 }
 
-/* A call was refused: by a segment of TCP, or by ICMP? The latter is what a
- * firewall says as well, which lets nothing through. */
-static bool refused_by_icmp(int fd)
+/* Tells whether a connection was refused by ICMP rather than by a TCP segment.
+ * A firewall that lets nothing through sends ICMP, too. */
+static bool is_refused_by_icmp(int fd)
 {
     struct wf_ip_path to;
 
     return wf_ip_datagram_error(fd, &to) != 0;
 }
 
-void wf_ip_alive_hear(struct wf_ip_watch *w, struct wf_ip_alive *a, bool counts)
+void wf_ip_alive_read_answers(struct wf_ip_watch *w, struct wf_ip_alive *a, bool counts)
 {
-    a->looked = true;
-    for (int i = 0; i < IP_ASKS; i++) {
+    a->answers_read = true;
+    for (int i = 0; i < IP_HOST_REQUESTS; i++) {
         struct pollfd p = {.fd = a->fd[i], .events = POLLOUT};
         int error = 0;
         socklen_t n = sizeof error;
@@ -126,16 +128,17 @@ void wf_ip_alive_hear(struct wf_ip_watch *w, struct wf_ip_alive *a, bool counts)
             continue;
         if (getsockopt(p.fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0 &&
             (error == 0 ||
-             (error == ECONNREFUSED && !refused_by_icmp(p.fd))))
-            answered(a, a->called[i], counts);
+             (error == ECONNREFUSED && !is_refused_by_icmp(p.fd))))
+            note_host_answer(a, a->called[i], counts);
         end_call(w, a, i);
     }
 }
 
-/* 0: connected. An error of our own, for want of something: EAGAIN. */
-static int call(int fd, struct wf_ip_addr to, struct wf_ip_addr from)
+/* Starts a connection. Returns 0 if it is established at once, else errno;
+ * EAGAIN stands for an error of this system, for want of memory or ports. */
+static int call_host(int fd, struct wf_ip_addr to, struct wf_ip_addr from)
 {
-    struct linger reset = {.l_onoff = 1}; /* if somebody does serve it */
+    struct linger reset = {.l_onoff = 1}; /* if a server does accept it */
     struct sockaddr_storage sa;
     socklen_t n = wf_ip_to_sockaddr(&from, &sa);
     int on = 1;
@@ -147,7 +150,7 @@ static int call(int fd, struct wf_ip_addr to, struct wf_ip_addr from)
         setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on);
     setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     if (bind(fd, (struct sockaddr *)&sa, n) < 0)
-        return errno; /* that address is ours no longer */
+        return errno; /* this host does not have that address any more */
     n = wf_ip_to_sockaddr(&to, &sa);
     if (connect(fd, (struct sockaddr *)&sa, n) == 0)
         return 0;
@@ -156,13 +159,13 @@ static int call(int fd, struct wf_ip_addr to, struct wf_ip_addr from)
                : errno;
 }
 
-/* False: it could not be asked. */
+/* Returns false if the host could not be asked. */
 static bool ask_host(struct wf_ip_watch *w, struct wf_ip_alive *a, uint64_t now,
                      const struct wf_ip_addr *host,
                      const struct wf_ip_addr *from)
 {
     struct wf_ip_addr to = *host, by = *from;
-    int i = a->next, fd, rc;
+    int i = a->next_slot, fd, rc;
 
     if (w->local)
         return true;
@@ -175,26 +178,26 @@ static bool ask_host(struct wf_ip_watch *w, struct wf_ip_alive *a, uint64_t now,
     end_call(w, a, i);
     to.port = PORT_DISCARD;
     by.port = 0;
-    rc = call(fd, to, by);
+    rc = call_host(fd, to, by);
     if (rc == EINPROGRESS) {
         a->fd[i] = fd;
         a->called[i] = now;
-        a->next = (i + 1) % IP_ASKS;
+        a->next_slot = (i + 1) % IP_HOST_REQUESTS;
         w->open++;
         return true;
     }
     close(fd);
     if (rc == 0 || rc == ECONNREFUSED)
-        answered(a, now, true);
+        note_host_answer(a, now, true);
     return rc != EAGAIN;
 }
 
-void wf_ip_alive_ask(struct wf_ip_watch *w, struct wf_ip_alive *a, uint64_t now,
+void wf_ip_alive_ask_host(struct wf_ip_watch *w, struct wf_ip_alive *a, uint64_t now,
                      const struct wf_ip_addr *host,
                      const struct wf_ip_addr *from)
 {
     a->asked = now;
-    a->looked = w->local;
+    a->answers_read = w->local;
     a->unanswered++;
     a->ignored++;
     if (!ask_host(w, a, now, host, from))
@@ -203,7 +206,7 @@ void wf_ip_alive_ask(struct wf_ip_watch *w, struct wf_ip_alive *a, uint64_t now,
 
 /* ---- a peer that runs ---------------------------------------------------- */
 
-/* Of the time since it was seen, how much it may have computed. */
+/* Returns how much of the time since the peer was seen it may have computed. */
 static uint64_t excused_time(const struct wf_ip_watch *w,
                              const struct wf_ip_alive *a, uint64_t now)
 {
@@ -214,7 +217,7 @@ static uint64_t excused_time(const struct wf_ip_watch *w,
     return gap > proven ? gap - proven : 0;
 }
 
-void wf_ip_alive_runs(const struct wf_ip_watch *w, struct wf_ip_alive *a,
+void wf_ip_alive_note_running(const struct wf_ip_watch *w, struct wf_ip_alive *a,
                       uint64_t now)
 {
     if (!a->ignored)
@@ -223,7 +226,7 @@ void wf_ip_alive_runs(const struct wf_ip_watch *w, struct wf_ip_alive *a,
     a->seen = now;
 }
 
-/* How long it has run without an answer; 0: that is not known. */
+/* Returns how long the peer has run without an answer; 0: that is not known. */
 static uint64_t deaf_time(const struct wf_ip_watch *w,
                           const struct wf_ip_alive *a, uint64_t now)
 {
@@ -237,8 +240,7 @@ static uint64_t deaf_time(const struct wf_ip_watch *w,
 
 /* ---- the verdict --------------------------------------------------------- */
 
-/* As long as too little was asked there is no silence as long as a limit. */
-uint64_t wf_ip_alive_quiet(const struct wf_ip_watch *w,
+uint64_t wf_ip_alive_quiet_ns(const struct wf_ip_watch *w,
                            const struct wf_ip_alive *a, uint64_t now, bool sure)
 {
     uint64_t quiet = now > a->sign ? now - a->sign : 0;
@@ -247,14 +249,14 @@ uint64_t wf_ip_alive_quiet(const struct wf_ip_watch *w,
     return sure || quiet < most ? quiet : most;
 }
 
-uint64_t wf_ip_alive_silent(const struct wf_ip_watch *w,
+uint64_t wf_ip_alive_silent_ns(const struct wf_ip_watch *w,
                             const struct wf_ip_alive *a, uint64_t now)
 {
     uint64_t ignored = deaf_time(w, a, now), quiet;
 
     if (!a->known)
         return ignored ? ignored : UINT64_MAX;
-    quiet = wf_ip_alive_quiet(w, a, now, a->unanswered >= ENOUGH);
+    quiet = wf_ip_alive_quiet_ns(w, a, now, a->unanswered >= ENOUGH);
     return ignored > quiet ? ignored : quiet;
 }
 
@@ -266,7 +268,7 @@ static bool is_due(const struct wf_ip_watch *w, const struct wf_ip_alive *a,
     return at && at <= now;
 }
 
-uint64_t wf_ip_alive_unknown(const struct wf_ip_watch *w,
+uint64_t wf_ip_alive_unknown_ns(const struct wf_ip_watch *w,
                              const struct wf_ip_alive *a, uint64_t now)
 {
     return a->known || w->local || a->unanswered < FEW || now < a->sign
@@ -276,33 +278,33 @@ uint64_t wf_ip_alive_unknown(const struct wf_ip_watch *w,
 
 static bool has_vanished(const struct wf_ip_watch *w,
                          const struct wf_ip_alive *a, uint64_t now,
-                         char why[IP_WHY])
+                         char why[IP_REASON_BYTES])
 {
-    uint64_t silent = wf_ip_alive_silent(w, a, now);
+    uint64_t silent = wf_ip_alive_silent_ns(w, a, now);
     unsigned long long ms = 1000000;
 
     if (!w->vanished || silent == UINT64_MAX || silent < w->vanished)
         return false;
     if (deaf_time(w, a, now) >= w->vanished)
-        snprintf(why, IP_WHY,
+        snprintf(why, IP_REASON_BYTES,
                  "sends packets, but for %llu ms has confirmed none of ours: "
                  "they, or the large ones (MTU), are dropped on the way",
                  (now - a->answer) / ms);
     else
-        snprintf(why, IP_WHY,
+        snprintf(why, IP_REASON_BYTES,
                  "has vanished: neither it nor its host has answered for %llu "
                  "ms",
                  (now - a->sign) / ms);
     return true;
 }
 
-bool wf_ip_alive_turn(struct wf_ip_watch *w, struct wf_ip_alive *a,
+bool wf_ip_alive_check(struct wf_ip_watch *w, struct wf_ip_alive *a,
                       uint64_t now, void (*ask)(void *ctx, uint64_t now),
-                      void *ctx, char why[IP_WHY])
+                      void *ctx, char why[IP_REASON_BYTES])
 {
     if (!is_due(w, a, now))
         return true;
-    wf_ip_alive_hear(w, a, true);
+    wf_ip_alive_read_answers(w, a, true);
     if (has_vanished(w, a, now, why))
         return false;
     if (is_due(w, a, now))

@@ -1,10 +1,14 @@
-/* What strangers may cost the job: so many in a row, which are the ranks of a
- * job that begins; then so many together, and a pause.
+/* A limit on the time that unknown callers cost the job. Up to IP_UNKNOWN_CALLERS
+ * calls in a row are answered at once, which lets the ranks of a job that
+ * begins through; then calls are answered IP_BUNDLE at a time, with a pause in
+ * between.
  *
- * Whoever holds no key can make us accept, check a code and answer, 10 to 30 us
- * each. Together they delay one message of the job, one by one each a message of
- * its own: at 83000 round trips in a second the bundles of two ranks are beside
- * one in 160 of them, however many strangers there are.
+ * A caller without the job key can make a process accept a call, check an
+ * authentication code and answer, which takes 10 to 30 us each time. Calls that
+ * are answered together delay one message of the job; calls that are answered
+ * one by one delay a message each. At 83000 round trips per second the bundles
+ * of two ranks delay one message in 160, however many unknown callers there
+ * are.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,28 +19,29 @@
 #include <stdint.h>
 
 enum {
-    IP_STRANGERS = 128,       /* in a row; a call over TCP counts twice */
-    IP_STRANGER_NS = 2000000, /* until one more is free */
-    IP_STRANGERS_NS = IP_STRANGERS * IP_STRANGER_NS,
-    IP_BUNDLE = 16,
+    IP_UNKNOWN_CALLERS = 128,       /* calls in a row; one over TCP counts twice */
+    IP_UNKNOWN_CALLER_NS = 2000000, /* until one more call is free */
+    IP_UNKNOWN_CALLERS_NS = IP_UNKNOWN_CALLERS * IP_UNKNOWN_CALLER_NS,
+    IP_BUNDLE = 16,       /* calls that are answered together */
     IP_PAUSE_NS = 4000000 /* between two bundles */
 };
 
 struct wf_ip_budget {
-    uint64_t spent; /* ns: the time up to which it was given away */
-    uint64_t pause; /* nobody is heard before; 0: all are */
+    uint64_t spent; /* ns: the time up to which the budget is used up */
+    uint64_t pause; /* ns: no call is answered before; 0: all are at once */
 };
 
-/* n more were heard: is it time for a pause? */
+/* Charges n more calls. Returns true, and sets the pause, if the budget is used
+ * up. */
 static inline bool wf_ip_budget_spend(struct wf_ip_budget *b, uint64_t now,
                                       unsigned n)
 {
     if (b->spent < now)
         b->spent = now;
-    b->spent += (uint64_t)n * IP_STRANGER_NS;
-    if (b->spent < now + IP_STRANGERS_NS)
+    b->spent += (uint64_t)n * IP_UNKNOWN_CALLER_NS;
+    if (b->spent < now + IP_UNKNOWN_CALLERS_NS)
         return false;
-    b->spent = now + IP_STRANGERS_NS;
+    b->spent = now + IP_UNKNOWN_CALLERS_NS;
     b->pause = now + IP_PAUSE_NS;
     return true;
 }

@@ -1,11 +1,13 @@
-/* Calls over datagrams: records, and being called; call.h has the picture.
+/* Calls over datagrams: performs the handshake, and handles calls of others;
+ * call.h has the picture.
  *
- * The listener says something only when it is spoken to. Strangers cost it one
- * call record, at most IP_PENDING_MAX of them, for handshake_timeout.
+ * The listener sends only answers. An unknown caller costs it one call record,
+ * for handshake_timeout; there are at most IP_PENDING_MAX of them.
  *
- * SIMULTANEOUS CONNECT  A caller who is met while we call him: the side with the
- * lower number parks the call until its own attempt is decided; the other takes
- * it and drops its own. Nothing but the handshake travels before ACCEPT.
+ * SIMULTANEOUS CONNECT  When two processes call each other the side with the
+ * lower number parks the call until its own attempt is decided; the other
+ * accepts it and drops its own. Nothing but the handshake travels before
+ * ACCEPT.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -17,155 +19,57 @@
 #include "call.h"
 
 #define FAIR_CHANCE_NS 50000000u
-enum { NONCE_LINK = 1 };
+enum { NONCE_LINK = 1 /* of mac64(); 2: plugins/udp-reliable/seal.c */ };
 
-static uint64_t now_ns(const struct wf_ip_calls *c)
+/* ---- words -------------------------------------------------------------- */
+
+void wf_ip_call_resend(struct wf_ip_calls *all, const struct wf_ip_call *c)
 {
-    return c->host->now_ns(c->core);
+    if (c->last_word.verb)
+        all->ops->say(all->ep, &c->path, &c->last_word, c->body, c->body_n);
 }
 
-static bool wants_code(const struct wf_ip_calls *all)
+static void send_word(struct wf_ip_calls *all, struct wf_ip_call *c,
+                      enum wf_ip_verb verb, const void *body, size_t n)
 {
-    return all->ops->wants_code && all->ops->wants_code(all->ep);
-}
-
-/* ---- records ------------------------------------------------------------- */
-
-struct wf_ip_call *wf_ip_call_new(struct wf_ip_calls *all,
-                                   const struct wf_ip_path *path)
-{
-    struct wf_ip_id *s = wf_ip_id_new(all);
-    struct wf_ip_call *c = s ? calloc(1, sizeof *c) : NULL;
-
-    if (!c)
-        return NULL;
-    s->call = c;
-    c->id = s->id;
-    c->path = *path;
-    c->coded = wants_code(all);
-    c->since = now_ns(all);
-    c->local = -1;
-    wf_ip_from_sockaddr((const struct sockaddr *)&path->to, &c->remote);
-    c->next = all->first;
-    all->first = c;
-    return c;
-}
-
-/* Another id: answers to what was said before are not for this attempt. */
-bool wf_ip_call_renew(struct wf_ip_calls *all, struct wf_ip_call *c)
-{
-    struct wf_ip_id *fresh = wf_ip_id_new(all), *old;
-
-    if (!fresh)
-        return false;
-    fresh->call = c;
-    old = wf_ip_id_find(all, c->id); /* the table may have moved */
-    if (old)
-        old->call = NULL;
-    c->id = fresh->id;
-    return true;
-}
-
-void wf_ip_call_free(struct wf_ip_calls *all, struct wf_ip_call *c)
-{
-    struct wf_ip_id *s = wf_ip_id_find(all, c->id);
-    struct wf_ip_call **at = &all->first;
-
-    while (*at != c)
-        at = &(*at)->next;
-    *at = c->next;
-    if (s)
-        s->call = NULL;
-    if (c->auth)
-        all->host->auth_step(all->core, &c->auth, NULL, 0, NULL, NULL, NULL);
-    if (c->state == CALL_ANSWERED)
-        all->pending--;
-    if (c->dialled) {
-        wf_ip_alive_end(all->watch, &c->alive);
-        c->party->calls--;
-        all->dialling--;
-    }
-    if (c->party && c->party->parked == c)
-        c->party->parked = NULL;
-    free(c);
-}
-
-void wf_ip_call_end(struct wf_ip_calls *all)
-{
-    while (all->first)
-        wf_ip_call_free(all, all->first);
-    free(all->ids);
-    all->ids = NULL;
-    all->ids_n = 0;
-}
-
-/* End all attempts but one. */
-void wf_ip_dial_end(struct wf_ip_calls *all, const struct wf_ip_party *p,
-                     const struct wf_ip_call *keep)
-{
-    for (struct wf_ip_call *c = all->first, *next; c; c = next) {
-        next = c->next;
-        if (c->party == p && c->dialled && c != keep)
-            wf_ip_call_free(all, c);
-    }
-}
-
-void wf_ip_hang_up(struct wf_ip_calls *all, struct wf_ip_party *p)
-{
-    wf_ip_dial_end(all, p, NULL);
-    if (p->parked)
-        wf_ip_call_free(all, p->parked);
-}
-
-void wf_ip_call_repeat(struct wf_ip_calls *all, const struct wf_ip_call *c)
-{
-    if (c->said.verb)
-        all->ops->say(all->ep, &c->path, &c->said, c->body, c->body_n);
-}
-
-static void say(struct wf_ip_calls *all, struct wf_ip_call *c,
-                enum wf_ip_verb verb, const void *body, size_t n)
-{
-    c->said = (struct wf_ip_word){.verb = verb,
-                                  .to = c->remote_id,
-                                  .from = c->id,
-                                  .room = all->room,
-                                  .offer = all->offer,
-                                  .coded = c->coded};
+    c->last_word = (struct wf_ip_word){.verb = verb,
+                                       .to = c->remote_id,
+                                       .from = c->id,
+                                       .room = all->room,
+                                       .offer = all->offer,
+                                       .coded = c->coded};
     memcpy(c->body, body, n);
     c->body_n = n;
-    wf_ip_call_repeat(all, c);
+    wf_ip_call_resend(all, c);
 }
 
-void wf_ip_reset(struct wf_ip_calls *all, const struct wf_ip_path *path,
+void wf_ip_send_reset(struct wf_ip_calls *all, const struct wf_ip_path *path,
                  uint32_t to, uint32_t unknown)
 {
     struct wf_ip_word w = {.verb = IP_RESET,
                            .to = to,
                            .from = unknown,
-                           .coded = wants_code(all)};
+                           .coded = wf_ip_calls_want_code(all)};
 
-    if (!all->strangers.pause) {
-        wf_ip_budget_spend(&all->strangers, now_ns(all), 1);
+    if (!all->caller_budget.pause) {
+        wf_ip_budget_spend(&all->caller_budget, wf_ip_calls_now(all), 1);
         all->ops->say(all->ep, path, &w, NULL, 0);
     }
 }
 
-/* Say that we know nothing of this call, and forget it. */
+/* Tells the caller that its call is not known here, and forgets it. */
 static void turn_away(struct wf_ip_calls *all, struct wf_ip_call *c)
 {
-    struct wf_ip_word w = {.verb = IP_RESET,
-                           .to = c->remote_id,
-                           .from = c->id,
-                           .coded = c->coded};
+    struct wf_ip_word w = {
+        .verb = IP_RESET, .to = c->remote_id, .from = c->id, .coded = c->coded};
 
     all->ops->say(all->ep, &c->path, &w, NULL, 0);
     wf_ip_call_free(all, c);
 }
 
-void wf_ip_call_agree(struct wf_ip_calls *all, struct wf_ip_call *c,
-                      const struct wf_ip_word *w, const void *hello,
-                      const void *answer)
+void wf_ip_call_agree_codes(struct wf_ip_calls *all, struct wf_ip_call *c,
+                            const struct wf_ip_word *w, const void *hello,
+                            const void *answer)
 {
     struct iovec v[2] = {
         {.iov_base = (void *)(uintptr_t)hello, .iov_len = WEFT_AUTH_MSG},
@@ -179,8 +83,10 @@ void wf_ip_call_agree(struct wf_ip_calls *all, struct wf_ip_call *c,
 
 /* ---- up and failed ------------------------------------------------------- */
 
-/* It is said at once: the peer may learn of the end before it is reported. */
-static void cannot_open(struct wf_ip_calls *all, struct wf_ip_party *p, int rc)
+/* Logs the cause at once: the peer may learn of the end before the core
+ * does. */
+static void report_open_failure(struct wf_ip_calls *all, struct wf_ip_party *p,
+                                int rc)
 {
     const char *why = rc == WEFT_ENOMEM ? "no memory to open the link"
                                         : "the link could not be opened";
@@ -190,20 +96,20 @@ static void cannot_open(struct wf_ip_calls *all, struct wf_ip_party *p, int rc)
     all->ops->failed(p, rc, why);
 }
 
-static void link_up(struct wf_ip_calls *all, struct wf_ip_party *p,
-                    struct wf_ip_call *c)
+static void open_link(struct wf_ip_calls *all, struct wf_ip_party *p,
+                      struct wf_ip_call *c)
 {
     struct wf_ip_id *s;
     int rc;
 
     p->state = PARTY_OPEN; /* up() may tell the core, which may send */
-    p->met = true;
+    p->was_connected = true;
     p->leaving = false;
     p->coded = c->coded;
     rc = all->ops->up(all->ep, p, c);
-    s = wf_ip_id_find(all, c->id);
+    s = wf_ip_find_id(all, c->id);
     if (rc < 0 || !s) {
-        cannot_open(all, p, rc < 0 ? rc : WEFT_ENOMEM);
+        report_open_failure(all, p, rc < 0 ? rc : WEFT_ENOMEM);
         return;
     }
     if (p->parked == c)
@@ -225,18 +131,19 @@ static void accept_call(struct wf_ip_calls *all, struct wf_ip_party *p,
     struct wf_ip_path path = c->path;
 
     all->ops->say(all->ep, &path, &w, NULL, 0);
-    link_up(all, p, c);
+    open_link(all, p, c);
 }
 
+/* Adds to p->why why the attempt c failed. */
 static void add_reason(struct wf_ip_calls *all, struct wf_ip_party *p,
                        const struct wf_ip_call *c, const char *what)
 {
     char to[64], from[64] = "any address", *text;
     size_t had = p->why ? strlen(p->why) : 0, n;
 
-    wf_ip_name(&c->remote, to, sizeof to);
+    wf_ip_print_address(&c->remote, to, sizeof to);
     if (c->local >= 0)
-        wf_ip_name(&all->ip->use[c->local].addr, from, sizeof from);
+        wf_ip_print_address(&all->ip->use[c->local].addr, from, sizeof from);
     n = had + strlen(to) + strlen(from) + strlen(what) + 16;
     text = realloc(p->why, n);
     if (!text)
@@ -246,12 +153,12 @@ static void add_reason(struct wf_ip_calls *all, struct wf_ip_party *p,
     p->why = text;
 }
 
-void wf_ip_dial_failed(struct wf_ip_calls *all, struct wf_ip_party *p,
-                       int status)
+void wf_ip_fail_dialling(struct wf_ip_calls *all, struct wf_ip_party *p,
+                         int status)
 {
     char text[1100];
 
-    if (p->parked) { /* the peer reached us though we could not reach it */
+    if (p->parked) { /* the peer's own call has come through */
         accept_call(all, p, p->parked);
         return;
     }
@@ -263,30 +170,29 @@ void wf_ip_dial_failed(struct wf_ip_calls *all, struct wf_ip_party *p,
     all->ops->failed(p, status, text);
 }
 
-/* This attempt will not work. */
-void wf_ip_call_failed(struct wf_ip_calls *all, struct wf_ip_call *c,
-                        int status, const char *what)
+void wf_ip_call_fail(struct wf_ip_calls *all, struct wf_ip_call *c, int status,
+                     const char *what)
 {
     struct wf_ip_party *p = c->party;
 
     add_reason(all, p, c, what);
     wf_ip_call_free(all, c);
     if (p->calls == 0 && p->state == PARTY_DIALLING)
-        wf_ip_dial_failed(all, p, status);
+        wf_ip_fail_dialling(all, p, status);
 }
 
-bool wf_ip_call_error(struct wf_ip_calls *all, const struct wf_ip_path *to,
+bool wf_ip_call_handle_error(struct wf_ip_calls *all, const struct wf_ip_path *to,
                       int error)
 {
     for (struct wf_ip_call *c = all->first; c; c = c->next) {
         struct wf_ip_party *p = c->party;
-        if (!c->dialled || !wf_ip_same_path(&c->path, to) || error == EMSGSIZE)
+        if (!c->dialled || !wf_ip_is_same_path(&c->path, to) || error == EMSGSIZE)
             continue;
-        if (error == ECONNREFUSED && !p->met && now_ns(all) < p->until)
-            return true; /* not there yet: it is called again */
-        wf_ip_call_failed(all, c,
-                          error == ECONNREFUSED ? WEFT_EPEER : WEFT_ELINK,
-                          strerror(error));
+        if (error == ECONNREFUSED && !p->was_connected &&
+            wf_ip_calls_now(all) < p->until)
+            return true; /* it has not started yet: it is called again */
+        wf_ip_call_fail(all, c, error == ECONNREFUSED ? WEFT_EPEER : WEFT_ELINK,
+                        strerror(error));
         return true;
     }
     return false;
@@ -294,10 +200,8 @@ bool wf_ip_call_error(struct wf_ip_calls *all, const struct wf_ip_path *to,
 
 /* ---- one step ------------------------------------------------------------ */
 
-/* One step of the handshake over the message that has come, if any. Returns
- * auth_step()'s answer; *whom: who it is, or whom we want. */
-int wf_ip_call_step(struct wf_ip_calls *all, struct wf_ip_call *c, const void *in,
-                size_t n, uint32_t *whom)
+int wf_ip_call_step(struct wf_ip_calls *all, struct wf_ip_call *c,
+                    const void *in, size_t n, uint32_t *whom)
 {
     enum wf_ip_verb verb = !c->dialled ? IP_ANSWER : in ? IP_PROOF : IP_HELLO;
     uint8_t out[WEFT_AUTH_MSG];
@@ -306,22 +210,23 @@ int wf_ip_call_step(struct wf_ip_calls *all, struct wf_ip_call *c, const void *i
         all->host->auth_step(all->core, &c->auth, in, n, out, &out_n, whom);
     char who[64];
 
-    if (out_n) /* also when it says why not */
-        say(all, c, verb, out, out_n);
+    if (out_n) /* also when it is a refusal */
+        send_word(all, c, verb, out, out_n);
     if (rc == WEFT_OK || rc == WEFT_EAGAIN)
         return rc;
     all->refused++;
-    wf_ip_name(&c->remote, who, sizeof who);
+    wf_ip_print_address(&c->remote, who, sizeof who);
     all->host->log(all->core, rc == WEFT_EAUTH && !all->said_auth ? 1 : 3,
                    "%s %s: %s", c->dialled ? "call to" : "refused a call from",
-                   who, wf_ip_refusal(rc));
+                   who, wf_ip_refusal_text(rc));
     all->said_auth = all->said_auth || rc == WEFT_EAUTH;
     return rc;
 }
 
 /* ---- being called -------------------------------------------------------- */
 
-/* Room for one more stranger? May send the oldest away. */
+/* Makes room for one more unknown caller, by forgetting the oldest if it has
+ * had some time. Returns false if there is none. */
 static bool make_room(struct wf_ip_calls *all)
 {
     struct wf_ip_call *oldest = NULL;
@@ -331,57 +236,58 @@ static bool make_room(struct wf_ip_calls *all)
     for (struct wf_ip_call *c = all->first; c; c = c->next)
         if (c->state == CALL_ANSWERED && (!oldest || c->since < oldest->since))
             oldest = c;
-    if (!oldest || now_ns(all) - oldest->since < FAIR_CHANCE_NS)
+    if (!oldest || wf_ip_calls_now(all) - oldest->since < FAIR_CHANCE_NS)
         return false;
     wf_ip_call_free(all, oldest);
     return true;
 }
 
-static struct wf_ip_call *known_caller(struct wf_ip_calls *all,
-                                       const struct wf_ip_path *path,
-                                       uint32_t remote_id)
+static struct wf_ip_call *find_caller(struct wf_ip_calls *all,
+                                      const struct wf_ip_path *path,
+                                      uint32_t remote_id)
 {
     struct wf_ip_call *c = all->first;
 
     while (c && (c->dialled || c->remote_id != remote_id ||
-                 !wf_ip_same_path(&c->path, path)))
+                 !wf_ip_is_same_path(&c->path, path)))
         c = c->next;
     return c;
 }
 
-/* A process that calls us runs; so if it does not answer our own call, that
- * call is lost on the way. */
+/* Notes that the process at the other end runs, for it calls; so if it does not
+ * answer the call from here, that call is lost on the way. */
 static void note_caller(struct wf_ip_calls *all, const struct wf_ip_path *path)
 {
     for (struct wf_ip_call *c = all->first; c && all->dialling; c = c->next)
-        if (c->dialled && wf_ip_same_path(&c->path, path))
-            wf_ip_alive_runs(all->watch, &c->alive, now_ns(all));
+        if (c->dialled && wf_ip_is_same_path(&c->path, path))
+            wf_ip_alive_note_running(all->watch, &c->alive, wf_ip_calls_now(all));
 }
 
-/* There is no memory for a caller. It repeats itself for as long as that may
- * pass, and then it is turned away, for it cannot know the reason. */
+/* Handles that there is no memory for a caller. As long as the shortage may
+ * pass nothing is sent, and the caller repeats its hello; then it is turned
+ * away, for it cannot know the reason. */
 static void put_off_caller(struct wf_ip_calls *all,
                            const struct wf_ip_path *path,
                            const struct wf_ip_word *w)
 {
-    if (!all->short_since)
+    if (!all->shortage_since)
         all->host->log(all->core, 1, "callers have to wait: out of memory");
-    if (!wf_ip_short_again(&all->short_since, now_ns(all)))
-        wf_ip_reset(all, path, w->from, 0);
+    if (!wf_ip_retry_shortage(&all->shortage_since, wf_ip_calls_now(all)))
+        wf_ip_send_reset(all, path, w->from, 0);
 }
 
-static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
-                     const struct wf_ip_word *w, const void *body)
+static void answer_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
+                         const struct wf_ip_word *w, const void *body)
 {
     struct wf_ip_call *c;
     uint32_t whom = 0;
     int rc;
 
     note_caller(all, path);
-    c = known_caller(all, path, w->from);
+    c = find_caller(all, path, w->from);
     if (c) {
         if (c->state == CALL_ANSWERED)
-            wf_ip_call_repeat(all, c);
+            wf_ip_call_resend(all, c);
         return;
     }
     if (!make_room(all))
@@ -396,52 +302,52 @@ static void on_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
     c->offer = w->offer;
     c->state = CALL_ANSWERED;
     all->pending++;
-    wf_ip_sooner(&all->forget_at, c->since + all->handshake_timeout);
+    wf_ip_set_sooner(&all->next_forget_at, c->since + all->handshake_timeout);
     if (WEFT_HAS(all->host, weft_host, mac64))
-        c->coded = c->coded || w->coded; /* the answer says so */
+        c->coded = c->coded || w->coded; /* the answer tells the caller */
     rc = wf_ip_call_step(all, c, body, WEFT_AUTH_MSG, &whom);
     if (rc == WEFT_EAGAIN)
-        wf_ip_call_agree(all, c, w, body, c->body);
+        wf_ip_call_agree_codes(all, c, w, body, c->body);
     else
         wf_ip_call_free(all, c);
     if (rc == WEFT_ENOMEM)
         put_off_caller(all, path, w);
     else
-        all->short_since = 0;
+        all->shortage_since = 0;
 }
 
-/* Or keep it for the end of the pause. */
-static void take_hello(struct wf_ip_calls *all, const struct wf_ip_path *path,
-                       const struct wf_ip_word *w, const void *body)
+/* Answers a hello, or keeps it for the end of the pause. */
+static void answer_or_keep_hello(struct wf_ip_calls *all,
+                                 const struct wf_ip_path *path,
+                                 const struct wf_ip_word *w, const void *body)
 {
-    struct wf_ip_stranger *s;
+    struct wf_ip_kept_hello *s;
 
-    if (!all->strangers.pause) {
-        on_hello(all, path, w, body);
-        wf_ip_budget_spend(&all->strangers, now_ns(all), 1);
-    } else if (all->waits < IP_BUNDLE) { /* else he calls again */
-        s = &all->waiting[all->waits++];
+    if (!all->caller_budget.pause) {
+        answer_hello(all, path, w, body);
+        wf_ip_budget_spend(&all->caller_budget, wf_ip_calls_now(all), 1);
+    } else if (all->kept < IP_BUNDLE) { /* else the caller repeats it */
+        s = &all->kept_hello[all->kept++];
         s->path = *path;
         s->word = *w;
         memcpy(s->body, body, sizeof s->body);
     }
 }
 
-/* The pause is over. */
-void wf_ip_call_bundle(struct wf_ip_calls *all, uint64_t now)
+void wf_ip_call_answer_kept(struct wf_ip_calls *all, uint64_t now)
 {
-    unsigned n = all->waits;
+    unsigned n = all->kept;
 
-    all->waits = 0;
-    all->strangers.pause = 0;
+    all->kept = 0;
+    all->caller_budget.pause = 0;
     for (unsigned i = 0; i < n; i++)
-        on_hello(all, &all->waiting[i].path, &all->waiting[i].word,
-                 all->waiting[i].body);
-    wf_ip_budget_spend(&all->strangers, now, n);
+        answer_hello(all, &all->kept_hello[i].path, &all->kept_hello[i].word,
+                     all->kept_hello[i].body);
+    wf_ip_budget_spend(&all->caller_budget, now, n);
 }
 
-static void park(struct wf_ip_calls *all, struct wf_ip_party *p,
-                 struct wf_ip_call *c)
+static void park_call(struct wf_ip_calls *all, struct wf_ip_party *p,
+                      struct wf_ip_call *c)
 {
     if (p->parked)
         wf_ip_call_free(all, p->parked);
@@ -449,8 +355,9 @@ static void park(struct wf_ip_calls *all, struct wf_ip_party *p,
     c->party = p;
 }
 
-/* An authenticated caller. */
-static void met(struct wf_ip_calls *all, struct wf_ip_call *c, uint32_t id)
+/* Accepts, parks or drops the call of a caller that is authenticated. */
+static void admit_caller(struct wf_ip_calls *all, struct wf_ip_call *c,
+                         uint32_t id)
 {
     struct wf_ip_party *p = all->ops->party(all->ep, id);
 
@@ -467,18 +374,18 @@ static void met(struct wf_ip_calls *all, struct wf_ip_call *c, uint32_t id)
         return;
     }
     if (p->state == PARTY_OPEN && p->leaving)
-        all->ops->left(p); /* left, and came back */
+        all->ops->left(p); /* it had left, and came back */
     if (p->state == PARTY_DIALLING && all->me < p->id)
-        park(all, p, c);
+        park_call(all, p, c);
     else if (p->state == PARTY_OPEN || p->state == PARTY_BROKEN)
-        /* OPEN: he had called before he took our call, and has given up */
+        /* OPEN: the peer called before it accepted this side's call */
         wf_ip_call_free(all, c);
     else
         accept_call(all, p, c);
 }
 
-static void on_proof(struct wf_ip_calls *all, struct wf_ip_call *c,
-                     const void *body)
+static void handle_proof(struct wf_ip_calls *all, struct wf_ip_call *c,
+                         const void *body)
 {
     uint32_t whom = 0;
     int rc = wf_ip_call_step(all, c, body, WEFT_AUTH_MSG, &whom);
@@ -491,32 +398,34 @@ static void on_proof(struct wf_ip_calls *all, struct wf_ip_call *c,
     }
     all->pending--;
     c->state = CALL_PARKED;
-    met(all, c, whom);
+    admit_caller(all, c, whom);
 }
 
-static void on_reset(struct wf_ip_calls *all, const struct wf_ip_path *path,
-                     const struct wf_ip_word *w)
+static void handle_reset(struct wf_ip_calls *all, const struct wf_ip_path *path,
+                         const struct wf_ip_word *w)
 {
-    struct wf_ip_id *s = wf_ip_id_find(all, w->to);
+    struct wf_ip_id *s = wf_ip_find_id(all, w->to);
     struct wf_ip_call *c = s ? s->call : NULL;
 
     if (s && s->party)
         all->ops->forgotten(s->party, w->from);
     else if (c && c->dialled && c->remote_id == w->from &&
-             wf_ip_same_path(&c->path, path))
-        wf_ip_turned_away(all, c);
+             wf_ip_is_same_path(&c->path, path))
+        wf_ip_handle_rejection(all, c);
     else
-        all->strange++;
+        all->foreign_packets++;
 }
 
-/* A word about an id that we have given, or not. */
-static void about(struct wf_ip_calls *all, const struct wf_ip_path *path,
-                  const struct wf_ip_word *w, const void *body, size_t n)
+/* Handles a word that is addressed to a link id. */
+static void handle_word_to_id(struct wf_ip_calls *all,
+                              const struct wf_ip_path *path,
+                              const struct wf_ip_word *w, const void *body,
+                              size_t n)
 {
-    struct wf_ip_id *s = wf_ip_id_find(all, w->to);
+    struct wf_ip_id *s = wf_ip_find_id(all, w->to);
     struct wf_ip_call *c = s ? s->call : NULL;
 
-    if (w->verb == IP_PROOF && s && s->party) { /* our ACCEPT was lost */
+    if (w->verb == IP_PROOF && s && s->party) { /* the ACCEPT was lost */
         struct wf_ip_word accept = {.verb = IP_ACCEPT,
                                     .to = w->from,
                                     .from = w->to,
@@ -525,29 +434,29 @@ static void about(struct wf_ip_calls *all, const struct wf_ip_path *path,
                                     .coded = s->party->coded};
         all->ops->say(all->ep, path, &accept, NULL, 0);
     } else if (w->verb == IP_PROOF && !s) {
-        wf_ip_reset(all, path, w->from, w->to);
-    } else if (!c || !wf_ip_same_path(&c->path, path)) {
-        all->strange++;
+        wf_ip_send_reset(all, path, w->from, w->to);
+    } else if (!c || !wf_ip_is_same_path(&c->path, path)) {
+        all->foreign_packets++;
     } else if (w->verb == IP_ACCEPT) {
         if (c->dialled && c->state == CALL_PROOF &&
             c->party->state == PARTY_DIALLING)
-            link_up(all, c->party, c);
+            open_link(all, c->party, c);
     } else if (n != WEFT_AUTH_MSG) {
-        all->strange++;
+        all->foreign_packets++;
     } else if (w->verb == IP_ANSWER && c->dialled && c->state == CALL_HELLO) {
-        wf_ip_on_answer(all, c, w, body);
+        wf_ip_handle_answer(all, c, w, body);
     } else if (w->verb == IP_PROOF && c->state == CALL_ANSWERED) {
-        on_proof(all, c, body);
+        handle_proof(all, c, body);
     }
 }
 
-void wf_ip_hear(struct wf_ip_calls *all, const struct wf_ip_path *path,
+void wf_ip_take_word(struct wf_ip_calls *all, const struct wf_ip_path *path,
                 const struct wf_ip_word *w, const void *body, size_t n)
 {
     if (w->verb == IP_RESET)
-        on_reset(all, path, w);
+        handle_reset(all, path, w);
     else if (w->verb == IP_HELLO && n == WEFT_AUTH_MSG)
-        take_hello(all, path, w, body);
+        answer_or_keep_hello(all, path, w, body);
     else
-        about(all, path, w, body, n);
+        handle_word_to_id(all, path, w, body, n);
 }

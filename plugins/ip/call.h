@@ -2,19 +2,22 @@
  * one socket and many peers.
  *
  *   dialler   HELLO --> (answer) --> PROOF --> (accept) --> link is open
- *   listener            ANSWERED --------> (who is it?) --> link is open
- *                                             +--> PARKED: ours goes first
+ *   listener            ANSWERED ------> (authenticated) --> link is open
+ *                                             +--> PARKED: its own call is
+ *                                                          decided first
  *
- * This layer says what is to be said and decides who stays; the transport puts
- * words into its own packets, opens links, and ends them. The bodies of the
- * first three words are those of weft_host.auth_step.
+ * This layer decides which words of the handshake are sent and which of two
+ * calls becomes the link; the transport puts words into its own packets, opens
+ * links, and ends them. The bodies of the first three words are the messages of
+ * weft_host.auth_step.
  *
- * CODES  A transport whose packets carry a code says so in its words
- * (`coded`); both sides use them when one wants to. `salt` is made of what both
- * said, so that a packet of one link proves nothing on another.
+ * CODES  A transport whose packets can carry an authentication code asks for it
+ * in its words (`coded`); both sides use codes when one asks. `salt` is made of
+ * the hello and the answer, so that a packet of one link proves nothing on
+ * another.
  *
- *   call.c     records, being called      call_dial.c  calling, time
- *   link_id.c  ids of calls and links
+ *   call.c         handshake, being called    call_dial.c  calling, timers
+ *   call_record.c  records of calls           link_id.c    ids of calls, links
  *
  * THREADS  none, no locks: the core serialises all calls.
  *
@@ -28,8 +31,8 @@
 #include "datagram.h"
 
 enum {
-    IP_PENDING_MAX = 64,     /* callers not yet authenticated */
-    IP_LINKS_MAX = 1 << 16   /* calls and links at one time */
+    IP_PENDING_MAX = 64,   /* callers not yet authenticated */
+    IP_LINKS_MAX = 1 << 16 /* calls and links at one time */
 };
 
 enum wf_ip_verb {
@@ -37,15 +40,16 @@ enum wf_ip_verb {
     IP_ANSWER,
     IP_PROOF,
     IP_ACCEPT,
-    IP_RESET /* from: the id that nobody has here */
+    IP_RESET /* from: the id that belongs to no link here */
 };
 
+/* One word of the handshake, without its body. */
 struct wf_ip_word {
     enum wf_ip_verb verb;
-    uint32_t to, from; /* link ids; to 0: nobody yet */
-    uint32_t room;     /* what the speaker takes at first */
-    uint32_t offer;    /* what else he has, to the transport's own meaning */
-    bool coded;        /* he wants a code in each packet, or it was agreed on */
+    uint32_t to, from; /* link ids; to is 0 while the other's is unknown */
+    uint32_t room;     /* bytes that the sender of the word accepts at first */
+    uint32_t offer;    /* a further value that only the transport interprets */
+    bool coded;        /* a code in each packet is wanted, or agreed on */
 };
 
 enum wf_ip_party_state {
@@ -56,28 +60,29 @@ enum wf_ip_party_state {
     PARTY_LEFT    /* said goodbye, and is gone */
 };
 
-/* A peer, as calls see it; the transport's weft_peer holds one. */
+/* A peer, as this layer sees it; the transport's weft_peer holds one. */
 struct wf_ip_party {
     weft_peer *peer;
     uint32_t id; /* process */
     enum wf_ip_party_state state;
     struct wf_ip_book *book;
     struct wf_ip_call *parked;
-    int calls;      /* attempts under way */
-    uint64_t until; /* an absent peer may appear before; 0: it is there */
-    bool met;       /* was connected once */
-    bool leaving;   /* its goodbye was heard */
-    bool coded;     /* packets of the link carry a code */
-    char *why;      /* what became of the attempts */
+    int calls;          /* attempts under way */
+    uint64_t until;     /* ns: it may appear as late as that; 0: it is there */
+    bool was_connected; /* a link to it was open before */
+    bool leaving;       /* its goodbye has come */
+    bool coded;         /* packets of the link carry a code */
+    char *why;          /* why attempts failed */
 };
 
 enum wf_ip_call_state {
     CALL_HELLO,    /* dialler: hello sent, or to be sent */
     CALL_PROOF,    /* dialler: proof sent, waiting for ACCEPT */
     CALL_ANSWERED, /* listener: waiting for the proof */
-    CALL_PARKED    /* listener: authentic; my own attempt goes first */
+    CALL_PARKED    /* listener: authentic; its own attempt goes first */
 };
 
+/* One attempt to open a link, in either direction. */
 struct wf_ip_call {
     struct wf_ip_call *next;
     struct wf_ip_party *party; /* NULL until the caller is known */
@@ -87,116 +92,153 @@ struct wf_ip_call {
     struct wf_ip_addr remote;
     uint32_t id, remote_id;
     uint32_t room, offer; /* of the other side */
-    bool coded;    /* one of the two wants codes */
-    uint64_t salt; /* by which this link differs from all others */
+    bool coded;           /* one of the two wants codes */
+    uint64_t salt;        /* distinguishes this link from all others */
     weft_auth *auth;
-    uint64_t since, say_at;
-    unsigned tries, refusals;
-    struct wf_ip_alive alive; /* dialler: does anybody live there? */
-    int local; /* interface, or -1 */
-    struct wf_ip_word said;
+    uint64_t since, send_at; /* ns: the start; the next repetition */
+    unsigned tries, rejections;
+    struct wf_ip_alive alive;    /* dialler: of the host that is called */
+    int local;                   /* interface, or -1 */
+    struct wf_ip_word last_word; /* the last one sent, with its body */
     uint8_t body[WEFT_AUTH_MSG];
-    size_t body_n; /* 0: nothing was said yet */
+    size_t body_n; /* 0: no word was sent yet */
 };
 
-struct wf_ip_id { /* by the low half of a link id */
+/* The owner of a link id; the table is indexed by the id's low half. */
+struct wf_ip_id {
     uint32_t id;
     struct wf_ip_call *call;
     struct wf_ip_party *party; /* its link is open */
 };
 
+/* The functions of the transport that this layer calls. */
 struct wf_ip_call_ops {
-    /* Send, best effort. */
+    /* Sends a word, best effort. */
     void (*say)(weft_ep *, const struct wf_ip_path *, const struct wf_ip_word *,
                 const void *body, size_t n);
-    /* Open the link; the id is call->id. A negative answer breaks it. */
+    /* Opens the link; its id is call->id. A negative result breaks it. */
     int (*up)(weft_ep *, struct wf_ip_party *, const struct wf_ip_call *);
-    /* The link cannot be had; to be reported. */
+    /* Records that no link can be opened; progress() reports it. */
     void (*failed)(struct wf_ip_party *, int status, const char *why);
-    /* Nobody there knows this open link by that id any more. */
+    /* Handles a RESET of an open link: the peer does not know its id. */
     void (*forgotten)(struct wf_ip_party *, uint32_t id);
-    /* An open link whose peer took leave: end it, its successor is here. */
+    /* Ends an open link whose peer has said goodbye: a new one replaces it. */
     void (*left)(struct wf_ip_party *);
-    /* The party with that number, or NULL. */
+    /* Returns the party of process id, or NULL. */
     struct wf_ip_party *(*party)(weft_ep *, uint32_t id);
-    /* Does this process want a code in each packet? NULL: never. */
+    /* Tells whether this process wants a code in each packet. NULL: never. */
     bool (*wants_code)(const weft_ep *);
 };
 
-/* A hello that came during a pause of strangers. */
-struct wf_ip_stranger {
+/* A hello that came during a pause, and is answered at its end. */
+struct wf_ip_kept_hello {
     struct wf_ip_path path;
     struct wf_ip_word word;
     uint8_t body[WEFT_AUTH_MSG];
 };
 
-struct wf_ip_calls { /* of an endpoint; the first part is set by it */
+/* The calls of an endpoint, which sets the first part. */
+struct wf_ip_calls {
     weft_ep *ep;
     const struct wf_ip_call_ops *ops;
     const weft_host *host;
     weft_core *core;
     const struct wf_ip_place *ip;
-    uint32_t me, room, offer;
-    uint64_t start, connect_timeout, handshake_timeout;
+    uint32_t me, room, offer; /* own process; values for own words */
+    uint64_t start, connect_timeout, handshake_timeout; /* ns */
     struct wf_ip_watch *watch;
 
     struct wf_ip_call *first;
-    int pending, dialling;       /* strangers; calls of our own */
-    uint64_t forget_at;          /* the first of them; not before */
-    struct wf_ip_budget strangers;
-    struct wf_ip_stranger waiting[IP_BUNDLE];
-    unsigned waits;
-    bool said_auth; /* the warning about wrong keys was given */
-    uint64_t short_since; /* there is no memory for callers; 0: there is */
-    uint64_t refused, strange;
+    int pending, dialling;   /* callers without proof; own attempts */
+    uint64_t next_forget_at; /* ns: no caller is forgotten before */
+    struct wf_ip_budget caller_budget;
+    struct wf_ip_kept_hello kept_hello[IP_BUNDLE];
+    unsigned kept;             /* of kept_hello[] */
+    bool said_auth;            /* the warning about wrong keys was given */
+    uint64_t shortage_since;   /* ns: no memory for callers; 0: there is */
+    uint64_t refused, foreign_packets; /* counters: callers, foreign packets */
     struct wf_ip_id *ids;
     uint32_t ids_n, ids_hint;
 };
 
-void wf_ip_call_end(struct wf_ip_calls *); /* frees everything */
-/* Begin. Reports nothing by itself: the outcome comes from progress(). */
-void wf_ip_dial(struct wf_ip_calls *, struct wf_ip_party *);
-/* Forget every attempt and caller of this party. */
+/* Frees everything. */
+void wf_ip_calls_free(struct wf_ip_calls *);
+/* Starts to call the party. It reports nothing itself: the outcome comes from
+ * progress(). */
+void wf_ip_dial_party(struct wf_ip_calls *, struct wf_ip_party *);
+/* Ends every attempt and parked call of this party. */
 void wf_ip_hang_up(struct wf_ip_calls *, struct wf_ip_party *);
-/* A word that has come, intact; n bytes of body. */
-void wf_ip_hear(struct wf_ip_calls *, const struct wf_ip_path *,
+/* Handles a word that has come, undamaged, with n bytes of body. */
+void wf_ip_take_word(struct wf_ip_calls *, const struct wf_ip_path *,
                 const struct wf_ip_word *, const void *body, size_t n);
-/* The kernel reports an error about datagrams to there. False: no attempt goes
- * there. */
-bool wf_ip_call_error(struct wf_ip_calls *, const struct wf_ip_path *,
+/* Handles an error that the kernel reports about datagrams to that address.
+ * Returns false if no attempt goes there. */
+bool wf_ip_call_handle_error(struct wf_ip_calls *, const struct wf_ip_path *,
                       int error);
-void wf_ip_call_timers(struct wf_ip_calls *, uint64_t now);
-uint64_t wf_ip_call_deadline(const struct wf_ip_calls *); /* 0: none */
-static inline bool wf_ip_calls_timed(const struct wf_ip_calls *c)
+void wf_ip_calls_run_timers(struct wf_ip_calls *, uint64_t now);
+/* Returns when wf_ip_calls_run_timers() has something to do; 0: never. */
+uint64_t wf_ip_calls_deadline(const struct wf_ip_calls *);
+static inline bool wf_ip_calls_have_timer(const struct wf_ip_calls *c)
 {
-    return c->first || c->strangers.pause;
+    return c->first || c->caller_budget.pause;
 }
 
-struct wf_ip_id *wf_ip_id_find(struct wf_ip_calls *, uint32_t id);
-void wf_ip_reset(struct wf_ip_calls *, const struct wf_ip_path *, uint32_t to,
+/* Returns the owner of a link id, or NULL. */
+struct wf_ip_id *wf_ip_find_id(struct wf_ip_calls *, uint32_t id);
+/* Tells the other side that `unknown` belongs to no link here. */
+void wf_ip_send_reset(struct wf_ip_calls *, const struct wf_ip_path *, uint32_t to,
                  uint32_t unknown);
 
-/* Between the files of this layer. */
-void wf_ip_call_bundle(struct wf_ip_calls *, uint64_t now);
-struct wf_ip_id *wf_ip_id_new(struct wf_ip_calls *); /* set call or party */
-bool wf_ip_call_renew(struct wf_ip_calls *, struct wf_ip_call *);
+/* The rest is shared by the files of this layer only. */
+
+static inline uint64_t wf_ip_calls_now(const struct wf_ip_calls *c)
+{
+    return c->host->now_ns(c->core);
+}
+/* Tells whether this process wants a code in each packet. */
+static inline bool wf_ip_calls_want_code(const struct wf_ip_calls *c)
+{
+    return c->ops->wants_code && c->ops->wants_code(c->ep);
+}
+
+/* Answers the kept hellos at the end of a pause. */
+void wf_ip_call_answer_kept(struct wf_ip_calls *, uint64_t now);
+/* Returns a free slot with a new id; the caller sets call or party. NULL: there
+ * is none. */
+struct wf_ip_id *wf_ip_new_id(struct wf_ip_calls *);
+/* Gives the call another id, so that answers to earlier words do not reach it.
+ */
+bool wf_ip_call_renew_id(struct wf_ip_calls *, struct wf_ip_call *);
 struct wf_ip_call *wf_ip_call_new(struct wf_ip_calls *,
                                   const struct wf_ip_path *);
 void wf_ip_call_free(struct wf_ip_calls *, struct wf_ip_call *);
-void wf_ip_call_repeat(struct wf_ip_calls *, const struct wf_ip_call *);
+/* Sends the last word again. */
+void wf_ip_call_resend(struct wf_ip_calls *, const struct wf_ip_call *);
+/* Performs one step of the handshake on the message that has come, if any, and
+ * sends its result. Returns the result of auth_step(); *whom is the process at
+ * the other side, or the one that is called. */
 int wf_ip_call_step(struct wf_ip_calls *, struct wf_ip_call *, const void *in,
                     size_t n, uint32_t *whom);
-void wf_ip_call_failed(struct wf_ip_calls *, struct wf_ip_call *, int status,
-                       const char *what);
-void wf_ip_dial_end(struct wf_ip_calls *, const struct wf_ip_party *,
-                    const struct wf_ip_call *keep);
-void wf_ip_dial_failed(struct wf_ip_calls *, struct wf_ip_party *, int status);
-/* One of the two wants codes; hello and answer make them those of this link. */
-void wf_ip_call_agree(struct wf_ip_calls *, struct wf_ip_call *,
-                      const struct wf_ip_word *, const void *hello,
-                      const void *answer);
-void wf_ip_on_answer(struct wf_ip_calls *, struct wf_ip_call *,
-                     const struct wf_ip_word *, const void *body);
-void wf_ip_turned_away(struct wf_ip_calls *, struct wf_ip_call *);
+/* Ends an attempt that does not work. If it was the last of its party, dialling
+ * has failed. */
+void wf_ip_call_fail(struct wf_ip_calls *, struct wf_ip_call *, int status,
+                     const char *what);
+/* Ends all attempts of the party but `keep`. */
+void wf_ip_end_attempts(struct wf_ip_calls *, const struct wf_ip_party *,
+                        const struct wf_ip_call *keep);
+/* Handles that no attempt is left: it accepts the parked call, or reports the
+ * failure. */
+void wf_ip_fail_dialling(struct wf_ip_calls *, struct wf_ip_party *,
+                         int status);
+/* Agrees on codes if one side wants them, and derives the salt of this link
+ * from hello and answer. */
+void wf_ip_call_agree_codes(struct wf_ip_calls *, struct wf_ip_call *,
+                            const struct wf_ip_word *, const void *hello,
+                            const void *answer);
+void wf_ip_handle_answer(struct wf_ip_calls *, struct wf_ip_call *,
+                         const struct wf_ip_word *, const void *body);
+/* Handles that the peer does not know the call: it had no room for it, does not
+ * want it, or has no memory. The call is repeated from the hello. */
+void wf_ip_handle_rejection(struct wf_ip_calls *, struct wf_ip_call *);
 
 #endif

@@ -1,10 +1,11 @@
-/* Calls over datagrams: calling, and time; call.h has the picture.
+/* Calls over datagrams: calls peers, and runs the timers; call.h has the
+ * picture.
  *
- * The dialler repeats what it said until it is answered: a process that
+ * The dialler repeats its last word until it is answered: a process that
  * computes answers late, and that is no failure. Its host answers meanwhile
- * (alive.h); one that has answered and falls silent for `vanished` has stopped.
- * A host that never answered anything is not there, or behind a firewall: then
- * nobody is waited for longer than `connect_timeout`.
+ * (alive.h); a host that has answered and falls silent for `vanished` has
+ * stopped. A host that never answered anything is not there, or behind a
+ * firewall: the peer is then given up after `connect_timeout`.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -13,36 +14,35 @@
 
 #include "call.h"
 
-#define STAGGER_NS    150000000u
+#define STAGGER_NS    150000000u /* between the addresses of a peer */
 #define REPEAT_NS     10000000u
 #define REPEAT_MAX_NS 200000000u
-enum { RETRIES = 6, MS = 1000000, WARNED = 6 /* of these parts of the time one */ };
+enum {
+    RETRIES = 6, /* rejections after which a call fails */
+    MS = 1000000,
+    WARNED = 6 /* a warning comes after connect_timeout / WARNED */
+};
 
-static uint64_t now_ns(const struct wf_ip_calls *c)
-{
-    return c->host->now_ns(c->core);
-}
-
-static void say_hello(struct wf_ip_calls *all, struct wf_ip_call *c)
+static void send_hello(struct wf_ip_calls *all, struct wf_ip_call *c)
 {
     struct wf_ip_party *p = c->party;
     uint32_t whom = p->id;
     int rc = WEFT_EAGAIN;
     char text[100];
 
-    if (c->said.verb)
-        wf_ip_call_repeat(all, c);
+    if (c->last_word.verb)
+        wf_ip_call_resend(all, c);
     else
         rc = wf_ip_call_step(all, c, NULL, 0, &whom);
     if (rc == WEFT_EAGAIN)
         return;
     snprintf(text, sizeof text, "cannot call process %u: %s", p->id,
-             wf_ip_refusal(rc));
+             wf_ip_refusal_text(rc));
     all->ops->failed(p, rc, text);
 }
 
-/* WEFT_ENOMEM: there is no memory for an attempt; WEFT_ELINK: no socket of ours
- * goes there. */
+/* Starts an attempt to an address. Returns WEFT_ENOMEM if there is no memory
+ * for it, WEFT_ELINK if no socket has that address family. */
 static int try_address(struct wf_ip_calls *all, struct wf_ip_party *p,
                        const struct wf_ip_candidate *at, uint64_t when)
 {
@@ -61,7 +61,7 @@ static int try_address(struct wf_ip_calls *all, struct wf_ip_party *p,
     c->party = p;
     c->dialled = true;
     c->local = at->local;
-    c->say_at = when;
+    c->send_at = when;
     wf_ip_alive_begin(&c->alive, when);
     c->alive.within = all->connect_timeout;
     p->calls++;
@@ -69,11 +69,11 @@ static int try_address(struct wf_ip_calls *all, struct wf_ip_party *p,
     return WEFT_OK;
 }
 
-void wf_ip_dial(struct wf_ip_calls *all, struct wf_ip_party *p)
+void wf_ip_dial_party(struct wf_ip_calls *all, struct wf_ip_party *p)
 {
     struct wf_ip_candidate at[IP_ADDRS_MAX];
-    uint64_t now = now_ns(all);
-    int n = wf_ip_candidates(all->ip, p->book, at), status = WEFT_ELINK;
+    uint64_t now = wf_ip_calls_now(all);
+    int n = wf_ip_find_candidates(all->ip, p->book, at), status = WEFT_ELINK;
 
     p->state = PARTY_DIALLING;
     p->until = all->start ? now + all->start : 0;
@@ -84,13 +84,13 @@ void wf_ip_dial(struct wf_ip_calls *all, struct wf_ip_party *p)
             WEFT_ENOMEM)
             status = WEFT_ENOMEM;
     if (p->calls == 0)
-        wf_ip_dial_failed(all, p, status);
+        wf_ip_fail_dialling(all, p, status);
     else
-        wf_ip_call_timers(all, now);
+        wf_ip_calls_run_timers(all, now);
 }
 
-void wf_ip_on_answer(struct wf_ip_calls *all, struct wf_ip_call *c,
-                      const struct wf_ip_word *w, const void *body)
+void wf_ip_handle_answer(struct wf_ip_calls *all, struct wf_ip_call *c,
+                         const struct wf_ip_word *w, const void *body)
 {
     uint32_t whom = c->party->id;
     int rc;
@@ -98,68 +98,68 @@ void wf_ip_on_answer(struct wf_ip_calls *all, struct wf_ip_call *c,
     c->remote_id = w->from;
     c->room = w->room;
     c->offer = w->offer;
-    wf_ip_alive_sign(&c->alive, now_ns(all));
-    wf_ip_call_agree(all, c, w, c->body, body);
+    wf_ip_alive_note_answer(&c->alive, wf_ip_calls_now(all));
+    wf_ip_call_agree_codes(all, c, w, c->body, body);
     rc = wf_ip_call_step(all, c, body, WEFT_AUTH_MSG, &whom);
     if (rc == WEFT_OK) {
         c->state = CALL_PROOF;
         c->tries = 0;
-        c->say_at = now_ns(all) + REPEAT_NS;
-        wf_ip_dial_end(all, c->party, c); /* this one it is */
+        c->send_at = wf_ip_calls_now(all) + REPEAT_NS;
+        wf_ip_end_attempts(all, c->party, c); /* this one becomes the link */
     } else if (rc != WEFT_EAGAIN) {
-        wf_ip_call_failed(
-            all, c, rc == WEFT_EAUTH || rc == WEFT_ENOMEM ? rc : WEFT_ELINK,
-            wf_ip_refusal(rc));
+        wf_ip_call_fail(all, c,
+                        rc == WEFT_EAUTH || rc == WEFT_ENOMEM ? rc : WEFT_ELINK,
+                        wf_ip_refusal_text(rc));
     }
 }
 
-/* Whom we called does not know of the call: it was turned away for somebody
- * else, is not wanted, or finds no memory there; then hello is repeated. */
-void wf_ip_turned_away(struct wf_ip_calls *all, struct wf_ip_call *c)
+void wf_ip_handle_rejection(struct wf_ip_calls *all, struct wf_ip_call *c)
 {
-    if (++c->refusals > RETRIES) {
-        wf_ip_call_failed(all, c, WEFT_ELINK, "turned away");
+    if (++c->rejections > RETRIES) {
+        wf_ip_call_fail(all, c, WEFT_ELINK, "turned away");
         return;
     }
     if (c->state != CALL_PROOF)
         return;
-    if (!wf_ip_call_renew(all, c)) {
-        wf_ip_call_failed(all, c, WEFT_ENOMEM, "out of memory");
+    if (!wf_ip_call_renew_id(all, c)) {
+        wf_ip_call_fail(all, c, WEFT_ENOMEM, "out of memory");
         return;
     }
     c->state = CALL_HELLO; /* from the start */
-    c->said.verb = 0;
+    c->last_word.verb = 0;
     c->remote_id = 0;
-    c->say_at = now_ns(all) + ((uint64_t)REPEAT_NS << c->refusals);
+    c->send_at = wf_ip_calls_now(all) + ((uint64_t)REPEAT_NS << c->rejections);
 }
 
 /* ---- time ---------------------------------------------------------------- */
 
-struct dialled {
+/* The context of ask_host(). */
+struct dialled_call {
     struct wf_ip_calls *all;
     struct wf_ip_call *call;
 };
 
-/* The host; the peer itself is called again and again. */
-static void ask_peer(void *ctx, uint64_t now)
+/* Asks only the host: the peer itself is called again and again. */
+static void ask_host(void *ctx, uint64_t now)
 {
-    const struct dialled *d = ctx;
+    const struct dialled_call *d = ctx;
     struct wf_ip_call *c = d->call;
 
-    wf_ip_alive_ask(d->all->watch, &c->alive, now, &c->remote,
+    wf_ip_alive_ask_host(d->all->watch, &c->alive, now, &c->remote,
                     &d->all->ip->use[c->path.socket].addr);
 }
 
-/* False: the call has failed, and is gone; others may be, too. */
-static bool watch_call(struct wf_ip_calls *all, struct wf_ip_call *c,
+/* Asks and judges the host. Returns false if the call has failed: then it is
+ * freed, and others may be, too. */
+static bool check_call(struct wf_ip_calls *all, struct wf_ip_call *c,
                        uint64_t now)
 {
-    struct dialled d = {all, c};
+    struct dialled_call d = {all, c};
     uint64_t unknown;
-    char why[IP_WHY];
+    char why[IP_REASON_BYTES];
 
-    if (wf_ip_alive_turn(all->watch, &c->alive, now, ask_peer, &d, why)) {
-        unknown = wf_ip_alive_unknown(all->watch, &c->alive, now);
+    if (wf_ip_alive_check(all->watch, &c->alive, now, ask_host, &d, why)) {
+        unknown = wf_ip_alive_unknown_ns(all->watch, &c->alive, now);
         if (unknown < all->connect_timeout || now < c->party->until)
             return true;
         snprintf(why, sizeof why,
@@ -168,70 +168,72 @@ static bool watch_call(struct wf_ip_calls *all, struct wf_ip_call *c,
                  "between?",
                  (unsigned long long)(unknown / MS));
     }
-    wf_ip_call_failed(all, c, WEFT_ELINK, why);
+    wf_ip_call_fail(all, c, WEFT_ELINK, why);
     return false;
 }
 
-static void say_again(struct wf_ip_calls *all, struct wf_ip_call *c,
-                      uint64_t now)
+static void repeat_word(struct wf_ip_calls *all, struct wf_ip_call *c,
+                        uint64_t now)
 {
     uint64_t wait = (uint64_t)REPEAT_NS << (c->tries < 5 ? c->tries : 5);
     char who[64];
 
     c->tries++;
-    c->say_at = now + (wait < REPEAT_MAX_NS ? wait : REPEAT_MAX_NS);
+    c->send_at = now + (wait < REPEAT_MAX_NS ? wait : REPEAT_MAX_NS);
     if (!c->warned && now >= c->since + all->connect_timeout / WARNED) {
         c->warned = true;
-        wf_ip_name(&c->remote, who, sizeof who);
+        wf_ip_print_address(&c->remote, who, sizeof who);
         all->host->log(all->core, 2,
                        "process %u at %s does not answer yet: it is busy, not "
                        "there, or a firewall is between",
                        c->party->id, who);
     }
     if (c->state == CALL_HELLO)
-        say_hello(all, c);
+        send_hello(all, c);
     else
-        wf_ip_call_repeat(all, c);
+        wf_ip_call_resend(all, c);
 }
 
 static bool is_due(const struct wf_ip_call *c, uint64_t now)
 {
-    return c->dialled && c->party->state == PARTY_DIALLING && c->say_at <= now;
+    return c->dialled && c->party->state == PARTY_DIALLING && c->send_at <= now;
 }
 
-/* Strangers who only wait to be forgotten are not walked through each time. */
-void wf_ip_call_timers(struct wf_ip_calls *all, uint64_t now)
+/* While callers only wait to be forgotten the list is not searched each
+ * time. */
+void wf_ip_calls_run_timers(struct wf_ip_calls *all, uint64_t now)
 {
-    if (all->strangers.pause && now >= all->strangers.pause)
-        wf_ip_call_bundle(all, now);
-    if (!all->dialling && (!all->forget_at || now < all->forget_at))
+    if (all->caller_budget.pause && now >= all->caller_budget.pause)
+        wf_ip_call_answer_kept(all, now);
+    if (!all->dialling && (!all->next_forget_at || now < all->next_forget_at))
         return;
-    all->forget_at = 0;
+    all->next_forget_at = 0;
     for (struct wf_ip_call *c = all->first, *next; c; c = next) {
         next = c->next;
         if (is_due(c, now)) {
-            if (watch_call(all, c, now))
-                say_again(all, c, now);
+            if (check_call(all, c, now))
+                repeat_word(all, c, now);
             else
                 next = all->first;
         } else if (c->state == CALL_ANSWERED &&
                    now >= c->since + all->handshake_timeout) {
             wf_ip_call_free(all, c);
         } else if (c->state == CALL_ANSWERED) {
-            wf_ip_sooner(&all->forget_at, c->since + all->handshake_timeout);
+            wf_ip_set_sooner(&all->next_forget_at,
+                         c->since + all->handshake_timeout);
         }
     }
 }
 
-uint64_t wf_ip_call_deadline(const struct wf_ip_calls *all)
+uint64_t wf_ip_calls_deadline(const struct wf_ip_calls *all)
 {
-    uint64_t first = all->strangers.pause;
+    uint64_t first = all->caller_budget.pause;
 
     for (const struct wf_ip_call *c = all->first; c; c = c->next) {
         if (c->dialled)
-            wf_ip_sooner(&first, c->say_at);
+            wf_ip_set_sooner(&first, c->send_at);
         else if (c->state == CALL_ANSWERED)
-            wf_ip_sooner(&first, c->since + all->handshake_timeout);
+            wf_ip_set_sooner(&first, c->since + all->handshake_timeout);
     }
     return first;
 }

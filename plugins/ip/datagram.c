@@ -1,4 +1,5 @@
-/* Datagrams out and in, and what the kernel has to say about them.
+/* Sends and receives datagrams, and reads the errors that the kernel reports
+ * about them.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE /* SO_RCVBUFFORCE */
@@ -15,7 +16,7 @@
 
 enum { ATTEMPTS = 3 };
 
-bool wf_ip_same_path(const struct wf_ip_path *a, const struct wf_ip_path *b)
+bool wf_ip_is_same_path(const struct wf_ip_path *a, const struct wf_ip_path *b)
 {
     return a->to_len == b->to_len && memcmp(&a->to, &b->to, a->to_len) == 0;
 }
@@ -49,7 +50,7 @@ void wf_ip_datagram_tune(int fd, int family, size_t room)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &n, sizeof n);
 }
 
-bool wf_ip_datagram_put(int fd, const struct wf_ip_path *path,
+bool wf_ip_datagram_send(int fd, const struct wf_ip_path *path,
                         const struct iovec *v, int n, bool *errors)
 {
     struct msghdr m = {.msg_name = (void *)(uintptr_t)&path->to,
@@ -67,13 +68,13 @@ bool wf_ip_datagram_put(int fd, const struct wf_ip_path *path,
         if (errno == EAGAIN || errno == EWOULDBLOCK)
             return false;
         if (errno == EMSGSIZE)
-            return true; /* as good as lost */
+            return true; /* counts as lost */
         *errors = true;
     }
     return true;
 }
 
-ssize_t wf_ip_datagram_get(int fd, void *buf, size_t room,
+ssize_t wf_ip_datagram_receive(int fd, void *buf, size_t room,
                            struct wf_ip_path *from)
 {
     struct wf_ip_addr who;
@@ -91,6 +92,7 @@ ssize_t wf_ip_datagram_get(int fd, void *buf, size_t room,
     return n;
 }
 
+/* Returns the errno in a message of the error queue, or 0. */
 static int error_of(struct msghdr *m)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))

@@ -1,5 +1,5 @@
-/* What every endpoint over IP does alike: sockets on the chosen addresses, what
- * a peer costs, and the table of peers.
+/* The functions that every endpoint over IP needs: sockets on the chosen
+ * addresses, the cost of a peer, and the table of peers.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,10 +20,10 @@ static void reuse_address(int fd)
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 }
 
-/* A port of one's own: connections that a listener of before has left there do
- * not prevent it, nor will ours prevent the next one (wf_ip_reopen). */
-static int bind_to(int fd, const struct sockaddr_storage *sa, socklen_t n,
-                   const struct wf_ip_sockets *how)
+/* Binds to the port: connections that an earlier listener has left there do not
+ * prevent it, nor will those of this one prevent the next (wf_ip_reopen_socket). */
+static int bind_and_listen(int fd, const struct sockaddr_storage *sa,
+                           socklen_t n, const struct wf_ip_sockets *how)
 {
     if (how->backlog && how->port)
         reuse_address(fd);
@@ -35,8 +35,8 @@ static int bind_to(int fd, const struct sockaddr_storage *sa, socklen_t n,
     return listen(fd, how->backlog);
 }
 
-static int bind_one(struct wf_ip_addr *a, const struct wf_ip_sockets *how,
-                    int fd)
+static int bind_address(struct wf_ip_addr *a, const struct wf_ip_sockets *how,
+                        int fd)
 {
     struct sockaddr_storage sa;
     struct wf_ip_addr bound;
@@ -49,7 +49,7 @@ static int bind_one(struct wf_ip_addr *a, const struct wf_ip_sockets *how,
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     if (how->tune)
         how->tune(how->ctx, fd, a->family);
-    if (bind_to(fd, &sa, n, how) < 0)
+    if (bind_and_listen(fd, &sa, n, how) < 0)
         return WEFT_ESYS;
     n = sizeof sa;
     if (getsockname(fd, (struct sockaddr *)&sa, &n) < 0)
@@ -66,17 +66,17 @@ static int open_socket(const struct wf_ip_addr *a,
                   how->type | SOCK_CLOEXEC | SOCK_NONBLOCK, how->protocol);
 }
 
-static void share_port(int fd, int on)
+static void set_port_shared(int fd, int on)
 {
     setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
 }
 
-/* Another socket with the port that the system chose for fd, but asked for by
- * its number. A datagram socket that is ended from outside (ss -K) keeps such a
- * port, and works on; a chosen one is taken from it. Returns fd itself where
- * that cannot be had. */
-static int insist_on_port(const struct wf_ip_addr *a,
-                          const struct wf_ip_sockets *how, int fd)
+/* Replaces fd by a socket that asks by number for the port that the system
+ * chose for fd. A datagram socket that is ended from outside (ss -K) keeps a
+ * port that it asked for, and goes on working; it loses a port that the system
+ * chose. Returns fd itself where that is impossible. */
+static int rebind_to_chosen_port(const struct wf_ip_addr *a,
+                                 const struct wf_ip_sockets *how, int fd)
 {
     struct wf_ip_sockets exact = *how;
     struct wf_ip_addr at = *a;
@@ -85,73 +85,76 @@ static int insist_on_port(const struct wf_ip_addr *a,
     if (firm < 0)
         return fd;
     exact.port = a->port;
-    share_port(fd, 1); /* only now: nobody else may have chosen it, too */
-    share_port(firm, 1);
-    if (bind_one(&at, &exact, firm) < 0) {
+    set_port_shared(fd, 1); /* only now, so that no other process has it, too */
+    set_port_shared(firm, 1);
+    if (bind_address(&at, &exact, firm) < 0) {
         close(firm);
         firm = fd;
     } else {
         close(fd);
     }
-    share_port(firm, 0);
+    set_port_shared(firm, 0);
     return firm;
 }
 
-static int open_one(struct wf_ip_addr *a, const struct wf_ip_sockets *how)
+static int open_bound_socket(struct wf_ip_addr *a,
+                             const struct wf_ip_sockets *how)
 {
     int fd = open_socket(a, how);
 
-    if (fd >= 0 && bind_one(a, how, fd) < 0) {
+    if (fd >= 0 && bind_address(a, how, fd) < 0) {
         int error = errno;
         close(fd);
         errno = error;
         return -1;
     }
     if (fd >= 0 && how->type == SOCK_DGRAM && !how->port)
-        fd = insist_on_port(a, how, fd);
+        fd = rebind_to_chosen_port(a, how, fd);
     return fd;
 }
 
-int wf_ip_reopen(const struct wf_ip_addr *here, const struct wf_ip_sockets *how)
+int wf_ip_reopen_socket(const struct wf_ip_addr *here, const struct wf_ip_sockets *how)
 {
     struct wf_ip_sockets exact = *how;
     struct wf_ip_addr at = *here;
 
     exact.port = here->port;
-    return open_one(&at, &exact);
+    return open_bound_socket(&at, &exact);
 }
 
-/* The socket bound to use[i] could not be had: leave it out. */
-static void drop(struct wf_ip_place *here, int i)
+/* Leaves out use[i], for which no socket could be opened. */
+static void drop_interface(struct wf_ip_place *here, int i)
 {
     here->n--;
     memmove(&here->use[i], &here->use[i + 1],
             (size_t)(here->n - i) * sizeof here->use[0]);
 }
 
-int wf_ip_epoll(const struct wf_ip_place *here)
+int wf_ip_open_epoll(const struct wf_ip_place *here)
 {
     int fd = epoll_create1(EPOLL_CLOEXEC);
 
     if (fd < 0)
         here->host->log(here->core, 0, "no epoll to wait with: %s",
-                        wf_ip_error(errno));
+                        wf_ip_error_text(errno));
     return fd;
 }
 
-/* Not the address is unusable, but the process lacks what the next needs too. */
-static void give_up(struct wf_ip_place *here, const struct wf_ip_sockets *how,
-                    int *fd, int open, int error)
+/* Closes the sockets that are open: the process lacks something that the other
+ * addresses need, too. */
+static void give_up_opening(struct wf_ip_place *here,
+                            const struct wf_ip_sockets *how, int *fd, int open,
+                            int error)
 {
     here->host->log(here->core, 0, "no socket to %s: %s", how->verb,
-                    wf_ip_error(error));
+                    wf_ip_error_text(error));
     while (open > 0) {
         close(fd[--open]);
         fd[open] = -1;
     }
 }
 
-int wf_ip_open(struct wf_ip_place *here, const struct wf_ip_sockets *how,
+int wf_ip_open_sockets(struct wf_ip_place *here, const struct wf_ip_sockets *how,
                int *fd)
 {
     char name[64] = "";
@@ -159,28 +162,27 @@ int wf_ip_open(struct wf_ip_place *here, const struct wf_ip_sockets *how,
 
     while (i < here->n) {
         struct wf_ip_interface *u = &here->use[i];
-        fd[i] = open_one(&u->addr, how);
+        fd[i] = open_bound_socket(&u->addr, how);
         if (fd[i] >= 0) {
             i++;
             continue;
         }
         error = errno;
         if (error == EMFILE || error == ENFILE || error == ENOMEM) {
-            give_up(here, how, fd, i, error);
+            give_up_opening(here, how, fd, i, error);
             return error == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
         }
-        wf_ip_name(&u->addr, name, sizeof name);
+        wf_ip_print_address(&u->addr, name, sizeof name);
         here->host->log(here->core, how->port ? 1 : 2, "cannot %s %s (%s): %s",
-                        how->verb, name, u->name, wf_ip_error(error));
-        drop(here, i);
+                        how->verb, name, u->name, wf_ip_error_text(error));
+        drop_interface(here, i);
     }
     if (here->n > 0)
         return WEFT_OK;
     here->host->log(here->core, 0, "no address to %s; last: %s: %s%s",
-                    how->verb, name, wf_ip_error(error),
-                    error == EADDRINUSE
-                        ? "; choose another 'port' or port = 0"
-                        : "");
+                    how->verb, name, wf_ip_error_text(error),
+                    error == EADDRINUSE ? "; choose another 'port' or port = 0"
+                                        : "");
     return WEFT_ESYS;
 }
 
@@ -204,30 +206,30 @@ static weft_cost cost_of(const struct wf_ip_costs *table, enum wf_ip_rank rank,
     return cost;
 }
 
-bool wf_ip_local(const struct wf_ip_place *here)
+bool wf_ip_is_loopback_only(const struct wf_ip_place *here)
 {
-    return wf_ip_loopback(&here->use[0].addr);
+    return wf_ip_is_loopback(&here->use[0].addr);
 }
 
-weft_cost wf_ip_cost(const struct wf_ip_place *here,
+weft_cost wf_ip_cost_of(const struct wf_ip_place *here,
                      const struct wf_ip_costs *table)
 {
-    return cost_of(table, wf_ip_local(here) ? IP_LOOPBACK : IP_SUBNET,
+    return cost_of(table, wf_ip_is_loopback_only(here) ? IP_LOOPBACK : IP_SUBNET,
                    here->use[0].mbs);
 }
 
-int wf_ip_reach(const struct wf_ip_place *here, const struct wf_ip_costs *table,
+int wf_ip_check_reach(const struct wf_ip_place *here, const struct wf_ip_costs *table,
                 const void *addr, size_t len, weft_cost *cost)
 {
     struct wf_ip_candidate c[IP_ADDRS_MAX];
     struct wf_ip_book book;
-    int rc = wf_ip_unpack(addr, len, &book);
+    int rc = wf_ip_unpack_book(addr, len, &book);
 
     if (rc < 0)
         return rc;
-    if (wf_ip_candidates(here, &book, c) == 0) {
+    if (wf_ip_find_candidates(here, &book, c) == 0) {
         char text[120];
-        wf_ip_print(addr, len, text, sizeof text);
+        wf_ip_print_book(addr, len, text, sizeof text);
         here->host->log(here->core, 3, "no way from here to any of %s", text);
         return WEFT_EUNREACH;
     }
@@ -240,7 +242,7 @@ int wf_ip_reach(const struct wf_ip_place *here, const struct wf_ip_costs *table,
 
 /* ---- peers --------------------------------------------------------------- */
 
-int wf_ip_peer_slot(weft_peer ***peer, uint32_t *peers, uint32_t id)
+int wf_ip_prepare_peer_slot(weft_peer ***peer, uint32_t *peers, uint32_t id)
 {
     weft_peer **grown;
     uint32_t n = *peers ? *peers : 16;
@@ -260,10 +262,11 @@ int wf_ip_peer_slot(weft_peer ***peer, uint32_t *peers, uint32_t id)
     return WEFT_OK;
 }
 
-const char *wf_ip_refusal(int rc)
+const char *wf_ip_refusal_text(int rc)
 {
-    return rc == WEFT_EAUTH      ? "wrong job key: is core.job_key or core.job_key_file "
-                                 "the same on both sides?"
+    return rc == WEFT_EAUTH
+               ? "wrong job key: is core.job_key or core.job_key_file "
+                 "the same on both sides?"
            : rc == WEFT_EUNREACH ? "another process of this job"
            : rc == WEFT_EPROTO   ? "not a Weft process"
            : rc == WEFT_ENOMEM   ? "out of memory"

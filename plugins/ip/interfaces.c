@@ -1,10 +1,10 @@
-/* Which interfaces to use.
+/* Chooses the interfaces that an endpoint uses.
  *
- * DESIGN  We listen on each chosen address, never on the wildcard. `auto`
- * takes what could carry a job between machines: up, with carrier, not
- * loopback, not point-to-point, not a bridge or veth of a container engine,
- * not link-local. When the core says that the whole job is on one host,
- * loopback is all there is.
+ * DESIGN  An endpoint listens on each chosen address, never on the wildcard.
+ * `auto` chooses the interfaces that could carry a job between machines: up,
+ * with carrier, not loopback, not point-to-point, not a bridge or veth of a
+ * container engine, not link-local. When the core says that the whole job is on
+ * one host, only loopback is used.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,9 +20,11 @@
 
 #include "ip.h"
 
-enum { REPORT = 1024, LIST_TRIES = 4 };
+enum { REPORT = 1024 /* bytes of text */, LIST_TRIES = 4 };
 
-static const char *container_device(const char *name)
+/* Returns why `auto` leaves out a device with that name, or NULL. */
+
+static const char *find_virtual_reason(const char *name)
 {
     static const char *const prefixes[] = {
         "docker", "virbr", "veth", "br-", "cni", "podman",  "lxcbr",
@@ -33,19 +35,20 @@ static const char *container_device(const char *name)
     return NULL;
 }
 
-/* Why `auto` leaves an address out, or NULL. */
-static const char *unfit(const struct wf_ip_place *here, const struct ifaddrs *ifa,
-                         const struct wf_ip_addr *a)
+/* Returns why `auto` leaves out an address, or NULL. */
+static const char *find_unfit_reason(const struct wf_ip_place *here,
+                                     const struct ifaddrs *ifa,
+                                     const struct wf_ip_addr *a)
 {
     if (here->one_host)
-        return wf_ip_loopback(a) ? NULL : "the job is on one host";
+        return wf_ip_is_loopback(a) ? NULL : "the job is on one host";
     if (ifa->ifa_flags & IFF_LOOPBACK)
         return "loopback";
     if (!(ifa->ifa_flags & IFF_RUNNING))
         return "no carrier";
     if (ifa->ifa_flags & IFF_POINTOPOINT)
         return "point-to-point";
-    return container_device(ifa->ifa_name);
+    return find_virtual_reason(ifa->ifa_name);
 }
 
 static bool parse_net(const char *word, struct wf_ip_addr *net)
@@ -77,9 +80,9 @@ static bool parse_net(const char *word, struct wf_ip_addr *net)
     return true;
 }
 
-/* Is it in the list of names, addresses and subnets of the option? */
-static bool listed(const char *list, const char *name,
-                   const struct wf_ip_addr *a)
+/* Tells whether the list of names, addresses and subnets contains it. */
+static bool is_listed(const char *list, const char *name,
+                      const struct wf_ip_addr *a)
 {
     char word[64];
     for (const char *p = list; *p;) {
@@ -89,7 +92,7 @@ static bool listed(const char *list, const char *name,
             memcpy(word, p, n);
             word[n] = '\0';
             if (strcmp(word, name) == 0 ||
-                (parse_net(word, &net) && wf_ip_same_subnet(&net, a)))
+                (parse_net(word, &net) && wf_ip_is_same_subnet(&net, a)))
                 return true;
         }
         p += n;
@@ -98,6 +101,7 @@ static bool listed(const char *list, const char *name,
     return false;
 }
 
+/* Returns the number of bits in a network mask. */
 static uint8_t prefix_of(const struct sockaddr *mask, int family)
 {
     const uint8_t *p;
@@ -116,7 +120,8 @@ static uint8_t prefix_of(const struct sockaddr *mask, int family)
     return (uint8_t)bits;
 }
 
-static uint32_t link_speed(const char *name)
+/* Returns the speed of the interface in MB/s; 0: unknown. */
+static uint32_t read_link_speed(const char *name)
 {
     char path[80], text[16];
     ssize_t n;
@@ -129,21 +134,22 @@ static uint32_t link_speed(const char *name)
     n = read(fd, text, sizeof text - 1); /* EINVAL where there is no speed */
     close(fd);
     text[n > 0 ? n : 0] = '\0';
-    mbit = strtol(text, NULL, 10); /* not scanf: 90 KB of a static program */
+    mbit = strtol(text, NULL, 10); /* scanf adds 90 KB to a static program */
     return mbit > 0 && mbit <= INT32_MAX ? (uint32_t)mbit / 8 : 0;
 }
 
-static void take(struct wf_ip_place *here, const struct ifaddrs *ifa,
-                 const struct wf_ip_addr *a)
+static void add_interface(struct wf_ip_place *here, const struct ifaddrs *ifa,
+                          const struct wf_ip_addr *a)
 {
     struct wf_ip_interface *u = &here->use[here->n++];
     u->addr = *a;
     snprintf(u->name, sizeof u->name, "%s", ifa->ifa_name);
-    u->mbs = link_speed(ifa->ifa_name);
+    u->mbs = read_link_speed(ifa->ifa_name);
 }
 
-/* One address: take it, or add the reason to the report. */
-static void consider(struct wf_ip_place *here, const struct ifaddrs *ifa, char *report)
+/* Uses an address, or adds to the report why not. */
+static void consider_address(struct wf_ip_place *here,
+                             const struct ifaddrs *ifa, char *report)
 {
     struct wf_ip_addr a;
     const char *why;
@@ -157,18 +163,18 @@ static void consider(struct wf_ip_place *here, const struct ifaddrs *ifa, char *
         here->own[here->own_n++] = a;
     if (!(ifa->ifa_flags & IFF_UP))
         why = "down";
-    else if (wf_ip_link_local(&a))
+    else if (wf_ip_is_link_local(&a))
         why = "link-local";
     else if (!here->automatic)
-        why = listed(here->wanted, ifa->ifa_name, &a)
+        why = is_listed(here->wanted, ifa->ifa_name, &a)
                   ? NULL
                   : "not in option 'interface'";
     else
-        why = unfit(here, ifa, &a);
+        why = find_unfit_reason(here, ifa, &a);
     if (!why && here->n == IP_ADDRS_MAX)
         why = "enough others";
     if (!why) {
-        take(here, ifa, &a);
+        add_interface(here, ifa, &a);
         return;
     }
     inet_ntop(a.family == 4 ? AF_INET : AF_INET6, a.ip, ip, sizeof ip);
@@ -176,7 +182,7 @@ static void consider(struct wf_ip_place *here, const struct ifaddrs *ifa, char *
              ifa->ifa_name, ip, why);
 }
 
-/* As getifaddrs(), which gives up at any error of a socket of its own. */
+/* Repeats getifaddrs(), which gives up at any error of a socket of its own. */
 static int list_interfaces(struct ifaddrs **all)
 {
     int rc = -1;
@@ -186,54 +192,54 @@ static int list_interfaces(struct ifaddrs **all)
     return rc;
 }
 
-static int survey(struct wf_ip_place *here, char *report)
+static int survey_interfaces(struct wf_ip_place *here, char *report)
 {
     struct ifaddrs *all;
     report[0] = '\0';
     here->own_n = 0;
     if (list_interfaces(&all) < 0) {
         here->host->log(here->core, 0, "cannot list interfaces: %s",
-                        wf_ip_error(errno));
+                        wf_ip_error_text(errno));
         return errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
     }
     for (struct ifaddrs *i = all; i; i = i->ifa_next)
-        consider(here, i, report);
+        consider_address(here, i, report);
     freeifaddrs(all);
     return WEFT_OK;
 }
 
-static int identify(struct wf_ip_place *here)
+static int identify_machine(struct wf_ip_place *here)
 {
     if (!here->machine)
-        here->machine = wf_ip_machine();
+        here->machine = wf_ip_machine_hash();
     if (here->machine)
         return WEFT_OK;
-    here->host->log(here->core, 0, "cannot read the boot id of this machine: %s",
-                    wf_ip_error(errno));
+    here->host->log(here->core, 0,
+                    "cannot read the boot id of this machine: %s",
+                    wf_ip_error_text(errno));
     return errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
 }
 
-/* Fill here->use; opens no socket. */
-int wf_ip_choose(struct wf_ip_place *here)
+int wf_ip_choose_interfaces(struct wf_ip_place *here)
 {
     char report[REPORT];
-    int rc = identify(here);
+    int rc = identify_machine(here);
 
     if (rc == WEFT_OK)
-        rc = survey(here, report);
+        rc = survey_interfaces(here, report);
 
     if (rc == WEFT_OK && here->n == 0 && here->automatic && !here->one_host) {
         here->host->log(here->core, 2,
-                      "no interface leads to other machines (%s); using "
-                      "loopback, which reaches this machine only",
-                      report);
+                        "no interface leads to other machines (%s); using "
+                        "loopback, which reaches this machine only",
+                        report);
         here->one_host = true;
-        rc = survey(here, report);
+        rc = survey_interfaces(here, report);
     }
     if (rc == WEFT_OK && here->n == 0) {
         here->host->log(here->core, 0,
-                      "no usable interface for interface = %s (%s)",
-                      here->wanted, report);
+                        "no usable interface for interface = %s (%s)",
+                        here->wanted, report);
         rc = WEFT_EUNREACH;
     }
     return rc;
@@ -248,15 +254,15 @@ void wf_ip_place(struct wf_ip_place *here, const weft_open *o,
     here->automatic = strcmp(wanted, "auto") == 0;
     here->one_host =
         WEFT_HAS(o, weft_open, flags) && o->flags & WEFT_OPEN_ONE_HOST;
-    here->machine = wf_ip_machine();
+    here->machine = wf_ip_machine_hash();
 }
 
-int wf_ip_address(const struct wf_ip_place *here, void *buf, size_t *len)
+int wf_ip_write_blob(const struct wf_ip_place *here, void *buf, size_t *len)
 {
     struct wf_ip_book book = {.machine = here->machine, .n = here->n};
     for (int i = 0; i < here->n; i++)
         book.addr[i] = here->use[i].addr;
-    return wf_ip_pack(&book, buf, len);
+    return wf_ip_pack_book(&book, buf, len);
 }
 
 uint16_t wf_ip_own_port(const weft_open *o, int64_t option)
@@ -264,7 +270,7 @@ uint16_t wf_ip_own_port(const weft_open *o, int64_t option)
     uint16_t port = 0;
 
     if (WEFT_HAS(o, weft_open, listen))
-        port = wf_ip_port(o->listen);
+        port = wf_ip_port_of(o->listen);
     if (!port && option)
         port = (uint16_t)(option + o->local_index);
     return port;

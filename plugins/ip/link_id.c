@@ -1,5 +1,5 @@
-/* Link ids: a slot, and 16 random bits, so that an id that was given back is not
- * taken for its successor.
+/* Assigns link ids. An id consists of a slot and 16 random bits, so that an id
+ * that was freed is not mistaken for its successor.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "call.h"
 
-struct wf_ip_id *wf_ip_id_find(struct wf_ip_calls *all, uint32_t id)
+struct wf_ip_id *wf_ip_find_id(struct wf_ip_calls *all, uint32_t id)
 {
     struct wf_ip_id *s;
 
@@ -18,7 +18,7 @@ struct wf_ip_id *wf_ip_id_find(struct wf_ip_calls *all, uint32_t id)
     return s->id == id && (s->call || s->party) ? s : NULL;
 }
 
-static bool more_ids(struct wf_ip_calls *all)
+static bool grow_ids(struct wf_ip_calls *all)
 {
     uint32_t n = all->ids_n ? all->ids_n * 2 : 16;
     struct wf_ip_id *grown;
@@ -35,8 +35,7 @@ static bool more_ids(struct wf_ip_calls *all)
     return true;
 }
 
-/* A free slot with a new id; the caller sets call or party. NULL: none. */
-struct wf_ip_id *wf_ip_id_new(struct wf_ip_calls *all)
+struct wf_ip_id *wf_ip_new_id(struct wf_ip_calls *all)
 {
     uint16_t random;
 
@@ -51,10 +50,10 @@ struct wf_ip_id *wf_ip_id_new(struct wf_ip_calls *all)
             all->ids_hint = at + 1;
             s->id = (uint32_t)random << 16 | at;
             if (s->id == 0)
-                s->id = 1u << 16; /* 0 on the wire: nobody yet */
+                s->id = 1u << 16; /* 0 on the wire: not known yet */
             return s;
         }
-        if (!more_ids(all))
+        if (!grow_ids(all))
             return NULL;
     }
     return NULL;

@@ -1,6 +1,6 @@
-/* A call of the system fails because it is short of something for a while:
- * memory for sockets, descriptors. The call is tried again until that has lasted
- * for IP_SHORT_NS, and only then is it an error.
+/* Handles shortages: a system call fails because memory for sockets or
+ * descriptors are short for a while. The call is tried again until the shortage
+ * has lasted for IP_SHORTAGE_NS, and only then is it an error.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -9,25 +9,25 @@
 
 #include "ip.h"
 
-bool wf_ip_short(int error)
+bool wf_ip_is_shortage(int error)
 {
     return error == ENOBUFS || error == ENOMEM || error == EMFILE ||
            error == ENFILE;
 }
 
-int wf_ip_short_status(int error)
+int wf_ip_shortage_status(int error)
 {
     return error == ENOMEM || error == ENOBUFS ? WEFT_ENOMEM : WEFT_ESYS;
 }
 
-int wf_ip_reserve(void)
+int wf_ip_open_reserve(void)
 {
     return eventfd(0, EFD_CLOEXEC);
 }
 
-bool wf_ip_short_again(uint64_t *since, uint64_t now)
+bool wf_ip_retry_shortage(uint64_t *since, uint64_t now)
 {
     if (!*since)
         *since = now;
-    return now - *since < IP_SHORT_NS;
+    return now - *since < IP_SHORTAGE_NS;
 }

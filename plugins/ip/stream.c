@@ -1,8 +1,8 @@
-/* Containers as bytes of a stream: header and payload of one that is sent, from
- * any byte on, and the memory where one that arrives must land.
+/* Treats containers as bytes of a stream: finds header and payload of one that
+ * is sent, from any byte on, and the memory where one that arrives must land.
  *
- * A transport over IP cuts the stream where the path wants it, not where
- * containers or the program's segments end: each question here begins with an
+ * A transport over IP cuts the stream as the path requires, not where
+ * containers or the program's segments end: so each function begins at an
  * offset.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -13,8 +13,8 @@
 
 enum { PIECES = 32 };
 
-/* Payload segments from byte off, at most max. */
-static int payload(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+/* Points v at the payload from byte off on, at most max segments. */
+static int payload_pieces(weft_tx *tx, uint64_t off, struct iovec *v, int max)
 {
     int n = 0;
 
@@ -44,11 +44,11 @@ int wf_ip_tx_pieces(weft_tx *tx, uint64_t off, struct iovec *v, int max)
         v[n++].iov_len = hl - off;
         off = hl;
     }
-    return n + payload(tx, off - hl, v + n, max - n);
+    return n + payload_pieces(tx, off - hl, v + n, max - n);
 }
 
-/* Payload bytes in many small segments: the core walks them. */
-static bool core_copies(const weft_host *host, const weft_tx *tx)
+/* Tells whether the core copies the payload, for it has many small segments. */
+static bool can_core_copy(const weft_host *host, const weft_tx *tx)
 {
     return host && !tx->iov && WEFT_COPY(host, tx);
 }
@@ -59,13 +59,13 @@ void wf_ip_tx_copy(const weft_host *host, weft_tx *tx, uint64_t off,
     uint64_t total = off + n;
     uint32_t hl = weft_hdr_len(tx->hdr);
 
-    if (core_copies(host, tx) && off < hl) {
+    if (can_core_copy(host, tx) && off < hl) {
         uint64_t head = hl - off < n ? hl - off : n;
         memcpy(to, (const char *)tx->hdr + off, head);
         to += head;
         off += head;
     }
-    if (core_copies(host, tx)) {
+    if (can_core_copy(host, tx)) {
         if (off < total)
             tx->copy(tx, off - hl, to, total - off);
         return;
@@ -103,7 +103,7 @@ int wf_ip_sink_pieces(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return n;
 }
 
-size_t wf_ip_sink_put(const weft_host *host, weft_sink *s, uint64_t off,
+size_t wf_ip_sink_write(const weft_host *host, weft_sink *s, uint64_t off,
                       const uint8_t *data, size_t n)
 {
     size_t done = 0;

@@ -18,16 +18,16 @@ static void ask_peer(void *peer, uint64_t now)
 
     wf_ip_from_sockaddr((const struct sockaddr *)&to->to, &host);
     wf_sctp_probe_paths(p, now);
-    wf_ip_alive_ask(&ep->watch, &p->alive, now, &host,
+    wf_ip_alive_ask_host(&ep->watch, &p->alive, now, &host,
                     &ep->ip.use[to->socket].addr);
 }
 
 uint64_t wf_sctp_alive_check(weft_peer *p, uint64_t now)
 {
     struct wf_ip_watch *w = &p->ep->watch;
-    char why[IP_WHY];
+    char why[IP_REASON_BYTES];
 
-    if (wf_ip_alive_turn(w, &p->alive, now, ask_peer, p, why))
+    if (wf_ip_alive_check(w, &p->alive, now, ask_peer, p, why))
         return wf_ip_alive_deadline(w, &p->alive);
     wf_sctp_link_break(p, WEFT_ELINK, "process %u %s", p->party.id, why);
     return 0;
@@ -38,9 +38,9 @@ uint64_t wf_sctp_alive_check(weft_peer *p, uint64_t now)
 void wf_sctp_alive_note_echo(weft_peer *p, uint64_t now)
 {
     if (p->kernel || !wf_sctp_awaits_ack(p))
-        wf_ip_alive_sign(&p->alive, now);
+        wf_ip_alive_note_answer(&p->alive, now);
     else
-        wf_ip_alive_runs(&p->ep->watch, &p->alive, now);
+        wf_ip_alive_note_running(&p->ep->watch, &p->alive, now);
 }
 
 /* weft_ops.silent */
@@ -49,5 +49,5 @@ uint64_t wf_sctp_silent_for(weft_peer *p, uint64_t within)
     if (p->party.state != PARTY_OPEN || p->kernel)
         return UINT64_MAX;
     p->alive.within = within;
-    return wf_ip_alive_silent(&p->ep->watch, &p->alive, wf_sctp_now_ns(p->ep));
+    return wf_ip_alive_silent_ns(&p->ep->watch, &p->alive, wf_sctp_now_ns(p->ep));
 }

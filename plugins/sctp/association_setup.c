@@ -121,7 +121,7 @@ int wf_sctp_kernel_open(weft_ep *ep)
         return WEFT_OK;
     ep->kernel_port = 0;
     ep->host->log(ep->core, ep->joined ? 1 : 0,
-                  "SCTP of the kernel cannot listen: %s%s", wf_ip_error(errno),
+                  "SCTP of the kernel cannot listen: %s%s", wf_ip_error_text(errno),
                   ep->joined ? "; libusrsctp is used" : "");
     return ep->joined ? WEFT_OK : WEFT_ESYS;
 }
@@ -190,7 +190,7 @@ int wf_sctp_setup_begin(weft_peer *p)
     p->setup_since = p->polled_at = wf_sctp_now_ns(p->ep);
     p->retry_at = 0;
     if (p->dialled && !connect_assocs(p))
-        wf_sctp_setup_fail(p, wf_ip_error(errno));
+        wf_sctp_setup_fail(p, wf_ip_error_text(errno));
     return p->party.state == PARTY_OPEN ? WEFT_OK : WEFT_ELINK;
 }
 
@@ -227,7 +227,7 @@ uint64_t wf_sctp_setup_watch(weft_peer *p, uint64_t now)
     if (p->retry_at && now >= p->retry_at) {
         p->retry_at = 0;
         if (!connect_assocs(p))
-            wf_sctp_setup_fail(p, wf_ip_error(errno));
+            wf_sctp_setup_fail(p, wf_ip_error_text(errno));
     }
     return p->retry_at ? p->retry_at : now + POLL_NS;
 }
@@ -305,10 +305,10 @@ static bool is_address_of(const weft_peer *p, const struct wf_ip_addr *from)
     int n = list_addresses(p, to);
 
     for (int i = 0; i < n; i++)
-        if (wf_ip_same(&to[i], from))
+        if (wf_ip_is_same(&to[i], from))
             return true;
     for (int i = 0; i < p->party.book->n; i++)
-        if (wf_ip_same(&p->party.book->addr[i], from))
+        if (wf_ip_is_same(&p->party.book->addr[i], from))
             return true;
     return false;
 }
@@ -362,7 +362,7 @@ static void on_listener(weft_ep *ep)
             return;
         if (is_expected(ep, &from) && admit_caller(ep, fd, now))
             continue;
-        ep->calls.strange++;
+        ep->calls.foreign_packets++;
         wf_sctp_kernel_abort(fd);
     }
     watch_fd(ep, EPOLL_CTL_MOD, ep->listener, 0, AT_LISTENER, 0);
@@ -373,7 +373,7 @@ static void on_listener(weft_ep *ep)
 static weft_peer *find_claimed_link(weft_ep *ep, const uint8_t *data, size_t n)
 {
     struct wf_ip_id *id =
-        n == SCTP_TOKEN ? wf_ip_id_find(&ep->calls, wf_sctp_token_word(data, 1))
+        n == SCTP_TOKEN ? wf_ip_find_id(&ep->calls, wf_sctp_token_word(data, 1))
                         : NULL;
     weft_peer *p = id && id->party ? id->party->peer : NULL;
     uint32_t number =
@@ -423,7 +423,7 @@ static void on_caller(weft_ep *ep, uint32_t i)
         dismiss_caller(ep, g, true);
         return;
     }
-    ep->calls.strange++;
+    ep->calls.foreign_packets++;
     dismiss_caller(ep, g, false);
 }
 
@@ -433,10 +433,10 @@ uint64_t wf_sctp_callers_watch(weft_ep *ep, uint64_t now)
 
     for (int i = 0; i < CALLERS_MAX && ep->callers; i++) {
         if (ep->caller[i].until && now >= ep->caller[i].until) {
-            ep->calls.strange++;
+            ep->calls.foreign_packets++;
             dismiss_caller(ep, &ep->caller[i], false);
         }
-        wf_ip_sooner(&first, ep->caller[i].until);
+        wf_ip_set_sooner(&first, ep->caller[i].until);
     }
     return first;
 }
@@ -445,7 +445,7 @@ uint64_t wf_sctp_callers_watch(weft_ep *ep, uint64_t now)
 
 static void on_assoc(weft_ep *ep, int number, uint32_t link, uint32_t events)
 {
-    struct wf_ip_id *id = wf_ip_id_find(&ep->calls, link);
+    struct wf_ip_id *id = wf_ip_find_id(&ep->calls, link);
     weft_peer *p = id && id->party ? id->party->peer : NULL;
 
     if (!p || p->party.state != PARTY_OPEN || number >= ASSOCS_MAX ||

@@ -32,7 +32,7 @@
 
 void wf_sctp_attend(weft_peer *p)
 {
-    wf_ip_attend(&p->ep->attention, &p->due);
+    wf_ip_mark_due(&p->ep->attention, &p->due);
 }
 
 /* ---- down ---------------------------------------------------------------- */
@@ -58,7 +58,7 @@ static void close_associations(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     weft_peer **at = &ep->open;
-    struct wf_ip_id *s = wf_ip_id_find(&ep->calls, p->link);
+    struct wf_ip_id *s = wf_ip_find_id(&ep->calls, p->link);
 
     if (!p->listed)
         return;
@@ -98,11 +98,11 @@ static void report_down(weft_peer *p)
 
 int wf_sctp_attend_peers(weft_ep *ep)
 {
-    struct wf_ip_due *list = wf_ip_attention_take(&ep->attention), *due;
+    struct wf_ip_due_entry *list = wf_ip_due_list_take(&ep->attention), *due;
     int n = 0;
 
-    while ((due = wf_ip_attention_next(&list))) {
-        weft_peer *p = wf_ip_due_peer(due);
+    while ((due = wf_ip_due_list_next(&list))) {
+        weft_peer *p = wf_ip_peer_of_due(due);
         n++;
         if (p->party.state == PARTY_OPEN) {
             p->unread = UINT32_MAX;
@@ -143,7 +143,7 @@ void wf_sctp_peer_gone(weft_peer *p, int status, const char *what)
         return;
     }
     wf_ip_from_sockaddr((struct sockaddr *)&p->path[p->active].to.to, &at);
-    wf_ip_name(&at, where, sizeof where);
+    wf_ip_print_address(&at, where, sizeof where);
     wf_sctp_link_break(p, status, "process %u at %s %s: %s", p->party.id, where,
                        status == WEFT_EPEER ? "has ended" : "broke off", what);
 }
@@ -161,7 +161,7 @@ static void write_head(weft_peer *p)
 bool wf_sctp_wants_check(const weft_ep *ep, const struct wf_ip_addr *to)
 {
     return ep->cfg.checksum == CHECK_ON ||
-           (ep->cfg.checksum == CHECK_AUTO && !wf_ip_loopback(to));
+           (ep->cfg.checksum == CHECK_AUTO && !wf_ip_is_loopback(to));
 }
 
 static int open_link(weft_ep *ep, struct wf_ip_party *party,
@@ -198,7 +198,7 @@ void wf_sctp_link_up(weft_peer *p)
     if (p->up)
         return;
     p->up = true;
-    wf_ip_alive_sign(&p->alive, wf_sctp_now_ns(ep));
+    wf_ip_alive_note_answer(&p->alive, wf_sctp_now_ns(ep));
     ep->count.connections++;
     ep->count.kernel_links += p->kernel;
     ep->host->log(ep->core, 3, "link to process %u: SCTP %s", p->party.id,
@@ -247,10 +247,10 @@ int wf_sctp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
 {
     struct wf_ip_book book;
     weft_peer *p;
-    int rc = wf_ip_unpack(addr, len, &book);
+    int rc = wf_ip_unpack_book(addr, len, &book);
 
     if (rc == WEFT_OK)
-        rc = wf_ip_peer_slot(&ep->peer, &ep->peers, loc_id);
+        rc = wf_ip_prepare_peer_slot(&ep->peer, &ep->peers, loc_id);
     if (rc < 0)
         return rc;
     p = calloc(1, sizeof *p);
@@ -271,7 +271,7 @@ int wf_sctp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
 void wf_sctp_peer_free(weft_peer *p)
 {
     tear_down(p, WEFT_ECANCEL);
-    wf_ip_unattend(&p->ep->attention, &p->due);
+    wf_ip_unmark_due(&p->ep->attention, &p->due);
     p->ep->peer[p->party.id] = NULL;
     free(p->party.book);
     free(p->party.why);

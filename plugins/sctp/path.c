@@ -38,7 +38,7 @@ static void describe_path(const weft_peer *p, const struct wf_sctp_path *path,
     char at[64];
 
     wf_ip_from_sockaddr((const struct sockaddr *)&path->to.to, &to);
-    wf_ip_name(&to, at, sizeof at);
+    wf_ip_print_address(&to, at, sizeof at);
     snprintf(text, n, "%s -> %s", p->ep->ip.use[path->to.socket].name, at);
 }
 
@@ -47,7 +47,7 @@ static void describe_path(const weft_peer *p, const struct wf_sctp_path *path,
 static void add_path(weft_peer *p, const struct wf_ip_path *to)
 {
     for (int i = 0; i < p->paths; i++)
-        if (wf_ip_same_path(&p->path[i].to, to))
+        if (wf_ip_is_same_path(&p->path[i].to, to))
             return;
     if (p->paths < IP_ADDRS_MAX)
         p->path[p->paths++] = (struct wf_sctp_path){.to = *to};
@@ -77,14 +77,14 @@ void wf_sctp_find_paths(weft_peer *p, const struct wf_ip_path *first)
 {
     weft_ep *ep = p->ep;
     struct wf_ip_candidate at[IP_ADDRS_MAX];
-    int n = wf_ip_candidates(&ep->ip, p->party.book, at);
+    int n = wf_ip_find_candidates(&ep->ip, p->party.book, at);
 
     p->paths = 0;
     p->probe_at = p->traffic_at = p->waiting_since = p->unreachable_since = 0;
     add_path(p, first);
     for (int i = 0; i < n; i++) {
         struct wf_ip_path to = {.socket = choose_socket(ep, &at[i])};
-        if (to.socket < 0 || (p->paths > 0 && wf_ip_loopback(&at[i].to)))
+        if (to.socket < 0 || (p->paths > 0 && wf_ip_is_loopback(&at[i].to)))
             continue;
         to.to_len = wf_ip_to_sockaddr(&at[i].to, &to.to);
         add_path(p, &to);
@@ -104,15 +104,15 @@ bool wf_sctp_is_known_path(const weft_peer *p, const struct wf_ip_path *from)
     const struct wf_ip_book *book = p->party.book;
     struct wf_ip_addr a;
 
-    if (wf_ip_same_path(&p->path[p->active].to, from))
+    if (wf_ip_is_same_path(&p->path[p->active].to, from))
         return true;
     for (int i = 0; i < p->paths; i++)
-        if (wf_ip_same_path(&p->path[i].to, from))
+        if (wf_ip_is_same_path(&p->path[i].to, from))
             return true;
     if (wf_ip_from_sockaddr((const struct sockaddr *)&from->to, &a) < 0)
         return false;
     for (int i = 0; i < book->n; i++)
-        if (wf_ip_same(&book->addr[i], &a) && book->addr[i].port == a.port)
+        if (wf_ip_is_same(&book->addr[i], &a) && book->addr[i].port == a.port)
             return true;
     return false;
 }
@@ -193,7 +193,7 @@ void wf_sctp_handle_echo(weft_peer *p, const struct wf_ip_path *from,
 {
     for (int i = 0; i < p->paths; i++) {
         struct wf_sctp_path *path = &p->path[i];
-        if (!wf_ip_same_path(&path->to, from) || p->stamp - stamp >= STAMPS)
+        if (!wf_ip_is_same_path(&path->to, from) || p->stamp - stamp >= STAMPS)
             continue;
         path->asked = 0;
         path->answered = now;
@@ -214,7 +214,7 @@ void wf_sctp_handle_path_change(weft_peer *p, const struct wf_ip_addr *at,
         struct wf_sctp_path *path = &p->path[i];
         struct wf_ip_addr to;
         wf_ip_from_sockaddr((const struct sockaddr *)&path->to.to, &to);
-        if (!wf_ip_same(&to, at) || path->failed != works)
+        if (!wf_ip_is_same(&to, at) || path->failed != works)
             continue;
         if (works)
             restore_path(p, path);
@@ -233,9 +233,9 @@ void wf_sctp_handle_path_error(weft_peer *p, const struct wf_ip_path *to,
     int others = 0;
 
     for (int i = 0; i < p->paths; i++)
-        others += !p->path[i].failed && !wf_ip_same_path(&p->path[i].to, to);
+        others += !p->path[i].failed && !wf_ip_is_same_path(&p->path[i].to, to);
     for (int i = 0; i < p->paths && others; i++)
-        if (wf_ip_same_path(&p->path[i].to, to) && !p->path[i].failed)
+        if (wf_ip_is_same_path(&p->path[i].to, to) && !p->path[i].failed)
             fail_path(p, &p->path[i], strerror(error));
     choose_path(p);
     if (others)
@@ -289,8 +289,8 @@ static uint64_t watch_kernel(weft_peer *p, uint64_t now)
 
     if (p->up)
         return first;
-    wf_ip_sooner(&first, watch_idle(p, now));
-    wf_ip_sooner(&first, wf_sctp_setup_watch(p, now));
+    wf_ip_set_sooner(&first, watch_idle(p, now));
+    wf_ip_set_sooner(&first, wf_sctp_setup_watch(p, now));
     return first;
 }
 
@@ -330,6 +330,6 @@ uint64_t wf_sctp_watch_peer(weft_peer *p, uint64_t now)
     if (p->kernel)
         return watch_kernel(p, now);
     first = watch_traffic(p, now);
-    wf_ip_sooner(&first, wf_sctp_alive_check(p, now));
+    wf_ip_set_sooner(&first, wf_sctp_alive_check(p, now));
     return first;
 }

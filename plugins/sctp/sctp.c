@@ -40,7 +40,7 @@ static const weft_option options[] = {
     OPTION(associations_max, WEFT_OPT_INT, "16", "1..16",
            "as many are opened where packets get lost on a long way without a "
            "queue"),
-    WF_IP_WAITS(OPTION),
+    WF_IP_TIME_OPTIONS(OPTION),
     OPTION(heartbeat, WEFT_OPT_TIME, "1s", "10ms..3600s",
            "with several paths to a peer and traffic, how often each is asked "
            "whether it works"),
@@ -67,7 +67,7 @@ static void close_endpoint(weft_ep *ep)
     for (uint32_t i = 0; i < ep->peers; i++)
         if (ep->peer[i])
             wf_sctp_peer_free(ep->peer[i]);
-    wf_ip_call_end(&ep->calls);
+    wf_ip_calls_free(&ep->calls);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         if (ep->fd[i] >= 0)
             close(ep->fd[i]);
@@ -112,13 +112,13 @@ static weft_ep *make_endpoint(const weft_open *o)
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->fd[i] = -1;
     ep->epfd = ep->listener = -1;
-    wf_ip_attention_init(&ep->attention);
+    wf_ip_due_list_init(&ep->attention);
     return ep;
 }
 
 static int start_listening(weft_ep *ep)
 {
-    int rc = wf_ip_choose(&ep->ip);
+    int rc = wf_ip_choose_interfaces(&ep->ip);
 
     if (rc == WEFT_OK)
         rc = wf_sctp_open_sockets(ep);
@@ -146,7 +146,7 @@ static int open_endpoint(const weft_open *o, weft_ep **out)
     rc = ep->rbuf && ep->message && ep->scratch ? wf_sctp_find_stacks(ep)
                                                 : WEFT_ENOMEM;
     if (rc == WEFT_OK) {
-        ep->epfd = wf_ip_epoll(&ep->ip);
+        ep->epfd = wf_ip_open_epoll(&ep->ip);
         rc = ep->epfd < 0 ? WEFT_ESYS : start_listening(ep);
     }
     if (rc < 0) {
@@ -171,7 +171,7 @@ static void describe_endpoint(const weft_ep *ep, weft_attr *a)
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD;
     if (is_all_checked(ep))
         a->caps |= WEFT_CAP_INTACT;
-    if (!wf_ip_local(&ep->ip))
+    if (!wf_ip_is_loopback_only(&ep->ip))
         a->caps |= WEFT_CAP_REMOTE;
     a->max_short = SCTP_SHORT_MAX;
     a->max_eager = (uint32_t)ep->cfg.eager;
@@ -181,7 +181,7 @@ static void describe_endpoint(const weft_ep *ep, weft_attr *a)
     a->tx_depth = BULK_STREAMS;
     a->addr_len = IP_BLOB_MAX;
     a->numa_node = UINT32_MAX;
-    a->cost = wf_ip_cost(&ep->ip, &costs);
+    a->cost = wf_ip_cost_of(&ep->ip, &costs);
 }
 
 static int get_attributes(weft_ep *ep, weft_attr *a)
@@ -199,7 +199,7 @@ static int probe_transport(const weft_open *o, weft_attr *a)
         return WEFT_ENOMEM;
     rc = wf_sctp_find_stacks(ep);
     if (rc == WEFT_OK)
-        rc = wf_ip_choose(&ep->ip);
+        rc = wf_ip_choose_interfaces(&ep->ip);
     if (rc == WEFT_OK) {
         wf_sctp_log_stacks(ep);
         describe_endpoint(ep, a);
@@ -210,24 +210,24 @@ static int probe_transport(const weft_open *o, weft_attr *a)
 
 static int get_address(weft_ep *ep, void *buf, size_t *len)
 {
-    return wf_ip_address(&ep->ip, buf, len);
+    return wf_ip_write_blob(&ep->ip, buf, len);
 }
 
 static int reach_address(weft_ep *ep, const void *addr, size_t len,
                          weft_cost *cost)
 {
-    return wf_ip_reach(&ep->ip, &costs, addr, len, cost);
+    return wf_ip_check_reach(&ep->ip, &costs, addr, len, cost);
 }
 
 static int parse_address(weft_ep *ep, const char *text, void *buf, size_t *len)
 {
-    return wf_ip_parse(&ep->ip, text, buf, len);
+    return wf_ip_parse_address(&ep->ip, text, buf, len);
 }
 
 static int connect_peer(weft_peer *p)
 {
     if (p->party.state == PARTY_IDLE)
-        wf_ip_dial(&p->ep->calls, &p->party);
+        wf_ip_dial_party(&p->ep->calls, &p->party);
     return WEFT_OK;
 }
 
@@ -239,13 +239,13 @@ static void run_timers(weft_ep *ep)
 {
     uint64_t now;
 
-    if (!ep->open && !wf_ip_calls_timed(&ep->calls) && !ep->callers)
+    if (!ep->open && !wf_ip_calls_have_timer(&ep->calls) && !ep->callers)
         return;
     now = wf_sctp_now_ns(ep);
     if (now - ep->ticked < TICK_NS)
         return;
     ep->ticked = now;
-    wf_ip_call_timers(&ep->calls, now);
+    wf_ip_calls_run_timers(&ep->calls, now);
     wf_sctp_callers_watch(ep, now);
     if (!ep->open)
         return;
@@ -295,11 +295,11 @@ static int arm_endpoint(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
 
     ep->errors = true; /* the error queue may cause the wake-up */
     for (weft_peer *p = ep->open; p; p = p->open_next)
-        wf_ip_sooner(&first, wf_sctp_watch_peer(p, now));
-    wf_ip_sooner(&first, wf_sctp_callers_watch(ep, now));
+        wf_ip_set_sooner(&first, wf_sctp_watch_peer(p, now));
+    wf_ip_set_sooner(&first, wf_sctp_callers_watch(ep, now));
     if (ep->attention.first)
         return WEFT_EAGAIN;
-    wf_ip_sooner(&first, wf_ip_call_deadline(&ep->calls));
+    wf_ip_set_sooner(&first, wf_ip_calls_deadline(&ep->calls));
     if (deadline_ns)
         *deadline_ns = first;
     return WEFT_OK;
@@ -330,7 +330,7 @@ static int get_statistic(weft_ep *ep, int i, const char **name, uint64_t *value)
                {"rx_bytes", c->rx_bytes},
                {"tx_packets", count_packets_out(ep)},
                {"rx_packets", c->packets_in},
-               {"strange_packets", ep->calls.strange},
+               {"strange_packets", ep->calls.foreign_packets},
                {"path_failures", c->path_failures},
                {"path_switches", c->path_switches},
                {"kernel_links", c->kernel_links},
@@ -359,7 +359,7 @@ static const weft_ops ops = {.size = sizeof ops,
                              .arm = arm_endpoint,
                              .rx_resume = wf_sctp_rx_resume,
                              .addr_parse = parse_address,
-                             .addr_print = wf_ip_print,
+                             .addr_print = wf_ip_print_book,
                              .connect = connect_peer,
                              .probe = probe_transport,
                              .stat = get_statistic,

@@ -28,7 +28,7 @@
 #define WF_SCTP_H
 
 #include "../ip/alive.h"
-#include "../ip/attention.h"
+#include "../ip/due_list.h"
 #include "../ip/call.h"
 #include "kernel.h"
 #include "stack.h"
@@ -190,7 +190,7 @@ struct weft_peer {
     weft_ep *ep;
     weft_loc *loc;
     weft_peer *open_next;
-    struct wf_ip_due due; /* work for progress() */
+    struct wf_ip_due_entry due; /* work for progress() */
     bool want_ready, reported;
     bool owes_tokens; /* an association has an owed_token */
     bool said_goodbye;
@@ -275,7 +275,7 @@ struct weft_ep {
     weft_peer **peer; /* by process */
     uint32_t peers;
     weft_peer *open; /* list of all whose link is open */
-    struct wf_ip_attention attention;
+    struct wf_ip_due_list attention;
     bool errors; /* the kernel has news about datagrams */
     uint64_t ticked;
     uint8_t *rbuf, *message, *scratch;

@@ -25,7 +25,7 @@ static int wait_for_room(weft_peer *p)
 static int check_open(weft_peer *p)
 {
     if (p->party.state == PARTY_IDLE)
-        wf_ip_dial(&p->ep->calls, &p->party);
+        wf_ip_dial_party(&p->ep->calls, &p->party);
     else if (p->party.state == PARTY_LEFT || p->party.leaving)
         wf_sctp_link_break(p, WEFT_ELINK, "process %u has left", p->party.id);
     if (p->party.state == PARTY_BROKEN && p->reported)

@@ -129,7 +129,7 @@ int wf_sctp_open_sockets(weft_ep *ep)
                                       .port = ep->port,
                                       .tune = tune_socket,
                                       .ctx = ep};
-    int rc = wf_ip_open(&ep->ip, &how, ep->fd);
+    int rc = wf_ip_open_sockets(&ep->ip, &how, ep->fd);
 
     ep->calls.room = (uint32_t)ep->cfg.window;
     for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++) {
@@ -154,7 +154,7 @@ void wf_sctp_send_datagram(weft_ep *ep, const struct wf_ip_path *to,
         memcpy(bytes + head, d->body, d->n);
     v.iov_len = head + d->n;
     put32(bytes + 12, checksum_of(bytes, v.iov_len));
-    wf_ip_datagram_put(ep->fd[to->socket], to, &v, 1, &ep->errors);
+    wf_ip_datagram_send(ep->fd[to->socket], to, &v, 1, &ep->errors);
     ep->count.packets_out++;
 }
 
@@ -190,7 +190,7 @@ void wf_sctp_send_packet(void *assoc, const void *packet, size_t n)
         v[0] = (struct iovec){.iov_base = linear, .iov_len = HEAD_PACKET + n};
         pieces = 1;
     }
-    wf_ip_datagram_put(e->fd, &e->to, v, pieces, &e->errors);
+    wf_ip_datagram_send(e->fd, &e->to, v, pieces, &e->errors);
     e->packets++;
     e->sent = true;
 }
@@ -200,7 +200,7 @@ void wf_sctp_send_packet(void *assoc, const void *packet, size_t n)
 static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
                       const struct wf_sctp_datagram *d)
 {
-    struct wf_ip_id *s = wf_ip_id_find(&ep->calls, d->to);
+    struct wf_ip_id *s = wf_ip_find_id(&ep->calls, d->to);
     weft_peer *p = s && s->party ? s->party->peer : NULL;
     struct wf_sctp_assoc *assoc = NULL;
     uint64_t now = wf_sctp_now_ns(ep);
@@ -210,16 +210,16 @@ static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
         (!p->kernel || wf_sctp_follow_to_udp(p)))
         assoc = wf_sctp_assoc_get(p, d->check);
     if (!assoc) {
-        ep->calls.strange++;
+        ep->calls.foreign_packets++;
         if (!s)
-            wf_ip_reset(&ep->calls, from, d->from, d->to);
+            wf_ip_send_reset(&ep->calls, from, d->from, d->to);
         return;
     }
     wf_sctp_note_traffic(p, now);
     if (!wf_sctp_user_input(&assoc->user, d->body, d->n))
-        ep->calls.strange++;
+        ep->calls.foreign_packets++;
     if (assoc->user.progress)
-        wf_ip_alive_sign(&p->alive, now);
+        wf_ip_alive_note_answer(&p->alive, now);
     assoc->user.progress = false;
     p->unread |= 1u << assoc->number;
     wf_sctp_take_arrived(p);
@@ -229,12 +229,12 @@ static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
 static void on_probe(weft_ep *ep, const struct wf_ip_path *from,
                      const struct wf_sctp_datagram *d)
 {
-    struct wf_ip_id *s = wf_ip_id_find(&ep->calls, d->to);
+    struct wf_ip_id *s = wf_ip_find_id(&ep->calls, d->to);
     weft_peer *p = s && s->party ? s->party->peer : NULL;
     struct wf_sctp_datagram echo = *d;
 
     if (!p || p->remote_link != d->from || !wf_sctp_is_known_path(p, from)) {
-        ep->calls.strange++;
+        ep->calls.foreign_packets++;
         return;
     }
     if (d->type == TYPE_ECHO) {
@@ -242,7 +242,7 @@ static void on_probe(weft_ep *ep, const struct wf_ip_path *from,
         return;
     }
     if (d->offer == PROBE_DRAINED)
-        wf_ip_alive_runs(&ep->watch, &p->alive, wf_sctp_now_ns(ep));
+        wf_ip_alive_note_running(&ep->watch, &p->alive, wf_sctp_now_ns(ep));
     echo.type = TYPE_ECHO;
     echo.to = d->from;
     echo.from = d->to;
@@ -255,7 +255,7 @@ static void on_probe(weft_ep *ep, const struct wf_ip_path *from,
 static bool is_from_elsewhere(weft_ep *ep, const struct wf_ip_path *from,
                               const struct wf_sctp_datagram *d)
 {
-    const struct wf_ip_id *s = wf_ip_id_find(&ep->calls, d->to);
+    const struct wf_ip_id *s = wf_ip_find_id(&ep->calls, d->to);
 
     return s && s->party && !wf_sctp_is_known_path(s->party->peer, from);
 }
@@ -267,12 +267,12 @@ static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
 
     ep->count.packets_in++;
     if (!wf_sctp_datagram_read(&d, bytes, n)) {
-        ep->calls.strange++;
+        ep->calls.foreign_packets++;
     } else if (d.type == TYPE_PACKET) {
         on_packet(ep, from, &d);
     } else if (checksum_of(bytes, n) != d.check ||
                is_from_elsewhere(ep, from, &d)) {
-        ep->calls.strange++;
+        ep->calls.foreign_packets++;
     } else if (d.type >= TYPE_PROBE) {
         on_probe(ep, from, &d);
     } else {
@@ -281,7 +281,7 @@ static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
                                .from = d.from,
                                .room = d.value,
                                .offer = d.offer};
-        wf_ip_hear(&ep->calls, from, &w, d.body, d.n);
+        wf_ip_take_word(&ep->calls, from, &w, d.body, d.n);
     }
 }
 
@@ -293,7 +293,7 @@ int wf_sctp_read_socket(weft_ep *ep, int socket, int budget)
         struct wf_ip_path from = {.socket = socket};
         uint64_t before = ep->count.rx_containers;
         ssize_t n =
-            wf_ip_datagram_get(ep->fd[socket], ep->rbuf, SCTP_RBUF, &from);
+            wf_ip_datagram_receive(ep->fd[socket], ep->rbuf, SCTP_RBUF, &from);
         if (n < 0) {
             ep->errors =
                 ep->errors || (errno != EAGAIN && errno != EWOULDBLOCK);
@@ -312,7 +312,7 @@ int wf_sctp_read_socket(weft_ep *ep, int socket, int budget)
 
 static void on_error(weft_ep *ep, const struct wf_ip_path *to, int error)
 {
-    if (wf_ip_call_error(&ep->calls, to, error))
+    if (wf_ip_call_handle_error(&ep->calls, to, error))
         return;
     for (weft_peer *p = ep->open; p; p = p->open_next)
         if (p->party.state == PARTY_OPEN && wf_sctp_is_known_path(p, to)) {

@@ -131,7 +131,7 @@ static uint64_t earlier_of(uint64_t a, uint64_t b)
 static void record_sign(struct wf_ip_alive *a, uint64_t when)
 {
     if (when > a->sign + COARSE_NS)
-        wf_ip_alive_sign(a, when);
+        wf_ip_alive_note_answer(a, when);
 }
 
 /* Says whether the peer's window has room for segments. An older kernel does
@@ -156,7 +156,7 @@ static void read_signs(weft_peer *p, const struct view *v)
     struct wf_ip_alive *a = &p->alive;
     uint64_t confirmed = v->info.tcpi_bytes_acked + v->info.tcpi_delivered;
 
-    wf_ip_alive_hear(&p->ep->watch, a, false);
+    wf_ip_alive_read_answers(&p->ep->watch, a, false);
     if (confirmed != p->confirmed)
         record_sign(a, v->ack);
     p->confirmed = confirmed;
@@ -167,7 +167,7 @@ static void read_signs(weft_peer *p, const struct view *v)
             record_sign(a, v->ack);
         return;
     }
-    wf_ip_alive_sign(a, a->host);
+    wf_ip_alive_note_answer(a, a->host);
     if (!v->waiting)
         record_sign(a, v->data);
     if (!v->waiting || v->info.tcpi_probes < CERTAIN)
@@ -180,8 +180,8 @@ static uint64_t silence_of(const weft_peer *p, uint64_t now)
     const struct wf_ip_watch *w = &p->ep->watch;
 
     return !p->alive.known && p->answer_owed
-               ? wf_ip_alive_quiet(w, &p->alive, now, true)
-               : wf_ip_alive_silent(w, &p->alive, now);
+               ? wf_ip_alive_quiet_ns(w, &p->alive, now, true)
+               : wf_ip_alive_silent_ns(w, &p->alive, now);
 }
 
 static void call_host(weft_peer *p, uint64_t now)
@@ -194,7 +194,7 @@ static void call_host(weft_peer *p, uint64_t now)
     if (getsockname(p->conn->fd, (struct sockaddr *)&sa, &n) < 0 ||
         wf_ip_from_sockaddr((struct sockaddr *)&sa, &from) < 0)
         return;
-    wf_ip_alive_ask(&ep->watch, &p->alive, now, &p->conn->remote, &from);
+    wf_ip_alive_ask_host(&ep->watch, &p->alive, now, &p->conn->remote, &from);
 }
 
 static void check_peer(weft_peer *p, uint64_t now)
@@ -217,7 +217,7 @@ static void check_peer(weft_peer *p, uint64_t now)
         return;
     }
     if (ep->cfg.detect && silent != UINT64_MAX && silent >= ep->cfg.detect) {
-        wf_ip_name(&p->conn->remote, who, sizeof who);
+        wf_ip_print_address(&p->conn->remote, who, sizeof who);
         wf_tcp_link_break(p, WEFT_ELINK,
                           "process %u at %s has acknowledged nothing for %llu "
                           "ms, and its host does not answer",
@@ -243,7 +243,7 @@ void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
         if (at && at <= now)
             check_peer(p, now);
         if (p->watched)
-            wf_ip_sooner(&next, wf_ip_alive_deadline(&ep->watch, &p->alive));
+            wf_ip_set_sooner(&next, wf_ip_alive_deadline(&ep->watch, &p->alive));
     }
     ep->watch_at = next > now + TICK_LEAST_NS ? next : now + TICK_LEAST_NS;
 }

@@ -145,7 +145,7 @@ static void choose_congestion(struct wf_tcp_conn *c)
     static const char *const better[] = {"reno", "cubic"};
     char now[16] = "";
     socklen_t n = sizeof now;
-    bool near = wf_ip_loopback(&c->remote);
+    bool near = wf_ip_is_loopback(&c->remote);
 
     if (strcmp(cfg->congestion, "auto") != 0) {
         setsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, cfg->congestion,
@@ -153,7 +153,7 @@ static void choose_congestion(struct wf_tcp_conn *c)
         return;
     }
     for (int i = 0; i < c->ep->ip.n; i++)
-        near = near || wf_ip_same_subnet(&c->ep->ip.use[i].addr, &c->remote);
+        near = near || wf_ip_is_same_subnet(&c->ep->ip.use[i].addr, &c->remote);
     if (!near || getsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, now, &n) < 0 ||
         strncmp(now, "bbr", 3) != 0)
         return;
@@ -234,14 +234,14 @@ static void refuse_conn(struct wf_tcp_conn *c, int rc)
 {
     weft_ep *ep = c->ep;
     char who[64];
-    const char *what = wf_ip_refusal(rc);
+    const char *what = wf_ip_refusal_text(rc);
     /* best effort: tell the other side why */
     if (c->out_n)
         (void)!send(c->fd, c->out, c->out_n, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (rc == WEFT_ENOMEM && !c->dialled)
         wf_tcp_send_shortage(c->fd, TCP_NO_MEMORY);
     ep->count.refused++;
-    wf_ip_name(&c->remote, who, sizeof who);
+    wf_ip_print_address(&c->remote, who, sizeof who);
     ep->host->log(
         ep->core, rc == WEFT_EAUTH && !ep->auth_warned ? 1 : 3, "%s %s: %s",
         c->dialled ? "connection to" : "refused a call from", who, what);
@@ -382,7 +382,7 @@ static void expire_conn(struct wf_tcp_conn *c)
     } else if (c->dialled) {
         /* A process that computes answers late, which is no failure. */
         c->warned = true;
-        wf_ip_name(&c->remote, who, sizeof who);
+        wf_ip_print_address(&c->remote, who, sizeof who);
         c->ep->host->log(c->ep->core, 2,
                          "process %u at %s has taken the call but does not "
                          "answer yet: it is busy, or another program "

@@ -63,7 +63,7 @@ static void describe_candidate(const weft_ep *ep,
                                size_t n)
 {
     char to[64], from[64] = "any address";
-    wf_ip_name(&c->at.to, to, sizeof to);
+    wf_ip_print_address(&c->at.to, to, sizeof to);
     if (c->at.local >= 0) {
         const struct wf_ip_interface *u = &ep->ip.use[c->at.local];
         char ip[INET6_ADDRSTRLEN] = "?";
@@ -72,7 +72,7 @@ static void describe_candidate(const weft_ep *ep,
         snprintf(from, sizeof from, "%s %s", u->name, ip);
     }
     snprintf(text, n, "%s -> %s: %s", from, to,
-             c->error ? wf_ip_error(c->error) : c->what);
+             c->error ? wf_ip_error_text(c->error) : c->what);
 }
 
 /* The status with which the link is lost, by this candidate alone. A shortage
@@ -80,10 +80,10 @@ static void describe_candidate(const weft_ep *ep,
  * addresses. */
 static int status_of(const struct wf_tcp_candidate *c)
 {
-    int shortage = wf_ip_short(c->error) ? c->error : c->peer_shortage;
+    int shortage = wf_ip_is_shortage(c->error) ? c->error : c->peer_shortage;
 
     return c->status == WEFT_EAUTH ? WEFT_EAUTH
-           : shortage              ? wf_ip_short_status(shortage)
+           : shortage              ? wf_ip_shortage_status(shortage)
                                    : WEFT_ELINK;
 }
 
@@ -173,11 +173,11 @@ static bool try_soon(weft_peer *p, struct wf_tcp_candidate *c)
     uint64_t now = wf_tcp_now(p->ep);
     int shortage = c->error ? c->error : c->peer_shortage;
 
-    if (!wf_ip_short(shortage) || c->peer_shortage == EMFILE ||
-        !wf_ip_short_again(&c->shortage_since, now))
+    if (!wf_ip_is_shortage(shortage) || c->peer_shortage == EMFILE ||
+        !wf_ip_retry_shortage(&c->shortage_since, now))
         return false;
     c->tries = 1;
-    c->start_at = now + IP_SHORT_AGAIN_NS;
+    c->start_at = now + IP_SHORTAGE_RETRY_NS;
     return true;
 }
 
@@ -250,7 +250,7 @@ static void bind_source(weft_ep *ep, int fd, const struct wf_tcp_candidate *c)
     int on = 1, local = c->at.local;
     socklen_t n;
 
-    if (wf_ip_loopback(&c->at.to))
+    if (wf_ip_is_loopback(&c->at.to))
         return;
     /* an interface that was named is used for outgoing calls as well */
     for (int i = 0; i < ep->ip.n && local < 0 && !ep->ip.automatic; i++)
@@ -341,7 +341,7 @@ void wf_tcp_dial(weft_peer *p)
         p->dial->until = now + ep->start;
         p->dial->log_at = now + ep->cfg.connect_timeout;
     }
-    p->dial->n = wf_ip_candidates(&ep->ip, p->book, at);
+    p->dial->n = wf_ip_find_candidates(&ep->ip, p->book, at);
     for (int i = 0; i < p->dial->n; i++) {
         p->dial->cand[i].at = at[i];
         p->dial->cand[i].start_at = now + (uint64_t)i * STAGGER_NS;

@@ -38,7 +38,7 @@
  * for. */
 void wf_tcp_attend(weft_peer *p)
 {
-    wf_ip_attend(&p->ep->attention, &p->due);
+    wf_ip_mark_due(&p->ep->attention, &p->due);
 }
 
 void wf_tcp_link_break(weft_peer *p, int status, const char *fmt, ...)
@@ -123,11 +123,11 @@ static void report_down(weft_peer *p)
 /* Does what was deferred because callbacks were not allowed at the time. */
 int wf_tcp_attention(weft_ep *ep)
 {
-    struct wf_ip_due *list = wf_ip_attention_take(&ep->attention), *due;
+    struct wf_ip_due_entry *list = wf_ip_due_list_take(&ep->attention), *due;
     int n = 0;
 
-    while ((due = wf_ip_attention_next(&list))) {
-        weft_peer *p = wf_ip_due_peer(due);
+    while ((due = wf_ip_due_list_next(&list))) {
+        weft_peer *p = wf_ip_peer_of_due(due);
         n++;
         if (p->state == TCP_OPEN && p->resumed)
             wf_tcp_unpause(p);
@@ -153,7 +153,7 @@ void wf_tcp_link_eof(weft_peer *p, int error)
             wf_tcp_link_up(p, again);
         return;
     }
-    wf_ip_name(&p->conn->remote, who, sizeof who);
+    wf_ip_print_address(&p->conn->remote, who, sizeof who);
     if (p->heard_goodbye)
         wf_tcp_link_break(p, WEFT_ELINK,
                           "process %u at %s has left while data was being "
@@ -250,10 +250,10 @@ int wf_tcp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
 {
     struct wf_ip_book book;
     weft_peer *p;
-    int rc = wf_ip_unpack(addr, len, &book);
+    int rc = wf_ip_unpack_book(addr, len, &book);
 
     if (rc == WEFT_OK)
-        rc = wf_ip_peer_slot(&ep->peer, &ep->peers, loc_id);
+        rc = wf_ip_prepare_peer_slot(&ep->peer, &ep->peers, loc_id);
     if (rc < 0)
         return rc;
     p = calloc(1, sizeof *p);
@@ -274,7 +274,7 @@ int wf_tcp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
 void wf_tcp_peer_free(weft_peer *p)
 {
     tear_down_link(p, WEFT_ECANCEL);
-    wf_ip_unattend(&p->ep->attention, &p->due);
+    wf_ip_unmark_due(&p->ep->attention, &p->due);
     p->ep->peer[p->id] = NULL;
     free(p->book);
     free(p->stage);

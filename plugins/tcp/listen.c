@@ -46,14 +46,14 @@ int wf_tcp_listen(weft_ep *ep)
 {
     const struct wf_ip_sockets how = listener_settings(ep);
     int fd[IP_ADDRS_MAX];
-    int rc = wf_ip_open(&ep->ip, &how, fd);
+    int rc = wf_ip_open_sockets(&ep->ip, &how, fd);
 
     if (rc < 0)
         return rc;
     for (int i = 0; i < ep->ip.n; i++)
         ep->listener[i] =
             (struct wf_tcp_listener){.kind = TCP_IS_LISTENER, .fd = fd[i]};
-    ep->reserve = wf_ip_reserve();
+    ep->reserve = wf_ip_open_reserve();
     ep->accept_paused = true;
     wf_tcp_listen_pause(ep, false);
     open_lobby(ep);
@@ -97,7 +97,7 @@ static bool listen_again(weft_ep *ep, struct wf_tcp_listener *l)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
     struct wf_ip_sockets how = listener_settings(ep);
-    int fd = wf_ip_reopen(&ep->ip.use[l - ep->listener].addr, &how);
+    int fd = wf_ip_reopen_socket(&ep->ip.use[l - ep->listener].addr, &how);
 
     if (fd < 0)
         return false;
@@ -135,7 +135,7 @@ static void drop_callers(weft_ep *ep, struct wf_tcp_listener *l)
 }
 
 /* Refuses one caller, using the descriptor in reserve, because no caller could
- * be accepted for IP_SHORT_NS for want of descriptors or memory. */
+ * be accepted for IP_SHORTAGE_NS for want of descriptors or memory. */
 static void turn_caller_away(weft_ep *ep, struct wf_tcp_listener *l, int error)
 {
     int fd;
@@ -144,13 +144,13 @@ static void turn_caller_away(weft_ep *ep, struct wf_tcp_listener *l, int error)
         close(ep->reserve);
     fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-        wf_tcp_send_shortage(fd, wf_ip_short_status(error) == WEFT_ENOMEM
+        wf_tcp_send_shortage(fd, wf_ip_shortage_status(error) == WEFT_ENOMEM
                                      ? TCP_NO_MEMORY
                                      : TCP_NO_FILES);
         close(fd);
     }
-    ep->reserve = wf_ip_reserve();
-    if (fd < 0 && wf_ip_short(errno))
+    ep->reserve = wf_ip_open_reserve();
+    if (fd < 0 && wf_ip_is_shortage(errno))
         drop_callers(ep, l);
 }
 
@@ -167,10 +167,10 @@ static void handle_accept_error(weft_ep *ep, struct wf_tcp_listener *l,
     }
     if (!ep->full_warned)
         ep->host->log(ep->core, 1, "callers have to wait: %s",
-                      wf_ip_error(error));
+                      wf_ip_error_text(error));
     ep->full_warned = true;
-    if (wf_ip_short(error) &&
-        !wf_ip_short_again(&ep->full_since, wf_tcp_now(ep)))
+    if (wf_ip_is_shortage(error) &&
+        !wf_ip_retry_shortage(&ep->full_since, wf_tcp_now(ep)))
         turn_caller_away(ep, l, error);
     else
         wf_tcp_listen_pause(ep, true);
@@ -250,6 +250,6 @@ uint64_t wf_tcp_lobby_deadline(const weft_ep *ep)
 {
     uint64_t first = ep->caller_budget.pause;
 
-    wf_ip_sooner(&first, ep->accept_paused ? ep->accept_paused_until : 0);
+    wf_ip_set_sooner(&first, ep->accept_paused ? ep->accept_paused_until : 0);
     return first;
 }

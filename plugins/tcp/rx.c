@@ -112,7 +112,7 @@ static int parse_buffer(weft_peer *p, const uint8_t *buf, uint32_t n)
         int64_t used;
         uint64_t skip;
         if (p->sink && pos < n) {
-            uint32_t put = (uint32_t)wf_ip_sink_put(
+            uint32_t put = (uint32_t)wf_ip_sink_write(
                 p->ep->host, p->sink, p->rx_off, buf + pos, n - pos);
             p->rx_off += put;
             pos += put;
@@ -246,8 +246,8 @@ int wf_tcp_recv(weft_peer *p)
                 return events;
             if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR)
                 return events;
-            if (wf_ip_short(error) &&
-                wf_ip_short_again(&p->unread_since, wf_tcp_now(p->ep)))
+            if (wf_ip_is_shortage(error) &&
+                wf_ip_retry_shortage(&p->unread_since, wf_tcp_now(p->ep)))
                 return events; /* epoll reports it again */
             wf_tcp_link_eof(p, error);
             return events + 1;

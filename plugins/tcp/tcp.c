@@ -92,7 +92,7 @@ static weft_ep *make_endpoint(const weft_open *o)
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->listener[i].fd = -1;
     ep->epfd = ep->lobby = ep->reserve = -1;
-    wf_ip_attention_init(&ep->attention);
+    wf_ip_due_list_init(&ep->attention);
     return ep;
 }
 
@@ -108,11 +108,11 @@ static int open_endpoint(const weft_open *o, weft_ep **out)
     if (!ep->rbuf)
         goto err;
     rc = WEFT_ESYS;
-    ep->epfd = wf_ip_epoll(&ep->ip);
-    ep->lobby = ep->epfd < 0 ? -1 : wf_ip_epoll(&ep->ip);
+    ep->epfd = wf_ip_open_epoll(&ep->ip);
+    ep->lobby = ep->epfd < 0 ? -1 : wf_ip_open_epoll(&ep->ip);
     if (ep->epfd < 0 || ep->lobby < 0)
         goto err;
-    rc = wf_ip_choose(&ep->ip);
+    rc = wf_ip_choose_interfaces(&ep->ip);
     if (rc < 0)
         goto err;
     rc = wf_tcp_listen(ep);
@@ -138,7 +138,7 @@ static const struct wf_ip_costs costs = {
 static void describe_endpoint(const weft_ep *ep, weft_attr *a)
 {
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE;
-    if (!wf_ip_local(&ep->ip))
+    if (!wf_ip_is_loopback_only(&ep->ip))
         a->caps |= WEFT_CAP_REMOTE;
     a->max_short = TCP_SHORT_MAX;
     a->max_eager = (uint32_t)ep->cfg.eager;
@@ -150,7 +150,7 @@ static void describe_endpoint(const weft_ep *ep, weft_attr *a)
     a->addr_len = IP_BLOB_MAX;
     a->detect_ms = (uint32_t)(ep->cfg.detect / 1000000);
     a->numa_node = UINT32_MAX;
-    a->cost = wf_ip_cost(&ep->ip, &costs);
+    a->cost = wf_ip_cost_of(&ep->ip, &costs);
 }
 
 static int get_attr(weft_ep *ep, weft_attr *a)
@@ -165,7 +165,7 @@ static int probe_system(const weft_open *o, weft_attr *a)
     int rc;
     if (!ep)
         return WEFT_ENOMEM;
-    rc = wf_ip_choose(&ep->ip);
+    rc = wf_ip_choose_interfaces(&ep->ip);
     if (rc == WEFT_OK)
         describe_endpoint(ep, a);
     close_endpoint(ep);
@@ -174,18 +174,18 @@ static int probe_system(const weft_open *o, weft_attr *a)
 
 static int get_address(weft_ep *ep, void *buf, size_t *len)
 {
-    return wf_ip_address(&ep->ip, buf, len);
+    return wf_ip_write_blob(&ep->ip, buf, len);
 }
 
 static int check_reach(weft_ep *ep, const void *addr, size_t len,
                        weft_cost *cost)
 {
-    return wf_ip_reach(&ep->ip, &costs, addr, len, cost);
+    return wf_ip_check_reach(&ep->ip, &costs, addr, len, cost);
 }
 
 static int parse_address(weft_ep *ep, const char *text, void *buf, size_t *len)
 {
-    return wf_ip_parse(&ep->ip, text, buf, len);
+    return wf_ip_parse_address(&ep->ip, text, buf, len);
 }
 
 static int connect_peer(weft_peer *p)
@@ -331,12 +331,12 @@ static int arm_endpoint(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
         return WEFT_EAGAIN;
     set_polled(ep, false);
     ep->polls_between_epoll = 1;
-    wf_ip_sooner(&first, wf_tcp_conn_deadline(ep));
-    wf_ip_sooner(&first, wf_tcp_dial_deadline(ep));
+    wf_ip_set_sooner(&first, wf_tcp_conn_deadline(ep));
+    wf_ip_set_sooner(&first, wf_tcp_dial_deadline(ep));
     if (ep->watching)
-        wf_ip_sooner(&first, ep->watch_at);
+        wf_ip_set_sooner(&first, ep->watch_at);
     if (ep->memory_waiters)
-        wf_ip_sooner(&first, ep->memory_retry_at);
+        wf_ip_set_sooner(&first, ep->memory_retry_at);
     if (deadline_ns)
         *deadline_ns = first;
     return WEFT_OK;
@@ -376,7 +376,7 @@ static const weft_ops ops = {.size = sizeof ops,
                              .arm = arm_endpoint,
                              .rx_resume = wf_tcp_rx_resume,
                              .addr_parse = parse_address,
-                             .addr_print = wf_ip_print,
+                             .addr_print = wf_ip_print_book,
                              .connect = connect_peer,
                              .probe = probe_system,
                              .stat = read_statistic,

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 
 #include "../ip/alive.h"
-#include "../ip/attention.h"
+#include "../ip/due_list.h"
 #include "../ip/budget.h"
 #include "../ip/ip.h"
 #include "weft_transport.h"
@@ -136,7 +136,7 @@ struct weft_peer {
     struct wf_tcp_dial *dial;
     struct wf_ip_book *book; /* copy of the blob, as it came */
     weft_peer *dial_next;
-    struct wf_ip_due due; /* entry in the list of peers for progress() */
+    struct wf_ip_due_entry due; /* entry in the list of peers for progress() */
     bool want_ready, paused, resumed;
     bool was_connected;
     bool polled; /* read by every progress(): not in epoll until arm() */
@@ -215,7 +215,7 @@ struct weft_ep {
     unsigned polls_between_epoll; /* polls of the hot socket before epoll is
                                      asked again */
     weft_peer *hot;               /* the peer whose socket had something last */
-    struct wf_ip_attention attention;
+    struct wf_ip_due_list attention;
     uint8_t *rbuf;
     struct wf_tcp_counts count;
 };

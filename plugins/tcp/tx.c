@@ -54,8 +54,8 @@ static bool wait_for_memory(weft_peer *p)
     uint64_t now = wf_tcp_now(p->ep);
 
     p->ep->memory_waiters += !p->shortage_since;
-    p->ep->memory_retry_at = now + IP_SHORT_AGAIN_NS;
-    return wf_ip_short_again(&p->shortage_since, now);
+    p->ep->memory_retry_at = now + IP_SHORTAGE_RETRY_NS;
+    return wf_ip_retry_shortage(&p->shortage_since, now);
 }
 
 static void end_memory_wait(weft_peer *p)
@@ -72,7 +72,7 @@ void wf_tcp_memory_tick(weft_ep *ep, uint64_t now)
 {
     if (!ep->memory_waiters || ep->memory_retry_at > now)
         return;
-    ep->memory_retry_at = now + IP_SHORT_AGAIN_NS;
+    ep->memory_retry_at = now + IP_SHORTAGE_RETRY_NS;
     for (uint32_t i = 0; i < ep->peers; i++)
         if (ep->peer[i] && ep->peer[i]->shortage_since &&
             ep->peer[i]->state == TCP_OPEN)
@@ -160,19 +160,19 @@ static void stage_fine(weft_peer *p)
 
 static void handle_send_error(weft_peer *p, int error)
 {
-    if (wf_ip_short(error) && wait_for_memory(p)) {
+    if (wf_ip_is_shortage(error) && wait_for_memory(p)) {
         set_blocked(p, true);
         wf_tcp_update_interest(p);
         return;
     }
-    if (wf_ip_short(error))
+    if (wf_ip_is_shortage(error))
         p->ep->host->log(p->ep->core, 1,
                          "sendmsg() to process %u has failed for 10 s: %s",
-                         p->id, wf_ip_error(error));
+                         p->id, wf_ip_error_text(error));
     /* these two do not break the link: arrived data is read first, by recv() */
     if (error != EPIPE && error != ECONNRESET)
         wf_tcp_link_break(p, WEFT_ELINK, "connection to process %u: %s", p->id,
-                          wf_ip_error(error));
+                          wf_ip_error_text(error));
     set_blocked(p, true);
 }
 

@@ -1,17 +1,18 @@
-/* Is a silent peer still there? ../ip/alive.h says how that is told.
+/* Notices that a silent peer is gone, by its signs of life: ../ip/alive.h.
  *
- * A process that has ended is reported by its kernel at the first packet to it,
- * and a host that is gone from a network by our own; but both only when
- * something is sent. So a peer that has acknowledged nothing for a while is
- * asked: an empty packet that wants an answer; and its host beside it. A packet
- * that arrives is no sign of life unless it acknowledges one that was not
- * acknowledged before: where one direction is cut the other still delivers.
+ * The kernel of a process that has ended reports that at the first packet to
+ * it, and this kernel reports a host that is gone from the network; but both
+ * only when something is sent. So a peer that has acknowledged nothing for a
+ * while is asked, by an empty packet that wants an answer, and its host beside
+ * it. A packet that arrives is no sign of life unless it acknowledges one that
+ * was not acknowledged before: where one direction is cut the other still
+ * delivers.
  *
  * A peer may run and yet confirm nothing for long, because many packets of
- * others stand before ours in its socket. So a packet counts as evidence that
- * ours are lost only if the peer had found its socket empty when it sent it
- * (UDP_DRAINED), or if it acknowledges a later packet than the data that it
- * lacks.
+ * others stand before those of this process in its socket. So a packet counts
+ * as evidence that the latter are lost only if the peer had found its socket
+ * empty when it sent it (UDP_DRAINED), or if it acknowledges a later packet
+ * than the data that it lacks.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -22,7 +23,7 @@ void wf_udp_alive_begin(weft_peer *p, uint64_t now)
     wf_ip_alive_begin(&p->alive, now);
     p->confirmed = p->flow.peer_seen;
     p->acked = p->flow.una;
-    wf_ip_sooner(&p->ep->timer_at, wf_udp_alive_deadline(p));
+    wf_ip_set_sooner(&p->ep->timer_at, wf_udp_alive_deadline(p));
 }
 
 uint64_t wf_udp_alive_deadline(const weft_peer *p)
@@ -39,36 +40,35 @@ static void ask_peer(void *peer, uint64_t now)
     wf_ip_from_sockaddr((const struct sockaddr *)&way->to, &host);
     p->flow.probe = true;
     wf_udp_transmit(p, now);
-    wf_ip_alive_ask(&p->ep->watch, &p->alive, now, &host,
+    wf_ip_alive_ask_host(&p->ep->watch, &p->alive, now, &host,
                     &p->ep->ip.use[way->socket].addr);
 }
 
-void wf_udp_alive_turn(weft_peer *p, uint64_t now)
+void wf_udp_alive_check(weft_peer *p, uint64_t now)
 {
-    char why[IP_WHY];
+    char why[IP_REASON_BYTES];
 
     if (p->party.state == PARTY_OPEN &&
-        !wf_ip_alive_turn(&p->ep->watch, &p->alive, now, ask_peer, p, why))
-        wf_udp_link_break(p, WEFT_ELINK, "process %u %s", p->party.id, why);
+        !wf_ip_alive_check(&p->ep->watch, &p->alive, now, ask_peer, p, why))
+        wf_udp_break_link(p, WEFT_ELINK, "process %u %s", p->party.id, why);
 }
 
-/* A packet of the peer was read. Data is owed: then only its acknowledgement is a
- * sign, for packets without any may get through where those with data do not. */
-void wf_udp_alive_heard(weft_peer *p, bool drained, uint64_t now)
+/* While data is unacknowledged only its acknowledgement is a sign of life, for
+ * packets without data may get through where those with data do not. */
+void wf_udp_alive_note_packet(weft_peer *p, bool drained, uint64_t now)
 {
     const struct wf_udp_flow *f = &p->flow;
     bool seen = f->peer_seen != p->confirmed, owes = f->una < f->sent;
 
     if (f->una != p->acked || (seen && !owes))
-        wf_ip_alive_sign(&p->alive, now);
+        wf_ip_alive_note_answer(&p->alive, now);
     else if (seen || drained)
-        wf_ip_alive_runs(&p->ep->watch, &p->alive, now);
+        wf_ip_alive_note_running(&p->ep->watch, &p->alive, now);
     p->confirmed = f->peer_seen;
     p->acked = f->una;
 }
 
-/* weft_ops.silent */
-uint64_t wf_udp_alive_silent(weft_peer *p, uint64_t within)
+uint64_t wf_udp_alive_silent_ns(weft_peer *p, uint64_t within)
 {
     uint64_t now = wf_udp_now(p->ep);
 
@@ -76,7 +76,7 @@ uint64_t wf_udp_alive_silent(weft_peer *p, uint64_t within)
         return UINT64_MAX;
     if (p->alive.within != within) {
         p->alive.within = within;
-        wf_ip_sooner(&p->ep->timer_at, wf_udp_alive_deadline(p));
+        wf_ip_set_sooner(&p->ep->timer_at, wf_udp_alive_deadline(p));
     }
-    return wf_ip_alive_silent(&p->ep->watch, &p->alive, now);
+    return wf_ip_alive_silent_ns(&p->ep->watch, &p->alive, now);
 }

@@ -1,7 +1,8 @@
-/* The keyed digest of a packet.
+/* Computes the keyed digest of a packet; digest.h describes it.
  *
- * INVARIANT  `pair` is the pair of words of the key that the next 16 bytes meet;
- * `part` holds the bytes behind the last whole 16, `bytes` % 16 of them.
+ * INVARIANT  `pair` is the pair of words of the key that is combined with the
+ * next 16 bytes; `part` holds the bytes behind the last whole 16, `bytes` % 16
+ * of them.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "digest.h"
@@ -29,7 +30,7 @@ static void end_block(struct digest *d)
     d->pair = 0;
 }
 
-static uint64_t word(const uint8_t *p)
+static uint64_t load_word(const uint8_t *p)
 {
     uint64_t w;
 
@@ -37,21 +38,21 @@ static uint64_t word(const uint8_t *p)
     return le64toh(w);
 }
 
-/* n pairs, which end in this block. */
-static void pairs(struct digest *d, const uint8_t *p, size_t n)
+/* Adds n pairs of words to the sum; they do not go beyond this block. */
+static void add_pairs(struct digest *d, const uint8_t *p, size_t n)
 {
     const uint64_t *k = d->key + 2 * d->pair;
     wide sum = d->sum;
 
     for (size_t i = 0; i < n; i++, p += PAIR, k += 2)
-        sum += (wide)(word(p) + k[0]) * (word(p + 8) + k[1]);
+        sum += (wide)(load_word(p) + k[0]) * (load_word(p + 8) + k[1]);
     d->sum = sum;
     d->pair += n;
     if (d->pair == PAIRS)
         end_block(d);
 }
 
-static void more(struct digest *d, const uint8_t *p, size_t n)
+static void add_bytes(struct digest *d, const uint8_t *p, size_t n)
 {
     size_t had = d->bytes % PAIR, fill = PAIR - had < n ? PAIR - had : n;
 
@@ -60,14 +61,14 @@ static void more(struct digest *d, const uint8_t *p, size_t n)
         memcpy(d->part + had, p, fill);
         if (had + fill < PAIR)
             return;
-        pairs(d, d->part, 1);
+        add_pairs(d, d->part, 1);
         p += fill;
         n -= fill;
     }
     while (n >= PAIR) {
         size_t left = PAIRS - d->pair, m = n / PAIR;
         m = m < left ? m : left;
-        pairs(d, p, m);
+        add_pairs(d, p, m);
         p += m * PAIR;
         n -= m * PAIR;
     }
@@ -83,11 +84,11 @@ size_t wf_udp_digest(const uint64_t key[DIGEST_KEY], const struct iovec *v,
 
     for (int i = 0; i < n; i++)
         if (v[i].iov_len)
-            more(&d, v[i].iov_base, v[i].iov_len);
+            add_bytes(&d, v[i].iov_base, v[i].iov_len);
     rest = d.bytes % PAIR;
     if (rest) {
         memset(d.part + rest, 0, PAIR - rest);
-        pairs(&d, d.part, 1);
+        add_pairs(&d, d.part, 1);
     }
     if (d.pair)
         end_block(&d);

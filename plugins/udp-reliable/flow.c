@@ -1,8 +1,9 @@
-/* A flow is made and freed; its timers.
+/* Creates and frees a flow, and runs its timers.
  *
- * Two timers send: what was not acknowledged for long (a probe: the oldest data
- * again, or nothing at all when the peer had no room), and an acknowledgement
- * that found nothing to travel with. The third calls packets lost.
+ * Two timers send: one a probe, when nothing was acknowledged for long (the
+ * oldest data again, or no data at all when the peer had no room); the other an
+ * acknowledgement that found no data to travel with. The third timer declares
+ * packets lost. A fourth ends a probe of the packet size.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
@@ -11,7 +12,12 @@
 #include "../ip/ip.h"
 #include "flow.h"
 
-enum { REORDER = 3, BACKOFF_MAX = 8, GIVE_WAY = 3, UNKNOWN = 10 };
+enum {
+    REORDER = 3,     /* packets that may overtake one, at first */
+    BACKOFF_MAX = 8, /* doublings of the time until the next probe */
+    GIVE_WAY = 3,    /* probes without an answer that reset the window */
+    UNKNOWN = 10     /* times probe_after, while no round trip was measured */
+};
 
 int wf_udp_flow_open(struct wf_udp_flow *f,
                      const struct wf_udp_flow_config *cfg)
@@ -31,7 +37,7 @@ int wf_udp_flow_open(struct wf_udp_flow *f,
     f->congestion = cfg->burst;
     f->threshold = UINT64_MAX;
     f->reorder = REORDER;
-    f->number = f->oldest = 1; /* 0 is what one has seen before anything */
+    f->number = f->oldest = 1; /* 0 in `seen` means that none has come */
     return WEFT_OK;
 }
 
@@ -51,24 +57,23 @@ void wf_udp_flow_close(struct wf_udp_flow *f)
     f->item_n = 0;
 }
 
-static uint64_t probe_after(const struct wf_udp_flow *f)
+static uint64_t probe_delay_of(const struct wf_udp_flow *f)
 {
     uint64_t t = f->rtt + 4 * f->rtt_var;
 
     if (!f->rtt)
-        t = UNKNOWN * f->cfg.probe_after; /* it may be far away */
+        t = UNKNOWN * f->cfg.probe_after; /* the peer may be far away */
     if (t < f->cfg.probe_after)
         t = f->cfg.probe_after;
     return t << f->backoff;
 }
 
-/* Set the timer of the probe: something is under way, or waits for room. */
-void wf_udp_flow_arm(struct wf_udp_flow *f)
+void wf_udp_flow_arm_probe(struct wf_udp_flow *f)
 {
     bool waits = f->sent < f->end && f->sent >= f->limit;
 
     f->probe_at =
-        f->oldest < f->number || waits ? f->last_sent + probe_after(f) : 0;
+        f->oldest < f->number || waits ? f->last_sent + probe_delay_of(f) : 0;
     if (!f->probe_at)
         f->probe = false;
 }
@@ -77,11 +82,11 @@ uint64_t wf_udp_flow_deadline(const struct wf_udp_flow *f)
 {
     uint64_t first = 0;
 
-    wf_ip_sooner(&first, f->ack_at);
-    wf_ip_sooner(&first, f->lost_at);
-    wf_ip_sooner(&first, f->probe_at);
+    wf_ip_set_sooner(&first, f->ack_at);
+    wf_ip_set_sooner(&first, f->lost_at);
+    wf_ip_set_sooner(&first, f->probe_at);
     if (f->search.size)
-        wf_ip_sooner(&first, f->search.at);
+        wf_ip_set_sooner(&first, f->search.at);
     return first;
 }
 
@@ -89,16 +94,16 @@ void wf_udp_flow_expire(struct wf_udp_flow *f, uint64_t now)
 {
     if (f->lost_at && f->lost_at <= now)
         wf_udp_flow_find_lost(f, now);
-    wf_udp_flow_size_expire(f, now);
+    wf_udp_flow_expire_size(f, now);
     if (!f->probe_at || f->probe_at > now)
         return;
     f->probe = true;
     if (f->backoff < BACKOFF_MAX)
         f->backoff++;
     if (f->backoff == GIVE_WAY) {
-        wf_udp_flow_give_way(f);
-        wf_udp_flow_suspect(f);
+        wf_udp_flow_reset_window(f);
+        wf_udp_flow_suspect_size(f);
     }
     f->last_sent = now;
-    wf_udp_flow_arm(f);
+    wf_udp_flow_arm_probe(f);
 }

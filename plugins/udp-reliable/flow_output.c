@@ -1,12 +1,14 @@
-/* What to send next: lost data first, then new data, then what the peer must
- * hear of us.
+/* Chooses the next packet: lost data first, then new data, then a bare
+ * acknowledgement.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <string.h>
 
 #include "flow.h"
 
-static void head(struct wf_udp_flow *f, struct wf_udp_flow_out *o, uint8_t type)
+/* Fills in the header: what this side has received, and its room. */
+static void begin_packet(struct wf_udp_flow *f, struct wf_udp_flow_out *o,
+                         uint8_t type)
 {
     struct wf_udp_packet *k = &o->head;
     uint64_t most = f->next + f->cfg.window;
@@ -29,31 +31,31 @@ static void head(struct wf_udp_flow *f, struct wf_udp_flow_out *o, uint8_t type)
     o->pad = 0;
 }
 
-static void carry(struct wf_udp_flow *f, struct wf_udp_flow_out *o,
-                  uint64_t offset, uint64_t len)
+static void attach_data(struct wf_udp_flow *f, struct wf_udp_flow_out *o,
+                        uint64_t offset, uint64_t len)
 {
     o->len = len < f->cfg.packet ? (uint32_t)len : f->cfg.packet;
     o->head.offset = offset;
     wf_udp_flow_gather(f, offset, &o->len, o);
 }
 
-/* A record for one more packet? Probes may always have one: when few are left
- * each resolves the oldest record, but for the few that have to cut its data
- * smaller. */
-static bool record_left(const struct wf_udp_flow *f)
+/* Tells whether there is a record for one more packet. Probes may always have
+ * one: when few are left each probe resolves the oldest record, except the few
+ * probes that cut its data smaller. */
+static bool has_record(const struct wf_udp_flow *f)
 {
     uint64_t used = f->number - f->oldest;
 
     return used < (f->probe ? FLOW_PACKETS : FLOW_PACKETS - FLOW_RESERVE);
 }
 
-/* The first packet that was lost. */
+/* Finds the first packet that was lost. */
 static bool find_lost(struct wf_udp_flow *f, uint64_t *number)
 {
     uint64_t i = f->lost_hint < f->oldest ? f->oldest : f->lost_hint;
 
     for (; i < f->number; i++) {
-        if (wf_udp_flow_packet(f, i)->state != SENT_LOST)
+        if (wf_udp_flow_record_of(f, i)->state != SENT_LOST)
             continue;
         f->lost_hint = *number = i;
         return true;
@@ -61,16 +63,16 @@ static bool find_lost(struct wf_udp_flow *f, uint64_t *number)
     return false;
 }
 
-/* The packet that a probe repeats: the data that the peer needs next, for it may
- * have no memory to keep what is early. Where few records are left the oldest
- * packet, for its record. */
+/* Finds the packet that a probe repeats: the one with the data that the peer
+ * needs next, for the peer may have no memory to keep early data. Where few
+ * records are left it is the oldest packet, so that its record becomes free. */
 static bool find_probe(struct wf_udp_flow *f, uint64_t *number)
 {
     bool few = f->number - f->oldest >= FLOW_PACKETS - FLOW_RESERVE / 2;
     struct wf_udp_flow_sent *first = NULL;
 
     for (uint64_t i = f->oldest; i < f->number && !(few && first); i++) {
-        struct wf_udp_flow_sent *s = wf_udp_flow_packet(f, i);
+        struct wf_udp_flow_sent *s = wf_udp_flow_record_of(f, i);
         if (s->state != SENT_LOST && s->state != SENT_FLYING)
             continue;
         if (first && first->offset <= s->offset)
@@ -81,30 +83,34 @@ static bool find_probe(struct wf_udp_flow *f, uint64_t *number)
     return first != NULL;
 }
 
-static bool repeat(struct wf_udp_flow *f, struct wf_udp_flow_out *o, bool probe)
+/* Makes a packet that repeats data: of a probe, or of a lost packet. */
+static bool repeat_packet(struct wf_udp_flow *f, struct wf_udp_flow_out *o,
+                          bool probe)
 {
     struct wf_udp_flow_sent *s;
     uint64_t offset;
 
     if (!(probe ? find_probe(f, &o->again) : find_lost(f, &o->again)))
         return false;
-    s = wf_udp_flow_packet(f, o->again);
+    s = wf_udp_flow_record_of(f, o->again);
     offset = s->offset > f->una ? s->offset : f->una;
     o->repeats = true;
     if (s->offset + s->len > offset)
-        carry(f, o, offset, s->offset + s->len - offset);
+        attach_data(f, o, offset, s->offset + s->len - offset);
     return true;
 }
 
-/* New data that peer and path have room for. */
-static uint64_t fresh(const struct wf_udp_flow *f)
+/* Returns how many bytes of new data the peer has room for. */
+static uint64_t new_bytes_of(const struct wf_udp_flow *f)
 {
     uint64_t end = f->end < f->limit ? f->end : f->limit;
 
     return end > f->sent ? end - f->sent : 0;
 }
 
-/* Is this the last for now, and somebody waits for the answer? */
+/* Tells whether the packet asks for an answer at once: it is the last for now
+ * and this side waits for room or for a lent container, or much was sent since
+ * the last question. */
 static bool wants_answer(const struct wf_udp_flow *f,
                          const struct wf_udp_flow_out *o)
 {
@@ -112,19 +118,20 @@ static bool wants_answer(const struct wf_udp_flow *f,
     const struct wf_udp_flow_item *last =
         &f->item[(f->item_first + f->item_n - 1) % FLOW_ITEMS];
 
-    return after == f->limit ||
-           f->unasked + o->len >= f->congestion / 4 ||
+    return after == f->limit || f->unasked + o->len >= f->congestion / 4 ||
            (after == f->end && f->item_n && last->tx);
 }
 
-/* A packet that shows whether the path carries its size. */
+/* Makes a packet of padding that shows whether the path carries its size.
+ * Returns false if no size is to be probed now. */
 static bool try_size(struct wf_udp_flow *f, uint64_t now,
                      struct wf_udp_flow_out *o)
 {
     uint32_t size;
 
     if (f->cfg.packet >= f->search.top || f->probe || !o->scratch ||
-        !(f->lost || fresh(f)) || !(size = wf_udp_flow_try_size(f, now)))
+        !(f->lost || new_bytes_of(f)) ||
+        !(size = wf_udp_flow_next_size(f, now)))
         return false;
     memset(o->scratch, 0, size);
     o->v[0] = (struct iovec){.iov_base = o->scratch, .iov_len = size};
@@ -135,24 +142,24 @@ static bool try_size(struct wf_udp_flow *f, uint64_t now,
     return true;
 }
 
-bool wf_udp_flow_output(struct wf_udp_flow *f, uint64_t now,
+bool wf_udp_flow_next_packet(struct wf_udp_flow *f, uint64_t now,
                         struct wf_udp_flow_out *o)
 {
     bool data = false;
 
-    head(f, o, UDP_DATA);
-    if (record_left(f)) {
+    begin_packet(f, o, UDP_DATA);
+    if (has_record(f)) {
         if (try_size(f, now, o))
             return true;
         if (f->probe) {
             data = true;
-            if (!repeat(f, o, true) && fresh(f))
-                carry(f, o, f->sent, fresh(f));
+            if (!repeat_packet(f, o, true) && new_bytes_of(f))
+                attach_data(f, o, f->sent, new_bytes_of(f));
             o->head.flags |= UDP_ACK_NOW;
         } else if (f->flying < f->congestion) {
-            data = f->lost && repeat(f, o, false);
-            if (!data && (data = fresh(f) > 0))
-                carry(f, o, f->sent, fresh(f));
+            data = f->lost && repeat_packet(f, o, false);
+            if (!data && (data = new_bytes_of(f) > 0))
+                attach_data(f, o, f->sent, new_bytes_of(f));
         }
     }
     if (data) {
@@ -169,11 +176,12 @@ bool wf_udp_flow_output(struct wf_udp_flow *f, uint64_t now,
     return false;
 }
 
-/* The data of this packet travels under another number now; a shorter packet
- * leaves a rest. */
-static void superseded(struct wf_udp_flow *f, const struct wf_udp_flow_out *o)
+/* Resolves the packet whose data o repeats under another number; if o is
+ * shorter the rest stays to be sent again. */
+static void supersede_packet(struct wf_udp_flow *f,
+                             const struct wf_udp_flow_out *o)
 {
-    struct wf_udp_flow_sent *s = wf_udp_flow_packet(f, o->again);
+    struct wf_udp_flow_sent *s = wf_udp_flow_record_of(f, o->again);
     uint64_t end = o->head.offset + o->len;
 
     if (o->len && end < s->offset + s->len) {
@@ -206,13 +214,13 @@ void wf_udp_flow_sent(struct wf_udp_flow *f, uint64_t now,
         return;
     f->unasked = o->head.flags & UDP_ACK_NOW ? 0 : f->unasked + o->len;
     if (o->repeats)
-        superseded(f, o);
+        supersede_packet(f, o);
     else
         f->sent += o->len;
     if (o->pad)
-        wf_udp_flow_size_sent(f, now, f->number, o->pad);
-    wf_udp_flow_forget(f);
-    *wf_udp_flow_packet(f, f->number++) =
+        wf_udp_flow_note_size_sent(f, now, f->number, o->pad);
+    wf_udp_flow_forget_resolved(f);
+    *wf_udp_flow_record_of(f, f->number++) =
         (struct wf_udp_flow_sent){.offset = o->head.offset,
                                   .when = now,
                                   .len = o->len,
@@ -220,5 +228,5 @@ void wf_udp_flow_sent(struct wf_udp_flow *f, uint64_t now,
     f->flying += o->len;
     f->probe = false;
     f->last_sent = now;
-    wf_udp_flow_arm(f);
+    wf_udp_flow_arm_probe(f);
 }

@@ -1,4 +1,4 @@
-/* The stream that is to be sent: containers, copied or lent.
+/* The stream that is to be sent consists of containers, copied or lent.
  *
  * INVARIANT  Items are in stream order without gaps, from `una` (or before it,
  * if only a part of the first is acknowledged) to `end`.
@@ -9,14 +9,14 @@
 #include "../ip/ip.h"
 #include "flow.h"
 
-static struct wf_udp_flow_item *nth(const struct wf_udp_flow *f, uint32_t i)
+static struct wf_udp_flow_item *item_at(const struct wf_udp_flow *f, uint32_t i)
 {
     return &f->item[(f->item_first + i) % FLOW_ITEMS];
 }
 
-/* A place for n bytes in one piece, perhaps at the start of the ring again.
- * NULL: full. */
-static uint8_t *stage_room(const struct wf_udp_flow *f, uint32_t n)
+/* Finds a place for n bytes in one piece, at the end of the stage or at its
+ * start again. NULL: it is full. */
+static uint8_t *find_stage_room(const struct wf_udp_flow *f, uint32_t n)
 {
     uint32_t limit = f->stage_wrapped ? f->stage_first : FLOW_STAGE;
 
@@ -25,7 +25,7 @@ static uint8_t *stage_room(const struct wf_udp_flow *f, uint32_t n)
     return f->stage_wrapped || n > f->stage_first ? NULL : f->stage;
 }
 
-static void copy_out(weft_tx *tx, const void *data, uint8_t *to)
+static void copy_container(weft_tx *tx, const void *data, uint8_t *to)
 {
     uint32_t hl = weft_hdr_len(tx->hdr);
 
@@ -37,10 +37,11 @@ static void copy_out(weft_tx *tx, const void *data, uint8_t *to)
     memcpy(to + hl, data, tx->len);
 }
 
-/* The container that was copied to `to` joins the stream. */
-static void staged(struct wf_udp_flow *f, const uint8_t *to, uint32_t n)
+/* Adds the container that was copied to `to` to the stream. */
+static void add_staged(struct wf_udp_flow *f, const uint8_t *to, uint32_t n)
 {
-    struct wf_udp_flow_item *last = f->item_n ? nth(f, f->item_n - 1) : NULL;
+    struct wf_udp_flow_item *last =
+        f->item_n ? item_at(f, f->item_n - 1) : NULL;
     uint32_t at = (uint32_t)(to - f->stage), left_out = 0;
 
     if (at != f->stage_end) {
@@ -52,10 +53,11 @@ static void staged(struct wf_udp_flow *f, const uint8_t *to, uint32_t n)
         n = 0;
     }
     if (n)
-        *nth(f, f->item_n++) = (struct wf_udp_flow_item){.start = f->end,
-                                                         .end = f->end + n,
-                                                         .at = at,
-                                                         .bytes = n + left_out};
+        *item_at(f, f->item_n++) =
+            (struct wf_udp_flow_item){.start = f->end,
+                                      .end = f->end + n,
+                                      .at = at,
+                                      .bytes = n + left_out};
 }
 
 bool wf_udp_flow_copy(struct wf_udp_flow *f, weft_tx *tx, const void *data)
@@ -63,10 +65,10 @@ bool wf_udp_flow_copy(struct wf_udp_flow *f, weft_tx *tx, const void *data)
     uint32_t n = (uint32_t)wf_ip_tx_bytes(tx);
     uint8_t *to;
 
-    if (f->item_n == FLOW_ITEMS || !(to = stage_room(f, n)))
+    if (f->item_n == FLOW_ITEMS || !(to = find_stage_room(f, n)))
         return false;
-    copy_out(tx, data, to);
-    staged(f, to, n);
+    copy_container(tx, data, to);
+    add_staged(f, to, n);
     f->stage_end = (uint32_t)(to - f->stage) + n;
     f->end += n;
     return true;
@@ -76,13 +78,15 @@ bool wf_udp_flow_lend(struct wf_udp_flow *f, weft_tx *tx)
 {
     if (f->item_n == FLOW_ITEMS)
         return false;
-    *nth(f, f->item_n++) = (struct wf_udp_flow_item){
+    *item_at(f, f->item_n++) = (struct wf_udp_flow_item){
         .start = f->end, .end = f->end + wf_ip_tx_bytes(tx), .tx = tx};
     f->end += wf_ip_tx_bytes(tx);
     return true;
 }
 
-static void unstage(struct wf_udp_flow *f, const struct wf_udp_flow_item *it)
+/* Frees the place of the oldest item in the stage. */
+static void free_staged(struct wf_udp_flow *f,
+                        const struct wf_udp_flow_item *it)
 {
     f->stage_first += it->bytes;
     if (f->stage_wrapped && f->stage_first >= FLOW_STAGE) {
@@ -93,10 +97,10 @@ static void unstage(struct wf_udp_flow *f, const struct wf_udp_flow_item *it)
         f->stage_first = f->stage_end = 0;
 }
 
-weft_tx *wf_udp_flow_return(struct wf_udp_flow *f, bool all)
+weft_tx *wf_udp_flow_return_lent(struct wf_udp_flow *f, bool all)
 {
     while (f->item_n > 0) {
-        struct wf_udp_flow_item *it = nth(f, 0);
+        struct wf_udp_flow_item *it = item_at(f, 0);
         weft_tx *tx = it->tx;
         if (!all && it->end > f->una)
             return NULL;
@@ -104,19 +108,19 @@ weft_tx *wf_udp_flow_return(struct wf_udp_flow *f, bool all)
         f->item_n--;
         if (tx)
             return tx;
-        unstage(f, it);
+        free_staged(f, it);
     }
     return NULL;
 }
 
-/* The index of the item that holds this byte of the stream. */
-static uint32_t find(const struct wf_udp_flow *f, uint64_t offset)
+/* Returns the index of the item that holds this byte of the stream. */
+static uint32_t find_item(const struct wf_udp_flow *f, uint64_t offset)
 {
     uint32_t low = 0, high = f->item_n;
 
     while (high - low > 1) {
         uint32_t mid = low + (high - low) / 2;
-        if (nth(f, mid)->start <= offset)
+        if (item_at(f, mid)->start <= offset)
             low = mid;
         else
             high = mid;
@@ -124,8 +128,9 @@ static uint32_t find(const struct wf_udp_flow *f, uint64_t offset)
     return low;
 }
 
-static int pieces(struct wf_udp_flow *f, const struct wf_udp_flow_item *it,
-                  uint64_t offset, struct iovec *v, int max)
+/* Points v at the item from byte `offset` of the stream on. */
+static int item_pieces(struct wf_udp_flow *f, const struct wf_udp_flow_item *it,
+                       uint64_t offset, struct iovec *v, int max)
 {
     uint64_t off = offset - it->start;
 
@@ -136,17 +141,18 @@ static int pieces(struct wf_udp_flow *f, const struct wf_udp_flow_item *it,
     return 1;
 }
 
-/* As many bytes as one packet's vector holds; returns its entries. */
-static int vector(struct wf_udp_flow *f, uint64_t offset, uint64_t end,
-                  struct iovec *v, uint32_t *got)
+/* Points v at the stream from offset to end, as far as the vector of one packet
+ * allows: *got bytes. Returns its entries. */
+static int fill_vector(struct wf_udp_flow *f, uint64_t offset, uint64_t end,
+                       struct iovec *v, uint32_t *got)
 {
-    uint32_t i = find(f, offset);
+    uint32_t i = find_item(f, offset);
     uint64_t at = offset;
     int n = 0;
 
     while (at < end && n < FLOW_IOV) {
-        const struct wf_udp_flow_item *it = nth(f, i);
-        int k = pieces(f, it, at, v + n, FLOW_IOV - n);
+        const struct wf_udp_flow_item *it = item_at(f, i);
+        int k = item_pieces(f, it, at, v + n, FLOW_IOV - n);
         for (; k > 0 && at < end; k--, n++) {
             if (v[n].iov_len > end - at)
                 v[n].iov_len = (size_t)(end - at);
@@ -159,15 +165,12 @@ static int vector(struct wf_udp_flow *f, uint64_t offset, uint64_t end,
     return n;
 }
 
-/* Point o->v at [offset, offset + *len) of the stream; *len may shrink. Finely
- * scattered data is copied together: a packet should not stay small because
- * its vector is full. */
 int wf_udp_flow_gather(struct wf_udp_flow *f, uint64_t offset, uint32_t *len,
                        struct wf_udp_flow_out *o)
 {
     uint32_t got, all = 0;
 
-    o->n = vector(f, offset, offset + *len, o->v, &got);
+    o->n = fill_vector(f, offset, offset + *len, o->v, &got);
     if (got == *len || got >= FLOW_MERGE || !o->scratch) {
         *len = got;
         return o->n;
@@ -179,7 +182,7 @@ int wf_udp_flow_gather(struct wf_udp_flow *f, uint64_t offset, uint32_t *len,
         }
         if (all >= *len)
             break;
-        o->n = vector(f, offset + all, offset + *len, o->v, &got);
+        o->n = fill_vector(f, offset + all, offset + *len, o->v, &got);
     }
     o->v[0] = (struct iovec){.iov_base = o->scratch, .iov_len = all};
     *len = all;

@@ -1,7 +1,7 @@
-/* In order, and once: what the peer sends.
+/* Delivers the stream of the peer in order, each byte once.
  *
  * INVARIANT  Every byte before `next` was delivered; every byte before `whole`
- * is here; chunks are in order of their offset and end within the window.
+ * has arrived; chunks are in order of their offset and end within the window.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
@@ -11,14 +11,15 @@
 
 enum { GAP_ACK = 16 }; /* packets between reports of one gap */
 
-static void ack_soon(struct wf_udp_flow *f, uint64_t at)
+static void schedule_ack(struct wf_udp_flow *f, uint64_t at)
 {
     if (!f->ack_at || at < f->ack_at)
         f->ack_at = at ? at : 1;
 }
 
-/* Shift the map of what was seen. False: this packet came before. */
-static bool mark(struct wf_udp_flow *f, uint64_t number)
+/* Records the number in the map of those that were seen. Returns false if this
+ * packet came before. */
+static bool mark_seen(struct wf_udp_flow *f, uint64_t number)
 {
     uint64_t by, back;
 
@@ -32,7 +33,7 @@ static bool mark(struct wf_udp_flow *f, uint64_t number)
         if (back == 0)
             return false;
         if (--back >= 64 * SACK_WORDS)
-            return true; /* too old to tell; its offset will */
+            return true; /* too old to tell: its offset shows a duplicate */
         if (f->seen_map[back / 64] >> back % 64 & 1)
             return false;
         f->seen_map[back / 64] |= 1ull << back % 64;
@@ -55,8 +56,9 @@ static bool mark(struct wf_udp_flow *f, uint64_t number)
     return true;
 }
 
-static bool keep(struct wf_udp_flow *f, uint64_t offset, const uint8_t *data,
-                 size_t n)
+/* Keeps data that cannot be delivered yet. Returns false without memory. */
+static bool keep_early(struct wf_udp_flow *f, uint64_t offset,
+                       const uint8_t *data, size_t n)
 {
     bool placed = f->place && f->place(f->ctx, offset, data, n);
     struct wf_udp_flow_chunk *c = malloc(sizeof *c + (placed ? 0 : n));
@@ -80,8 +82,8 @@ static bool keep(struct wf_udp_flow *f, uint64_t offset, const uint8_t *data,
     return true;
 }
 
-/* How far the stream is here without a gap. */
-static void measure(struct wf_udp_flow *f)
+/* Determines how far the stream has arrived without a gap. */
+static void measure_whole(struct wf_udp_flow *f)
 {
     const struct wf_udp_flow_chunk *c = f->early;
 
@@ -93,9 +95,9 @@ static void measure(struct wf_udp_flow *f)
     f->gap = c != NULL;
 }
 
-/* Hand over data that begins at or before `next`; NULL: it was placed. */
-static void take(struct wf_udp_flow *f, uint64_t offset, const uint8_t *data,
-                 size_t n)
+/* Delivers data that begins at or before `next`; data is NULL if placed. */
+static void deliver_data(struct wf_udp_flow *f, uint64_t offset,
+                         const uint8_t *data, size_t n)
 {
     uint64_t skip = f->next - offset;
     size_t used;
@@ -107,12 +109,12 @@ static void take(struct wf_udp_flow *f, uint64_t offset, const uint8_t *data,
     f->paused = used < n - (size_t)skip;
 }
 
-static void take_early(struct wf_udp_flow *f)
+static void deliver_early(struct wf_udp_flow *f)
 {
     struct wf_udp_flow_chunk *c;
 
     while (!f->paused && (c = f->early) && c->offset <= f->next) {
-        take(f, c->offset, c->placed ? NULL : c->data, c->len);
+        deliver_data(f, c->offset, c->placed ? NULL : c->data, c->len);
         if (c->offset + c->len > f->next)
             break;
         f->early = c->next;
@@ -120,71 +122,71 @@ static void take_early(struct wf_udp_flow *f)
             f->early_last = NULL;
         free(c);
     }
-    measure(f);
+    measure_whole(f);
 }
 
-/* Room that the peer does not know of, when it knows of little. */
-static void offer(struct wf_udp_flow *f, uint64_t now)
+/* Announces new room when the peer knows of little. */
+static void announce_room(struct wf_udp_flow *f, uint64_t now)
 {
     if (f->next + f->cfg.window >= f->offered + f->cfg.window / 2)
-        ack_soon(f, now);
+        schedule_ack(f, now);
 }
 
-/* False: not taken, and as if it had not come. */
-static bool take_data(struct wf_udp_flow *f, uint64_t offset,
-                      const uint8_t *data, size_t n)
+/* Returns false if the data was not accepted: it counts as not received. */
+static bool accept_data(struct wf_udp_flow *f, uint64_t offset,
+                        const uint8_t *data, size_t n)
 {
     if (offset + n > f->next + f->cfg.window)
         return false;
     if (offset <= f->next && !f->paused) {
-        take(f, offset, data, n);
-        if (f->paused && !keep(f, offset, data, n))
+        deliver_data(f, offset, data, n);
+        if (f->paused && !keep_early(f, offset, data, n))
             return false;
-    } else if (!keep(f, offset, data, n)) {
+    } else if (!keep_early(f, offset, data, n)) {
         return false;
     }
-    take_early(f);
+    deliver_early(f);
     return true;
 }
 
-static void on_data(struct wf_udp_flow *f, uint64_t now,
-                    const struct wf_udp_packet *k, const uint8_t *data,
-                    size_t n)
+static void handle_data(struct wf_udp_flow *f, uint64_t now,
+                        const struct wf_udp_packet *k, const uint8_t *data,
+                        size_t n)
 {
-    uint64_t number = wf_udp_flow_number(f, k->number);
+    uint64_t number = wf_udp_flow_full_number(f, k->number);
     bool had_gap = f->gap, old = n > 0 && k->offset + n <= f->whole;
 
     if (k->offset > UINT64_MAX / 2)
         return;
-    f->doubled = f->doubled || k->flags & UDP_PAD; /* name it */
-    if (n > 0 && !old && !take_data(f, k->offset, data, n)) {
-        ack_soon(f, now);
+    f->doubled = f->doubled || k->flags & UDP_PAD; /* acknowledge it by SACK */
+    if (n > 0 && !old && !accept_data(f, k->offset, data, n)) {
+        schedule_ack(f, now);
         return;
     }
     f->packets_twice += old;
-    old = !mark(f, number) || old;
+    old = !mark_seen(f, number) || old;
     f->doubled = f->doubled || old;
     f->ack_bytes += n;
     if (old || f->gap != had_gap || k->flags & UDP_ACK_NOW ||
         f->ack_bytes >= (f->gap ? GAP_ACK * n : f->cfg.window / 4))
-        ack_soon(f, now);
+        schedule_ack(f, now);
     else
-        ack_soon(f, now + f->cfg.ack_delay);
-    offer(f, now);
+        schedule_ack(f, now + f->cfg.ack_delay);
+    announce_room(f, now);
 }
 
-void wf_udp_flow_input(struct wf_udp_flow *f, uint64_t now,
+void wf_udp_flow_take_packet(struct wf_udp_flow *f, uint64_t now,
                        const struct wf_udp_packet *k, const uint8_t *data,
                        size_t n)
 {
-    wf_udp_flow_acked(f, now, k);
+    wf_udp_flow_process_ack(f, now, k);
     if (k->type == UDP_DATA)
-        on_data(f, now, k, data, k->flags & UDP_PAD ? 0 : n);
+        handle_data(f, now, k, data, k->flags & UDP_PAD ? 0 : n);
 }
 
-void wf_udp_flow_resume(struct wf_udp_flow *f, uint64_t now)
+void wf_udp_flow_resume_delivery(struct wf_udp_flow *f, uint64_t now)
 {
     f->paused = false;
-    take_early(f);
-    offer(f, now);
+    deliver_early(f);
+    announce_room(f, now);
 }

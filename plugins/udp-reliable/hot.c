@@ -1,16 +1,15 @@
-/* The peer who talks most has a socket of his own, connected to him: whom a
- * datagram is for and which way it takes is then known to the system before it
- * comes, which is worth 0.25 us for each.
+/* A connected socket for the busiest peer. It saves the kernel the lookup of
+ * socket and route for each datagram, which takes 0.25 us.
  *
- *   fd[0..n-1]   one for each chosen address, for all peers and strangers
+ *   fd[0..n-1]   one for each chosen address, for all peers and unknown callers
  *   fd[UDP_HOT]  the same address and port, for one peer; or -1
  *
- * Both are bound to one port by SO_REUSEPORT, which lets in sockets of the same
- * user only; it is set when the first is bound, so two processes still do not
- * get one port. Between bind and connect the new socket may catch datagrams of
- * anybody: they are read as all others are. What had come before is still in the
- * common socket, which is read first for some turns, so that nothing seems to
- * have been overtaken.
+ * Both are bound to one port by SO_REUSEPORT, which admits sockets of the same
+ * user only; it is set when the first one has been bound, so two processes
+ * still do not get one port. Between bind and connect the new socket may
+ * receive datagrams of any sender: they are read as all others are. Datagrams
+ * that had come before are still in the common socket, which is read first for
+ * some rounds, so that nothing seems to have been overtaken.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,56 +18,59 @@
 
 #include "udp.h"
 
-enum { IN_A_ROW = 32, IN_A_ROW_MAX = 1 << 20, SETTLE = 4 };
+enum {
+    IN_A_ROW = 32, /* packets of one peer; twice as many the next time */
+    IN_A_ROW_MAX = 1 << 20,
+    DRAIN_ROUNDS = 4 /* poll rounds that read the common socket first */
+};
 
-void wf_udp_hot_begin(weft_ep *ep)
+void wf_udp_hot_init(weft_ep *ep)
 {
     ep->fd[UDP_HOT] = -1;
-    ep->row_wanted = IN_A_ROW;
-    ep->patience = 1;
+    ep->row_threshold = IN_A_ROW;
+    ep->others_interval = 1;
 }
 
-void wf_udp_hot_share(int fd)
+void wf_udp_hot_share_port(int fd)
 {
     int on = 1;
 
     setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
 }
 
-void wf_udp_hot_end(weft_ep *ep)
+void wf_udp_hot_close(weft_ep *ep)
 {
     if (ep->fd[UDP_HOT] >= 0)
         close(ep->fd[UDP_HOT]); /* and out of epoll */
     ep->fd[UDP_HOT] = -1;
     ep->hot = NULL;
     ep->watched[UDP_HOT] = ep->unread[UDP_HOT] = false;
-    ep->paid[UDP_HOT] = 0;
-    ep->patience = 1;
+    ep->productive_polls[UDP_HOT] = 0;
+    ep->others_interval = 1;
 }
 
-void wf_udp_hot_forget(weft_ep *ep, const weft_peer *p)
+void wf_udp_hot_forget_peer(weft_ep *ep, const weft_peer *p)
 {
     if (ep->hot == p)
-        wf_udp_hot_end(ep);
-    if (ep->often == p)
-        ep->often = NULL;
+        wf_udp_hot_close(ep);
+    if (ep->frequent == p)
+        ep->frequent = NULL;
 }
 
-/* A packet of p was read from that socket. */
-void wf_udp_hot_heard(weft_ep *ep, weft_peer *p, int socket)
+void wf_udp_hot_count_packet(weft_ep *ep, weft_peer *p, int socket)
 {
-    if (socket == UDP_HOT || p != ep->often) {
-        ep->often = p;
-        ep->row = 0;
+    if (socket == UDP_HOT || p != ep->frequent) {
+        ep->frequent = p;
+        ep->packets_in_row = 0;
     }
     if (socket == UDP_HOT)
         return;
     if (p != ep->hot)
-        ep->patience = 1; /* the common socket is in use */
-    ep->row++;
+        ep->others_interval = 1; /* the common socket is in use */
+    ep->packets_in_row++;
 }
 
-static int open_to(weft_ep *ep, const struct wf_ip_path *way)
+static int open_connected(weft_ep *ep, const struct wf_ip_path *way)
 {
     struct wf_ip_addr *here = &ep->ip.use[way->socket].addr;
     struct sockaddr_storage sa;
@@ -80,8 +82,8 @@ static int open_to(weft_ep *ep, const struct wf_ip_path *way)
         return -1;
     if (here->family == 6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    wf_udp_tune(ep, fd, here->family);
-    wf_udp_hot_share(fd);
+    wf_udp_tune_socket(ep, fd, here->family);
+    wf_udp_hot_share_port(fd);
     if (bind(fd, (struct sockaddr *)&sa, n) == 0 &&
         connect(fd, (const struct sockaddr *)&way->to, way->to_len) == 0)
         return fd;
@@ -89,26 +91,26 @@ static int open_to(weft_ep *ep, const struct wf_ip_path *way)
     return -1;
 }
 
-/* Is it time for another one? */
-void wf_udp_hot_choose(weft_ep *ep)
+void wf_udp_hot_choose_peer(weft_ep *ep)
 {
-    weft_peer *p = ep->often;
+    weft_peer *p = ep->frequent;
 
-    if (ep->settling && (!ep->hot || !ep->unread[ep->hot->path.way.socket]))
-        ep->settling = 0;
-    ep->settling -= ep->settling > 0;
-    if (ep->row < ep->row_wanted || !p || p == ep->hot)
+    if (ep->drain_first_rounds &&
+        (!ep->hot || !ep->unread[ep->hot->path.way.socket]))
+        ep->drain_first_rounds = 0;
+    ep->drain_first_rounds -= ep->drain_first_rounds > 0;
+    if (ep->packets_in_row < ep->row_threshold || !p || p == ep->hot)
         return;
-    wf_udp_hot_end(ep);
-    ep->fd[UDP_HOT] = open_to(ep, &p->path.way);
-    ep->row = 0;
-    ep->row_wanted =
-        ep->row_wanted < IN_A_ROW_MAX ? ep->row_wanted * 2 : IN_A_ROW_MAX;
+    wf_udp_hot_close(ep);
+    ep->fd[UDP_HOT] = open_connected(ep, &p->path.way);
+    ep->packets_in_row = 0;
+    ep->row_threshold =
+        ep->row_threshold < IN_A_ROW_MAX ? ep->row_threshold * 2 : IN_A_ROW_MAX;
     if (ep->fd[UDP_HOT] < 0) {
-        ep->row_wanted = UINT_MAX; /* this system does not have it */
+        ep->row_threshold = UINT_MAX; /* this system cannot: never again */
         return;
     }
     ep->hot = p;
-    ep->settling = SETTLE;
-    ep->unread[p->path.way.socket] = true; /* to be known */
+    ep->drain_first_rounds = DRAIN_ROUNDS;
+    ep->unread[p->path.way.socket] = true; /* until it was read empty */
 }

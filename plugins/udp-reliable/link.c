@@ -1,19 +1,20 @@
-/* The link to one peer: made, met, broken, said goodbye to.
+/* The link to one peer: opening, breaking, and goodbye.
  *
  *            send             a call was accepted
  *   IDLE ---------> DIALLING ----------------------> OPEN ----> LEFT
- *     |                |  \                           | goodbye heard, and
- *     |   caller met   |   \ all attempts failed      | nobody is there
+ *     |                |  \                           | goodbye came, and
+ *     |  it calls here |   \ all attempts failed      | nothing is there
  *     +----------------+    +----> BROKEN <-----------+
  *
  *   BROKEN  decided anywhere, told to the core by progress() alone: every
  *           lent container comes back first, then peer_down.
  *
- * PARTING  Goodbye is the last container of the stream. Who has said it and
- * seen it acknowledged may go; who still waits for an acknowledgement and finds
- * nobody (the kernel says so, or a RESET) has been heard as well. What was
- * acknowledged may still be unread while the core has no memory for it: that
- * somebody is gone is judged after everything was read.
+ * GOODBYE  The goodbye is the last container of the stream. A process whose
+ * goodbye was acknowledged may go. A process that still waits for an
+ * acknowledgement and finds its peer gone (the kernel says so, or a RESET) has
+ * been heard as well. Data that was acknowledged may still be unread while the
+ * core has no memory for it, so whether a peer is gone is judged after
+ * everything was read.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -26,16 +27,19 @@
 
 #define ACK_DELAY_NS   200000u
 #define PROBE_AFTER_NS 1000000u
-enum { FAREWELLS = 6, BURST_PACKETS = 64 };
+enum {
+    FAREWELLS = 6,     /* unanswered probes after which a goodbye is enough */
+    BURST_PACKETS = 64 /* under way at first, except on loopback */
+};
 
-/* ---- attention ----------------------------------------------------------- */
+/* ---- peers that are due -------------------------------------------------- */
 
-void wf_udp_attend(weft_peer *p)
+void wf_udp_mark_due(weft_peer *p)
 {
-    wf_ip_attend(&p->ep->attention, &p->due);
+    wf_ip_mark_due(&p->ep->attention, &p->due);
 }
 
-void wf_udp_link_break(weft_peer *p, int status, const char *fmt, ...)
+void wf_udp_break_link(weft_peer *p, int status, const char *fmt, ...)
 {
     char text[1200];
     va_list ap;
@@ -49,14 +53,14 @@ void wf_udp_link_break(weft_peer *p, int status, const char *fmt, ...)
     p->why_status = status;
     free(p->why);
     p->why = strdup(text);
-    wf_udp_attend(p);
+    wf_udp_mark_due(p);
 }
 
 static void close_flow(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     weft_peer **at = &ep->open;
-    struct wf_ip_id *s = wf_ip_id_find(&ep->calls, p->link);
+    struct wf_ip_id *s = wf_ip_find_id(&ep->calls, p->link);
 
     if (!p->flow.packet)
         return;
@@ -64,7 +68,7 @@ static void close_flow(weft_peer *p)
     if (s && s->party == &p->party)
         s->party = NULL;
     ep->count.lost += p->flow.packets_lost;
-    wf_udp_hot_forget(ep, p);
+    wf_udp_hot_forget_peer(ep, p);
     ep->links[p->path.way.socket]--;
     while (*at != p)
         at = &(*at)->open_next;
@@ -72,8 +76,8 @@ static void close_flow(weft_peer *p)
     wf_udp_flow_close(&p->flow);
 }
 
-/* End everything that belongs to the link and hand back what was lent. */
-static void tear_down(weft_peer *p, int status)
+/* Ends everything that belongs to the link, and returns lent containers. */
+static void tear_down_link(weft_peer *p, int status)
 {
     wf_ip_hang_up(&p->ep->calls, &p->party);
     wf_udp_rx_cancel(p, status);
@@ -81,48 +85,48 @@ static void tear_down(weft_peer *p, int status)
     close_flow(p);
 }
 
-static void report(weft_peer *p)
+static void report_broken(weft_peer *p)
 {
     weft_ep *ep = p->ep;
 
     if (p->reported)
         return;
-    tear_down(p, p->why_status);
+    tear_down_link(p, p->why_status);
     p->reported = true;
     p->want_ready = false;
     ep->host->peer_down(ep->core, p->loc, p->why_status,
                         p->why ? p->why : "out of memory");
 }
 
-/* Was he found to be gone before everything of him was read? */
-static void judge(weft_peer *p)
+/* Handles a peer that was found to be gone before all its data was read. */
+static void judge_gone(weft_peer *p)
 {
     const char *what = p->gone;
 
     p->gone = NULL;
     if (what)
-        wf_udp_gone(p, p->gone_status, what);
+        wf_udp_handle_gone(p, p->gone_status, what);
 }
 
-int wf_udp_attention(weft_ep *ep)
+int wf_udp_serve_due(weft_ep *ep)
 {
-    struct wf_ip_due *list = wf_ip_attention_take(&ep->attention), *due;
+    struct wf_ip_due_entry *list = wf_ip_due_list_take(&ep->attention), *due;
     int n = 0;
 
-    while ((due = wf_ip_attention_next(&list))) {
-        weft_peer *p = wf_ip_due_peer(due);
+    while ((due = wf_ip_due_list_next(&list))) {
+        weft_peer *p = wf_ip_peer_of_due(due);
         n++;
         if (p->party.state == PARTY_OPEN && p->resumed) {
             p->resumed = false;
-            wf_udp_flow_resume(&p->flow, wf_udp_now(ep));
+            wf_udp_flow_resume_delivery(&p->flow, wf_udp_now(ep));
         }
         if (p->party.state == PARTY_OPEN) {
             wf_udp_transmit(p, wf_udp_now(ep));
-            wf_udp_flush(p);
+            wf_udp_return_acknowledged(p);
         }
-        judge(p);
+        judge_gone(p);
         if (p->party.state == PARTY_BROKEN)
-            report(p);
+            report_broken(p);
     }
     return n;
 }
@@ -139,14 +143,14 @@ static int open_flow(weft_peer *p, const struct wf_ip_call *c)
                                      .probe_after = PROBE_AFTER_NS};
     int rc;
 
-    cfg.burst = wf_ip_loopback(&c->remote)
+    cfg.burst = wf_ip_is_loopback(&c->remote)
                     ? cfg.window
                     : (uint64_t)cfg.packet * BURST_PACKETS;
     rc = wf_udp_flow_open(&p->flow, &cfg);
     if (rc < 0)
         return rc;
-    p->flow.deliver = wf_udp_deliver;
-    p->flow.place = wf_udp_place;
+    p->flow.deliver = wf_udp_deliver_stream;
+    p->flow.place = wf_udp_place_early;
     p->flow.ctx = p;
     p->flow.limit = c->room;
     p->open_next = ep->open;
@@ -154,9 +158,9 @@ static int open_flow(weft_peer *p, const struct wf_ip_call *c)
     return WEFT_OK;
 }
 
-/* From now on containers travel along the path of c. */
-static int link_up(weft_ep *ep, struct wf_ip_party *party,
-                   const struct wf_ip_call *c)
+/* Opens the link: from now on containers travel along the path of c. */
+static int open_link(weft_ep *ep, struct wf_ip_party *party,
+                     const struct wf_ip_call *c)
 {
     weft_peer *p = party->peer;
     int rc = open_flow(p, c);
@@ -171,7 +175,7 @@ static int link_up(weft_ep *ep, struct wf_ip_party *party,
     ep->links[c->path.socket]++;
     p->salt = c->salt;
     if (p->path.mac)
-        wf_udp_make_key(p);
+        wf_udp_make_digest_key(p);
     p->dialled = c->dialled;
     p->said_goodbye = false;
     p->gone = NULL;
@@ -180,52 +184,52 @@ static int link_up(weft_ep *ep, struct wf_ip_party *party,
     ep->count.connections++;
     if (WEFT_HAS(ep->host, weft_host, peer_up))
         ep->host->peer_up(ep->core, p->loc);
-    wf_udp_attend(p); /* tells a sender that waits */
+    wf_udp_mark_due(p); /* so that a sender that waits is told */
     return WEFT_OK;
 }
 
-static void left(weft_peer *p)
+static void end_left_link(weft_peer *p)
 {
-    tear_down(p, WEFT_ELINK);
+    tear_down_link(p, WEFT_ELINK);
     p->party.state = PARTY_LEFT;
 }
 
-/* What he sent may still be unread, his goodbye too. */
-static bool unread(const weft_peer *p)
+/* Tells whether data of the peer, such as its goodbye, may still be unread. */
+static bool has_unread(const weft_peer *p)
 {
     return p->flow.paused || p->flow.next < p->flow.whole ||
            p->ep->unread[p->path.way.socket] ||
            (p->ep->hot == p && p->ep->unread[UDP_HOT]);
 }
 
-/* Nobody answers to this link any more; progress() only. */
-void wf_udp_gone(weft_peer *p, int status, const char *what)
+void wf_udp_handle_gone(weft_peer *p, int status, const char *what)
 {
     char who[64];
     struct wf_ip_addr at;
 
     if (p->party.state != PARTY_OPEN)
         return;
-    if (unread(p)) {
+    if (has_unread(p)) {
         p->gone_status = status;
         p->gone = what;
-        if (!p->flow.paused) /* else the core resumes it */
-            wf_udp_attend(p);
+        if (!p->flow.paused) /* else the core will resume it */
+            wf_udp_mark_due(p);
         return;
     }
-    if (p->party.leaving && (p->said_goodbye || wf_udp_flow_idle(&p->flow)) &&
+    if (p->party.leaving && (p->said_goodbye || wf_udp_flow_is_idle(&p->flow)) &&
         !p->want_ready) {
-        left(p);
+        end_left_link(p);
         return;
     }
     wf_ip_from_sockaddr((struct sockaddr *)&p->path.way.to, &at);
-    wf_ip_name(&at, who, sizeof who);
-    wf_udp_link_break(p, status, "process %u at %s %s: %s", p->party.id, who,
+    wf_ip_print_address(&at, who, sizeof who);
+    wf_udp_break_link(p, status, "process %u at %s %s: %s", p->party.id, who,
                       status == WEFT_EPEER ? "has ended" : "broke off", what);
 }
 
-/* The kernel knows no way to the peer. It may be a cable: give it time. */
-void wf_udp_unreachable(weft_peer *p, int error)
+/* The cause may be a cable that is plugged in again, so the link breaks only
+ * after some time. */
+void wf_udp_note_unreachable(weft_peer *p, int error)
 {
     const struct wf_udp_cfg *cfg = &p->ep->cfg;
     uint64_t now = wf_udp_now(p->ep), limit = cfg->unreachable;
@@ -237,26 +241,27 @@ void wf_udp_unreachable(weft_peer *p, int error)
     if (!p->unreachable_since)
         p->unreachable_since = now;
     if (now - p->unreachable_since >= limit)
-        wf_udp_link_break(p, WEFT_ELINK, "no way to process %u: %s", p->party.id,
-                          strerror(error));
+        wf_udp_break_link(p, WEFT_ELINK, "no way to process %u: %s",
+                          p->party.id, strerror(error));
 }
 
-/* ---- what calls ask and tell ---------------------------------------------- */
+/* ---- functions for the handshake ----------------------------------------- */
 
-static void call_failed(struct wf_ip_party *party, int status, const char *why)
+static void handle_call_failure(struct wf_ip_party *party, int status,
+                                const char *why)
 {
-    wf_udp_link_break(party->peer, status, "%s", why);
+    wf_udp_break_link(party->peer, status, "%s", why);
 }
 
-static void forgotten(struct wf_ip_party *party, uint32_t id)
+static void handle_forgotten(struct wf_ip_party *party, uint32_t id)
 {
     if (party->peer->remote_link == id)
-        wf_udp_gone(party->peer, WEFT_ELINK, "it has forgotten this link");
+        wf_udp_handle_gone(party->peer, WEFT_ELINK, "it has forgotten this link");
 }
 
-static void has_left(struct wf_ip_party *party)
+static void handle_return(struct wf_ip_party *party)
 {
-    left(party->peer);
+    end_left_link(party->peer);
 }
 
 static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
@@ -264,25 +269,25 @@ static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
     return id < ep->peers && ep->peer[id] ? &ep->peer[id]->party : NULL;
 }
 
-const struct wf_ip_call_ops wf_udp_call_ops = {.say = wf_udp_say_word,
-                                               .up = link_up,
-                                               .failed = call_failed,
-                                               .forgotten = forgotten,
-                                               .left = has_left,
+const struct wf_ip_call_ops wf_udp_call_ops = {.say = wf_udp_send_word,
+                                               .up = open_link,
+                                               .failed = handle_call_failure,
+                                               .forgotten = handle_forgotten,
+                                               .left = handle_return,
                                                .party = find_party,
                                                .wants_code = wf_udp_wants_code};
 
-/* ---- peers ---------------------------------------------------------------- */
+/* ---- peers --------------------------------------------------------------- */
 
 int wf_udp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
                     const void *addr, size_t len, weft_peer **out)
 {
     struct wf_ip_book book;
     weft_peer *p;
-    int rc = wf_ip_unpack(addr, len, &book);
+    int rc = wf_ip_unpack_book(addr, len, &book);
 
     if (rc == WEFT_OK)
-        rc = wf_ip_peer_slot(&ep->peer, &ep->peers, loc_id);
+        rc = wf_ip_prepare_peer_slot(&ep->peer, &ep->peers, loc_id);
     if (rc < 0)
         return rc;
     p = calloc(1, sizeof *p);
@@ -302,10 +307,10 @@ int wf_udp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
 
 void wf_udp_peer_free(weft_peer *p)
 {
-    tear_down(p, WEFT_ECANCEL);
-    wf_ip_unattend(&p->ep->attention, &p->due);
-    if (p->ep->heard == p)
-        p->ep->heard = NULL;
+    tear_down_link(p, WEFT_ECANCEL);
+    wf_ip_unmark_due(&p->ep->attention, &p->due);
+    if (p->ep->reading_peer == p)
+        p->ep->reading_peer = NULL;
     p->ep->peer[p->party.id] = NULL;
     free(p->party.book);
     free(p->party.why);
@@ -313,22 +318,22 @@ void wf_udp_peer_free(weft_peer *p)
     free(p);
 }
 
-/* ---- parting --------------------------------------------------------------- */
+/* ---- goodbye ------------------------------------------------------------- */
 
-/* Everything that was handed over, and the goodbye, was acknowledged; or
- * nobody is left to do so. */
-static bool parted(weft_peer *p)
+/* Says goodbye if that was not done. Returns true once the goodbye and all
+ * before it was acknowledged, or the peer is not there to do so. */
+static bool take_leave(weft_peer *p)
 {
     if (p->party.state != PARTY_OPEN)
         return true;
-    if (!p->said_goodbye && !wf_udp_frame(p, UDP_GOODBYE))
+    if (!p->said_goodbye && !wf_udp_queue_frame(p, UDP_GOODBYE))
         return false;
     if (!p->said_goodbye)
         wf_udp_transmit(p, wf_udp_now(p->ep));
     p->said_goodbye = true;
-    if (!wf_udp_flow_idle(&p->flow))
+    if (!wf_udp_flow_is_idle(&p->flow))
         return p->party.leaving && p->flow.backoff >= FAREWELLS;
-    if (p->flow.ack_at) { /* the last that the peer waits for */
+    if (p->flow.ack_at) { /* the last one that the peer waits for */
         p->flow.ack_at = 1;
         wf_udp_transmit(p, wf_udp_now(p->ep));
     }
@@ -337,30 +342,30 @@ static bool parted(weft_peer *p)
 
 int wf_udp_peer_del(weft_peer *p, int abrupt)
 {
-    if (!abrupt && !parted(p))
+    if (!abrupt && !take_leave(p))
         return WEFT_EAGAIN;
     wf_udp_peer_free(p);
     return WEFT_OK;
 }
 
-int wf_udp_drain(weft_ep *ep)
+int wf_udp_drain_peers(weft_ep *ep)
 {
     int rc = WEFT_OK;
 
     for (uint32_t i = 0; i < ep->peers; i++)
-        if (ep->peer[i] && !parted(ep->peer[i]))
+        if (ep->peer[i] && !take_leave(ep->peer[i]))
             rc = WEFT_EAGAIN;
     return rc;
 }
 
-/* ---- time -------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------- */
 
-void wf_udp_link_timers(weft_ep *ep, uint64_t now)
+void wf_udp_run_link_timers(weft_ep *ep, uint64_t now)
 {
     for (weft_peer *p = ep->open, *next; p; p = next) {
         uint64_t at = wf_udp_flow_deadline(&p->flow);
         next = p->open_next;
-        wf_udp_alive_turn(p, now);
+        wf_udp_alive_check(p, now);
         if (p->party.state != PARTY_OPEN || !at || at > now)
             continue;
         wf_udp_flow_expire(&p->flow, now);
@@ -368,13 +373,13 @@ void wf_udp_link_timers(weft_ep *ep, uint64_t now)
     }
 }
 
-uint64_t wf_udp_link_deadline(const weft_ep *ep)
+uint64_t wf_udp_links_deadline(const weft_ep *ep)
 {
     uint64_t first = 0;
 
     for (const weft_peer *p = ep->open; p; p = p->open_next)
-        wf_ip_sooner(&first, wf_udp_flow_deadline(&p->flow));
+        wf_ip_set_sooner(&first, wf_udp_flow_deadline(&p->flow));
     for (const weft_peer *p = ep->open; p; p = p->open_next)
-        wf_ip_sooner(&first, wf_udp_alive_deadline(p));
+        wf_ip_set_sooner(&first, wf_udp_alive_deadline(p));
     return first;
 }

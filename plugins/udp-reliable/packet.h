@@ -1,4 +1,4 @@
-/* Packets on the wire.
+/* The packets on the wire.
  *
  *   0  type          1 version      2 flags       4 to: the receiver's link id
  *   8  number        of this packet, never used twice on a link;
@@ -6,17 +6,20 @@
  *  12  check         CRC-32C over everything else, where flag CHECK is set
  *  16  next          stream bytes received without a gap
  *  24  seen          highest packet number received
- *  28  room          stream bytes beyond next that will be taken
+ *  28  room          stream bytes beyond next that will be accepted
  *  32  offset        of the data in the stream
  *  40  [sack]        flag SACK: 4 words; bit i: packet seen-1-i has come
- *      data, or, where flag PAD is set, nothing of meaning
- *      [code]        flag MAC: 8 bytes that prove the packet (seal.c);
- *                    in HELLO and ANSWER the flag says that it is wanted
+ *      data, or, where flag PAD is set, padding without meaning
+ *      [code]        flag MAC: 8 bytes that authenticate the packet (seal.c);
+ *                    in HELLO and ANSWER the flag says that they are wanted
+ *
+ * Flag ACK_NOW: the receiver is to acknowledge the packet at once.
  *
  * Flag DRAINED: the sender had just found its sockets empty. Packets that were
  * sent to it well before this one, and that it does not acknowledge, are lost.
  *
- * All little-endian. Numbers are 32 bits of 64: the receiver knows the rest.
+ * All fields are little-endian. Packet numbers have 64 bits, of which 32
+ * travel: the receiver infers the rest.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -29,10 +32,10 @@
 #include <sys/uio.h>
 
 enum {
-    PACKET_HEAD = 40,
+    PACKET_HEAD = 40, /* bytes of the shortest header */
     SACK_WORDS = 4,
-    PACKET_MAX = PACKET_HEAD + 32, /* of the header */
-    PACKET_MAC = 8
+    PACKET_MAX = PACKET_HEAD + 32, /* bytes of the longest header */
+    PACKET_MAC = 8                 /* bytes of the code */
 };
 
 enum wf_udp_type {
@@ -42,18 +45,19 @@ enum wf_udp_type {
     UDP_ACCEPT,
     UDP_DATA,
     UDP_ACK,
-    UDP_RESET /* number: the link id that nobody has */
+    UDP_RESET /* number: the link id that belongs to no link */
 };
 
-enum {
-    UDP_ACK_NOW = 1,
-    UDP_SACK = 2,
-    UDP_CHECK = 4,
-    UDP_MAC = 8,
-    UDP_PAD = 16,
-    UDP_DRAINED = 32
+enum { /* flags */
+       UDP_ACK_NOW = 1,
+       UDP_SACK = 2,
+       UDP_CHECK = 4,
+       UDP_MAC = 8,
+       UDP_PAD = 16,
+       UDP_DRAINED = 32
 };
 
+/* The header of a packet, decoded. */
 struct wf_udp_packet {
     uint8_t type;
     uint16_t flags;
@@ -61,20 +65,22 @@ struct wf_udp_packet {
     uint64_t next, offset, sack[SACK_WORDS];
 };
 
-/* Returns the bytes written: PACKET_HEAD or PACKET_MAX. */
+/* Encodes a header. Returns the bytes written: PACKET_HEAD or PACKET_MAX. */
 size_t wf_udp_packet_pack(const struct wf_udp_packet *, uint8_t *out);
-/* Returns the bytes of the header, 0: this is no packet of ours. */
+/* Decodes a header. Returns its bytes; 0: no packet of this protocol. */
 size_t wf_udp_packet_unpack(struct wf_udp_packet *, const uint8_t *in,
                             size_t n);
 
-/* The checksum covers the header and the data. */
-void wf_udp_packet_seal(uint8_t *head, size_t n, const struct iovec *,
+/* Writes the checksum over header and data into the header. */
+void wf_udp_packet_set_checksum(uint8_t *head, size_t n, const struct iovec *,
                         int count);
-bool wf_udp_packet_intact(uint8_t *packet, size_t n);
+/* Tells whether the packet has a checksum, and it is right. Leaves zero in its
+ * place. */
+bool wf_udp_packet_is_intact(uint8_t *packet, size_t n);
 uint32_t wf_udp_crc32c(uint32_t crc, const void *data, size_t n);
 
-/* The number closest to `near` with these low bits. */
-static inline uint64_t wf_udp_packet_number(uint64_t near, uint32_t low)
+/* Returns the number closest to `near` that has these low 32 bits. */
+static inline uint64_t wf_udp_packet_full_number(uint64_t near, uint32_t low)
 {
     return near + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)near);
 }

@@ -1,8 +1,8 @@
-/* Receiving: the stream becomes containers again.
+/* Receives: divides the stream into containers again.
  *
- * Data that comes early, because something before it was lost, goes at once to
- * its place in the receiver's memory if that is known: while a large payload
- * comes in.
+ * Data that comes early, because something before it was lost, is copied at
+ * once to its place in the receiver's memory if that is known, as it is while a
+ * large payload comes in.
  *
  * INVARIANT  carry holds the first bytes of a header only while neither a sink
  * is open nor payload is skipped.
@@ -20,37 +20,37 @@ static void finish_sink(weft_peer *p, int status)
     p->ep->host->rx_done(p->ep->core, s, status);
 }
 
-/* Bytes of the payload in progress, NULL: which are in place; returns how many
- * were used. */
-static size_t payload(weft_peer *p, const uint8_t *data, size_t n)
+/* Delivers bytes of the payload in progress; data is NULL if they are in their
+ * place. Returns how many were used. */
+static size_t take_payload(weft_peer *p, const uint8_t *data, size_t n)
 {
     uint64_t end = p->sink ? p->sink->len : p->rx_len;
 
     if (n > end - p->rx_off)
         n = (size_t)(end - p->rx_off);
     if (p->sink && data)
-        wf_ip_sink_put(p->ep->host, p->sink, p->rx_off, data, n);
+        wf_ip_sink_write(p->ep->host, p->sink, p->rx_off, data, n);
     p->rx_off += n;
     if (p->sink && p->rx_off == end)
         finish_sink(p, WEFT_OK);
     return n;
 }
 
-static void own_frame(weft_peer *p, const uint8_t *frame)
+static void handle_own_frame(weft_peer *p, const uint8_t *frame)
 {
     if (frame[0] == UDP_GOODBYE && weft_hdr_len(frame) == UDP_FRAME &&
         weft_hdr_plen(frame) == 0)
         p->party.leaving = true;
     else
-        wf_udp_link_break(p, WEFT_EPROTO,
+        wf_udp_break_link(p, WEFT_EPROTO,
                           "process %u sent a frame of unknown type 0x%02x",
                           p->party.id, frame[0]);
 }
 
-/* Show one container to the core; *used: bytes of its payload. False: the core
- * has no memory now. */
-static bool show(weft_peer *p, const uint8_t *head, uint32_t hl,
-                 const uint8_t *data, size_t n, size_t *used)
+/* Passes one container to the core; *used is the bytes of its payload. Returns
+ * false if the core has no memory now. */
+static bool show_container(weft_peer *p, const uint8_t *head, uint32_t hl,
+                           const uint8_t *data, size_t n, size_t *used)
 {
     weft_ep *ep = p->ep;
     weft_hdr hdr; /* aligned */
@@ -75,10 +75,10 @@ static bool show(weft_peer *p, const uint8_t *head, uint32_t hl,
     return true;
 }
 
-/* More of a header; returns its first byte when it is complete. *from is what
- * was taken of data. */
-static const uint8_t *header(weft_peer *p, const uint8_t *data, size_t n,
-                             size_t *from)
+/* Gathers a header. Returns its first byte when it is complete, else NULL;
+ * *from is the number of bytes of data that were used. */
+static const uint8_t *gather_header(weft_peer *p, const uint8_t *data, size_t n,
+                                    size_t *from)
 {
     uint32_t want = WEFT_HDR_MIN;
 
@@ -98,20 +98,21 @@ static const uint8_t *header(weft_peer *p, const uint8_t *data, size_t n,
     }
 }
 
-/* One header and what follows it; returns bytes used, 0: none can be. */
-static size_t container(weft_peer *p, const uint8_t *data, size_t n)
+/* Takes one header and payload that follows it. Returns the bytes used; 0: the
+ * core has no memory now. */
+static size_t take_container(weft_peer *p, const uint8_t *data, size_t n)
 {
     uint32_t carried = p->carry_n;
     size_t from, used = 0;
-    const uint8_t *head = header(p, data, n, &from);
+    const uint8_t *head = gather_header(p, data, n, &from);
 
     if (!head)
         return from;
     if (head[0] >= 0xf0) {
-        own_frame(p, head);
-    } else if (!show(p, head, weft_hdr_len(head), data + from, n - from,
-                     &used)) {
-        p->carry_n = carried; /* the whole of it comes again */
+        handle_own_frame(p, head);
+    } else if (!show_container(p, head, weft_hdr_len(head), data + from,
+                               n - from, &used)) {
+        p->carry_n = carried; /* all of data comes again */
         return 0;
     }
     p->carry_n = 0;
@@ -119,7 +120,7 @@ static size_t container(weft_peer *p, const uint8_t *data, size_t n)
     return from + used;
 }
 
-size_t wf_udp_deliver(void *peer, const uint8_t *data, size_t n)
+size_t wf_udp_deliver_stream(void *peer, const uint8_t *data, size_t n)
 {
     weft_peer *p = peer;
     size_t at = 0;
@@ -128,9 +129,9 @@ size_t wf_udp_deliver(void *peer, const uint8_t *data, size_t n)
         size_t used;
         p->rx_at = p->flow.next + at;
         if (p->sink || p->rx_off < p->rx_len)
-            used = payload(p, data ? data + at : NULL, n - at);
+            used = take_payload(p, data ? data + at : NULL, n - at);
         else
-            used = container(p, data + at, n - at);
+            used = take_container(p, data + at, n - at);
         if (!used)
             return at;
         at += used;
@@ -138,8 +139,10 @@ size_t wf_udp_deliver(void *peer, const uint8_t *data, size_t n)
     return n;
 }
 
-/* Early bytes of the payload that is coming in, whose memory is one piece. */
-bool wf_udp_place(void *peer, uint64_t offset, const uint8_t *data, size_t n)
+/* Only payload that is coming in can be placed, and only if its memory is one
+ * piece. */
+bool wf_udp_place_early(void *peer, uint64_t offset, const uint8_t *data,
+                        size_t n)
 {
     weft_peer *p = peer;
     const weft_sink *s = p->sink;
@@ -154,7 +157,7 @@ bool wf_udp_place(void *peer, uint64_t offset, const uint8_t *data, size_t n)
 void wf_udp_rx_resume(weft_peer *p)
 {
     p->resumed = true;
-    wf_udp_attend(p);
+    wf_udp_mark_due(p);
 }
 
 void wf_udp_rx_cancel(weft_peer *p, int status)

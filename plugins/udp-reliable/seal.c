@@ -1,14 +1,15 @@
-/* What proves that a packet is of our link, and whole.
+/* The authentication code of a packet, which proves that the packet belongs to
+ * this link and is undamaged.
  *
- * Eight bytes at the end are a code that takes the job key to make, on loopback
- * too, where every user of the host can send; only where the configuration trusts
- * the network a checksum takes its place. The code is the host's keyed function
- * (mac64) over a digest of the packet (digest.h), whose key belongs to the
- * link and is made by the same function. Digesting first is what makes it fast:
- * of 1400 bytes mac64 sees 56. The code also covers the full number of the
- * packet, of which 32 bits travel, the direction, and what both sides said in
- * the handshake: a packet of another link, of the other direction, or from
- * before the number went round does not pass. One that comes again does, and
+ * The last eight bytes of a packet are a code that takes the job key to make,
+ * on loopback too, where every user of the host can send; only where the
+ * configuration trusts the network a checksum takes its place. The code is the
+ * host's keyed function (mac64) over a digest of the packet (digest.h), whose
+ * key belongs to the link and is made by the same function. The digest makes it
+ * fast: of 1400 bytes mac64 reads 56. The code also covers the full number of
+ * the packet, of which 32 bits travel, the direction, and the hello and answer
+ * of the handshake: a packet of another link, of the other direction, or from
+ * before the number wrapped does not pass. A packet that comes again does, and
  * does no harm: the flow expects that of any network.
  *
  * ACCEPT and RESET belong to no flow; their code covers the ids alone.
@@ -29,13 +30,14 @@ bool wf_udp_wants_code(const weft_ep *ep)
             (ep->cfg.mac == CHECKSUM_AUTO && !ep->trusted));
 }
 
-static uint64_t direction(const weft_peer *p, bool out)
+/* The two directions of a link have different nonces. */
+static uint64_t nonce_of_direction(const weft_peer *p, bool out)
 {
     return p->salt ^ (p->dialled == out ? DIALLER : 0);
 }
 
-/* Of the salt, for both directions. */
-void wf_udp_make_key(weft_peer *p)
+/* One key serves both directions. */
+void wf_udp_make_digest_key(weft_peer *p)
 {
     for (uint32_t i = 0; i < DIGEST_KEY; i++) {
         uint64_t label[2] = {htole64(0x6b65792077656674u), htole64(i)};
@@ -44,7 +46,6 @@ void wf_udp_make_key(weft_peer *p)
     }
 }
 
-/* The code of a packet, which the digest of its bytes stands for. */
 static uint64_t code_of(weft_peer *p, uint64_t nonce, const struct iovec *v,
                         int n)
 {
@@ -61,9 +62,9 @@ static void write_code(uint64_t code, uint8_t *bytes)
         bytes[i] = (uint8_t)(code >> 8 * i);
 }
 
-/* Do these bytes hold that code? In a time that does not depend on where they
- * differ. */
-static bool holds(const uint8_t *bytes, uint64_t code)
+/* Tells whether these bytes are that code, in a time that does not depend on
+ * where they differ. */
+static bool holds_code(const uint8_t *bytes, uint64_t code)
 {
     uint8_t differ = 0;
 
@@ -72,23 +73,24 @@ static bool holds(const uint8_t *bytes, uint64_t code)
     return differ == 0;
 }
 
-void wf_udp_seal(weft_peer *p, const struct iovec *v, int n, uint8_t *code)
+void wf_udp_write_code(weft_peer *p, const struct iovec *v, int n,
+                       uint8_t *code)
 {
-    write_code(code_of(p, direction(p, true) ^ p->flow.number, v, n), code);
+    write_code(code_of(p, nonce_of_direction(p, true) ^ p->flow.number, v, n),
+               code);
 }
 
-/* Bytes of the packet that remain when its proof is taken off; 0: not ours. */
-size_t wf_udp_open_packet(weft_peer *p, const struct wf_udp_packet *k,
-                          uint8_t *bytes, size_t n)
+size_t wf_udp_check_packet(weft_peer *p, const struct wf_udp_packet *k,
+                           uint8_t *bytes, size_t n)
 {
-    uint64_t number = wf_udp_flow_number(&p->flow, k->number);
+    uint64_t number = wf_udp_flow_full_number(&p->flow, k->number);
     struct iovec v = {.iov_base = bytes, .iov_len = n - PACKET_MAC};
 
     if (!p->path.mac)
-        return !p->path.check || wf_udp_packet_intact(bytes, n) ? n : 0;
+        return !p->path.check || wf_udp_packet_is_intact(bytes, n) ? n : 0;
     if (!(k->flags & UDP_MAC) || n < PACKET_HEAD + PACKET_MAC ||
-        !holds(bytes + v.iov_len,
-               code_of(p, direction(p, false) ^ number, &v, 1)))
+        !holds_code(bytes + v.iov_len,
+                    code_of(p, nonce_of_direction(p, false) ^ number, &v, 1)))
         return 0;
     return v.iov_len;
 }
@@ -100,16 +102,17 @@ static uint64_t code_of_ids(weft_ep *ep, const uint8_t *bytes, size_t n)
     return ep->host->mac64(ep->core, NONCE_IDS, &v, 1);
 }
 
-size_t wf_udp_seal_ids(weft_ep *ep, uint8_t *bytes, size_t n)
+size_t wf_udp_append_code_of_ids(weft_ep *ep, uint8_t *bytes, size_t n)
 {
     write_code(code_of_ids(ep, bytes, n), bytes + n);
     return n + PACKET_MAC;
 }
 
-/* The checksum was found right, and its field is zero again. */
-bool wf_udp_ids_proved(weft_ep *ep, const uint8_t *bytes, size_t n)
+/* The caller has checked the checksum, which left zero in its field. */
+bool wf_udp_are_ids_proved(weft_ep *ep, const uint8_t *bytes, size_t n)
 {
     return !wf_udp_wants_code(ep) ||
            (n == PACKET_HEAD + PACKET_MAC &&
-            holds(bytes + PACKET_HEAD, code_of_ids(ep, bytes, PACKET_HEAD)));
+            holds_code(bytes + PACKET_HEAD,
+                       code_of_ids(ep, bytes, PACKET_HEAD)));
 }

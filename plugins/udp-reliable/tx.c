@@ -1,51 +1,55 @@
-/* Sending: containers join the flow of their peer.
+/* Sends containers: adds them to the flow of their peer.
  *
- * Small ones are copied and done at once; the others are lent to us until the
- * peer has acknowledged them. Whatever the window does not let out yet waits
- * here, but only one container at a time: the core queues.
+ * Small containers are copied and done at once; the others are lent to the flow
+ * until the peer has acknowledged them. Data for which the window has no room
+ * waits in the flow, but only one lent container at a time: the core queues the
+ * others.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <string.h>
 
 #include "udp.h"
 
-static int again(weft_peer *p)
+/* Has the core wait for tx_ready(). */
+static int refuse_until_ready(weft_peer *p)
 {
     p->want_ready = true;
     return WEFT_EAGAIN;
 }
 
-static int not_open(weft_peer *p)
+/* Refuses a container while the link is not open; calls the peer if that was
+ * not done. */
+static int refuse_not_open(weft_peer *p)
 {
     if (p->party.state == PARTY_IDLE)
-        wf_ip_dial(&p->ep->calls, &p->party);
+        wf_ip_dial_party(&p->ep->calls, &p->party);
     else if (p->party.state == PARTY_LEFT)
-        wf_udp_link_break(p, WEFT_ELINK, "process %u has left", p->party.id);
+        wf_udp_break_link(p, WEFT_ELINK, "process %u has left", p->party.id);
     if (p->party.state == PARTY_BROKEN && p->reported)
         return WEFT_ELINK;
-    return again(p);
+    return refuse_until_ready(p);
 }
 
-static int submit(weft_peer *p, weft_tx *tx, const void *data)
+static int submit_container(weft_peer *p, weft_tx *tx, const void *data)
 {
     weft_ep *ep = p->ep;
     bool small = tx->len <= UDP_SHORT_MAX;
 
     if (p->party.state != PARTY_OPEN)
-        return not_open(p);
+        return refuse_not_open(p);
     if (p->party.leaving) {
-        wf_udp_link_break(p, WEFT_ELINK, "process %u has left", p->party.id);
-        return again(p);
+        wf_udp_break_link(p, WEFT_ELINK, "process %u has left", p->party.id);
+        return refuse_until_ready(p);
     }
-    if (!small && wf_udp_flow_unsent(&p->flow))
-        return again(p);
+    if (!small && wf_udp_flow_has_unsent(&p->flow))
+        return refuse_until_ready(p);
     if (!(small ? wf_udp_flow_copy(&p->flow, tx, data)
                 : wf_udp_flow_lend(&p->flow, tx)))
-        return again(p);
+        return refuse_until_ready(p);
     ep->count.tx_containers++;
     ep->count.tx_bytes += tx->len;
     if (tx->flags & WEFT_TX_MORE && !(tx->flags & WEFT_TX_WAKE))
-        wf_udp_attend(p); /* sent by progress() at the latest */
+        wf_udp_mark_due(p); /* progress() sends it at the latest */
     else
         wf_udp_transmit(p, wf_udp_now(ep));
     return small ? WEFT_DONE : WEFT_OK;
@@ -53,7 +57,7 @@ static int submit(weft_peer *p, weft_tx *tx, const void *data)
 
 int wf_udp_send(weft_peer *p, weft_tx *tx)
 {
-    return submit(p, tx, NULL);
+    return submit_container(p, tx, NULL);
 }
 
 int wf_udp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
@@ -63,10 +67,10 @@ int wf_udp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
 
     if (len > UDP_SHORT_MAX)
         return WEFT_EINVAL;
-    return submit(p, &tx, data);
+    return submit_container(p, &tx, data);
 }
 
-bool wf_udp_frame(weft_peer *p, uint8_t type)
+bool wf_udp_queue_frame(weft_peer *p, uint8_t type)
 {
     weft_hdr hdr;
     weft_tx tx = {.hdr = &hdr};
@@ -79,16 +83,16 @@ bool wf_udp_frame(weft_peer *p, uint8_t type)
     return wf_udp_flow_copy(&p->flow, &tx, h);
 }
 
-/* Give back what was acknowledged, and say that there is room. */
-void wf_udp_flush(weft_peer *p)
+void wf_udp_return_acknowledged(weft_peer *p)
 {
     weft_ep *ep = p->ep;
     weft_tx *tx;
 
-    while (p->party.state == PARTY_OPEN && (tx = wf_udp_flow_return(&p->flow, false)))
+    while (p->party.state == PARTY_OPEN &&
+           (tx = wf_udp_flow_return_lent(&p->flow, false)))
         ep->host->tx_done(ep->core, tx, WEFT_OK);
     if (p->party.state == PARTY_OPEN && p->want_ready &&
-        !wf_udp_flow_unsent(&p->flow)) {
+        !wf_udp_flow_has_unsent(&p->flow)) {
         p->want_ready = false;
         ep->host->tx_ready(ep->core, p->loc);
     }
@@ -98,6 +102,6 @@ void wf_udp_tx_cancel(weft_peer *p, int status)
 {
     weft_tx *tx;
 
-    while (p->flow.item && (tx = wf_udp_flow_return(&p->flow, true)))
+    while (p->flow.item && (tx = wf_udp_flow_return_lent(&p->flow, true)))
         p->ep->host->tx_done(p->ep->core, tx, status);
 }

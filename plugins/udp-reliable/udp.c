@@ -1,8 +1,8 @@
-/* udp-reliable - a Weft transport that makes datagrams reliable itself.
+/* udp-reliable is a transport that makes datagrams reliable itself.
  *
- * One socket per address, a flow (flow.h) per pair of processes: selective
- * acknowledgement, loss found by what overtook it, probes after milliseconds.
- * README.md has the picture.
+ * It has one socket per address, and a flow (flow.h) per pair of processes,
+ * with selective acknowledgements, losses detected by the packets that overtook
+ * the lost one, and probes after milliseconds. README.md describes the whole.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -14,7 +14,11 @@
 
 #include "udp.h"
 
-enum { READS = 64, PAYS_OFF = 16, SELDOM = 16 };
+enum {
+    READS = 64,       /* the most datagrams of one socket and poll round */
+    PAYS_OFF = 16,    /* productive polls after which a socket leaves epoll */
+    INTERVAL_MAX = 16 /* poll rounds between polls of a quiet socket */
+};
 
 #define OPTION(member, type, dflt, range, help)                                \
     {                                                                          \
@@ -35,21 +39,22 @@ static const weft_option options[] = {
            "socket buffers, as far as the system allows"),
     OPTION(eager, WEFT_OPT_SIZE, "32K", "0..1G",
            "messages up to this size are sent without asking"),
-    WF_IP_WAITS(OPTION),
+    WF_IP_TIME_OPTIONS(OPTION),
     OPTION(checksum, WEFT_OPT_ENUM, "auto", "auto|on|off",
-           "CRC-32C in every packet that has no code; auto: except on loopback"),
+           "CRC-32C in every packet that has no code; auto: except on "
+           "loopback"),
     OPTION(mac, WEFT_OPT_ENUM, "auto", "auto|on|off",
            "a code in every packet that takes the job key to make; auto: "
            "except with security = none"),
     {0}};
 
-static void close_(weft_ep *ep)
+static void close_endpoint(weft_ep *ep)
 {
     for (uint32_t i = 0; i < ep->peers; i++)
         if (ep->peer[i])
             wf_udp_peer_free(ep->peer[i]);
-    wf_ip_call_end(&ep->calls);
-    wf_udp_hot_end(ep);
+    wf_ip_calls_free(&ep->calls);
+    wf_udp_hot_close(ep);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         if (ep->fd[i] >= 0)
             close(ep->fd[i]);
@@ -62,7 +67,7 @@ static void close_(weft_ep *ep)
     free(ep);
 }
 
-static weft_ep *make(const weft_open *o)
+static weft_ep *make_endpoint(const weft_open *o)
 {
     weft_ep *ep = calloc(1, sizeof *ep);
 
@@ -92,20 +97,20 @@ static weft_ep *make(const weft_open *o)
     ep->port = wf_ip_own_port(o, ep->cfg.port);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->fd[i] = -1;
-    wf_udp_hot_begin(ep);
+    wf_udp_hot_init(ep);
     ep->epfd = -1;
-    wf_ip_attention_init(&ep->attention);
+    wf_ip_due_list_init(&ep->attention);
     return ep;
 }
 
-/* In epoll or out of it. Between neighbours the sender pays for every set that
- * is told of a datagram: a socket that pays off at each poll leaves epoll until
- * somebody wants to sleep. */
-static int watch(weft_ep *ep, int socket, bool on)
+/* Adds the socket to epoll, or removes it. On one host the sender spends time
+ * on each epoll set that is notified of a datagram, so a socket whose polls are
+ * productive leaves epoll until this process wants to sleep. */
+static int set_watched(weft_ep *ep, int socket, bool on)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.u32 = (uint32_t)socket};
 
-    ep->paid[socket] = 0;
+    ep->productive_polls[socket] = 0;
     if (ep->watched[socket] == on)
         return WEFT_OK;
     if (epoll_ctl(ep->epfd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, ep->fd[socket],
@@ -115,33 +120,34 @@ static int watch(weft_ep *ep, int socket, bool on)
     return WEFT_OK;
 }
 
-static int listen_(weft_ep *ep)
+static int start_listening(weft_ep *ep)
 {
-    int rc = wf_ip_choose(&ep->ip);
+    int rc = wf_ip_choose_interfaces(&ep->ip);
 
     if (rc == WEFT_OK)
-        rc = wf_udp_listen(ep);
+        rc = wf_udp_open_sockets(ep);
     for (int i = 0; i < ep->ip.n && rc == WEFT_OK; i++)
-        rc = watch(ep, i, true);
+        rc = set_watched(ep, i, true);
     return rc;
 }
 
-static int open_(const weft_open *o, weft_ep **out)
+static int open_endpoint(const weft_open *o, weft_ep **out)
 {
-    weft_ep *ep = make(o);
+    weft_ep *ep = make_endpoint(o);
     int rc = WEFT_ENOMEM;
 
     if (!ep)
         return WEFT_ENOMEM;
     ep->rbuf = malloc(UDP_RBUF);
     ep->scratch = malloc(FLOW_PACKET_MAX);
-    ep->batch.bytes = malloc(BATCH_BYTES + PACKET_MAX + UDP_LINEAR + PACKET_MAC);
+    ep->batch.bytes =
+        malloc(BATCH_BYTES + PACKET_MAX + UDP_LINEAR + PACKET_MAC);
     if (ep->rbuf && ep->scratch && ep->batch.bytes) {
-        ep->epfd = wf_ip_epoll(&ep->ip);
-        rc = ep->epfd < 0 ? WEFT_ESYS : listen_(ep);
+        ep->epfd = wf_ip_open_epoll(&ep->ip);
+        rc = ep->epfd < 0 ? WEFT_ESYS : start_listening(ep);
     }
     if (rc < 0) {
-        close_(ep);
+        close_endpoint(ep);
         return rc;
     }
     *out = ep;
@@ -157,8 +163,8 @@ static const struct wf_ip_costs costs = {.overhead_ns = 1500,
                                          .usual_mbs = 1000,
                                          .link_percent = 90};
 
-/* Does every packet carry a checksum or a code? */
-static bool all_checked(const weft_ep *ep)
+/* Tells whether every packet carries a checksum or a code. */
+static bool is_all_checked(const weft_ep *ep)
 {
     for (int i = 0; i < ep->ip.n; i++)
         if (!wf_udp_wants_check(ep, &ep->ip.use[i].addr) &&
@@ -167,12 +173,12 @@ static bool all_checked(const weft_ep *ep)
     return true;
 }
 
-static void describe(const weft_ep *ep, weft_attr *a)
+static void describe_endpoint(const weft_ep *ep, weft_attr *a)
 {
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD;
-    if (all_checked(ep))
+    if (is_all_checked(ep))
         a->caps |= WEFT_CAP_INTACT;
-    if (!wf_ip_local(&ep->ip))
+    if (!wf_ip_is_loopback_only(&ep->ip))
         a->caps |= WEFT_CAP_REMOTE;
     a->max_short = UDP_SHORT_MAX;
     a->max_eager = (uint32_t)ep->cfg.eager;
@@ -182,116 +188,120 @@ static void describe(const weft_ep *ep, weft_attr *a)
     a->tx_depth = FLOW_ITEMS;
     a->addr_len = IP_BLOB_MAX;
     a->numa_node = UINT32_MAX;
-    a->cost = wf_ip_cost(&ep->ip, &costs);
+    a->cost = wf_ip_cost_of(&ep->ip, &costs);
 }
 
-static int attr(weft_ep *ep, weft_attr *a)
+static int get_attr(weft_ep *ep, weft_attr *a)
 {
-    describe(ep, a);
+    describe_endpoint(ep, a);
     return WEFT_OK;
 }
 
-static int probe(const weft_open *o, weft_attr *a)
+static int probe_system(const weft_open *o, weft_attr *a)
 {
-    weft_ep *ep = make(o);
+    weft_ep *ep = make_endpoint(o);
     int rc;
 
     if (!ep)
         return WEFT_ENOMEM;
-    rc = wf_ip_choose(&ep->ip);
+    rc = wf_ip_choose_interfaces(&ep->ip);
     if (rc == WEFT_OK)
-        describe(ep, a);
-    close_(ep);
+        describe_endpoint(ep, a);
+    close_endpoint(ep);
     return rc;
 }
 
-static int address(weft_ep *ep, void *buf, size_t *len)
+static int get_address(weft_ep *ep, void *buf, size_t *len)
 {
-    return wf_ip_address(&ep->ip, buf, len);
+    return wf_ip_write_blob(&ep->ip, buf, len);
 }
 
-static int reach(weft_ep *ep, const void *addr, size_t len, weft_cost *cost)
+static int check_reach(weft_ep *ep, const void *addr, size_t len,
+                       weft_cost *cost)
 {
-    return wf_ip_reach(&ep->ip, &costs, addr, len, cost);
+    return wf_ip_check_reach(&ep->ip, &costs, addr, len, cost);
 }
 
-static int addr_parse(weft_ep *ep, const char *text, void *buf, size_t *len)
+static int parse_address(weft_ep *ep, const char *text, void *buf, size_t *len)
 {
-    return wf_ip_parse(&ep->ip, text, buf, len);
+    return wf_ip_parse_address(&ep->ip, text, buf, len);
 }
 
-static int connect_(weft_peer *p)
+static int connect_peer(weft_peer *p)
 {
     if (p->party.state == PARTY_IDLE)
-        wf_ip_dial(&p->ep->calls, &p->party);
+        wf_ip_dial_party(&p->ep->calls, &p->party);
     return WEFT_OK;
 }
 
 /* ---- progress ------------------------------------------------------------ */
 
-static void timers(weft_ep *ep)
+static void run_timers(weft_ep *ep)
 {
     uint64_t now;
 
-    if (!wf_ip_calls_timed(&ep->calls) && !ep->timer_at)
+    if (!wf_ip_calls_have_timer(&ep->calls) && !ep->timer_at)
         return;
     now = wf_udp_now(ep);
-    if (wf_ip_calls_timed(&ep->calls))
-        wf_ip_call_timers(&ep->calls, now);
+    if (wf_ip_calls_have_timer(&ep->calls))
+        wf_ip_calls_run_timers(&ep->calls, now);
     if (!ep->timer_at || ep->timer_at > now)
         return;
     ep->timer_at = 0;
-    wf_udp_link_timers(ep, now);
-    wf_ip_sooner(&ep->timer_at, wf_udp_link_deadline(ep));
+    wf_udp_run_link_timers(ep, now);
+    wf_ip_set_sooner(&ep->timer_at, wf_udp_links_deadline(ep));
 }
 
-static int look(weft_ep *ep, int socket, int budget)
+static int poll_socket(weft_ep *ep, int socket, int budget)
 {
-    int n = wf_udp_read(ep, socket, budget);
+    int n = wf_udp_read_socket(ep, socket, budget);
 
-    if (n && ++ep->paid[socket] == PAYS_OFF)
-        watch(ep, socket, false);
+    if (n && ++ep->productive_polls[socket] == PAYS_OFF)
+        set_watched(ep, socket, false);
     return n;
 }
 
-/* Where no link is open and nobody is called only strangers come in: a look now
- * and then is enough, and costs a call of the system. */
-static bool worth_a_look(const weft_ep *ep, int socket)
+/* Tells whether the socket is to be polled in this round. Where no link is open
+ * and no peer is called only unknown callers send: to poll now and then is
+ * enough, for each poll costs a system call. */
+static bool is_worth_polling(const weft_ep *ep, int socket)
 {
-    bool hot = ep->hot && !ep->settling;
+    bool hot = ep->hot && !ep->drain_first_rounds;
     uint32_t links = ep->links[socket];
 
     if (hot && ep->hot->path.way.socket == socket)
-        links--; /* and his packets come in elsewhere */
-    return ep->calls.dialling || ep->turn % SELDOM == 0 ||
-           (links && (!hot || ep->turn % ep->patience == 0));
+        links--; /* packets of the hot peer come in elsewhere */
+    return ep->calls.dialling || ep->poll_round % INTERVAL_MAX == 0 ||
+           (links && (!hot || ep->poll_round % ep->others_interval == 0));
 }
 
-/* The more often that pays off, the seldomer a look at the others. */
-static int look_at_hot(weft_ep *ep, int budget)
+/* Polls the hot socket. The more often that is productive, the less often the
+ * others are polled. */
+static int poll_hot(weft_ep *ep, int budget)
 {
-    int n = look(ep, UDP_HOT, budget);
+    int n = poll_socket(ep, UDP_HOT, budget);
 
-    if (n && ep->patience < SELDOM)
-        ep->patience *= 2;
+    if (n && ep->others_interval < INTERVAL_MAX)
+        ep->others_interval *= 2;
     return n;
 }
 
-/* Returns events handled, and says in ep->drained whether all sockets at which
- * links are open were read until they were empty. */
+/* Polls the sockets. Returns the number of datagrams, and sets ep->drained if
+ * all sockets at which links are open were read until they were empty. */
 static int read_sockets(weft_ep *ep, int budget)
 {
-    bool read_hot = ep->hot && !ep->settling, drained = read_hot || !ep->hot;
+    bool read_hot = ep->hot && !ep->drain_first_rounds,
+         drained = read_hot || !ep->hot;
     int events = 0;
 
     if (read_hot) {
-        events += look_at_hot(ep, budget);
+        events += poll_hot(ep, budget);
         drained = !ep->unread[UDP_HOT];
     }
     for (int i = 0; i < ep->ip.n; i++) {
-        bool worth = worth_a_look(ep, i);
+        bool worth = is_worth_polling(ep, i);
         if (worth)
-            events += look(ep, i, budget);
+            events += poll_socket(ep, i, budget);
         if (worth ? ep->unread[i] : ep->links[i] > 0)
             drained = false;
     }
@@ -299,37 +309,37 @@ static int read_sockets(weft_ep *ep, int budget)
     return events;
 }
 
-static int progress(weft_ep *ep, int budget)
+static int progress_endpoint(weft_ep *ep, int budget)
 {
     int events = 0;
 
-    ep->turn++;
+    ep->poll_round++;
 
     if (budget < 1 || budget > READS)
         budget = budget < 1 ? 1 : READS;
     if (ep->attention.first)
-        events += wf_udp_attention(ep);
-    wf_udp_hot_choose(ep);
+        events += wf_udp_serve_due(ep);
+    wf_udp_hot_choose_peer(ep);
     events += read_sockets(ep, budget);
     if (ep->errors)
-        events += wf_udp_errors(ep);
-    timers(ep);
+        events += wf_udp_read_errors(ep);
+    run_timers(ep);
     ep->drained = false;
     if (ep->attention.first)
-        events += wf_udp_attention(ep);
+        events += wf_udp_serve_due(ep);
     return events;
 }
 
-static int event(weft_ep *ep, weft_event *e)
+static int get_event(weft_ep *ep, weft_event *e)
 {
     e->fd = ep->epfd;
     e->word = NULL;
     return WEFT_OK;
 }
 
-/* Who sleeps answers first: acknowledgements wait for company only as long as
- * somebody may send. */
-static void settle(weft_ep *ep)
+/* Sends all acknowledgements that wait for data to travel with: this process is
+ * about to sleep, and sends no data then. */
+static void send_due_acks(weft_ep *ep)
 {
     uint64_t now = 0;
 
@@ -342,30 +352,30 @@ static void settle(weft_ep *ep)
     }
 }
 
-/* Everything unread is in the kernel, and epoll is level-triggered: only what
- * was put off by ourselves keeps us from sleeping. */
-static int arm(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
+/* Everything unread is in the kernel, and epoll is level-triggered: only peers
+ * that are due keep this process from sleeping. */
+static int arm_endpoint(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
 {
     uint64_t first = 0;
 
     ep->errors = true; /* it may be the error queue that wakes us */
     if (!ep->attention.first)
-        settle(ep);
+        send_due_acks(ep);
     if (ep->attention.first)
         return WEFT_EAGAIN;
-    wf_ip_sooner(&first, wf_ip_call_deadline(&ep->calls));
-    ep->timer_at = wf_udp_link_deadline(ep);
-    wf_ip_sooner(&first, ep->timer_at);
-    ep->patience = 1;
+    wf_ip_set_sooner(&first, wf_ip_calls_deadline(&ep->calls));
+    ep->timer_at = wf_udp_links_deadline(ep);
+    wf_ip_set_sooner(&first, ep->timer_at);
+    ep->others_interval = 1;
     for (int i = 0; i < UDP_SOCKETS; i++)
-        if (ep->fd[i] >= 0 && watch(ep, i, true) < 0)
-            return WEFT_EAGAIN; /* no memory for it: poll on */
+        if (ep->fd[i] >= 0 && set_watched(ep, i, true) < 0)
+            return WEFT_EAGAIN; /* there is no memory for it: keep polling */
     if (deadline_ns)
         *deadline_ns = first;
     return WEFT_OK;
 }
 
-static uint64_t lost(const weft_ep *ep)
+static uint64_t count_lost(const weft_ep *ep)
 {
     uint64_t n = ep->count.lost;
 
@@ -374,18 +384,23 @@ static uint64_t lost(const weft_ep *ep)
     return n;
 }
 
-static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
+static int read_statistic(weft_ep *ep, int i, const char **name,
+                          uint64_t *value)
 {
     const struct wf_udp_counts *c = &ep->count;
     const struct {
         const char *name;
         uint64_t value;
-    } all[] = {
-        {"connections", c->connections},     {"refused_callers", ep->calls.refused},
-        {"tx_containers", c->tx_containers}, {"tx_bytes", c->tx_bytes},
-        {"rx_containers", c->rx_containers}, {"rx_bytes", c->rx_bytes},
-        {"tx_packets", c->packets_out},      {"rx_packets", c->packets_in},
-        {"strange_packets", ep->calls.strange},     {"lost_packets", lost(ep)}};
+    } all[] = {{"connections", c->connections},
+               {"refused_callers", ep->calls.refused},
+               {"tx_containers", c->tx_containers},
+               {"tx_bytes", c->tx_bytes},
+               {"rx_containers", c->rx_containers},
+               {"rx_bytes", c->rx_bytes},
+               {"tx_packets", c->packets_out},
+               {"rx_packets", c->packets_in},
+               {"strange_packets", ep->calls.foreign_packets},
+               {"lost_packets", count_lost(ep)}};
 
     if (i < 0 || (size_t)i >= sizeof all / sizeof *all)
         return WEFT_EINVAL;
@@ -394,34 +409,35 @@ static int stat_(weft_ep *ep, int i, const char **name, uint64_t *value)
     return WEFT_OK;
 }
 
-/* What comes twice has new numbers, but no new bytes. */
-static uint64_t traffic(weft_peer *p)
+/* Returns a number that grows only when something new arrives, at either side:
+ * a duplicate has a new packet number, but brings no new bytes. */
+static uint64_t count_traffic(weft_peer *p)
 {
     return p->flow.peer_seen + p->flow.whole;
 }
 
 static const weft_ops ops = {.size = sizeof ops,
-                             .open = open_,
-                             .close = close_,
-                             .attr = attr,
-                             .address = address,
-                             .reach = reach,
+                             .open = open_endpoint,
+                             .close = close_endpoint,
+                             .attr = get_attr,
+                             .address = get_address,
+                             .reach = check_reach,
                              .peer_add = wf_udp_peer_add,
                              .peer_del = wf_udp_peer_del,
                              .send = wf_udp_send,
-                             .progress = progress,
-                             .drain = wf_udp_drain,
+                             .progress = progress_endpoint,
+                             .drain = wf_udp_drain_peers,
                              .send_short = wf_udp_send_short,
-                             .event = event,
-                             .arm = arm,
+                             .event = get_event,
+                             .arm = arm_endpoint,
                              .rx_resume = wf_udp_rx_resume,
-                             .addr_parse = addr_parse,
-                             .addr_print = wf_ip_print,
-                             .connect = connect_,
-                             .probe = probe,
-                             .stat = stat_,
-                             .traffic = traffic,
-                             .silent = wf_udp_alive_silent};
+                             .addr_parse = parse_address,
+                             .addr_print = wf_ip_print_book,
+                             .connect = connect_peer,
+                             .probe = probe_system,
+                             .stat = read_statistic,
+                             .traffic = count_traffic,
+                             .silent = wf_udp_alive_silent_ns};
 
 WEFT_PLUGIN(udp_reliable, "1.0",
             "reliable datagrams: losses cost milliseconds, not the link",

@@ -1,12 +1,12 @@
-/* What the files of the udp-reliable transport share.
+/* The declarations that the files of the udp-reliable transport share.
  *
  *   udp.c      options, operations, progress    socket.c  datagrams in, errors
- *   out.c      packets out, in batches
+ *   out.c      packets out, in batches          hot.c     a peer's own socket
  *   call.c     words of the handshake           link.c    a peer up and down
  *   tx.c       containers out                   rx.c      containers in
- *   flow*.c    the reliable stream, without I/O packet.c  bytes of a packet
- *   alive.c    is a silent peer still there?    hot.c     a peer's own socket
- *   seal.c     what proves a packet             digest.c  a packet in few words
+ *   flow*.c    the stream, without I/O          packet.c  bytes of a packet
+ *   seal.c     authentication of packets        digest.c  digest of a packet
+ *   alive.c    noticing a peer that is gone
  *
  * Addresses, the choice of interfaces and the handshake are in plugins/ip.
  *
@@ -19,20 +19,20 @@
 #define WF_UDP_H
 
 #include "../ip/alive.h"
-#include "../ip/attention.h"
+#include "../ip/due_list.h"
 #include "../ip/call.h"
 #include "digest.h"
 #include "flow.h"
 
 enum {
     UDP_SHORT_MAX = 8 << 10, /* payload that is copied to the stage */
-    UDP_RBUF = 1 << 16,
-    UDP_LINEAR = 2 << 10, /* smaller packets are sent from one buffer */
-    BATCH_PACKETS = 64, /* the most that kernels cut */
+    UDP_RBUF = 1 << 16,      /* bytes of the read buffer */
+    UDP_LINEAR = 2 << 10,    /* data of packets that are sent from one buffer */
+    BATCH_PACKETS = 64,      /* the most that kernels cut */
     BATCH_BYTES = 64000,
-    UDP_HOT = IP_ADDRS_MAX, /* the socket of one peer */
+    UDP_HOT = IP_ADDRS_MAX, /* index of the socket of one peer */
     UDP_SOCKETS,
-    UDP_FRAME = 24,
+    UDP_FRAME = 24,    /* bytes of the transport's own frames */
     UDP_GOODBYE = 0xf2 /* frame: nothing follows */
 };
 
@@ -40,17 +40,17 @@ struct wf_udp_cfg {
     const char *interface; /* auto, or a list of names, addresses, subnets */
     int64_t port;
     uint64_t window, packet, rcvbuf, eager;
-    uint64_t connect_timeout, handshake_timeout, unreachable;
-    uint64_t keepalive, vanished;
+    uint64_t connect_timeout, handshake_timeout, unreachable; /* ns */
+    uint64_t keepalive, vanished;                             /* ns */
     int checksum, mac; /* enum wf_udp_checksum */
 };
 
 enum wf_udp_checksum { CHECKSUM_AUTO, CHECKSUM_ON, CHECKSUM_OFF };
 
-/* Where datagrams of one link go, and what they carry. */
+/* The way that the datagrams of one link take, and how they are protected. */
 struct wf_udp_path {
     struct wf_ip_path way;
-    bool check, mac; /* a checksum, a code */
+    bool check, mac; /* by a checksum, by a code */
 };
 
 struct weft_peer {
@@ -58,32 +58,34 @@ struct weft_peer {
     weft_ep *ep;
     weft_loc *loc;
     weft_peer *open_next;
-    struct wf_ip_due due; /* for progress() to look at */
-    bool want_ready, resumed, reported;
+    struct wf_ip_due_entry due; /* its entry in ep->attention */
+    bool want_ready;      /* the core waits for tx_ready() */
+    bool resumed;         /* the core accepts what comes in again */
+    bool reported;        /* the core knows that the link is broken */
     bool said_goodbye;
-    const char *gone; /* why nobody answers; judged when all is read */
+    const char *gone; /* why nothing answers; judged when all is read */
     int gone_status;
 
-    /* open */
+    /* while the link is open */
     uint32_t link, remote_link;
     struct wf_udp_path path;
     uint64_t salt, digest_key[DIGEST_KEY]; /* of its codes */
-    bool dialled; /* by us */
+    bool dialled;                          /* by this process */
     struct wf_udp_flow flow;
-    uint64_t unreachable_since;
+    uint64_t unreachable_since; /* ns; 0: it is not */
     struct wf_ip_alive alive;
-    uint64_t confirmed; /* the last packet of ours that is known to be there */
-    uint64_t acked;     /* and how much of the stream */
+    uint64_t confirmed; /* the last packet that is known to be there */
+    uint64_t acked;     /* stream bytes that were acknowledged by then */
 
     /* receiving */
     weft_sink *sink;
     uint64_t rx_off, rx_len; /* of the payload that is coming in */
-    uint64_t rx_from, rx_at; /* in the stream: that payload, what is read */
-    uint8_t carry[WEFT_HDR]; /* of a header */
+    uint64_t rx_from, rx_at; /* in the stream: that payload; the next byte */
+    uint8_t carry[WEFT_HDR]; /* a header that is not complete */
     uint32_t carry_n;
 
     int why_status;
-    char *why;
+    char *why; /* why the link broke */
 };
 
 struct wf_udp_counts {
@@ -91,11 +93,12 @@ struct wf_udp_counts {
         packets_in, packets_out, lost;
 };
 
-struct wf_udp_batch { /* packets of one size, the last may be shorter */
+/* Packets of one size, which leave together; the last may be shorter. */
+struct wf_udp_batch {
     struct wf_udp_path path;
-    uint8_t *bytes; /* and room for one packet more */
+    uint8_t *bytes; /* with room for one packet more */
     uint32_t used, each, n;
-    bool closed;
+    bool closed; /* the last packet is shorter: no other fits */
 };
 
 struct weft_ep {
@@ -108,113 +111,147 @@ struct weft_ep {
     struct wf_ip_watch watch;
     int fd[UDP_SOCKETS]; /* on the interface of the same index in ip.use */
     uint32_t mtu[IP_ADDRS_MAX];
-    unsigned paid[UDP_SOCKETS]; /* polls that found something since arm() */
-    bool watched[UDP_SOCKETS];  /* by epoll */
-    uint32_t links[IP_ADDRS_MAX]; /* that are open there */
-    unsigned turn;               /* of progress() */
-    bool unread[UDP_SOCKETS];    /* there may be more to read */
+    unsigned productive_polls[UDP_SOCKETS]; /* since arm() */
+    bool watched[UDP_SOCKETS];              /* by epoll */
+    uint32_t links[IP_ADDRS_MAX];           /* that are open there */
+    unsigned poll_round;                    /* counts calls of progress() */
+    bool unread[UDP_SOCKETS];               /* there may be more to read */
     bool drained; /* this call of progress() has found all sockets empty */
-    weft_peer *hot, *often; /* has that socket; was heard most lately */
-    unsigned row, row_wanted; /* packets of his; for a socket */
-    unsigned settling;        /* turns in which the hot one is not read yet */
-    unsigned patience;        /* turns between two looks at the others */
-    int reading;              /* the socket */
+    weft_peer *hot, *frequent;   /* has that socket; sent the last packets */
+    unsigned packets_in_row;     /* by that peer, in the common sockets */
+    unsigned row_threshold;      /* so many give it the hot socket */
+    unsigned drain_first_rounds; /* the hot socket is not read until then */
+    unsigned others_interval;    /* poll rounds between the other sockets' */
+    int reading;                 /* the socket */
     int epfd;
     weft_peer **peer; /* by process */
     uint32_t peers;
-    weft_peer *open; /* list of all that are open */
-    bool trusted;    /* nobody else is expected on the network */
-    weft_peer *heard; /* whose packets are being read */
-    uint64_t heard_at;
-    struct wf_ip_attention attention;
+    weft_peer *open;         /* list of all that are open */
+    bool trusted;            /* security = none */
+    weft_peer *reading_peer; /* whose packets are being read */
+    uint64_t read_at;        /* ns, when its first one was */
+    struct wf_ip_due_list attention;
     bool errors;       /* the kernel has news about datagrams */
-    uint64_t timer_at; /* not before this; 0: no timer runs */
-    struct sockaddr_storage raw; /* who sent last */
-    socklen_t raw_len;
-    struct wf_ip_path sender; /* the same, in the form that compares */
+    uint64_t timer_at; /* ns: no timer ends before; 0: none is set */
+    struct sockaddr_storage last_from; /* the last sender */
+    socklen_t last_from_len;
+    struct wf_ip_path sender; /* the same, in normal form */
     uint8_t *rbuf, *scratch;
     struct wf_udp_flow_out out;
     struct wf_udp_batch batch;
     bool whole_only; /* the kernel does not cut batches */
-    bool merged;     /* the kernel hands out several packets at a time */
+    bool merged;     /* the kernel returns several packets at a time */
     struct wf_udp_counts count;
 };
 
 /* out.c */
-/* Send, best effort: false only if there is no room now. */
-bool wf_udp_say(weft_ep *, const struct wf_ip_path *, const struct iovec *,
-                int n);
+/* Sends a datagram, best effort. Returns false only if the socket has no room
+ * now. */
+bool wf_udp_send_datagram(weft_ep *, const struct wf_ip_path *,
+                          const struct iovec *, int n);
+/* Sends all packets of the flow that may be sent now. Returns false if the
+ * socket has no room for them; progress() goes on then. */
 bool wf_udp_transmit(weft_peer *, uint64_t now);
 
 /* socket.c */
-int wf_udp_listen(weft_ep *);
-int wf_udp_read(weft_ep *, int socket, int budget);
-int wf_udp_errors(weft_ep *);
-void wf_udp_tune(weft_ep *, int fd, int family);
+int wf_udp_open_sockets(weft_ep *);
+/* Reads datagrams, until budget or the socket is empty. Returns how many. */
+int wf_udp_read_socket(weft_ep *, int socket, int budget);
+/* Handles errors that the kernel reports about datagrams that were sent; from
+ * progress() only. Returns how many. */
+int wf_udp_read_errors(weft_ep *);
+/* Sets the options of a socket before it is bound. */
+void wf_udp_tune_socket(weft_ep *, int fd, int family);
+/* Tells whether packets to that address have a checksum, without a code. */
 bool wf_udp_wants_check(const weft_ep *, const struct wf_ip_addr *);
+/* Returns the data bytes of the largest packet that the interface carries. */
 uint32_t wf_udp_packet_bytes(const weft_ep *, const struct wf_ip_path *);
 
 /* hot.c */
-void wf_udp_hot_begin(weft_ep *);
-void wf_udp_hot_share(int fd); /* once it is bound */
-void wf_udp_hot_end(weft_ep *);
-void wf_udp_hot_forget(weft_ep *, const weft_peer *);
-void wf_udp_hot_heard(weft_ep *, weft_peer *, int socket);
-void wf_udp_hot_choose(weft_ep *);
+void wf_udp_hot_init(weft_ep *);
+/* Allows several sockets on the port of fd; the first is bound by then. */
+void wf_udp_hot_share_port(int fd);
+void wf_udp_hot_close(weft_ep *);
+void wf_udp_hot_forget_peer(weft_ep *, const weft_peer *);
+/* Records that a packet of the peer was read from that socket. */
+void wf_udp_hot_count_packet(weft_ep *, weft_peer *, int socket);
+/* Gives the hot socket to another peer if that one sends most. */
+void wf_udp_hot_choose_peer(weft_ep *);
 
 /* seal.c */
+/* Tells whether this process wants a code in each packet. */
 bool wf_udp_wants_code(const weft_ep *);
-void wf_udp_make_key(weft_peer *);
-void wf_udp_seal(weft_peer *, const struct iovec *, int n, uint8_t *code);
-size_t wf_udp_open_packet(weft_peer *, const struct wf_udp_packet *,
-                          uint8_t *bytes, size_t n);
-/* ACCEPT and RESET, n bytes, with room for a code behind them. */
-size_t wf_udp_seal_ids(weft_ep *, uint8_t *bytes, size_t n);
-bool wf_udp_ids_proved(weft_ep *, const uint8_t *bytes, size_t n);
+/* Derives the key of the digest from the salt of the link. */
+void wf_udp_make_digest_key(weft_peer *);
+/* Writes the code of the packet that the flow sends next. */
+void wf_udp_write_code(weft_peer *, const struct iovec *, int n, uint8_t *code);
+/* Checks the code or the checksum of a packet. Returns its bytes without the
+ * code; 0: the packet is forged or damaged. */
+size_t wf_udp_check_packet(weft_peer *, const struct wf_udp_packet *,
+                           uint8_t *bytes, size_t n);
+/* Append and check the code of an ACCEPT or a RESET. bytes has room for a code
+ * behind its n bytes; the new length is returned. */
+size_t wf_udp_append_code_of_ids(weft_ep *, uint8_t *bytes, size_t n);
+bool wf_udp_are_ids_proved(weft_ep *, const uint8_t *bytes, size_t n);
 
 /* call.c */
-void wf_udp_say_word(weft_ep *, const struct wf_ip_path *,
-                     const struct wf_ip_word *, const void *body, size_t n);
-/* A packet that is neither DATA nor ACK, n bytes with its header. */
-void wf_udp_hear(weft_ep *, const struct wf_ip_path *,
-                 const struct wf_udp_packet *, uint8_t *bytes, size_t n);
+void wf_udp_send_word(weft_ep *, const struct wf_ip_path *,
+                      const struct wf_ip_word *, const void *body, size_t n);
+/* Handles a packet that is neither DATA nor ACK, n bytes with its header. */
+void wf_udp_take_word(weft_ep *, const struct wf_ip_path *,
+                      const struct wf_udp_packet *, uint8_t *bytes, size_t n);
 
 /* link.c */
 extern const struct wf_ip_call_ops wf_udp_call_ops;
-void wf_udp_attend(weft_peer *);
-int wf_udp_attention(weft_ep *);
-void wf_udp_link_break(weft_peer *, int status, const char *fmt, ...)
+/* Has progress() serve the peer. */
+void wf_udp_mark_due(weft_peer *);
+/* Serves all peers that are due. Returns how many. */
+int wf_udp_serve_due(weft_ep *);
+/* Decides that the link is broken; progress() tells the core. */
+void wf_udp_break_link(weft_peer *, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* status: EPEER, the process has ended; ELINK, only the link. */
-void wf_udp_gone(weft_peer *, int status, const char *what);
-void wf_udp_unreachable(weft_peer *, int error);
+/* Handles that nothing answers to this link any more: the process has ended
+ * (status EPEER), or only the link (ELINK). From progress() only. */
+void wf_udp_handle_gone(weft_peer *, int status, const char *what);
+/* Handles that the kernel knows no way to the peer. */
+void wf_udp_note_unreachable(weft_peer *, int error);
 int wf_udp_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
                     size_t len, weft_peer **);
 int wf_udp_peer_del(weft_peer *, int abrupt);
-int wf_udp_drain(weft_ep *);
+int wf_udp_drain_peers(weft_ep *);
 void wf_udp_peer_free(weft_peer *);
-void wf_udp_link_timers(weft_ep *, uint64_t now);
-uint64_t wf_udp_link_deadline(const weft_ep *);
+void wf_udp_run_link_timers(weft_ep *, uint64_t now);
+/* Returns when they have something to do; 0: never. */
+uint64_t wf_udp_links_deadline(const weft_ep *);
 
 /* alive.c */
 void wf_udp_alive_begin(weft_peer *, uint64_t now);
 uint64_t wf_udp_alive_deadline(const weft_peer *);
-void wf_udp_alive_turn(weft_peer *, uint64_t now);
-/* news: it had data that had not come before. */
-void wf_udp_alive_heard(weft_peer *, bool drained, uint64_t now);
-uint64_t wf_udp_alive_silent(weft_peer *, uint64_t within);
+/* Asks the peer if that is due; breaks the link if the peer is gone. */
+void wf_udp_alive_check(weft_peer *, uint64_t now);
+/* Records that a packet of the peer was read. drained: the peer had found its
+ * sockets empty before it sent the packet. */
+void wf_udp_alive_note_packet(weft_peer *, bool drained, uint64_t now);
+/* Implements weft_ops.silent. */
+uint64_t wf_udp_alive_silent_ns(weft_peer *, uint64_t within);
 
 /* tx.c */
 int wf_udp_send(weft_peer *, weft_tx *);
 int wf_udp_send_short(weft_peer *, const weft_hdr *, const void *data,
                       size_t len);
-bool wf_udp_frame(weft_peer *, uint8_t type);
-void wf_udp_flush(weft_peer *); /* from progress only: calls back */
+/* Queues a frame of the transport's own. Returns false if there is no room. */
+bool wf_udp_queue_frame(weft_peer *, uint8_t type);
+/* Returns acknowledged containers to the core, and tells it that there is room;
+ * from progress() only, for it calls back. */
+void wf_udp_return_acknowledged(weft_peer *);
+/* Returns all containers to the core. */
 void wf_udp_tx_cancel(weft_peer *, int status);
 
 /* rx.c */
-size_t wf_udp_deliver(void *peer, const uint8_t *data, size_t n);
-bool wf_udp_place(void *peer, uint64_t offset, const uint8_t *data, size_t n);
+/* Implement deliver() and place() of the flow. */
+size_t wf_udp_deliver_stream(void *peer, const uint8_t *data, size_t n);
+bool wf_udp_place_early(void *peer, uint64_t offset, const uint8_t *data,
+                        size_t n);
 void wf_udp_rx_cancel(weft_peer *, int status);
 void wf_udp_rx_resume(weft_peer *);
 

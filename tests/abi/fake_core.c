@@ -20,8 +20,8 @@ _Thread_local const char *wf_call_name;
 _Thread_local bool wf_call_large;
 
 /* The short path finds no contact, so every call takes the long way. */
-const struct wf_comm wf_comm_nobody;
-const struct wf_comm *wf_fastpath_world = &wf_comm_nobody;
+const struct wf_comm wf_comm_without_contacts;
+const struct wf_comm *wf_fastpath_world = &wf_comm_without_contacts;
 static const char shut = 0;
 const char *_Atomic wf_fastpath_enabled = &shut;
 const struct wf_comm *wf_fastpath_shared_world;
@@ -63,10 +63,10 @@ bool wf_receive_fast(struct wf_comm *comm, struct weft_loc *loc,
     return false;
 }
 
-uint8_t wf_type_short_sizes[WF_TYPES_END];
+uint8_t wf_type_contig_sizes[WF_TYPES_END];
 
 /* As if a Fortran layer had said so. */
-bool wf_type_absent(MPI_Datatype handle)
+bool wf_type_is_removed(MPI_Datatype handle)
 {
     return handle == MPI_REAL2;
 }

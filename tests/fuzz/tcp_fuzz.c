@@ -157,7 +157,7 @@ static weft_ep *make(struct core *c, int fd)
     ep->host = &host;
     ep->core = (weft_core *)c;
     ep->epfd = epoll_create1(EPOLL_CLOEXEC);
-    wf_ip_attention_init(&ep->attention);
+    wf_ip_due_list_init(&ep->attention);
     ep->rbuf = malloc(TCP_RBUF + WEFT_HDR);
     ep->peer = calloc(1, sizeof *ep->peer);
     ep->peers = 1;

@@ -46,7 +46,7 @@ static void send_all(struct wf_udp_flow *f)
     static uint8_t scratch[FLOW_PACKET_MAX];
 
     out.scratch = scratch;
-    for (int i = 0; wf_udp_flow_output(f, now, &out); i++) {
+    for (int i = 0; wf_udp_flow_next_packet(f, now, &out); i++) {
         must(i < FLOW_PACKETS && out.len + out.pad <= FLOW_PACKET_MAX);
         wf_udp_flow_sent(f, now, &out);
     }
@@ -85,14 +85,14 @@ static void on_packet(struct wf_udp_flow *f, const uint8_t *bytes, size_t n)
 
     must(head <= n);
     if (head && (k.type == UDP_DATA || k.type == UDP_ACK))
-        wf_udp_flow_input(f, now, &k, bytes + head, n - head);
+        wf_udp_flow_take_packet(f, now, &k, bytes + head, n - head);
     if (f->paused && choice & 16)
-        wf_udp_flow_resume(f, now);
+        wf_udp_flow_resume_delivery(f, now);
     if (choice & 32)
         post(f);
     wf_udp_flow_expire(f, now);
     send_all(f);
-    while (wf_udp_flow_return(f, false))
+    while (wf_udp_flow_return_lent(f, false))
         ;
     books_agree(f);
 }
@@ -230,8 +230,8 @@ static void on_word(const uint8_t *b, size_t n)
         forget(p);
     if (choice & 2 && p->state == PARTY_IDLE)
         dial(p);
-    wf_ip_call_timers(&calls, now);
-    wf_ip_hear(&calls, &path, &w, body, n & 1 ? 0 : WEFT_AUTH_MSG);
+    wf_ip_calls_run_timers(&calls, now);
+    wf_ip_take_word(&calls, &path, &w, body, n & 1 ? 0 : WEFT_AUTH_MSG);
     must(calls.pending <= IP_PENDING_MAX && calls.pending >= 0);
 }
 
@@ -251,7 +251,7 @@ static void begin_calls(void)
 
 static void end_calls(void)
 {
-    wf_ip_call_end(&calls);
+    wf_ip_calls_free(&calls);
     for (uint32_t i = 0; i < PARTIES; i++) {
         must(party[i].calls == 0 && !party[i].parked);
         free(party[i].why);

@@ -44,16 +44,16 @@ static void the_world_has_company_last(void **state)
  * failed and says nothing leaves one. */
 static void members_agree_on_the_fewest(void **state)
 {
-    uint64_t most = wf_engines_word(WF_ENGINES_MAX);
+    uint64_t most = wf_engines_mask(WF_ENGINES_MAX);
 
     for (unsigned n = 1; n <= WF_ENGINES_MAX; n++) {
-        assert_int_equal(wf_engines_common(wf_engines_word(n)), n);
-        assert_int_equal(wf_engines_common(wf_engines_word(n) & most), n);
+        assert_int_equal(wf_engines_common(wf_engines_mask(n)), n);
+        assert_int_equal(wf_engines_common(wf_engines_mask(n) & most), n);
         assert_int_equal(
-            wf_engines_common(wf_engines_word(n) & wf_engines_word(1)), 1);
+            wf_engines_common(wf_engines_mask(n) & wf_engines_mask(1)), 1);
     }
     assert_int_equal(
-        wf_engines_common(wf_engines_word(5) & wf_engines_word(3)), 3);
+        wf_engines_common(wf_engines_mask(5) & wf_engines_mask(3)), 3);
     assert_int_equal(wf_engines_common(0), 1);
 }
 

@@ -139,7 +139,7 @@ static int begin(void **state)
 {
     if (wf_env_init(&wf) != 0)
         return -1;
-    world = wf_group_regular(&wf, 64, 0, 1);
+    world = wf_group_create_regular(&wf, 64, 0, 1);
     return world ? 0 : -1;
 }
 

@@ -169,8 +169,8 @@ static void a_communicator_needs_what_its_members_are_reached_through(void **s)
     poll_for(&any.req);
     assert_int_equal(near.polls, TURNS);
     assert_int_equal(far.polls, TURNS / OTHERS_EVERY);
-    assert_int_equal(wf_comm_need(&d), 2);
-    assert_int_equal(wf_comm_need(&e), 3);
+    assert_int_equal(wf_comm_endpoint_mask(&d), 2);
+    assert_int_equal(wf_comm_endpoint_mask(&e), 3);
 }
 
 /* Whom nobody has reached may call by whatever is in use; once it has, the
@@ -185,10 +185,10 @@ static void a_member_that_is_not_reached_may_come_by_all(void **state)
     wf.locs = locs;
     wf.nprocs = 2;
     wf.used = 3;
-    assert_int_equal(wf_comm_need(&c), 3);
+    assert_int_equal(wf_comm_endpoint_mask(&c), 3);
     peer.peers[1] = (weft_peer *)&far;
     wf.links++; /* as wf_location_attach does */
-    assert_int_equal(wf_comm_need(&c), 2);
+    assert_int_equal(wf_comm_endpoint_mask(&c), 2);
 }
 
 /* Nobody is connected yet: the first caller may come through any of them. */

@@ -122,7 +122,7 @@ static void dial(struct side *s)
     c->dialled = true;
     s->other.calls = s->calls.dialling = 1;
     s->other.state = PARTY_DIALLING;
-    wf_ip_call_timers(&s->calls, now);
+    wf_ip_calls_run_timers(&s->calls, now);
     assert_int_equal(s->last.word.verb, IP_HELLO);
 }
 
@@ -132,7 +132,7 @@ static struct said hear(struct side *s, const struct said *what)
     struct wf_ip_path path = somewhere();
 
     memset(&s->last, 0, sizeof s->last);
-    wf_ip_hear(&s->calls, &path, &what->word, what->body, what->n);
+    wf_ip_take_word(&s->calls, &path, &what->word, what->body, what->n);
     return s->last;
 }
 
@@ -141,7 +141,7 @@ static void finish(void)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(side[i].ups, 1);
         assert_int_equal(side[i].fails, 0);
-        wf_ip_call_end(&side[i].calls);
+        wf_ip_calls_free(&side[i].calls);
         wf_auth_key_free(side[i].key);
         free(side[i].other.why);
     }
@@ -180,14 +180,14 @@ static void an_answer_to_what_was_said_before_is_nothing(void **state)
     proof = hear(&side[0], &answer);
     assert_int_equal(proof.word.verb, IP_PROOF);
     now += TIMEOUT;
-    wf_ip_call_timers(&side[1].calls, now);
+    wf_ip_calls_run_timers(&side[1].calls, now);
     reset = hear(&side[1], &proof);
     assert_int_equal(reset.word.verb, IP_RESET);
     hear(&side[0], &reset);
     answer = hear(&side[1], &hello);
     assert_int_equal(answer.word.verb, IP_ANSWER);
     now += TIMEOUT;
-    wf_ip_call_timers(&side[0].calls, now);
+    wf_ip_calls_run_timers(&side[0].calls, now);
     hello = side[0].last;
     assert_int_equal(hello.word.verb, IP_HELLO);
     assert_int_equal(hear(&side[0], &answer).word.verb, 0);

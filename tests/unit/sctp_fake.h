@@ -91,7 +91,7 @@ static inline void fake_open(struct fake *f)
     memset(f, 0, sizeof *f);
     f->ep.host = &fake_host;
     f->ep.core = (weft_core *)f;
-    wf_ip_attention_init(&f->ep.attention);
+    wf_ip_due_list_init(&f->ep.attention);
     f->peer = calloc(1, sizeof *f->peer);
     f->peer->ep = &f->ep;
     f->peer->party.peer = f->peer;

@@ -92,7 +92,7 @@ static void link_to(struct side *s, struct side *other, bool dialled)
                            .dialled = dialled,
                            .salt = 77};
     struct wf_ip_addr at = {.family = 4, .ip = {127, 0, 0, 1}};
-    struct wf_ip_id *id = wf_ip_id_new(&ep->calls);
+    struct wf_ip_id *id = wf_ip_new_id(&ep->calls);
 
     id->party = &p->party;
     p->link = id->id;
@@ -130,7 +130,7 @@ static void close_side(struct side *s)
     free(ep->message);
     free(ep->scratch);
     free(s->f.peer->party.book);
-    wf_ip_call_end(&ep->calls);
+    wf_ip_calls_free(&ep->calls);
     fake_close(&s->f);
     free(s);
 }
@@ -225,7 +225,7 @@ static void a_stranger_is_dismissed(void **state)
     wf_sctp_poll(&b->f.ep, 64);
     wf_sctp_poll(&b->f.ep, 64);
     assert_int_equal(b->f.ep.callers, 0);
-    assert_true(b->f.ep.calls.strange > 0);
+    assert_true(b->f.ep.calls.foreign_packets > 0);
     assert_null(b->f.peer->assoc[0]);
     while (wf_sctp_kernel_receive(sock, buf, sizeof buf, &m) != SCTP_DOWN)
         ;
@@ -267,7 +267,7 @@ static void a_wrong_key_breaks_the_link(void **state)
     rounds(10);
     assert_int_equal(a->ups, 0);
     assert_int_equal(b->ups, 0);
-    assert_true(b->f.ep.calls.strange > 0);
+    assert_true(b->f.ep.calls.foreign_packets > 0);
 }
 
 /* The listener lets go of who is slow; he comes again. */

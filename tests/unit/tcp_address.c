@@ -59,14 +59,14 @@ static void a_damaged_blob_is_refused_not_believed(void **state)
     struct wf_ip_book book;
     unsigned seed = 3;
     assert_int_equal(ops->address(all[0].ep, good, &n), WEFT_OK);
-    assert_int_equal(wf_ip_unpack(good, n, &book), WEFT_OK);
+    assert_int_equal(wf_ip_unpack_book(good, n, &book), WEFT_OK);
     for (size_t cut = 0; cut < n; cut++)
-        assert_int_equal(wf_ip_unpack(good, cut, &book), WEFT_EPROTO);
+        assert_int_equal(wf_ip_unpack_book(good, cut, &book), WEFT_EPROTO);
     for (int i = 0; i < 20000; i++) {
         weft_cost cost;
         memcpy(blob, good, n);
         blob[rand_r(&seed) % n] = (uint8_t)rand_r(&seed);
-        if (wf_ip_unpack(blob, n, &book) == WEFT_OK && i % 100 == 0)
+        if (wf_ip_unpack_book(blob, n, &book) == WEFT_OK && i % 100 == 0)
             ops->reach(all[0].ep, blob, n, &cost);
     }
 }
@@ -87,7 +87,7 @@ static void a_job_on_one_host_listens_on_loopback_only(void **state)
     weft_attr a = {.size = sizeof a};
     assert_true(all[0].ep->ip.n > 0);
     for (int i = 0; i < all[0].ep->ip.n; i++)
-        assert_true(wf_ip_loopback(&all[0].ep->ip.use[i].addr));
+        assert_true(wf_ip_is_loopback(&all[0].ep->ip.use[i].addr));
     ops->attr(all[0].ep, &a);
     assert_int_equal(a.caps & WEFT_CAP_REMOTE, 0);
 }
@@ -166,12 +166,12 @@ static void subnets_compare_by_their_prefix(void **state)
     struct wf_ip_addr net = {.family = 4, .prefix = 20, .ip = {10, 1, 16, 1}};
     struct wf_ip_addr in = {.family = 4, .ip = {10, 1, 31, 255}};
     struct wf_ip_addr out = {.family = 4, .ip = {10, 1, 32, 0}};
-    assert_true(wf_ip_same_subnet(&net, &in));
-    assert_false(wf_ip_same_subnet(&net, &out));
+    assert_true(wf_ip_is_same_subnet(&net, &in));
+    assert_false(wf_ip_is_same_subnet(&net, &out));
     net.prefix = 0;
-    assert_true(wf_ip_same_subnet(&net, &out));
+    assert_true(wf_ip_is_same_subnet(&net, &out));
     out.family = 6;
-    assert_false(wf_ip_same_subnet(&net, &out));
+    assert_false(wf_ip_is_same_subnet(&net, &out));
 }
 
 /* 172.17.0.1 of another machine, when we have that address too. */
@@ -186,12 +186,12 @@ static void an_address_that_both_hosts_have_is_useless(void **state)
     book.addr[0].port = 7000;
     book.addr[1] = (struct wf_ip_addr){
         .family = 4, .prefix = 8, .port = 7, .ip = {127, 0, 0, 1}};
-    assert_int_equal(wf_ip_candidates(&all[0].ep->ip, &book, c), 0);
+    assert_int_equal(wf_ip_find_candidates(&all[0].ep->ip, &book, c), 0);
     book.addr[1].ip[0] = 172;
     book.addr[1].ip[1] = 17;
-    assert_int_equal(wf_ip_candidates(&all[0].ep->ip, &book, c), 0);
+    assert_int_equal(wf_ip_find_candidates(&all[0].ep->ip, &book, c), 0);
     book.addr[1].ip[3] = 2;
-    assert_int_equal(wf_ip_candidates(&all[0].ep->ip, &book, c), 1);
+    assert_int_equal(wf_ip_find_candidates(&all[0].ep->ip, &book, c), 1);
     assert_int_equal(c[0].local, 0);
 }
 
@@ -204,11 +204,11 @@ static void what_cannot_be_reached_is_said_to_be_so(void **state)
 
     book.addr[0] = (struct wf_ip_addr){
         .family = 4, .prefix = 8, .port = 7, .ip = {127, 0, 0, 1}};
-    assert_int_equal(wf_ip_pack(&book, blob, &n), WEFT_OK);
+    assert_int_equal(wf_ip_pack_book(&book, blob, &n), WEFT_OK);
     assert_int_equal(ops->reach(all[0].ep, blob, n, &cost), WEFT_EUNREACH);
     book.machine = all[0].ep->ip.machine;
     n = sizeof blob;
-    assert_int_equal(wf_ip_pack(&book, blob, &n), WEFT_OK);
+    assert_int_equal(wf_ip_pack_book(&book, blob, &n), WEFT_OK);
     assert_int_equal(ops->reach(all[0].ep, blob, n, &cost), WEFT_OK);
 }
 
@@ -225,13 +225,13 @@ static void an_address_goes_by_the_interface_of_its_subnet(void **state)
     for (uint8_t i = 0; i < 3; i++) {
         book.addr[0] = (struct wf_ip_addr){
             .family = 4, .port = 7, .ip = {10, 0, i, 2}};
-        assert_int_equal(wf_ip_candidates(here, &book, c), 1);
+        assert_int_equal(wf_ip_find_candidates(here, &book, c), 1);
         assert_int_equal(c[0].local, i);
         assert_int_equal(c[0].rank, IP_SUBNET);
     }
     book.addr[0] = (struct wf_ip_addr){
         .family = 4, .prefix = 8, .port = 7, .ip = {127, 0, 0, 1}};
-    assert_int_equal(wf_ip_candidates(here, &book, c), 1);
+    assert_int_equal(wf_ip_find_candidates(here, &book, c), 1);
     assert_int_equal(c[0].local, -1);
     here->n = 1;
 }

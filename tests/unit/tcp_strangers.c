@@ -378,25 +378,25 @@ static void many_turns(int n)
  * as they want it, and then many at a time. */
 static void strangers_have_so_much_time_and_no_more(void **state)
 {
-    enum { CALLS = 2 * IP_STRANGERS };
+    enum { CALLS = 2 * IP_UNKNOWN_CALLERS };
     uint64_t before, heard;
 
     the_job_goes_on();
     rig_stop_clock(&all[1]);
-    all[1].skew += IP_STRANGERS_NS;
+    all[1].skew += IP_UNKNOWN_CALLERS_NS;
     before = all[1].ep->count.refused;
     call_with_junk(CALLS);
     many_turns(100 * CALLS);
     heard = all[1].ep->count.refused;
-    assert_int_equal(heard, before + IP_STRANGERS);
-    for (int i = 0; i < IP_STRANGERS / IP_BUNDLE; i++) {
+    assert_int_equal(heard, before + IP_UNKNOWN_CALLERS);
+    for (int i = 0; i < IP_UNKNOWN_CALLERS / IP_BUNDLE; i++) {
         the_job_goes_on();
         all[1].skew += IP_PAUSE_NS;
         many_turns(100);
         heard += IP_BUNDLE;
         assert_int_equal(all[1].ep->count.refused, heard);
     }
-    all[1].skew += 2 * IP_STRANGERS_NS;
+    all[1].skew += 2 * IP_UNKNOWN_CALLERS_NS;
     the_job_goes_on();
 }
 

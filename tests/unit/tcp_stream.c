@@ -94,7 +94,7 @@ static void it_is_put_there(void **state)
     for (size_t at = 0; at < LENGTH; at++) {
         weft_sink s = {.len = LENGTH, .seg = segments};
         number_bytes();
-        assert_int_equal(wf_ip_sink_put(&host, &s, at, data, sizeof data),
+        assert_int_equal(wf_ip_sink_write(&host, &s, at, data, sizeof data),
                          LENGTH - at);
         for (size_t i = 0; i < sizeof memory; i++)
             assert_int_equal(memory[i], i >= at && i < LENGTH ? data[i - at]

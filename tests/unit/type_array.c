@@ -34,7 +34,7 @@ static void darray_covers(int ndims, const int *gsizes, const int *distribs,
                              dargs, psizes, order, T(MPI_BYTE), &t),
                          MPI_SUCCESS);
         extent_is(t, 0, total);
-        while (wf_type_segments(T(t), owner, 1, off, &v, 1)) {
+        while (wf_type_list_segments(T(t), owner, 1, off, &v, 1)) {
             for (size_t i = 0; i < v.iov_len; i++)
                 ((unsigned char *)v.iov_base)[i]++;
             off += v.iov_len;

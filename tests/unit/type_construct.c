@@ -108,7 +108,7 @@ static void empty_types_have_no_extent(void **state)
     extent_is(empty, 0, 0);
     assert_int_equal(T(empty)->size, 0);
     wf_type_pack(T(empty), NULL, 7, 0, NULL, 0);
-    assert_int_equal(wf_type_segments(T(empty), NULL, 7, 0,
+    assert_int_equal(wf_type_list_segments(T(empty), NULL, 7, 0,
                                       &(struct iovec){0}, 1), 0);
     free_type(none);
     free_type(empty);
@@ -127,7 +127,7 @@ static void equal_placements_are_recognised_as_contiguous(void **state)
                                 ints((int[]){4, 4}), ints((int[]){0, 0}),
                                 MPI_ORDER_C, T(t[3]), &t[4]);
     for (int i = 0; i < 5; i++) {
-        assert_true(wf_type_contiguous(T(t[i])));
+        assert_true(wf_type_is_contiguous(T(t[i])));
         assert_int_equal(T(t[i])->size, T(t[i])->extent);
     }
     for (int i = 0; i < 5; i++)

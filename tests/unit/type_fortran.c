@@ -89,7 +89,7 @@ static void sizes_change_with_all_that_follows_from_them(void **state)
     assert_int_equal(size_of(MPI_2REAL), 16);
     assert_int_equal(size_of(MPI_DOUBLE_PRECISION), 16);
     assert_int_equal(size_of(MPI_DOUBLE_COMPLEX), 32);
-    assert_int_equal(wf_type_short_size(MPI_INTEGER), 8);
+    assert_int_equal(wf_type_contig_size(MPI_INTEGER), 8);
     assert_int_equal(size_of(MPI_INTEGER4), 4);
 
     assert_int_equal(wf_op_apply(NULL, wf_op_of(MPI_SUM), a, b, 2,
@@ -141,11 +141,11 @@ static void a_type_that_the_compiler_lacks_is_no_type(void **state)
     MPI_Datatype t;
 
     assert_null(wf_type_of(MPI_REAL2));
-    assert_true(wf_type_absent(MPI_REAL2));
-    assert_false(wf_type_absent(MPI_REAL4));
-    assert_false(wf_type_absent(MPI_DATATYPE_NULL));
+    assert_true(wf_type_is_removed(MPI_REAL2));
+    assert_false(wf_type_is_removed(MPI_REAL4));
+    assert_false(wf_type_is_removed(MPI_DATATYPE_NULL));
     assert_int_equal(size_of(MPI_REAL2), MPI_UNDEFINED);
-    assert_int_equal(wf_type_short_size(MPI_REAL2), 0);
+    assert_int_equal(wf_type_contig_size(MPI_REAL2), 0);
     assert_int_equal(wf_mpi_type_match_size(&wf, MPI_TYPECLASS_REAL, 2, &t),
                      MPI_ERR_ARG);
     assert_int_equal(wf_mpi_type_match_size(&wf, MPI_TYPECLASS_REAL, 4, &t),

@@ -91,10 +91,10 @@ static void a_host_that_is_silent_is_given_up(void **state)
         p = all[0].peer[1].peer;
         p->alive.known = known;
         now = begun = rig_now((weft_core *)&all[0]);
-        wf_ip_alive_sign(&p->alive, now);
+        wf_ip_alive_note_answer(&p->alive, now);
         while (p->party.state == PARTY_OPEN && now < begun + 60 * SECOND) {
             now += SECOND / 100;
-            wf_udp_alive_turn(p, now);
+            wf_udp_alive_check(p, now);
         }
         if (!known) {
             assert_int_equal(p->party.state, PARTY_OPEN);
@@ -118,12 +118,12 @@ static void packets_that_acknowledge_nothing_are_no_sign(void **state)
 
     pair(SECOND);
     p = all[0].peer[1].peer;
-    RIG_UNTIL(all, 2, wf_udp_flow_idle(&p->flow));
+    RIG_UNTIL(all, 2, wf_udp_flow_is_idle(&p->flow));
     before = p->alive.sign;
-    wf_udp_alive_heard(p, false, before + SECOND);
+    wf_udp_alive_note_packet(p, false, before + SECOND);
     assert_int_equal(p->alive.sign, before);
     p->flow.peer_seen++;
-    wf_udp_alive_heard(p, false, before + SECOND);
+    wf_udp_alive_note_packet(p, false, before + SECOND);
     assert_int_equal(p->alive.sign, before + SECOND);
     end();
 }
@@ -139,7 +139,7 @@ static void ask_nobody(void *ctx, uint64_t now)
 {
     struct wf_ip_addr none = {.family = 4};
 
-    wf_ip_alive_ask(&watch, &alive, now, &none, &none);
+    wf_ip_alive_ask_host(&watch, &alive, now, &none, &none);
 }
 
 /* One that answers a call of its host, or not; of everything else it says when it
@@ -147,7 +147,7 @@ static void ask_nobody(void *ctx, uint64_t now)
  * it is not. */
 static double given_up(bool host, int period, int runs, int answers)
 {
-    char why[IP_WHY] = "";
+    char why[IP_REASON_BYTES] = "";
     uint64_t now = SECOND, begun = now;
 
     watch = (struct wf_ip_watch){
@@ -159,14 +159,14 @@ static double given_up(bool host, int period, int runs, int answers)
             alive.unanswered = 0;
             alive.sign = now;
         }
-        if (!wf_ip_alive_turn(&watch, &alive, now, ask_nobody, NULL, why)) {
+        if (!wf_ip_alive_check(&watch, &alive, now, ask_nobody, NULL, why)) {
             assert_non_null(strstr(why, "confirmed none of ours"));
             return (double)(now - begun) / (double)SECOND;
         }
         if (runs >= 0 && ms % period == runs)
-            wf_ip_alive_runs(&watch, &alive, now);
+            wf_ip_alive_note_running(&watch, &alive, now);
         if (answers >= 0 && ms % period == answers)
-            wf_ip_alive_sign(&alive, now);
+            wf_ip_alive_note_answer(&alive, now);
     }
     return 0;
 }
@@ -201,14 +201,14 @@ static void packets_behind_a_backlog_are_no_evidence(void **state)
 
     pair(SECOND);
     p = all[0].peer[1].peer;
-    RIG_UNTIL(all, 2, wf_udp_flow_idle(&p->flow));
+    RIG_UNTIL(all, 2, wf_udp_flow_is_idle(&p->flow));
     now = rig_now((weft_core *)&all[0]);
     for (int drained = 0; drained < 2; drained++) {
-        wf_ip_alive_sign(&p->alive, now);
+        wf_ip_alive_note_answer(&p->alive, now);
         for (int i = 0; i < 60 && p->party.state == PARTY_OPEN; i++) {
             now += SECOND / 10;
-            wf_udp_alive_turn(p, now);
-            wf_udp_alive_heard(p, drained, now);
+            wf_udp_alive_check(p, now);
+            wf_udp_alive_note_packet(p, drained, now);
         }
         assert_int_equal(p->party.state, drained ? PARTY_BROKEN : PARTY_OPEN);
     }
@@ -228,7 +228,7 @@ static void the_sender_says_whether_its_socket_was_empty(void **state)
         int fd;
         pair(SECOND);
         p = all[0].peer[1].peer;
-        RIG_UNTIL(all, 2, wf_udp_flow_idle(&p->flow));
+        RIG_UNTIL(all, 2, wf_udp_flow_is_idle(&p->flow));
         n = wf_ip_to_sockaddr(&all[1].ep->ip.use[0].addr, &to);
         fd = socket(to.ss_family, SOCK_DGRAM, 0);
         for (int i = 0; i < 5 * backlog; i++)
@@ -253,15 +253,15 @@ static void only_data_confirms_data(void **state)
 
     pair(SECOND);
     p = all[0].peer[1].peer;
-    RIG_UNTIL(all, 2, wf_udp_flow_idle(&p->flow));
+    RIG_UNTIL(all, 2, wf_udp_flow_is_idle(&p->flow));
     before = p->alive.sign;
     una = p->flow.una--;
     p->acked = p->flow.una;
     p->flow.peer_seen++;
-    wf_udp_alive_heard(p, false, before + SECOND);
+    wf_udp_alive_note_packet(p, false, before + SECOND);
     assert_int_equal(p->alive.sign, before);
     p->flow.una = una;
-    wf_udp_alive_heard(p, false, before + SECOND);
+    wf_udp_alive_note_packet(p, false, before + SECOND);
     assert_int_equal(p->alive.sign, before + SECOND);
     end();
 }
@@ -274,15 +274,15 @@ static void the_core_is_told_of_silence(void **state)
 
     pair(SECOND);
     p = all[0].peer[1].peer;
-    assert_int_equal(wf_udp_alive_silent(p, SECOND), UINT64_MAX);
+    assert_int_equal(wf_udp_alive_silent_ns(p, SECOND), UINT64_MAX);
     p->alive.known = true;
     now = rig_now((weft_core *)&all[0]);
-    wf_ip_alive_sign(&p->alive, now);
+    wf_ip_alive_note_answer(&p->alive, now);
     for (int i = 0; i < 100; i++)
-        wf_udp_alive_turn(p, now += SECOND / 100);
+        wf_udp_alive_check(p, now += SECOND / 100);
     assert_int_equal(p->party.state, PARTY_OPEN);
     all[0].skew += SECOND;
-    assert_in_range(wf_udp_alive_silent(p, SECOND), SECOND, 3 * SECOND);
+    assert_in_range(wf_udp_alive_silent_ns(p, SECOND), SECOND, 3 * SECOND);
     end();
 }
 

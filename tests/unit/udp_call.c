@@ -39,7 +39,7 @@ static void introduce(void)
     size_t n = sizeof blob;
 
     assert_int_equal(RIG_PLUGIN.ops->address(all[1].ep, blob, &n), WEFT_OK);
-    assert_int_equal(wf_ip_unpack(blob, n, &book), WEFT_OK);
+    assert_int_equal(wf_ip_unpack_book(blob, n, &book), WEFT_OK);
     sa = address(&all[1], &len);
     between = socket(sa.ss_family, SOCK_DGRAM | SOCK_NONBLOCK, 0);
     book.addr[0].port = 0;
@@ -50,7 +50,7 @@ static void introduce(void)
                      WEFT_OK);
     book.n = 1;
     n = sizeof blob;
-    assert_int_equal(wf_ip_pack(&book, blob, &n), WEFT_OK);
+    assert_int_equal(wf_ip_pack_book(&book, blob, &n), WEFT_OK);
     p->me = &all[0];
     p->other = &all[1];
     assert_int_equal(RIG_PLUGIN.ops->peer_add(all[0].ep, (weft_loc *)p, 1, blob,
@@ -219,7 +219,7 @@ static void who_has_left_is_read_to_the_end(void **state)
         rig_send(all, 2, 0, 1, 100);
     RIG_UNTIL(all, 2, RIG_PLUGIN.ops->drain(all[0].ep) == WEFT_OK);
     rig_close(&all[0]);
-    wf_udp_gone(from->peer, WEFT_EPEER, "nobody receives there");
+    wf_udp_handle_gone(from->peer, WEFT_EPEER, "nobody receives there");
     rig_turn(all, 2);
     all[1].refusing = false;
     RIG_PLUGIN.ops->rx_resume(from->peer);
@@ -245,7 +245,7 @@ static void an_address_of_a_family_that_we_lack_is_not_called(void **state)
         here->use[i].addr.family = 4;
     here->use[here->n].addr.family = 6;
     book.addr[0] = (struct wf_ip_addr){.family = 6, .port = 7, .ip[15] = 1};
-    assert_int_equal(wf_ip_pack(&book, blob, &n), WEFT_OK);
+    assert_int_equal(wf_ip_pack_book(&book, blob, &n), WEFT_OK);
     p->me = &all[0];
     assert_int_equal(RIG_PLUGIN.ops->peer_add(all[0].ep, (weft_loc *)p, 1, blob,
                                               n, &p->peer),

@@ -19,14 +19,14 @@ static void patience_grows_with_the_path_and_goes_again(void **state)
     uint32_t before;
 
     for (int i = 0; i < 50; i++)
-        wf_udp_flow_late(&f);
+        wf_udp_flow_note_reordering(&f);
     assert_in_range(f.reorder, 128, 192);
     for (int i = 0; i < MANY; i++) /* what was late lately */
-        wf_udp_flow_remember(&f, false);
+        wf_udp_flow_count_packet(&f, false);
     for (int n = 0; n < 30; n++) {
         before = f.reorder;
         for (int i = 0; i < MANY; i++)
-            wf_udp_flow_remember(&f, false);
+            wf_udp_flow_count_packet(&f, false);
         assert_true(f.reorder < before || before == 3);
         assert_true(f.reorder >= 3);
     }
@@ -42,7 +42,7 @@ static void the_curve_comes_back_after_the_time_that_it_has(void **state)
                                 .congestion = 10 * PACKET,
                                 .full = (10 + gap) * PACKET};
         uint64_t k;
-        wf_udp_flow_grow(&f, 1, 10 * PACKET);
+        wf_udp_flow_grow_window(&f, 1, 10 * PACKET);
         k = (uint64_t)f.curve_ms;
         assert_true(k * k * k <= gap * 2500000000u);
         assert_true((k + 1) * (k + 1) * (k + 1) > gap * 2500000000u);

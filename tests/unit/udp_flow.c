@@ -76,7 +76,7 @@ static int asking(struct wf_udp_flow *f, int *sent)
     struct wf_udp_flow_out o = {0};
     int n = 0;
 
-    while (wf_udp_flow_output(f, net.now, &o)) {
+    while (wf_udp_flow_next_packet(f, net.now, &o)) {
         wf_udp_flow_sent(f, net.now, &o);
         n += (o.head.flags & UDP_ACK_NOW) != 0;
         ++*sent;
@@ -89,7 +89,7 @@ static bool probe(struct wf_udp_flow *f, struct wf_udp_flow_out *o)
 {
     net.now = f->probe_at;
     wf_udp_flow_expire(f, net.now);
-    if (!wf_udp_flow_output(f, net.now, o))
+    if (!wf_udp_flow_next_packet(f, net.now, o))
         return false;
     wf_udp_flow_sent(f, net.now, o);
     return true;
@@ -156,7 +156,7 @@ static void a_full_window_asks_for_an_answer_to_each_quarter(void **state)
     for (int i = 0; i < 64; i++) {
         k.seen = (uint32_t)i;
         k.next = (uint64_t)(i + 1) * 1432;
-        wf_udp_flow_input(f, net.now, &k, NULL, 0);
+        wf_udp_flow_take_packet(f, net.now, &k, NULL, 0);
         asked += asking(f, &sent);
     }
     assert_in_range(sent, 32 + 64, 32 + 64 + 4);
@@ -207,9 +207,9 @@ static void a_reordering_path_is_not_taken_for_a_lossy_one(void **state)
 
 static void numbers_are_found_across_the_wrap(void **state)
 {
-    assert_int_equal(wf_udp_packet_number(5, 7), 7);
-    assert_int_equal(wf_udp_packet_number(0x1ffffffffull, 1), 0x200000001ull);
-    assert_int_equal(wf_udp_packet_number(0x200000001ull, 0xffffffffu),
+    assert_int_equal(wf_udp_packet_full_number(5, 7), 7);
+    assert_int_equal(wf_udp_packet_full_number(0x1ffffffffull, 1), 0x200000001ull);
+    assert_int_equal(wf_udp_packet_full_number(0x200000001ull, 0xffffffffu),
                      0x1ffffffffull);
 }
 
@@ -238,16 +238,16 @@ static void a_window_that_was_cut_comes_back(void **state)
     f->rtt = 10000000;
     f->rtt_min = 1000000;
     f->rtt_min_at = now;
-    wf_udp_flow_shrink(f, 1);
+    wf_udp_flow_cut_window(f, 1);
     assert_in_range(f->congestion, full / 2, full * 3 / 4);
     for (int i = 0; i < 31; i++, now += f->rtt) {
         f->flying = f->congestion;
-        wf_udp_flow_grow(f, now, f->congestion);
+        wf_udp_flow_grow_window(f, now, f->congestion);
     }
     assert_in_range(f->congestion, full, full * 2);
     for (int i = 0; i < 2000; i++, now += f->rtt) {
         f->flying = f->congestion;
-        wf_udp_flow_grow(f, now, f->congestion);
+        wf_udp_flow_grow_window(f, now, f->congestion);
     }
     assert_true(f->congestion > 20 * full); /* the curve, not the line */
     f->flying = 0;
@@ -292,7 +292,7 @@ static void nonsense_from_outside_changes_nothing(void **state)
             continue;
         k.type = UDP_ACK; /* forged data is the checksum's business */
         k.room = 0;
-        wf_udp_flow_input(&net.end[0].flow, net.now, &k, bytes + head,
+        wf_udp_flow_take_packet(&net.end[0].flow, net.now, &k, bytes + head,
                           n - head);
     }
     talk(50);

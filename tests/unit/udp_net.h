@@ -128,13 +128,13 @@ static inline void send_all(int who)
     static uint8_t bytes[PACKET_MAX + FLOW_PACKET_MAX];
 
     e->out.scratch = e->scratch;
-    while (wf_udp_flow_output(&e->flow, net.now, &e->out)) {
+    while (wf_udp_flow_next_packet(&e->flow, net.now, &e->out)) {
         size_t head = wf_udp_packet_pack(&e->out.head, bytes), at = head;
         for (int i = 0; i < e->out.n; i++) {
             memcpy(bytes + at, e->out.v[i].iov_base, e->out.v[i].iov_len);
             at += e->out.v[i].iov_len;
         }
-        wf_udp_packet_seal(bytes, at, NULL, 0);
+        wf_udp_packet_set_checksum(bytes, at, NULL, 0);
         wf_udp_flow_sent(&e->flow, net.now, &e->out);
         net.sent++;
         if (net.now >= net.weather.dark_from && net.now < net.weather.dark_to)
@@ -152,12 +152,12 @@ static inline void arrive(struct flight p)
     struct end *e = &net.end[p.to];
     size_t head = 0;
 
-    if (wf_udp_packet_intact(p.bytes, p.n))
+    if (wf_udp_packet_is_intact(p.bytes, p.n))
         head = wf_udp_packet_unpack(&k, p.bytes, p.n);
     if (head)
-        wf_udp_flow_input(&e->flow, net.now, &k, p.bytes + head, p.n - head);
+        wf_udp_flow_take_packet(&e->flow, net.now, &k, p.bytes + head, p.n - head);
     free(p.bytes);
-    while (wf_udp_flow_return(&e->flow, false))
+    while (wf_udp_flow_return_lent(&e->flow, false))
         e->returned++;
 }
 
@@ -199,7 +199,7 @@ static inline bool step(void)
         wf_udp_flow_expire(&e->flow, net.now);
         if (e->stopped && chance(300)) {
             e->stopped = false;
-            wf_udp_flow_resume(&e->flow, net.now);
+            wf_udp_flow_resume_delivery(&e->flow, net.now);
         }
         send_all(i);
     }
@@ -302,8 +302,8 @@ static inline void free_loads(void)
 
 static inline bool all_done(void)
 {
-    return wf_udp_flow_idle(&net.end[0].flow) &&
-           wf_udp_flow_idle(&net.end[1].flow) &&
+    return wf_udp_flow_is_idle(&net.end[0].flow) &&
+           wf_udp_flow_is_idle(&net.end[1].flow) &&
            net.end[0].received == net.end[1].written &&
            net.end[1].received == net.end[0].written;
 }
@@ -323,7 +323,7 @@ static inline void talk_of(int messages, size_t longest)
         for (int i = 0; i < 2; i++)
             if (net.end[i].stopped && !net.flying) {
                 net.end[i].stopped = false;
-                wf_udp_flow_resume(&net.end[i].flow, net.now);
+                wf_udp_flow_resume_delivery(&net.end[i].flow, net.now);
                 send_all(i);
             }
         if (!step())
@@ -347,7 +347,7 @@ static inline uint64_t carry(int megabytes, struct weather w)
     for (int i = 0; i < 10 * megabytes; i++) {
         assert_true(post(0, 100000, true));
         send_all(0);
-        while (wf_udp_flow_unsent(&net.end[0].flow))
+        while (wf_udp_flow_has_unsent(&net.end[0].flow))
             assert_true(step());
     }
     while (!all_done())

@@ -99,7 +99,7 @@ static void noise_during_a_job_reaches_nobody(void **state)
             p[3] = 0;
             memcpy(p + 4, &all[0].peer[1].peer->link, 4);
             if (i % 4 == 1)
-                wf_udp_packet_seal(p, n, NULL, 0);
+                wf_udp_packet_set_checksum(p, n, NULL, 0);
         }
         throw(fd, &all[i % 3 == 0], p, n);
         if (i % 64 == 0)
@@ -133,7 +133,7 @@ static size_t forge(const struct rig_side *from, uint8_t type, uint8_t *p)
     random_bytes(p + n, PACKET_MAC);
     n += PACKET_MAC;
     if (type == UDP_RESET || type == UDP_ACCEPT)
-        wf_udp_packet_seal(p, n, NULL, 0);
+        wf_udp_packet_set_checksum(p, n, NULL, 0);
     return n;
 }
 
@@ -145,11 +145,11 @@ static void forged_packets_are_not_believed(void **state)
     pair(CHECKSUM_AUTO);
     for (int i = 0; i < 2000; i++) {
         struct rig_side *from = &all[i & 1], *to = &all[!(i & 1)];
-        uint64_t strange = to->ep->calls.strange;
+        uint64_t strange = to->ep->calls.foreign_packets;
         size_t n = forge(from, types[i % 4], p);
 
         throw(from->ep->fd[0], to, p, n);
-        RIG_UNTIL(all, 2, to->ep->calls.strange > strange);
+        RIG_UNTIL(all, 2, to->ep->calls.foreign_packets > strange);
         if (i % 50 == 0)
             rig_send(all, 2, (uint32_t)i / 50 % 2, (uint32_t)i / 50 % 2 ^ 1,
                      1 + dice() % 20000);
@@ -209,7 +209,7 @@ static void ten_thousand_calls_leave_room_for_one(void **state)
         memcpy(p + PACKET_HEAD, hello, sizeof hello);
         if (i % 2)
             random_bytes(p + PACKET_HEAD, WEFT_AUTH_MSG);
-        wf_udp_packet_seal(p, sizeof p, NULL, 0);
+        wf_udp_packet_set_checksum(p, sizeof p, NULL, 0);
         throw(fd, &all[1], p, sizeof p);
         if (i % 16 == 0)
             rig_turn(all, 2);
@@ -239,7 +239,7 @@ static void call_with_a_wrong_key(int fd, uint32_t number)
     wf_auth_advance(wrong, 2, &auth, NULL, 0, NULL, NULL, NULL);
     wf_udp_packet_pack(&k, p);
     memcpy(p + PACKET_HEAD, hello, sizeof hello);
-    wf_udp_packet_seal(p, sizeof p, NULL, 0);
+    wf_udp_packet_set_checksum(p, sizeof p, NULL, 0);
     throw(fd, &all[0], p, sizeof p);
     rig_progress(&all[0]);
 }
@@ -255,11 +255,11 @@ static void strangers_have_so_much_time_and_no_more(void **state)
     pair(CHECKSUM_AUTO);
     fd = stranger();
     rig_stop_clock(&all[0]);
-    all[0].skew += IP_STRANGERS_NS;
+    all[0].skew += IP_UNKNOWN_CALLERS_NS;
     for (uint32_t i = 0; i < CALLS; i++)
         call_with_a_wrong_key(fd, i);
     heard = all[0].ep->calls.refused;
-    assert_int_equal(heard, IP_STRANGERS);
+    assert_int_equal(heard, IP_UNKNOWN_CALLERS);
     for (uint32_t i = 0; i < CALLS; i++) {
         if (i % (CALLS / PAUSES) == 0)
             all[0].skew += IP_PAUSE_NS;

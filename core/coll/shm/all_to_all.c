@@ -269,7 +269,7 @@ int wf_shmcoll_reduce_scatter_block(wf_coll_builder *builder,
         a->sbuf != MPI_IN_PLACE &&
         wf_staging_can_reduce(a, WF_COLL_REDUCE_SCATTER, bytes))
         return wf_staging_reduce_scatter(builder, a);
-    if (!a->op->predefined || !wf_type_contiguous(a->rtype) ||
+    if (!a->op->predefined || !wf_type_is_contiguous(a->rtype) ||
         bytes > t->block_bytes)
         return wf_shmcoll_agree_on_schedule(builder, a, bytes);
     if (wf_coll_rcount(a, t->rank) == 0)
@@ -367,7 +367,7 @@ int wf_shmcoll_allgatherv(wf_coll_builder *builder,
     int rc;
 
     for (int i = 0; a->rcounts.base && i < n; i++) {
-        int64_t count = wf_at(a->rcounts, (size_t)i);
+        int64_t count = wf_int_at(a->rcounts, (size_t)i);
 
         any |= count;
         most = count > most ? count : most;

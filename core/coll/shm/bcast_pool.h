@@ -23,7 +23,7 @@ static inline bool wf_bcast_pool_fits_elements(const struct wf_comm *comm,
                                           const struct wf_type *type,
                                           uint64_t count)
 {
-    return wf_type_contiguous(type) && type->true_lb == 0 &&
+    return wf_type_is_contiguous(type) && type->true_lb == 0 &&
            wf_bcast_pool_fits(comm, count * (uint64_t)type->size);
 }
 

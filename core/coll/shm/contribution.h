@@ -25,7 +25,7 @@ static inline int wf_shmcoll_pack_elements(void *to, const void *buf,
 {
     uint64_t n = count * (uint64_t)type->size;
 
-    if (wf_unlikely(!wf_type_contiguous(type)))
+    if (wf_unlikely(!wf_type_is_contiguous(type)))
         return wf_type_copy(type, buf, count, wf_coll_byte(), to, n);
     wf_shmcoll_copy_bytes(to, wf_type_data(type, buf), n);
     return MPI_SUCCESS;
@@ -38,7 +38,7 @@ static inline int wf_shmcoll_unpack_elements(const void *from, void *buf,
 {
     uint64_t n = count * (uint64_t)type->size;
 
-    if (wf_unlikely(!wf_type_contiguous(type)))
+    if (wf_unlikely(!wf_type_is_contiguous(type)))
         return wf_type_copy(wf_coll_byte(), from, n, type, buf, count);
     wf_shmcoll_copy_bytes(wf_type_data(type, buf), from, n);
     return MPI_SUCCESS;
@@ -114,7 +114,7 @@ WF_COLD int wf_shmcoll_agree_on_schedule(wf_coll_builder *,
 /* Returns true if the builder of a reduction would accept these arguments. */
 static inline bool wf_shmcoll_is_plain_reduction(const struct wf_coll_args *a)
 {
-    return a->op->predefined && wf_type_contiguous(a->rtype) &&
+    return a->op->predefined && wf_type_is_contiguous(a->rtype) &&
            a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf &&
            !wf_op_check(a->op, a->rtype);
 }

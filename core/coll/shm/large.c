@@ -9,7 +9,7 @@
 static void pack_bytes(struct wf_shmcoll *t, struct wf_coll_block b,
                        uint64_t first, void *to, uint64_t n)
 {
-    if (wf_likely(wf_type_contiguous(b.type)))
+    if (wf_likely(wf_type_is_contiguous(b.type)))
         wf_staging_copy_in(t, to, wf_type_data(b.type, b.buf) + first, n);
     else
         wf_type_pack(b.type, b.buf, b.count, first, to, n);
@@ -18,7 +18,7 @@ static void pack_bytes(struct wf_shmcoll *t, struct wf_coll_block b,
 static void unpack_bytes(struct wf_coll_block b, uint64_t first,
                          const void *from, uint64_t n)
 {
-    if (wf_likely(wf_type_contiguous(b.type)))
+    if (wf_likely(wf_type_is_contiguous(b.type)))
         memcpy(wf_type_data(b.type, b.buf) + first, from, n);
     else
         wf_type_unpack(b.type, b.buf, b.count, first, from, n);
@@ -128,7 +128,7 @@ static const void *packed_source(const struct wf_staged_call *g,
                                  struct wf_coll_block b, uint32_t step,
                                  const void *copy)
 {
-    return wf_type_contiguous(b.type)
+    return wf_type_is_contiguous(b.type)
                ? wf_type_data(b.type, b.buf) + step * g->piece_bytes
                : copy;
 }

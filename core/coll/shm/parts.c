@@ -54,7 +54,7 @@ int64_t wf_shmcoll_sum_counts(struct wf_ints counts, int n, int own)
     int64_t sum = 0, sign = 0;
 
     for (int i = 0; i < n; i++) {
-        int64_t count = wf_at(counts, (size_t)i);
+        int64_t count = wf_int_at(counts, (size_t)i);
 
         sign |= count;
         if (i != own)

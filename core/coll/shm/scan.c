@@ -244,7 +244,7 @@ static int choose_path(wf_coll_builder *builder, const struct scanning *s,
 {
     const struct wf_coll_args *a = s->a;
     struct wf_shmcoll *t = s->t;
-    bool able = a->op->predefined && wf_type_contiguous(a->rtype) &&
+    bool able = a->op->predefined && wf_type_is_contiguous(a->rtype) &&
                 schedule_uses_chain(a, s->bytes) && !is_long_pair(s);
     uint32_t again = t->call + 1 - others_lines;
 

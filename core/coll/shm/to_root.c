@@ -117,7 +117,7 @@ static WF_COLD int ask_root(wf_coll_builder *builder,
 static bool is_plain_reduce(const struct wf_coll_args *a)
 {
     return wf_shmcoll_is_root_valid(a) && a->op->predefined &&
-           wf_type_contiguous(a->rtype) && !wf_op_check(a->op, a->rtype) &&
+           wf_type_is_contiguous(a->rtype) && !wf_op_check(a->op, a->rtype) &&
            (wf_shmcoll_is_root(a)
                 ? a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf
                 : a->sbuf != MPI_IN_PLACE);
@@ -178,7 +178,7 @@ static int reduce_at_root(struct wf_shmcoll *t, wf_coll_builder *builder,
 static uint32_t choose_reduce_way(const struct wf_shmcoll *t,
                                   const struct wf_coll_args *a, uint64_t bytes)
 {
-    if (!a->op->predefined || !wf_type_contiguous(a->rtype))
+    if (!a->op->predefined || !wf_type_is_contiguous(a->rtype))
         return WF_SHMCOLL_FLAG_SCHEDULE;
     if (bytes <= t->block_bytes)
         return 0;

@@ -31,9 +31,9 @@ struct counted : atom<uint32_t> {
     uint32_t operator++() { return 0; } /* where there is one engine */
     uint32_t operator--() { return 1; }
 };
-#define wf_refs_shared (*refs_shared)
+#define wf_refs_atomic (*refs_shared)
 static counted *refs_shared;
-//@ core/engines.c: publish
+//@ core/engines.c: publish_engines
 //@ core/engines.h: wf_engines()
 
 enum { WF_REQ_DETACHED = 1, WF_REQ_WITH_HELPER = 2, WF_REQ_QUIESCENT = 4 };
@@ -112,7 +112,7 @@ struct seen_once : rl::test_suite<seen_once, 3> {
     {
         if (me == 0) {
             engines.count = 2;
-            publish(&home, &engines);
+            publish_engines(&home, &engines);
             wf_req_complete(&request, 7);
             wake_waiter(&home, &follower);
         } else if (me == 1) {

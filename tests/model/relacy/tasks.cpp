@@ -7,10 +7,10 @@
 #include "machine.h"
 
 enum { WF_ENGINES_MAX = 1 };
-//@ core/engines.h: wf_errand{posted} wf_errands
+//@ core/engines.h: wf_engine_task{posted} wf_engine_tasks
 
 struct wf_engines {
-    struct wf_errands errands[WF_ENGINES_MAX];
+    struct wf_engine_tasks tasks[WF_ENGINES_MAX];
     rl::mutex section;
 };
 struct wf_instance {
@@ -29,20 +29,20 @@ static void wf_progress_wake_leader(struct wf_instance *wf)
     wf->bell.exchange(1, rl::mo_acq_rel, $); /* the kernel has a lock */
     wf_futex_wake(&wf->bell);
 }
-//@ core/engines.c: wf_errands_put wf_errand_cancel next_errand wf_errands_run
+//@ core/engines.c: wf_engine_task_put wf_engine_task_cancel take_next_task wf_engine_tasks_run
 
 enum { ENGINE, POSTER, CALLER };
 
 struct errands_run : rl::test_suite<errands_run, 3> {
     struct job {
-        struct wf_errand errand; /* first */
+        struct wf_engine_task task; /* first */
         plain<int> message, times;
     };
     struct wf_engines engines;
     struct wf_instance wf;
     struct job posted, called_off;
 
-    static void run(struct wf_errand *e)
+    static void run(struct wf_engine_task *e)
     {
         struct job *j = (struct job *)e;
         RL_ASSERT(j->message == 1);
@@ -51,17 +51,17 @@ struct errands_run : rl::test_suite<errands_run, 3> {
 
     void before()
     {
-        struct wf_errands *q = &engines.errands[0];
+        struct wf_engine_tasks *q = &engines.tasks[0];
         q->last = &q->first;
         wf.engines = &engines;
         wf.number = 0;
-        posted.errand.run = called_off.errand.run = run;
+        posted.task.run = called_off.task.run = run;
     }
 
-    /* As a leader: errands, sleep, errands. */
+    /* As a leader: tasks, sleep, tasks. */
     void poll_and_sleep()
     {
-        while (wf_errands_run(&wf), posted.times == 0) {
+        while (wf_engine_tasks_run(&wf), posted.times == 0) {
             wf_futex_wait(&wf.bell, 0, NULL);
             wf.bell.exchange(0, rl::mo_acq_rel, $);
         }
@@ -70,7 +70,7 @@ struct errands_run : rl::test_suite<errands_run, 3> {
     void post(struct job *j)
     {
         j->message = 1;
-        wf_errands_put(&wf, &j->errand);
+        wf_engine_task_put(&wf, &j->task);
     }
 
     void thread(unsigned me)
@@ -81,8 +81,8 @@ struct errands_run : rl::test_suite<errands_run, 3> {
             post(&posted);
         } else {
             post(&called_off);
-            wf_errands_put(&wf, &called_off.errand); /* it stands there once */
-            wf_errand_cancel(&wf, &called_off.errand);
+            wf_engine_task_put(&wf, &called_off.task); /* it stands there once */
+            wf_engine_task_cancel(&wf, &called_off.task);
         }
     }
 
@@ -90,8 +90,8 @@ struct errands_run : rl::test_suite<errands_run, 3> {
     {
         RL_ASSERT(posted.times == 1);
         RL_ASSERT(called_off.times <= 2);
-        RL_ASSERT(!engines.errands[0].first);
-        RL_ASSERT(engines.errands[0].last == &engines.errands[0].first);
+        RL_ASSERT(!engines.tasks[0].first);
+        RL_ASSERT(engines.tasks[0].last == &engines.tasks[0].first);
     }
 };
 

@@ -1,10 +1,11 @@
 /* Requests of several engines in one call: see engines.h.
  *
- * Each function goes from one engine to the next and asks the function for one
- * engine there, with one request. To wait for all is to wait for one after the
- * other: who waits in an engine looks after the others. To wait for any, the
- * thread waits in the engine of one of them, and stands among the waiters of the
- * others as a *caller*, whom an errand wakes.
+ * Each function here goes from one engine to the next, and calls there the
+ * function for requests of one engine, with one request. To wait for all means
+ * to wait for one after the other: a thread that waits in one engine also polls
+ * the others. To wait for any, the thread waits in the engine of one request,
+ * and is a *caller* among the waiters of the other engines, which wake it by a
+ * cross-engine task.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,8 +24,10 @@ static struct wf_instance *engine_of(struct wf_instance *wf, MPI_Request handle)
     return r ? r->wf : wf;
 }
 
-/* The engine that *wf then is, unless they are of several. */
-static bool several(struct wf_instance **wf, int n, const MPI_Request *requests)
+/* Whether the requests are of several engines. If they are of one, *wf is set
+ * to that. */
+static bool are_of_several(struct wf_instance **wf, int n,
+                           const MPI_Request *requests)
 {
     struct wf_instance *one = NULL;
 
@@ -40,15 +43,16 @@ static bool several(struct wf_instance **wf, int n, const MPI_Request *requests)
     return false;
 }
 
-/* ---- one of them, inside its engine ---------------------------------------- */
+/* ---- one request, inside its engine -------------------------------------- */
 
-static bool ready(struct wf_instance *wf, MPI_Request handle)
+/* Poll once for a request that is not complete; true: it is complete. */
+static bool is_ready(struct wf_instance *wf, MPI_Request handle)
 {
     struct wf_instance *e = engine_of(wf, handle);
     bool yes = false;
 
     WF_SECTION(api, e)
-        yes = wf_requests_ready(e, NULL, 1, &handle);
+        yes = wf_requests_poll(e, NULL, 1, &handle);
     return yes;
 }
 
@@ -64,7 +68,8 @@ static int wait_one(struct wf_instance *wf, MPI_Request *request,
     return rc;
 }
 
-/* *indx: 0 or MPI_UNDEFINED, as for an array of one. */
+/* Test one request. *indx becomes 0 or MPI_UNDEFINED, as for an array of
+ * one. */
 static int test_one(struct wf_instance *wf, MPI_Request *request, int *indx,
                     int *flag, MPI_Status *status)
 {
@@ -77,9 +82,9 @@ static int test_one(struct wf_instance *wf, MPI_Request *request, int *indx,
     return rc;
 }
 
-/* The same, and the request stays. */
-static int look_at_one(struct wf_instance *wf, MPI_Request request, int *indx,
-                       int *flag, MPI_Status *status)
+/* Test one request, and leave it to the user also when it is complete. */
+static int get_status_one(struct wf_instance *wf, MPI_Request request,
+                          int *indx, int *flag, MPI_Status *status)
 {
     struct wf_instance *e = engine_of(wf, request);
     int rc = MPI_SUCCESS;
@@ -89,50 +94,51 @@ static int look_at_one(struct wf_instance *wf, MPI_Request request, int *indx,
     return rc;
 }
 
-/* ---- all -------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------- */
 
-/* As in p2p/completion.c: what is not done stays with the user. */
-static int waitall_failed(struct wf_instance *wf, int count,
-                          MPI_Request *requests, MPI_Status *statuses,
-                          int first, int error)
+/* Finish the requests that are complete, after one of them has failed. The
+ * others are pending and stay with the user, as in completion.c. */
+static int finish_failed(struct wf_instance *wf, int count,
+                         MPI_Request *requests, MPI_Status *statuses, int first,
+                         int error)
 {
     for (int i = 0; i < first; i++)
         wf_status_error_at(statuses, i, MPI_SUCCESS);
     wf_status_error_at(statuses, first, error);
     for (int i = first + 1; i < count; i++) {
         error = MPI_ERR_PENDING;
-        if (ready(wf, requests[i]))
+        if (is_ready(wf, requests[i]))
             error = wait_one(wf, &requests[i], wf_status_at(statuses, i));
         wf_status_error_at(statuses, i, error);
     }
     return wf_error_in_status();
 }
 
-static int waitall(struct wf_instance *wf, int count, MPI_Request *requests,
-                   MPI_Status *statuses)
+static int wait_all(struct wf_instance *wf, int count, MPI_Request *requests,
+                    MPI_Status *statuses)
 {
     for (int i = 0; i < count; i++) {
         int error = wait_one(wf, &requests[i], wf_status_at(statuses, i));
         if (error)
-            return waitall_failed(wf, count, requests, statuses, i, error);
+            return finish_failed(wf, count, requests, statuses, i, error);
     }
     return MPI_SUCCESS;
 }
 
-static bool all_ready(struct wf_instance *wf, int count,
-                      const MPI_Request *requests)
+static bool are_all_ready(struct wf_instance *wf, int count,
+                          const MPI_Request *requests)
 {
     for (int i = 0; i < count; i++)
-        if (!ready(wf, requests[i]))
+        if (!is_ready(wf, requests[i]))
             return false;
     return true;
 }
 
-static int testall(struct wf_instance *wf, int count, MPI_Request *requests,
-                   int *flag, MPI_Status *statuses)
+static int test_all(struct wf_instance *wf, int count, MPI_Request *requests,
+                    int *flag, MPI_Status *statuses)
 {
-    *flag = all_ready(wf, count, requests);
-    return *flag ? waitall(wf, count, requests, statuses) : MPI_SUCCESS;
+    *flag = are_all_ready(wf, count, requests);
+    return *flag ? wait_all(wf, count, requests, statuses) : MPI_SUCCESS;
 }
 
 static int get_status_all(struct wf_instance *wf, int count,
@@ -141,16 +147,16 @@ static int get_status_all(struct wf_instance *wf, int count,
 {
     int first = MPI_SUCCESS, indx, one;
 
-    *flag = all_ready(wf, count, requests);
+    *flag = are_all_ready(wf, count, requests);
     for (int i = 0; *flag && i < count; i++) {
-        int error = look_at_one(wf, requests[i], &indx, &one,
-                                wf_status_at(statuses, i));
+        int error = get_status_one(wf, requests[i], &indx, &one,
+                                   wf_status_at(statuses, i));
         first = first ? first : error;
     }
     return first;
 }
 
-static int startall(struct wf_instance *wf, int count, MPI_Request *requests)
+static int start_all(struct wf_instance *wf, int count, MPI_Request *requests)
 {
     int rc = MPI_SUCCESS;
 
@@ -162,22 +168,22 @@ static int startall(struct wf_instance *wf, int count, MPI_Request *requests)
     return rc;
 }
 
-/* ---- any -------------------------------------------------------------------- */
+/* ---- any ----------------------------------------------------------------- */
 
 typedef int (*try_one)(struct wf_instance *, MPI_Request *, int *, int *,
                        MPI_Status *);
 
-static int look(struct wf_instance *wf, MPI_Request *request, int *indx,
-                int *flag, MPI_Status *status)
+static int try_get_status(struct wf_instance *wf, MPI_Request *request,
+                          int *indx, int *flag, MPI_Status *status)
 {
-    return look_at_one(wf, *request, indx, flag, status);
+    return get_status_one(wf, *request, indx, flag, status);
 }
 
 struct found {
-    int indx, flag; /* flag also where none is active */
+    int indx, flag; /* flag is also set where no request is active */
 };
 
-/* The first that is done. */
+/* Find the first request that is done, with one of the two functions above. */
 static int try_any(struct wf_instance *wf, int count, MPI_Request *requests,
                    struct found *found, MPI_Status *status, try_one try)
 {
@@ -197,8 +203,8 @@ static int try_any(struct wf_instance *wf, int count, MPI_Request *requests,
     return MPI_SUCCESS;
 }
 
-static int testany(struct wf_instance *wf, int count, MPI_Request *requests,
-                   int *indx, int *flag, MPI_Status *status)
+static int test_any(struct wf_instance *wf, int count, MPI_Request *requests,
+                    int *indx, int *flag, MPI_Status *status)
 {
     struct found found;
     int rc = try_any(wf, count, requests, &found, status, test_one);
@@ -213,21 +219,22 @@ static int get_status_any(struct wf_instance *wf, int count,
                           MPI_Status *status)
 {
     struct found found;
-    int rc = try_any(wf, count, (MPI_Request *)requests, &found, status, look);
+    int rc = try_any(wf, count, (MPI_Request *)requests, &found, status,
+                     try_get_status);
 
     *indx = found.indx;
     *flag = found.flag;
     return rc;
 }
 
-/* Those that were active when the wait began. Only they count, and what they
- * are is asked inside their engine; whether they are done, anywhere. */
+/* The requests that were active when the wait began: only they count. Whether a
+ * request is active is read inside its engine; whether it is done, anywhere. */
 struct active {
     int n;
     struct wf_req **requests;
 };
 
-static bool any_done(void *arg)
+static bool is_any_done(void *arg)
 {
     struct active *a = arg;
 
@@ -240,53 +247,55 @@ static bool any_done(void *arg)
 /* A thread that waits in `home`, among the waiters of another engine. */
 struct caller {
     struct wf_waiter waiter;
-    struct wf_errand errand;
+    struct wf_engine_task task;
     struct wf_instance *home;
 };
 
-static void look_again(struct wf_errand *e)
+static void wake_home(struct wf_engine_task *e)
 {
-    wf_progress_notify(wf_container(e, struct caller, errand)->home);
+    wf_progress_notify(wf_container(e, struct caller, task)->home);
 }
 
-static void call(struct wf_waiter *w)
+static void post_wake_up(struct wf_waiter *w)
 {
     struct caller *c = wf_container(w, struct caller, waiter);
 
-    wf_errand_post(c->home, &c->errand);
+    wf_engine_task_post(c->home, &c->task);
 }
 
-static void join(struct caller *c, struct wf_instance *other,
-                 struct wf_instance *home, struct active *a)
+static void join_waiters(struct caller *c, struct wf_instance *other,
+                         struct wf_instance *home, struct active *a)
 {
-    *c = (struct caller){.waiter = {.done = any_done, .arg = a, .call = call},
-                         .errand = {.run = look_again},
-                         .home = home};
+    *c = (struct caller){
+        .waiter = {.done = is_any_done, .arg = a, .call = post_wake_up},
+        .task = {.run = wake_home},
+        .home = home};
     WF_SECTION(api, other)
         wf_list_append(&other->progress->waiters, &c->waiter.link);
 }
 
-static void leave(struct caller *c, struct wf_instance *other)
+static void leave_waiters(struct caller *c, struct wf_instance *other)
 {
     struct wf_instance *home = c->home;
 
     WF_SECTION(api, other)
         wf_list_remove(&c->waiter.link);
     WF_SECTION(api, home)
-        wf_errand_cancel(home, &c->errand);
+        wf_engine_task_cancel(home, &c->task);
 }
 
-/* Until one of them is done. */
-/* The requests are of other engines, whose sections are not held. */
-static void describe(const void *arg, struct wf_wait *w)
+/* Describe the wait without the requests: the sections of their engines are not
+ * held. */
+static void describe_wait(const void *arg, struct wf_wait *w)
 {
     w->operation = WF_STATE_REQUESTS;
     w->active = w->count = (uint64_t)((const struct active *)arg)->n;
 }
 
+/* Wait until one of the active requests is done. */
 static void wait_active(struct active *a)
 {
-    struct wf_wait_cause cause = {describe, a};
+    struct wf_wait_cause cause = {describe_wait, a};
     struct wf_instance *home = a->requests[0]->wf;
     struct wf_engines *all = wf_engines(home);
     struct caller callers[WF_ENGINES_MAX];
@@ -297,13 +306,13 @@ static void wait_active(struct active *a)
         if (e == home || joined[e->number])
             continue;
         joined[e->number] = true;
-        join(&callers[e->number], e, home, a);
+        join_waiters(&callers[e->number], e, home, a);
     }
     WF_SECTION(api, home)
-        wf_progress_wait(home, UINT32_MAX, any_done, a, &cause);
+        wf_progress_wait(home, UINT32_MAX, is_any_done, a, &cause);
     for (unsigned i = 0; i < all->count; i++)
         if (joined[i])
-            leave(&callers[i], all->all[i]);
+            leave_waiters(&callers[i], all->all[i]);
 }
 
 static bool is_active(struct wf_req *r)
@@ -315,7 +324,8 @@ static bool is_active(struct wf_req *r)
     return yes;
 }
 
-/* false: no memory. */
+/* Wait until a request that is active now is done; false: there is no memory
+ * for that. */
 static bool await_any(int count, MPI_Request *requests)
 {
     struct active a = {.requests = malloc((size_t)count * sizeof *a.requests)};
@@ -332,24 +342,25 @@ static bool await_any(int count, MPI_Request *requests)
     return true;
 }
 
-enum { ROUNDS = 200 /* through all requests, before the thread waits in one */ };
+/* So many requests are tested before the thread waits in one engine. */
+enum { ROUNDS = 200 };
 
-static int waitany(struct wf_instance *wf, int count, MPI_Request *requests,
-                   int *indx, MPI_Status *status)
+static int wait_any(struct wf_instance *wf, int count, MPI_Request *requests,
+                    int *indx, MPI_Status *status)
 {
     int rc, flag, rounds = 0;
 
     do {
-        rc = testany(wf, count, requests, indx, &flag, status);
+        rc = test_any(wf, count, requests, indx, &flag, status);
         if (!flag && ++rounds > ROUNDS / count + 1)
-            await_any(count, requests); /* without memory: go on looking */
+            await_any(count, requests); /* without memory: go on testing */
     } while (!flag);
     return rc;
 }
 
-/* ---- some ------------------------------------------------------------------- */
+/* ---- some ---------------------------------------------------------------- */
 
-/* As in p2p/completion.c. */
+/* Finish every active request that is done, as in completion.c. */
 static int take_some(struct wf_instance *wf, int count, MPI_Request *requests,
                      int *outcount, int *indices, MPI_Status *statuses)
 {
@@ -359,12 +370,12 @@ static int take_some(struct wf_instance *wf, int count, MPI_Request *requests,
     *outcount = 0;
     for (int i = 0; i < count; i++) {
         int k = *outcount;
-        int error = test_one(wf, &requests[i], &one, &flag,
-                             wf_status_at(statuses, k));
+        int error =
+            test_one(wf, &requests[i], &one, &flag, wf_status_at(statuses, k));
         active |= !flag;
         if (!flag || one == MPI_UNDEFINED)
             continue;
-        failed = wf_status_of_some(statuses, k, error, failed);
+        failed = wf_status_note_some(statuses, k, error, failed);
         indices[(*outcount)++] = i;
     }
     if (*outcount == 0 && !active)
@@ -372,8 +383,8 @@ static int take_some(struct wf_instance *wf, int count, MPI_Request *requests,
     return failed ? wf_error_in_status() : MPI_SUCCESS;
 }
 
-static int waitsome(struct wf_instance *wf, int count, MPI_Request *requests,
-                    int *outcount, int *indices, MPI_Status *statuses)
+static int wait_some(struct wf_instance *wf, int count, MPI_Request *requests,
+                     int *outcount, int *indices, MPI_Status *statuses)
 {
     int rc, rounds = 0;
 
@@ -394,8 +405,8 @@ static int get_status_some(struct wf_instance *wf, int count,
 
     *outcount = 0;
     for (int i = 0; i < count; i++) {
-        int error = look_at_one(wf, requests[i], &one, &flag,
-                                wf_status_at(statuses, *outcount));
+        int error = get_status_one(wf, requests[i], &one, &flag,
+                                   wf_status_at(statuses, *outcount));
         active |= !flag || one != MPI_UNDEFINED;
         if (!flag || one == MPI_UNDEFINED)
             continue;
@@ -410,17 +421,17 @@ static int get_status_some(struct wf_instance *wf, int count,
 const struct wf_engines_ops wf_engines_ops = {
     .poll = wf_other_engines_poll,
     .sleep = wf_other_engines_sleep,
-    .errands = wf_errands_run,
-    .post = wf_errands_put,
+    .tasks = wf_engine_tasks_run,
+    .post = wf_engine_task_put,
     .free = wf_engines_free,
-    .several = several,
-    .waitall = waitall,
-    .waitany = waitany,
-    .waitsome = waitsome,
-    .testall = testall,
-    .testany = testany,
+    .several = are_of_several,
+    .waitall = wait_all,
+    .waitany = wait_any,
+    .waitsome = wait_some,
+    .testall = test_all,
+    .testany = test_any,
     .testsome = take_some,
-    .startall = startall,
+    .startall = start_all,
     .request_get_status_all = get_status_all,
     .request_get_status_any = get_status_any,
     .request_get_status_some = get_status_some};
