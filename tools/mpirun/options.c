@@ -150,8 +150,10 @@ static int read_part(struct parse *p, int argc, char **argv)
     }
     if (i == argc && p->job->app_count > before)
         return OPTION_DONE; /* -configfile brought the programs */
-    if (i == argc && p->job->set.check_net)
+    if (i == argc && p->job->set.check_net) {
+        wf_env_forget(&p->part.env);
         return OPTION_DONE;
+    }
     if (i == argc)
         return wf_option_error("no program given; 'mpirun --help' shows how");
     char **words = wf_job_must(calloc((size_t)(argc - i) + 1, sizeof(*words)));
