@@ -3,7 +3,10 @@
 does not link with libmpi.a, and the linker says why; with libmpi_abi.so it
 links and starts, with all symbols bound at the start, too.
 
-  absent_links.py GENERATOR BUILD
+  absent_links.py GENERATOR BUILD SANITIZER
+
+SANITIZER is empty in a usual build; with one there are no static programs.
+
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
@@ -12,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-generator, build = sys.argv[1:3]
+generator, build, sanitizer = sys.argv[1:4]
 sys.path.insert(0, os.path.dirname(generator))
 import absent  # noqa: E402
 
@@ -82,7 +85,7 @@ def main():
              "the linker names " + name, done)
         if says_notes(mpicc):
             must_say_chapter(name, chapter, done)
-            for kind in ("-static-mpi", "-static"):
+            for kind in ("-static-mpi", *(["-static"] if not sanitizer else [])):
                 done = sh(mpicc, kind, probe, "-o", program)
                 must_say_chapter(name, chapter, done)
         else:

@@ -74,6 +74,14 @@ void wf_env_change(struct env_changes *c, const char *name, const char *value)
     c->list[c->n++].value = value;
 }
 
+void wf_env_forget(struct env_changes *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        free(c->list[i].name);
+    free(c->list);
+    *c = (struct env_changes){0};
+}
+
 static size_t count_entries(char **env)
 {
     size_t n = 0;

@@ -236,6 +236,8 @@ char **wf_argfile_line(void *file, bool *bad);
 
 /* environ.c */
 void wf_env_change(struct env_changes *, const char *name, const char *value);
+/* Free the changes of a part that starts no program. */
+void wf_env_forget(struct env_changes *);
 char **wf_env_of_app(const struct job *, const struct app *);
 /* The part of our environment that goes to other hosts, and whether it is put
  * over that of the agent. */

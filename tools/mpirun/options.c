@@ -150,8 +150,10 @@ static int read_part(struct parse *p, int argc, char **argv)
     }
     if (i == argc && p->job->app_count > before)
         return OPTION_DONE; /* -configfile brought the programs */
-    if (i == argc && p->job->set.check_net)
+    if (i == argc && p->job->set.check_net) {
+        wf_env_forget(&p->part.env);
         return OPTION_DONE;
+    }
     if (i == argc)
         return wf_option_error("no program given; 'mpirun --help' shows how");
     char **words = wf_job_must(calloc((size_t)(argc - i) + 1, sizeof(*words)));
@@ -367,10 +369,9 @@ static int check_places(const struct job *job)
 static int check_net(const struct parse *p)
 {
     struct job *job = p->job;
-    char **words = wf_job_must(calloc(4, sizeof *words));
     struct app app = {.count = job->set.nodes ? job->set.nodes
-                                              : job->hosts.count,
-                      .argv = words};
+                                              : job->hosts.count};
+    char **words;
 
     if (job->app_count || app.count < 2)
         return wf_option_error("--check-net starts no program, and needs two "
@@ -379,9 +380,11 @@ static int check_net(const struct parse *p)
         return wf_option_error("%.*s is for ranks, and --check-net starts one "
                                "process on each host and no rank: leave it out",
                                (int)strcspn(p->of_ranks, "="), p->of_ranks);
+    words = wf_job_must(calloc(4, sizeof *words));
     words[0] = wf_job_must(strdup("mpirun"));
     words[1] = wf_job_must(strdup("--net-probe"));
     words[2] = wf_job_must(strdup(job->set.check_net));
+    app.argv = words;
     for (int i = 0; i < job->hosts.count; i++)
         job->hosts.all[i].slots = 1;
     add_app(job, &app);
