@@ -13,7 +13,7 @@
 #include "api/handle_int.h"
 #include "boot/auth.h"
 #include "boot/key.h"
-#include "boot/say.h"
+#include "boot/fatal_message.h"
 #include "coll/schedule.h"
 #include "datatype/type.h"
 #include "engines.h"
@@ -448,7 +448,7 @@ void wf_abort(struct wf_instance *wf, int code, const char *fmt, ...)
     va_end(ap);
     fflush(stdout);
     strcat(text, "\n");
-    wf_boot_say(text, strlen(text));
+    wf_boot_print_fatal(text, strlen(text));
     if (wf && wf->boot)
         wf->boot->ops->abort(wf->boot, code, text);
     _exit(code & 0xff ? code & 0xff : code ? 1 : 0);

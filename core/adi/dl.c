@@ -1,15 +1,15 @@
-/* dlopen, alone in this archive member.
+/* The plugin loader: the only user of dlopen, alone in this archive member.
  *
  * The core reaches it through the weak object weft_dl_loader. A program gets
  * it with -Wl,-u,weft_dl_loader (mpicc adds that); a fully static program
  * leaves it out, and with it dlopen and the linker's warning about it.
  *
- * DESIGN  What is loaded is the descriptor that was judged (os/trust.h), by its
- * name in /proc. The dynamic linker knows objects by that name, too: it takes
- * a second file under a used name for the first one. So the descriptor stays
- * open while the object is loaded, which keeps the name unique and lets
- * debuggers read the file; and an object that is loaded already is found by
- * device and inode, and gets no second name.
+ * DESIGN  A plugin is loaded from the descriptor that was checked (os/trust.h),
+ * by its name in /proc. The dynamic linker identifies objects by that name: it
+ * takes a second file under a used name for the first one. So the descriptor
+ * stays open while the object is loaded, which keeps the name unique and lets
+ * debuggers read the file. An object that is loaded already is found by device
+ * and inode, and gets no second name.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -35,7 +35,7 @@
 enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
 enum { NAME_LEN = 64 };
 
-static bool same_file(const char *name, const struct stat *st)
+static bool is_same_file(const char *name, const struct stat *st)
 {
     struct stat other;
 
@@ -43,25 +43,25 @@ static bool same_file(const char *name, const struct stat *st)
            other.st_ino == st->st_ino;
 }
 
-/* ---- what the dynamic linker does not check ------------------------------- */
+/* ---- checks that the dynamic linker does not make ------------------------ */
 
-/* The header of this very object, as it is mapped; NULL: not mapped. */
-static const ElfW(Ehdr) *own_header(void)
+/* The mapped ELF header of this very object; NULL: it is not mapped. */
+static const ElfW(Ehdr) * find_own_header(void)
 {
     Dl_info info;
-    const ElfW(Ehdr) *own;
+    const ElfW(Ehdr) * own;
 
-    if (!dladdr((void *)(uintptr_t)&own_header, &info))
+    if (!dladdr((void *)(uintptr_t)&find_own_header, &info))
         return NULL;
     own = info.dli_fbase;
     return memcmp(own->e_ident, ELFMAG, SELFMAG) == 0 ? own : NULL;
 }
 
-/* Why the file cannot be loaded, or NULL. Touching what a truncated file lacks
- * would kill the process. */
-static const char *elf_fault(int fd, off_t size)
+/* The reason why the file cannot be loaded, or NULL. A truncated file would
+ * kill the process when its missing pages are touched. */
+static const char *find_elf_fault(int fd, off_t size)
 {
-    const ElfW(Ehdr) *own = own_header();
+    const ElfW(Ehdr) *own = find_own_header();
     ElfW(Ehdr) h;
     ElfW(Phdr) p;
 
@@ -82,50 +82,50 @@ static const char *elf_fault(int fd, off_t size)
     return NULL;
 }
 
-/* ---- loading -------------------------------------------------------------- */
+/* ---- loading ------------------------------------------------------------- */
 
 struct loaded {
     const struct stat *st;
-    const char *ours; /* the name of our descriptor, which no object has */
+    const char *ours; /* name of the new descriptor, which no object has */
     char name[PATH_MAX];
 };
 
-static int is_loaded(struct dl_phdr_info *info, size_t size, void *user)
+static int match_loaded(struct dl_phdr_info *info, size_t size, void *user)
 {
     struct loaded *l = user;
 
     (void)size;
     if (!info->dlpi_name[0] || strcmp(info->dlpi_name, l->ours) == 0 ||
-        !same_file(info->dlpi_name, l->st))
+        !is_same_file(info->dlpi_name, l->st))
         return 0;
     snprintf(l->name, sizeof l->name, "%s", info->dlpi_name);
     return 1;
 }
 
-static int has_name(struct dl_phdr_info *info, size_t size, void *name)
+static int match_name(struct dl_phdr_info *info, size_t size, void *name)
 {
     (void)size;
     return strcmp(info->dlpi_name, name) == 0;
 }
 
-/* The name of the descriptor, for other processes too (a debugger); "" and false
- * without /proc. */
+/* Write the name of the descriptor, which is valid in other processes too (a
+ * debugger); "" and false without /proc. */
 static bool name_descriptor(int fd, const struct stat *st, char name[NAME_LEN])
 {
     char self[16];
     ssize_t n = readlink("/proc/self", self, sizeof self - 1);
 
     snprintf(name, NAME_LEN, "/proc/%.*s/fd/%d", n > 0 ? (int)n : 0, self, fd);
-    if (n <= 0 || !same_file(name, st))
+    if (n <= 0 || !is_same_file(name, st))
         name[0] = '\0';
     return name[0] != '\0';
 }
 
-/* A descriptor whose name no loaded object has: one has if the program closed
- * descriptors that it had not opened. */
-static int unused_name(int fd, const struct stat *st, char name[NAME_LEN])
+/* Move the descriptor until no loaded object has its name. One has it if the
+ * program closed descriptors that it had not opened. */
+static int give_unused_name(int fd, const struct stat *st, char name[NAME_LEN])
 {
-    while (name_descriptor(fd, st, name) && dl_iterate_phdr(has_name, name)) {
+    while (name_descriptor(fd, st, name) && dl_iterate_phdr(match_name, name)) {
         int next = fcntl(fd, F_DUPFD_CLOEXEC, fd + 1), error = errno;
         close(fd);
         if (next < 0) {
@@ -137,9 +137,10 @@ static int unused_name(int fd, const struct stat *st, char name[NAME_LEN])
     return fd;
 }
 
-/* The dynamic linker names what it was given; the user knows `file`. */
-static void say_error(const char *name, const char *file, char *err,
-                      size_t err_len)
+/* Format the dynamic linker's error with the name `file` that the user knows,
+ * in place of the name in /proc. */
+static void format_error(const char *name, const char *file, char *err,
+                         size_t err_len)
 {
     int error = errno;
     const char *why = dlerror();
@@ -153,7 +154,7 @@ static void say_error(const char *name, const char *file, char *err,
         snprintf(err + n, err_len - n, ": %s", strerror(error));
 }
 
-/* Takes the descriptor. */
+/* Load the object and close the descriptor, or keep it as DESIGN says. */
 static void *open_object(int fd, const char *file, const struct stat *st,
                          char *err, size_t err_len)
 {
@@ -161,19 +162,19 @@ static void *open_object(int fd, const char *file, const struct stat *st,
     struct loaded l = {.st = st, .ours = name};
     void *handle;
 
-    fd = unused_name(fd, st, name);
+    fd = give_unused_name(fd, st, name);
     if (fd < 0) {
         snprintf(err, err_len, "%s: %s", file, strerror(errno));
         return NULL;
     }
-    bool before = dl_iterate_phdr(is_loaded, &l);
+    bool before = dl_iterate_phdr(match_loaded, &l);
     errno = 0;
     handle = before    ? dlopen(l.name, HOW | RTLD_NOLOAD)
              : name[0] ? dlopen(name, HOW)
                        : dlopen(file, HOW);
     if (!handle)
-        say_error(name, file, err, err_len);
-    else if (!before && !name[0] && !same_file(file, st)) {
+        format_error(name, file, err, err_len);
+    else if (!before && !name[0] && !is_same_file(file, st)) {
         snprintf(err, err_len, "%s: another file took its place", file);
         handle = NULL;
     }
@@ -182,10 +183,11 @@ static void *open_object(int fd, const char *file, const struct stat *st,
     return handle;
 }
 
-/* A symbol counts only if it lives in that very object: a plugin that is linked
- * against another one must not be taken for it. */
-static const void *own_symbol(void *handle, const char *file,
-                              const char *symbol, char *err, size_t err_len)
+/* Find a symbol that is in this very object: a plugin that is linked against
+ * another one must not be taken for it. */
+static const void *find_own_symbol(void *handle, const char *file,
+                                   const char *symbol, char *err,
+                                   size_t err_len)
 {
     void *p = dlsym(handle, symbol);
     struct link_map *own;
@@ -201,12 +203,13 @@ static const void *own_symbol(void *handle, const char *file,
     return NULL;
 }
 
-static const weft_plugin *load(int fd, const char *file, const char *symbol,
-                               char *err, size_t err_len)
+static const weft_plugin *load_plugin(int fd, const char *file,
+                                      const char *symbol, char *err,
+                                      size_t err_len)
 {
     struct stat st;
-    const char *fault = fstat(fd, &st) == 0 ? elf_fault(fd, st.st_size)
-                                            : strerror(errno);
+    const char *fault =
+        fstat(fd, &st) == 0 ? find_elf_fault(fd, st.st_size) : strerror(errno);
     void *handle = NULL;
 
     if (!fault) {
@@ -215,10 +218,10 @@ static const weft_plugin *load(int fd, const char *file, const char *symbol,
         snprintf(err, err_len, "%s: %s", file, fault);
         close(fd);
     }
-    return handle ? own_symbol(handle, file, symbol, err, err_len) : NULL;
+    return handle ? find_own_symbol(handle, file, symbol, err, err_len) : NULL;
 }
 
-/* The object that this function is in; false: it is the main program. */
+/* Find the object that this function is in; false: it is the main program. */
 static bool find_library(Dl_info *own)
 {
     Dl_info program;
@@ -228,8 +231,9 @@ static bool find_library(Dl_info *own)
            own->dli_fbase != program.dli_fbase;
 }
 
-/* NULL in the main program, which belongs to no installation. */
-static const char *library_dir(void)
+/* The directory of the library; NULL in the main program, which belongs to no
+ * installation. */
+static const char *find_library_dir(void)
 {
     static char dir[PATH_MAX];
     Dl_info own;
@@ -245,7 +249,7 @@ static const char *library_dir(void)
     return dir;
 }
 
-static const char *unused_tool(void)
+static const char *find_unused_tool(void)
 {
     void *init = dlsym(RTLD_DEFAULT, "MPI_Init");
     Dl_info own = {0}, other;
@@ -258,5 +262,5 @@ static const char *unused_tool(void)
 
 #define DL_PUBLIC __attribute__((visibility("default")))
 extern DL_PUBLIC const struct weft_dl weft_dl_loader;
-DL_PUBLIC const struct weft_dl weft_dl_loader = {load, library_dir,
-                                                  unused_tool};
+DL_PUBLIC const struct weft_dl weft_dl_loader = {load_plugin, find_library_dir,
+                                                 find_unused_tool};

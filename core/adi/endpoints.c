@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "boot/say.h"
+#include "boot/fatal_message.h"
 #include "engines.h"
 #include "progress/progress.h"
 #include "protocol/order.h"
@@ -19,9 +19,10 @@
 
 enum { ADDRESS_MAX = 1024 };
 
-/* What a process must know when nobody launched it with the others. */
-static void describe_static(struct wf_instance *wf, struct weft_core *c,
-                            weft_open *o)
+/* Fill in the fields for a process that no launcher started: the address to
+ * listen at, and how long to wait for peers. */
+static void fill_static_open(struct wf_instance *wf, struct weft_core *c,
+                             weft_open *o)
 {
     const char *where;
 
@@ -30,7 +31,7 @@ static void describe_static(struct wf_instance *wf, struct weft_core *c,
         wf_config_address(wf->config, wf->rank, c->config->name, &where);
 }
 
-static void describe(struct wf_instance *wf, struct weft_core *c, weft_open *o)
+static void fill_open(struct wf_instance *wf, struct weft_core *c, weft_open *o)
 {
     *o = (weft_open){
         .size = sizeof *o,
@@ -50,10 +51,9 @@ static void describe(struct wf_instance *wf, struct weft_core *c, weft_open *o)
     };
     if (wf_route_trusts(wf->config, c->config->name))
         o->flags |= WEFT_OPEN_TRUSTED;
-    memcpy(o->job_id, wf->boot->job,
-           strnlen(wf->boot->job, sizeof o->job_id));
+    memcpy(o->job_id, wf->boot->job, strnlen(wf->boot->job, sizeof o->job_id));
     if (strcmp(wf->boot->ops->name, "static") == 0)
-        describe_static(wf, c, o);
+        fill_static_open(wf, c, o);
 }
 
 static int read_address(struct weft_core *c)
@@ -77,7 +77,7 @@ static int start_endpoint(struct wf_instance *wf, struct weft_core *c)
     weft_open o;
     int r;
 
-    describe(wf, c, &o);
+    fill_open(wf, c, &o);
     r = c->ops->open(&o, &c->ep);
     if (r < 0)
         return r;
@@ -95,11 +95,11 @@ static int start_endpoint(struct wf_instance *wf, struct weft_core *c)
     return r;
 }
 
-/* Claim the next endpoint for a transport: its plugin, and the plugin's options
- * into c->cfg. Errors are printed; returns how many. Negative: something was
- * lacking, as wf_error has recorded. */
-static int prepare(struct wf_instance *wf, const struct wf_transport_config *t,
-                   FILE *errors)
+/* Claim the next endpoint for a transport: find its plugin, and store the
+ * plugin's options in c->cfg. Errors are printed; returns their number.
+ * Negative: memory or a descriptor was lacking, as wf_error has recorded. */
+static int prepare_endpoint(struct wf_instance *wf,
+                            const struct wf_transport_config *t, FILE *errors)
 {
     struct weft_core *c = &wf->eps[wf->ep_count];
     char err[2048];
@@ -136,7 +136,7 @@ static int prepare(struct wf_instance *wf, const struct wf_transport_config *t,
     return bad;
 }
 
-static bool hosted(const struct wf_instance *wf)
+static bool holds_several_ranks(const struct wf_instance *wf)
 {
     return wf->ranks && wf->ranks->count > 1;
 }
@@ -146,24 +146,26 @@ static bool is_thread(const struct wf_transport_config *t)
     return strcmp(t->plugin, "thread") == 0;
 }
 
-/* A singleton opens nothing but self, and a process that holds all ranks of
- * the job nothing but thread, unless it was asked for. */
-static bool wanted(const struct wf_instance *wf,
-                   const struct wf_transport_config *t)
+/* Whether a transport beside self is to be opened. A singleton opens only self,
+ * and a process that holds all ranks of the job only thread, unless the
+ * configuration asks for more. */
+static bool is_wanted(const struct wf_instance *wf,
+                      const struct wf_transport_config *t)
 {
     bool others = wf->nprocs > (wf->ranks ? wf->ranks->count : 1);
 
     if (t->enable == 0 || strcmp(t->plugin, "self") == 0)
         return false;
     if (is_thread(t))
-        return hosted(wf);
-    if (hosted(wf) && !others && !wf_route_names(wf->config, t->name))
+        return holds_several_ranks(wf);
+    if (holds_several_ranks(wf) && !others &&
+        !wf_route_names(wf->config, t->name))
         return t->enable == 1 || !wf_route_may_use(wf->config, "thread");
     return wf->nprocs > 1 || t->enable == 1;
 }
 
-/* thread has a section only if somebody wrote one. */
-static bool in_config(const struct wf_transport_config *t, int n)
+/* Whether the configuration has a section for thread, which is not implied. */
+static bool has_thread_section(const struct wf_transport_config *t, int n)
 {
     for (int i = 0; i < n; i++)
         if (is_thread(&t[i]))
@@ -171,13 +173,14 @@ static bool in_config(const struct wf_transport_config *t, int n)
     return false;
 }
 
-/* The sum of two results of prepare(). */
-static int both(int a, int b)
+/* Add two results of prepare_endpoint(). */
+static int add_results(int a, int b)
 {
     return a < 0 ? a : b < 0 ? b : a + b;
 }
 
-/* Every transport before any is opened, so that all mistakes show at once. */
+/* Prepare every transport before any is opened, so that all mistakes are
+ * reported at once. */
 static int prepare_each(struct wf_instance *wf, FILE *errors)
 {
     static const struct wf_transport_config self = {
@@ -186,13 +189,13 @@ static int prepare_each(struct wf_instance *wf, FILE *errors)
         .name = "thread", .plugin = "thread", .enable = 2, .where = "built in"};
     const struct wf_transport_config *t;
     int n = wf_config_transports(wf->config, &t);
-    int bad = prepare(wf, &self, errors);
+    int bad = prepare_endpoint(wf, &self, errors);
 
-    if (hosted(wf) && !in_config(t, n))
-        bad = both(bad, prepare(wf, &thread, errors));
+    if (holds_several_ranks(wf) && !has_thread_section(t, n))
+        bad = add_results(bad, prepare_endpoint(wf, &thread, errors));
     for (int i = 0; i < n; i++)
-        if (wanted(wf, &t[i]))
-            bad = both(bad, prepare(wf, &t[i], errors));
+        if (is_wanted(wf, &t[i]))
+            bad = add_results(bad, prepare_endpoint(wf, &t[i], errors));
     return bad;
 }
 
@@ -205,30 +208,31 @@ static int prepare_all(struct wf_instance *wf)
 
     if (errors)
         fclose(errors);
-    wf_boot_say(text ? text : "", n);
+    wf_boot_print_fatal(text ? text : "", n);
     free(text);
     return bad;
 }
 
-/* Forget what was prepared from number `first` on. */
-static void forget(struct wf_instance *wf, int first, int prepared)
+/* Free the prepared endpoints from number `first` on. */
+static void free_prepared(struct wf_instance *wf, int first, int prepared)
 {
     for (int i = first; i < prepared; i++)
         free(wf->eps[i].cfg);
 }
 
-/* Self is always there; others must be asked for, or be on some route. */
-static bool useful(const struct wf_instance *wf, int i)
+/* Whether a prepared endpoint is to be opened: it is self, the configuration
+ * asks for it, or a route may use it. */
+static bool is_useful(const struct wf_instance *wf, int i)
 {
     const struct wf_transport_config *t = wf->eps[i].config;
 
     return i == 0 || t->enable == 1 || wf_route_may_use(wf->config, t->name);
 }
 
-/* Is it for lack of memory or descriptors? Not the transport is unusable here
- * then, and with others it would be the same, or peers that count on this one
- * would find no way. */
-static bool starved(int r)
+/* Whether opening failed for lack of memory or descriptors. The transport is
+ * not at fault then: another one would fail, too, and peers that rely on this
+ * one could not reach the process. */
+static bool is_starved(int r)
 {
     const char *text = wf_error_last()->text;
 
@@ -236,25 +240,29 @@ static bool starved(int r)
            strstr(text, strerror(ENFILE));
 }
 
-/* The transport is left out: say why, and remember it for a pair that has no
- * other. One that was asked for, or a process that lacks what any needs, stops the
- * start. */
-static int leave_out(struct wf_instance *wf,
-                     const struct wf_transport_config *t, const char *why,
-                     int r)
+/* Leave out a transport that cannot be opened: log the reason, and record it
+ * for a pair that has no other transport. The start fails if the configuration
+ * asks for the transport, or if memory or descriptors are lacking. */
+static int leave_out_transport(struct wf_instance *wf,
+                               const struct wf_transport_config *t,
+                               const char *why, int r)
 {
     if (strstr(why, strerror(ENOMEM)))
         r = WEFT_ENOMEM;
     const char *lacking = r == WEFT_ENOMEM ? "no memory" : "";
 
     if (why[0] || lacking[0])
-        wf_error(wf_error_class(r), "%s: transport '%s' cannot be used here: "
-                 "%s%s", t->where, t->name, why[0] ? why : lacking,
+        wf_error(wf_error_class(r),
+                 "%s: transport '%s' cannot be used here: "
+                 "%s%s",
+                 t->where, t->name, why[0] ? why : lacking,
                  why[0] && lacking[0] ? " (no memory)" : "");
     else
-        wf_error(MPI_ERR_OTHER, "%s: transport '%s' cannot be used here "
-                 "(error %d)", t->where, t->name, r);
-    if (t->enable == 1 || starved(r))
+        wf_error(MPI_ERR_OTHER,
+                 "%s: transport '%s' cannot be used here "
+                 "(error %d)",
+                 t->where, t->name, r);
+    if (t->enable == 1 || is_starved(r))
         return r == WEFT_ENOMEM ? r : WEFT_ESYS;
     wf_log(wf, WF_LOG_INFO, "%s", wf_error_last()->text);
     if (why[0])
@@ -269,7 +277,7 @@ static int leave_out(struct wf_instance *wf,
     return 0;
 }
 
-/* Number i of the prepared ones becomes the next endpoint. */
+/* Open number i of the prepared endpoints as the next endpoint. */
 static int open_prepared(struct wf_instance *wf, int i)
 {
     struct weft_core *c = &wf->eps[wf->ep_count];
@@ -277,7 +285,7 @@ static int open_prepared(struct wf_instance *wf, int i)
     char why[WF_REFUSAL_MAX] = "";
     int r;
 
-    if (!useful(wf, i)) {
+    if (!is_useful(wf, i)) {
         free(wf->eps[i].cfg);
         return 0;
     }
@@ -292,7 +300,7 @@ static int open_prepared(struct wf_instance *wf, int i)
         return 0;
     }
     free(c->cfg);
-    return leave_out(wf, t, why, r);
+    return leave_out_transport(wf, t, why, r);
 }
 
 int wf_endpoints_open(struct wf_instance *wf)
@@ -305,12 +313,12 @@ int wf_endpoints_open(struct wf_instance *wf)
 
     wf->ep_count = 0;
     if (bad) {
-        forget(wf, 0, prepared);
+        free_prepared(wf, 0, prepared);
         return bad < 0 ? bad : WEFT_EINVAL;
     }
     for (int i = 0; i < prepared; i++)
         if ((r = open_prepared(wf, i)) != 0) {
-            forget(wf, i + 1, prepared);
+            free_prepared(wf, i + 1, prepared);
             break;
         }
     return r;
@@ -339,7 +347,7 @@ void wf_endpoint_traffic(const struct weft_core *c, struct wf_traffic *t)
     t->received_bytes += c->rx_bytes;
 }
 
-static void report(struct wf_instance *wf, const struct weft_core *c)
+static void report_traffic(struct wf_instance *wf, const struct weft_core *c)
 {
     struct wf_engines *all = wf_engines(wf);
     struct wf_traffic t = {0};
@@ -356,9 +364,9 @@ static void report(struct wf_instance *wf, const struct weft_core *c)
             t.received_bytes);
 }
 
-/* Packets that a transport found damaged or forged, and dropped. */
-static void report_strange(const struct wf_instance *wf,
-                           const struct weft_core *c)
+/* Print the number of packets that a transport dropped as damaged or forged. */
+static void report_dropped_packets(const struct wf_instance *wf,
+                                   const struct weft_core *c)
 {
     const char *name;
     uint64_t n;
@@ -369,8 +377,8 @@ static void report_strange(const struct wf_instance *wf,
         if (n && strcmp(name, "strange_packets") == 0)
             fprintf(stderr,
                     "weft: rank %u: %-6s dropped %llu damaged or strange "
-                    "packets\n", wf->rank, c->config->name,
-                    (unsigned long long)n);
+                    "packets\n",
+                    wf->rank, c->config->name, (unsigned long long)n);
 }
 
 void wf_endpoints_report(struct wf_instance *wf)
@@ -378,8 +386,8 @@ void wf_endpoints_report(struct wf_instance *wf)
     if (!wf->options->stats)
         return;
     for (int i = wf->ep_count; i-- > 0;) {
-        report(wf, &wf->eps[i]);
-        report_strange(wf, &wf->eps[i]);
+        report_traffic(wf, &wf->eps[i]);
+        report_dropped_packets(wf, &wf->eps[i]);
     }
     if (wf->damaged)
         fprintf(stderr, "weft: rank %u: %llu messages arrived damaged\n",

@@ -1,7 +1,8 @@
-/* The table of services that every plugin gets: the only way up.
+/* The table of services that every plugin gets. Plugins call the core only
+ * through it.
  *
- * Calls come from inside progress() or a data operation, so the API section
- * is held. Only kick, now_ns and log may come from a plugin's own thread.
+ * They do so inside progress() or a data operation, so the API section is held.
+ * Only kick, now_ns and log may be called by a plugin's own thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -68,8 +69,7 @@ static void host_peer_down(weft_core *core, weft_loc *loc, int status,
 {
     if (status == WEFT_EPROTO)
         wf_checks_count_nonsense(loc, core);
-    if (wf_location_uses(loc, core) &&
-        !wf_carrier_handle_down(loc, core, status, why))
+    if (wf_location_uses(loc, core) && !wf_carrier_handle_down(loc, core, status, why))
         wf_location_down(loc, status, why);
 }
 
@@ -100,7 +100,8 @@ static int host_helping(weft_core *core)
     return core->wf->progress->helping;
 }
 
-/* Numeric addresses and /etc/hosts: no job depends on a resolver (W-39). */
+/* Resolve numeric addresses and names of /etc/hosts: no job depends on a
+ * resolver (W-39). */
 static int host_resolve(weft_core *core, const char *host, int family,
                         void *sockaddr_out, size_t *len)
 {
@@ -116,11 +117,11 @@ static void host_log(weft_core *core, int level, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     if (core->refusal && level <= WF_LOG_ERROR)
-        core->refusal[0] = 0; /* what came before was no error */
+        core->refusal[0] = 0; /* an error replaces an earlier notice */
     if (core->refusal && !core->refusal[0])
         snprintf(core->refusal, WF_REFUSAL_MAX, "%.*s", WF_REFUSAL_MAX - 1,
                  text);
-    if (!core->refusal || level > WF_LOG_ERROR) /* else the caller tells it */
+    if (!core->refusal || level > WF_LOG_ERROR) /* else the caller reports */
         wf_log(core->wf, level, "%s: %s", core->config->name, text);
 }
 

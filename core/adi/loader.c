@@ -1,12 +1,12 @@
 /* Finding a plugin by name, and refusing one that does not fit.
  *
- * Order: the built-in table (unless the section gives a path), the path, the
- * directories of WEFT_PLUGIN_PATH, of [core] plugin_path, lib/weft of the
- * installation of the shared library, and that of the launcher, which a program
- * that was linked with libmpi.a cannot know by itself. No directory is scanned;
- * only named plugins are looked for.
+ * The search goes through the built-in table (unless the section gives a path),
+ * the path, the directories of WEFT_PLUGIN_PATH and of [core] plugin_path,
+ * lib/weft of the installation of the shared library, and that of the launcher,
+ * which a program that was linked with libmpi.a cannot know by itself. No
+ * directory is scanned; only named plugins are looked for.
  *
- * INVARIANT  What is loaded is a descriptor of wf_trust_open().
+ * INVARIANT  Only descriptors of wf_trust_open() are loaded.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,23 +20,23 @@
 #include "adi/endpoint.h"
 #include "os/trust.h"
 
-/* What was tried, for the message. */
+/* The state of a search. `err` collects the attempts for the message. */
 struct search {
     char symbol[96], name[64];
     char *err;
     size_t err_len, used;
     const weft_plugin *found;
-    char **left; /* where to name a file that is not to be loaded, or NULL */
-    int lack; /* ENOMEM or EMFILE: why one could not be loaded */
+    char **left; /* receives the name of a file instead of loading it; NULL */
+    int lack;    /* ENOMEM or EMFILE: why a file could not be loaded */
 };
 
-static void tried(struct search *s, const char *what, const char *why)
+static void note_attempt(struct search *s, const char *what, const char *why)
 {
     size_t len = strlen(what);
     int n;
 
     if (strncmp(why, what, len) == 0 && strncmp(why + len, ": ", 2) == 0)
-        why += len + 2; /* said by itself, too */
+        why += len + 2; /* the reason begins with the name already */
     if (strstr(why, strerror(ENOMEM)))
         s->lack = ENOMEM;
     else if (strstr(why, strerror(EMFILE)))
@@ -47,8 +47,8 @@ static void tried(struct search *s, const char *what, const char *why)
         s->used += (size_t)n;
 }
 
-/* "udp-reliable" and "udp_reliable" are one name. */
-static void canonical(char *out, size_t n, const char *name)
+/* Copy a name with "_" for "-": "udp-reliable" and "udp_reliable" are equal. */
+static void copy_canonical(char *out, size_t n, const char *name)
 {
     snprintf(out, n, "%s", name);
     for (; *out; out++)
@@ -56,24 +56,24 @@ static void canonical(char *out, size_t n, const char *name)
             *out = '_';
 }
 
-static bool same_name(const char *a, const char *b)
+static bool is_same_name(const char *a, const char *b)
 {
     char x[64], y[64];
 
-    canonical(x, sizeof x, a);
-    canonical(y, sizeof y, b);
+    copy_canonical(x, sizeof x, a);
+    copy_canonical(y, sizeof y, b);
     return strcmp(x, y) == 0;
 }
 
-static const weft_plugin *builtin(const char *name)
+static const weft_plugin *find_builtin(const char *name)
 {
     for (const weft_plugin *const *p = weft_builtin; *p; p++)
-        if (same_name((*p)->name, name))
+        if (is_same_name((*p)->name, name))
             return *p;
     return NULL;
 }
 
-static int sane_options(const weft_plugin *p)
+static int are_options_valid(const weft_plugin *p)
 {
     for (const weft_option *o = p->options; o && o->name; o++)
         if (!o->dflt || o->type < WEFT_OPT_BOOL || o->type > WEFT_OPT_LIST ||
@@ -82,7 +82,7 @@ static int sane_options(const weft_plugin *p)
     return 1;
 }
 
-static const char *missing_op(const weft_ops *ops)
+static const char *find_missing_op(const weft_ops *ops)
 {
     if (!ops || ops->size < offsetof(weft_ops, send_short))
         return "the table of required operations";
@@ -120,21 +120,21 @@ int wf_plugin_check(const weft_plugin *p, const char *name, const char *from,
                  from, p->hdr_bytes, WEFT_HDR);
     else if (p->size < sizeof(weft_plugin))
         snprintf(err, err_len, "%s: its plugin record is too short", from);
-    else if (!p->name || !same_name(p->name, name))
+    else if (!p->name || !is_same_name(p->name, name))
         snprintf(err, err_len, "%s: is plugin '%s', not '%s'", from,
                  p->name ? p->name : "(unnamed)", name);
-    else if ((op = missing_op(p->ops)))
+    else if ((op = find_missing_op(p->ops)))
         snprintf(err, err_len, "%s: operation '%s' is missing", from, op);
-    else if (!sane_options(p))
+    else if (!are_options_valid(p))
         snprintf(err, err_len, "%s: its option table is damaged", from);
     else
         return 0;
     return WEFT_EINVAL;
 }
 
-/* Load the file, or with s->left only name it. */
-static const char *take(struct search *s, int fd, const char *file, char *why,
-                        size_t n)
+/* Load the file, or with s->left only name it. Returns the fault or NULL. */
+static const char *load_or_name(struct search *s, int fd, const char *file,
+                                char *why, size_t n)
 {
     const weft_plugin *p;
 
@@ -150,17 +150,18 @@ static const char *take(struct search *s, int fd, const char *file, char *why,
     return NULL;
 }
 
-/* True: the search ends here. A file that is not trusted, or for which something
- * is lacking, ends it as well: another file of its name is not the one that was
- * meant. */
+/* Try to load a file; true: the search ends. A file that is not trusted, or for
+ * which memory or descriptors are lacking, ends it, too: another file of the
+ * same name is not the one that was meant. */
 static bool try_file(struct search *s, const char *file)
 {
     char why[WF_TRUST_WHY_MAX] = "";
     int fd = wf_trust_open(file, why, sizeof why);
-    const char *fault = fd >= 0 ? take(s, fd, file, why, sizeof why) : why;
+    const char *fault =
+        fd >= 0 ? load_or_name(s, fd, file, why, sizeof why) : why;
 
     if (fault)
-        tried(s, file, fault);
+        note_attempt(s, file, fault);
     return !fault || fd == WF_TRUST_REFUSED || fd == WF_TRUST_SHORTAGE;
 }
 
@@ -172,7 +173,8 @@ static bool try_dirs(struct search *s, const char *dirs)
         size_t n = strcspn(dirs, ":");
         snprintf(file, sizeof file, "%.*s/weft_%s.so", (int)n, dirs, s->name);
         if (n && *dirs != '/')
-            tried(s, file, "the directory is relative; write an absolute one");
+            note_attempt(s, file,
+                         "the directory is relative; write an absolute one");
         else if (n && try_file(s, file))
             return true;
         dirs += n + (dirs[n] == ':');
@@ -180,8 +182,8 @@ static bool try_dirs(struct search *s, const char *dirs)
     return false;
 }
 
-/* The installation of the shared library, then that of the mpirun or weft-info
- * which started the process. */
+/* Try the installation of the shared library, then that of the mpirun or
+ * weft-info which started the process. */
 static bool try_installed(struct search *s)
 {
     const char *lib = weft_dl_loader.library_dir();
@@ -201,14 +203,14 @@ static bool try_named(struct search *s, const struct wf_config *config,
                       const struct wf_transport_config *t)
 {
     if (t->path && *t->path != '/')
-        tried(s, t->path, "the path is relative; write an absolute one");
+        note_attempt(s, t->path, "the path is relative; write an absolute one");
     else if (t->path)
         try_file(s, t->path);
     return t->path || try_dirs(s, wf_trust_getenv("WEFT_PLUGIN_PATH")) ||
            try_dirs(s, wf_config_core(config)->plugin_path);
 }
 
-static void no_loader(struct search *s)
+static void report_no_loader(struct search *s)
 {
     s->used += (size_t)snprintf(
         s->err + s->used, s->err_len - s->used,
@@ -219,29 +221,29 @@ static void no_loader(struct search *s)
                                     " %s", (*b)->name);
 }
 
-const weft_plugin *wf_plugin_look(const struct wf_config *config,
+const weft_plugin *wf_plugin_find_or_name(const struct wf_config *config,
                                   const struct wf_transport_config *t,
                                   char *err, size_t err_len, char **left)
 {
     struct search s = {.err = err, .err_len = err_len, .left = left};
-    const weft_plugin *p = t->path ? NULL : builtin(t->plugin);
+    const weft_plugin *p = t->path ? NULL : find_builtin(t->plugin);
 
     errno = 0;
     if (p)
         return wf_plugin_check(p, t->plugin, "built in", err, err_len) ? NULL
                                                                        : p;
-    canonical(s.name, sizeof s.name, t->plugin);
+    copy_canonical(s.name, sizeof s.name, t->plugin);
     snprintf(s.symbol, sizeof s.symbol, "weft_plugin_%d_%s", WEFT_ABI_MAJOR,
              s.name);
     s.used = (size_t)snprintf(err, err_len, "%s: plugin '%s' of transport '%s'",
                               t->where, t->plugin, t->name);
     if (!&weft_dl_loader) {
-        no_loader(&s);
+        report_no_loader(&s);
         return NULL;
     }
-    s.used += (size_t)snprintf(err + s.used, err_len - s.used,
-                               t->path ? " cannot be loaded"
-                                       : " was not found");
+    s.used +=
+        (size_t)snprintf(err + s.used, err_len - s.used,
+                         t->path ? " cannot be loaded" : " was not found");
     if (!try_named(&s, config, t))
         try_installed(&s);
     if (!s.found && !wf_trust_caller())
@@ -257,11 +259,11 @@ const weft_plugin *wf_plugin_find(const struct wf_config *config,
                                   const struct wf_transport_config *t,
                                   char *err, size_t err_len)
 {
-    return wf_plugin_look(config, t, err, err_len, NULL);
+    return wf_plugin_find_or_name(config, t, err, err_len, NULL);
 }
 
-static int check_one(struct wf_config *config,
-                     const struct wf_transport_config *t, FILE *errors)
+static int check_transport(struct wf_config *config,
+                           const struct wf_transport_config *t, FILE *errors)
 {
     char err[2048];
     const weft_plugin *p = wf_plugin_find(config, t, err, sizeof err);
@@ -283,6 +285,6 @@ int wf_plugins_check(struct wf_config *config, FILE *errors)
 
     for (int i = 0; i < n; i++)
         if (t[i].enable != 0)
-            bad += check_one(config, &t[i], errors);
+            bad += check_transport(config, &t[i], errors);
     return bad;
 }

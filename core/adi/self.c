@@ -1,9 +1,9 @@
-/* self: delivery inside the process, straight from the sender's memory to the
- * receiver's (McMPI 3.2.6). send() delivers before it returns: there is no
- * queue, no copy in between and nothing to poll.
+/* self: the transport of a process to itself, which copies straight from the
+ * sender's memory to the receiver's (McMPI 3.2.6). send() delivers before it
+ * returns: there is no queue, no copy in between and nothing to poll.
  *
- * The one thing that can wait is a message the core has no memory for; it
- * stands in a FIFO until progress() can hand it over.
+ * Only a message for which the core has no memory has to wait; it is in a FIFO
+ * until progress() can deliver it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,7 +24,7 @@ struct weft_ep {
     uint32_t id;
     weft_peer *peer;
     weft_tx *head, **tail; /* linked through priv[0] */
-    int want;              /* send_short was refused: tx_ready is due */
+    int want;              /* a send was refused: tx_ready is due */
 };
 
 struct weft_peer {
@@ -111,8 +111,8 @@ static int self_peer_del(weft_peer *p, int abrupt)
     return e->head ? WEFT_EAGAIN : WEFT_OK;
 }
 
-/* From or to small segments, a piece at a time. */
-static void copy_fine(weft_tx *t, weft_sink *s)
+/* Copy from or to a layout of small segments, a piece at a time. */
+static void copy_pieces(weft_tx *t, weft_sink *s)
 {
     char piece[PIECE];
     struct iovec v;
@@ -138,13 +138,13 @@ static void copy_fine(weft_tx *t, weft_sink *s)
     }
 }
 
-/* Segment by segment from the sender's layout into the receiver's. */
-static void copy_across(weft_tx *t, weft_sink *s)
+/* Copy the payload from the sender's layout into the receiver's. */
+static void copy_payload(weft_tx *t, weft_sink *s)
 {
     struct iovec from, to;
 
     if (t->copy || s->fill) {
-        copy_fine(t, s);
+        copy_pieces(t, s);
         return;
     }
     for (uint64_t off = 0; off < s->len;) {
@@ -157,8 +157,8 @@ static void copy_across(weft_tx *t, weft_sink *s)
     }
 }
 
-/* False: the core answered EAGAIN and took nothing. */
-static int deliver(weft_peer *p, weft_tx *t)
+/* Deliver a message; false: the core answered WEFT_EAGAIN and took nothing. */
+static int deliver_tx(weft_peer *p, weft_tx *t)
 {
     weft_ep *e = p->ep;
     weft_sink *sink = NULL;
@@ -169,7 +169,7 @@ static int deliver(weft_peer *p, weft_tx *t)
     if (r == WEFT_EAGAIN)
         return 0;
     if (r == WEFT_OK) {
-        copy_across(t, sink);
+        copy_payload(t, sink);
         e->host->rx_done(e->core, sink, WEFT_OK);
     }
     return 1;
@@ -179,7 +179,7 @@ static int self_send(weft_peer *p, weft_tx *t)
 {
     weft_ep *e = p->ep;
 
-    if (!e->head && deliver(p, t))
+    if (!e->head && deliver_tx(p, t))
         return WEFT_DONE;
     t->priv[0] = 0;
     *e->tail = t;
@@ -197,7 +197,7 @@ static int self_send_short(weft_peer *p, const weft_hdr *h, const void *data,
 
     if (!e->head)
         r = e->host->rx(e->core, p->loc, h, data, len, &sink);
-    if (r == WEFT_OK) /* all was here; the core wanted a sink nevertheless */
+    if (r == WEFT_OK) /* the core had all data, and gave a sink nevertheless */
         e->host->rx_done(e->core, sink, WEFT_OK);
     e->want |= r == WEFT_EAGAIN;
     return r == WEFT_EAGAIN ? WEFT_EAGAIN : WEFT_DONE;
@@ -221,7 +221,7 @@ static int self_progress(weft_ep *e, int budget)
 
     while (e->head && n < budget) {
         weft_tx *t = e->head;
-        if (!deliver(e->peer, t))
+        if (!deliver_tx(e->peer, t))
             break;
         e->head = (weft_tx *)(uintptr_t)t->priv[0];
         if (!e->head)

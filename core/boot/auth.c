@@ -1,31 +1,33 @@
 /* The job key handshake: mutual challenge and response.
  *
- * DESIGN  Three messages of 64 bytes; a head of 32 bytes, then an HMAC-SHA-256
- * with the job key over everything said so far, the role, and the job's name.
+ * DESIGN  There are three messages of 64 bytes: a head of 32 bytes, then an
+ * HMAC-SHA-256 with the job key over the heads sent so far, the step, and the
+ * job's name.
  *
  *   dialler                                         listener
  *   hello   head(nonce A), MAC(1 job hello)      -->
  *           <--  answer  head(nonce B), MAC(2 job hello answer)
  *   proof   head(zero),    MAC(3 job hello answer proof)  -->
  *
- *   head  0 "WFTA"  4 version  5 step  6 byte order  7 word size, and 0x80: it has AES
+ *   head  0 "WFTA"  4 version  5 step  6 byte order
+ *         7 word size, with bit 0x80: it has AES
  *         8 my loc_id  12 your loc_id  16 nonce (16 bytes)
  *
  * The MAC of the hello proves nothing about freshness (it can be replayed) but
- * lets the listener turn away everyone without the key before it keeps any
+ * lets the listener refuse a process without the key before it keeps any
  * state; the answer proves the listener, the proof the dialler. The step in
  * the MAC input keeps a message from being reflected. A listener never sends
  * more bytes than it received.
  *
  * A refusal is a head with step 0xff and a reason in byte 6, unauthenticated:
- * it may shorten a wait and choose the words of an error, nothing more.
+ * it can only shorten a wait and choose the text of an error.
  *
- * What both have said once is also the source of the keys of a session
- * (security = encrypt): HMAC over hello and answer, with other steps. Both
- * nonces are in it, so no two handshakes give the same keys.
+ * The keys of a session (security = encrypt) are HMACs over hello and answer,
+ * with other steps. Both nonces are in them, so no two handshakes give the same
+ * keys.
  *
- * Byte order and word size are carried so that both sides can say what they
- * are; the wire itself is the same on every machine, so they need not agree.
+ * Byte order and word size are carried for information; the wire is the same on
+ * every machine, so they need not agree.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -58,7 +60,7 @@ enum auth_at {
     AT_ORDER = 6,
     AT_REASON = 6,
     AT_WORD = 7,
-    AES = 0x80, /* in AT_WORD: it has instructions for AES */
+    AES = 0x80, /* in AT_WORD: the machine has instructions for AES */
     AT_FROM = 8,
     AT_TO = 12,
     AT_NONCE = 16
@@ -68,8 +70,8 @@ enum auth_wire_step {
     STEP_HELLO = 1,
     STEP_ANSWER = 2,
     STEP_PROOF = 3,
-    STEP_KEY = 0x10, /* never sent: the session's key of the dialler, … */
-    STEP_ID = STEP_KEY + 2,
+    STEP_KEY = 0x10, /* never sent: session key of the dialler; listener: + 1 */
+    STEP_ID = STEP_KEY + 2, /* never sent: number of the session */
     STEP_REFUSED = 0xff
 };
 
@@ -87,7 +89,7 @@ struct weft_auth {
 
 static const unsigned char magic[4] = {'W', 'F', 'T', 'A'};
 
-static int random_bytes(void *buf, size_t n)
+static int fill_random(void *buf, size_t n)
 {
     unsigned char *at = buf;
     while (n > 0) {
@@ -104,10 +106,10 @@ static int random_bytes(void *buf, size_t n)
 
 int wf_auth_key_generate(unsigned char bytes[WF_AUTH_KEY_BYTES])
 {
-    return random_bytes(bytes, WF_AUTH_KEY_BYTES);
+    return fill_random(bytes, WF_AUTH_KEY_BYTES);
 }
 
-static void derive_datagram(struct wf_auth_key *key)
+static void derive_datagram_key(struct wf_auth_key *key)
 {
     static const unsigned char purpose[] = "weft datagram key 1";
     unsigned char mac[MAC];
@@ -132,7 +134,7 @@ int wf_auth_key_fill(struct wf_auth_key *key, const void *bytes, size_t n,
     wf_vendor_crypto_auth_hmacsha256(key->secret, bytes, n, purpose);
     if (job)
         memcpy(key->job, job, strnlen(job, JOB_MAX));
-    derive_datagram(key);
+    derive_datagram_key(key);
     wf_secret_wipe_stack();
     return WEFT_OK;
 }
@@ -155,13 +157,13 @@ void wf_auth_key_free(struct wf_auth_key *key)
     wf_secret_free(key, sizeof *key);
 }
 
-static void put32(unsigned char *p, uint32_t v)
+static void put_u32(unsigned char *p, uint32_t v)
 {
     for (int i = 0; i < 4; i++)
         p[i] = (unsigned char)(v >> 8 * i);
 }
 
-static uint32_t get32(const unsigned char *p)
+static uint32_t get_u32(const unsigned char *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
            (uint32_t)p[3] << 24;
@@ -179,16 +181,17 @@ static int put_head(unsigned char *head, uint8_t step, uint32_t from,
     head[AT_WORD] = sizeof(void *);
     if (&weft_cipher && weft_cipher.has_aes())
         head[AT_WORD] |= AES;
-    put32(head + AT_FROM, from);
-    put32(head + AT_TO, to);
+    put_u32(head + AT_FROM, from);
+    put_u32(head + AT_TO, to);
     if (step == STEP_PROOF)
         return WEFT_OK; /* both nonces are in the transcript already */
-    return random_bytes(head + AT_NONCE, NONCE);
+    return fill_random(head + AT_NONCE, NONCE);
 }
 
-/* The MAC over step, job and the heads said so far; unused heads are NULL. */
-static void mac(const struct wf_auth_key *key, uint8_t step,
-                const unsigned char *const heads[3], unsigned char out[MAC])
+/* Compute the MAC over step, job and heads; unused heads are NULL. */
+static void compute_mac(const struct wf_auth_key *key, uint8_t step,
+                        const unsigned char *const heads[3],
+                        unsigned char out[MAC])
 {
     unsigned char text[TRANSCRIPT_MAX] = "weft";
     size_t n = 8;
@@ -203,9 +206,9 @@ static void mac(const struct wf_auth_key *key, uint8_t step,
     wf_secret_wipe_stack();
 }
 
-/* Complete a message: the MAC after its head. */
-static void seal(const struct wf_auth_key *key, const weft_auth *a,
-                 unsigned char *msg, size_t *len)
+/* Complete a message: append the MAC to its head. */
+static void append_mac(const struct wf_auth_key *key, const weft_auth *a,
+                       unsigned char *msg, size_t *len)
 {
     uint8_t step = msg[AT_STEP];
     const unsigned char *heads[3] = {a->hello, a->answer, NULL};
@@ -213,21 +216,21 @@ static void seal(const struct wf_auth_key *key, const weft_auth *a,
     heads[step - STEP_HELLO] = msg;
     for (int i = step; i < 3; i++)
         heads[i] = NULL;
-    mac(key, step, heads, msg + HEAD);
+    compute_mac(key, step, heads, msg + HEAD);
     *len = WEFT_AUTH_MSG;
 }
 
-static bool sealed(const struct wf_auth_key *key, const weft_auth *a,
-                   const unsigned char *msg)
+static bool has_valid_mac(const struct wf_auth_key *key, const weft_auth *a,
+                          const unsigned char *msg)
 {
     unsigned char copy[WEFT_AUTH_MSG];
     size_t n;
     memcpy(copy, msg, HEAD);
-    seal(key, a, copy, &n);
+    append_mac(key, a, copy, &n);
     return wf_vendor_crypto_verify_32(copy + HEAD, msg + HEAD) == 0;
 }
 
-static int refuse(int why, unsigned char *out, size_t *out_len)
+static int write_refusal(int why, unsigned char *out, size_t *out_len)
 {
     memset(out, 0, WEFT_AUTH_MSG);
     memcpy(out, magic, sizeof magic);
@@ -238,30 +241,30 @@ static int refuse(int why, unsigned char *out, size_t *out_len)
     return why;
 }
 
-/* What every message must be, before its MAC is looked at. */
+/* Check the head of a message, before its MAC; refuse a wrong one. */
 static int check_head(const unsigned char *in, uint8_t step, unsigned char *out,
                       size_t *out_len)
 {
     if (memcmp(in, magic, sizeof magic) != 0)
-        return WEFT_EPROTO; /* not one of us: no answer */
+        return WEFT_EPROTO; /* not Weft: no answer */
     if (in[AT_STEP] == STEP_REFUSED) {
         int why = -(int)in[AT_REASON];
         return why == WEFT_EAUTH || why == WEFT_EUNREACH ? why : WEFT_EPROTO;
     }
     if (in[AT_VERSION] != AUTH_VERSION || in[AT_STEP] != step ||
         in[AT_ORDER] < 1 || in[AT_ORDER] > 2)
-        return refuse(WEFT_EPROTO, out, out_len);
+        return write_refusal(WEFT_EPROTO, out, out_len);
     return WEFT_OK;
 }
 
-static int dial(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
-                unsigned char *out, size_t *out_len)
+static int start_dial(const struct wf_auth_key *key, uint32_t self,
+                      weft_auth *a, unsigned char *out, size_t *out_len)
 {
     if (put_head(out, STEP_HELLO, self, a->peer) < 0)
         return WEFT_ESYS;
     memcpy(a->hello, out, HEAD);
     a->expects = STEP_ANSWER;
-    seal(key, a, out, out_len);
+    append_mac(key, a, out, out_len);
     return WEFT_EAGAIN;
 }
 
@@ -272,17 +275,17 @@ static int on_hello(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
     int rc = check_head(in, STEP_HELLO, out, out_len);
     if (rc < 0)
         return rc;
-    if (!sealed(key, a, in))
-        return refuse(WEFT_EAUTH, out, out_len);
-    a->peer = get32(in + AT_FROM);
-    if (get32(in + AT_TO) != self || a->peer == self)
-        return refuse(WEFT_EUNREACH, out, out_len);
+    if (!has_valid_mac(key, a, in))
+        return write_refusal(WEFT_EAUTH, out, out_len);
+    a->peer = get_u32(in + AT_FROM);
+    if (get_u32(in + AT_TO) != self || a->peer == self)
+        return write_refusal(WEFT_EUNREACH, out, out_len);
     memcpy(a->hello, in, HEAD);
     if (put_head(out, STEP_ANSWER, self, a->peer) < 0)
         return WEFT_ESYS;
     memcpy(a->answer, out, HEAD);
     a->expects = STEP_PROOF;
-    seal(key, a, out, out_len);
+    append_mac(key, a, out, out_len);
     return WEFT_EAGAIN;
 }
 
@@ -293,13 +296,13 @@ static int on_answer(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
     int rc = check_head(in, STEP_ANSWER, out, out_len);
     if (rc < 0)
         return rc;
-    if (!sealed(key, a, in))
-        return refuse(WEFT_EAUTH, out, out_len);
-    if (get32(in + AT_FROM) != a->peer || get32(in + AT_TO) != self)
-        return refuse(WEFT_EUNREACH, out, out_len);
+    if (!has_valid_mac(key, a, in))
+        return write_refusal(WEFT_EAUTH, out, out_len);
+    if (get_u32(in + AT_FROM) != a->peer || get_u32(in + AT_TO) != self)
+        return write_refusal(WEFT_EUNREACH, out, out_len);
     memcpy(a->answer, in, HEAD);
     put_head(out, STEP_PROOF, self, a->peer);
-    seal(key, a, out, out_len);
+    append_mac(key, a, out, out_len);
     return WEFT_OK;
 }
 
@@ -310,27 +313,27 @@ static int on_proof(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
     int rc = check_head(in, STEP_PROOF, out, out_len);
     if (rc < 0)
         return rc;
-    if (!sealed(key, a, in) || get32(in + AT_FROM) != a->peer ||
-        get32(in + AT_TO) != self)
-        return refuse(WEFT_EAUTH, out, out_len);
+    if (!has_valid_mac(key, a, in) || get_u32(in + AT_FROM) != a->peer ||
+        get_u32(in + AT_TO) != self)
+        return write_refusal(WEFT_EAUTH, out, out_len);
     return WEFT_OK;
 }
 
-static void session_of(const struct wf_auth_key *key, const weft_auth *a,
-                       struct wf_auth_session *s)
+static void derive_session(const struct wf_auth_key *key, const weft_auth *a,
+                           struct wf_auth_session *s)
 {
     const unsigned char *const heads[3] = {a->hello, a->answer, NULL};
     unsigned char id[MAC];
 
     for (int from = 0; from < 2; from++)
-        mac(key, (uint8_t)(STEP_KEY + from), heads, s->key[from]);
-    mac(key, STEP_ID, heads, id);
-    s->id = (uint64_t)get32(id) << 32 | get32(id + 4);
+        compute_mac(key, (uint8_t)(STEP_KEY + from), heads, s->key[from]);
+    compute_mac(key, STEP_ID, heads, id);
+    s->id = (uint64_t)get_u32(id) << 32 | get_u32(id + 4);
     s->dialled = a->expects == STEP_ANSWER;
     s->aes = a->hello[AT_WORD] & a->answer[AT_WORD] & AES;
 }
 
-static void forget(weft_auth **auth)
+static void free_auth(weft_auth **auth)
 {
     if (*auth)
         explicit_bzero(*auth, sizeof **auth);
@@ -338,10 +341,10 @@ static void forget(weft_auth **auth)
     *auth = NULL;
 }
 
-/* All but the end of it. */
-static int advance(const struct wf_auth_key *key, uint32_t self,
-                   weft_auth **auth, const void *in, size_t in_len, void *out,
-                   size_t *out_len, uint32_t *loc_id)
+/* Do one step of the handshake; the caller frees *auth at its end. */
+static int advance_handshake(const struct wf_auth_key *key, uint32_t self,
+                             weft_auth **auth, const void *in, size_t in_len,
+                             void *out, size_t *out_len, uint32_t *loc_id)
 {
     weft_auth *a = *auth;
     int rc;
@@ -355,7 +358,7 @@ static int advance(const struct wf_auth_key *key, uint32_t self,
         rc = WEFT_EAUTH;
     } else if (!in && a->expects == 0) {
         a->peer = *loc_id;
-        rc = dial(key, self, a, out, out_len);
+        rc = start_dial(key, self, a, out, out_len);
     } else if (!in || in_len != WEFT_AUTH_MSG) {
         rc = WEFT_EPROTO;
     } else if (a->expects == 0) {
@@ -374,10 +377,11 @@ int wf_auth_advance(const struct wf_auth_key *key, uint32_t self,
                     weft_auth **auth, const void *in, size_t in_len, void *out,
                     size_t *out_len, uint32_t *loc_id)
 {
-    int rc = advance(key, self, auth, in, in_len, out, out_len, loc_id);
+    int rc =
+        advance_handshake(key, self, auth, in, in_len, out, out_len, loc_id);
 
     if (rc != WEFT_EAGAIN)
-        forget(auth);
+        free_auth(auth);
     return out ? rc : WEFT_OK;
 }
 
@@ -385,17 +389,17 @@ int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id)
 {
     const struct wf_auth_key *key = core->wf->key;
-    int rc = advance(key, core->wf->rank, auth, in, in_len, out, out_len,
-                     loc_id);
+    int rc = advance_handshake(key, core->wf->rank, auth, in, in_len, out,
+                               out_len, loc_id);
 
     if (rc == WEFT_OK && core->wf->met) {
         struct wf_auth_session s;
-        session_of(key, *auth, &s);
+        derive_session(key, *auth, &s);
         core->wf->met(core, *loc_id, &s);
         explicit_bzero(&s, sizeof s);
     }
     if (rc != WEFT_EAGAIN)
-        forget(auth);
+        free_auth(auth);
     return out ? rc : WEFT_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Base64 without padding.
+/* The codec of base64 without padding.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "boot/base64.h"
@@ -23,7 +23,7 @@ void wf_base64_encode(char *out, const void *data, size_t n)
     *out = 0;
 }
 
-static int digit(char c)
+static int value_of_digit(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -44,7 +44,7 @@ long wf_base64_decode(void *out, const char *text, size_t n)
     if (n % 4 == 1)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        int d = digit(text[i]);
+        int d = value_of_digit(text[i]);
         if (d < 0)
             return -1;
         bits = bits << 6 | (uint32_t)d;

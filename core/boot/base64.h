@@ -1,6 +1,7 @@
-/* Bytes as text for key-value spaces that carry words only.
+/* Base64, for key-value spaces that carry words only.
  *
- * The standard alphabet without padding: "=" separates fields on the PMI wire.
+ * It uses the standard alphabet without padding, because "=" separates fields
+ * on the PMI wire.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_BASE64_H
@@ -8,16 +9,16 @@
 
 #include <stddef.h>
 
-/* Characters that n bytes become, without the final NUL. */
+/* The number of characters that n bytes become, without the final NUL. */
 static inline size_t wf_base64_len(size_t n)
 {
     return n / 3 * 4 + (n % 3 ? n % 3 + 1 : 0);
 }
 
-/* Writes wf_base64_len(n) characters and a NUL. */
+/* Encode n bytes: writes wf_base64_len(n) characters and a NUL. */
 void wf_base64_encode(char *out, const void *data, size_t n);
 
-/* Decodes n characters ("=" at the end is allowed) into at most n / 4 * 3 + 2
+/* Decode n characters ("=" at the end is allowed) into at most n / 4 * 3 + 2
  * bytes. Returns how many, or -1 when the text is not base64. */
 long wf_base64_decode(void *out, const char *text, size_t n);
 

@@ -1,10 +1,9 @@
 /* Choosing a bootstrap provider.
  *
  * The launcher decides first (PMI_FD, PMI_PORT), then the configuration and
- * WEFT_RANK/WEFT_SIZE, and what remains is a process on its own. A process
- * that is one of several under a launcher which speaks something else is
- * refused: N programs that each believe to be rank 0 of 1 look like a run and
- * are none.
+ * WEFT_RANK/WEFT_SIZE; without these the process is a singleton. A process that
+ * is one of several under a launcher with another protocol is refused: N
+ * programs that each take themselves for rank 0 of 1 would look like a job.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
@@ -45,7 +44,7 @@ void wf_boot_unique_name(char out[64], const char *prefix)
              (unsigned long long)r);
 }
 
-uint32_t wf_boot_planned(void)
+uint32_t wf_boot_announced_size(void)
 {
     long n = wf_boot_env_number("PMI_SIZE");
     if (n < 0)
@@ -64,9 +63,10 @@ static int has_pmi(void)
     return getenv("PMI_FD") != NULL || getenv("PMI_PORT") != NULL;
 }
 
-/* A job trusts its launcher with everything: who is in it, the key, whose
- * memory is read. A program that runs as another user than its caller must not
- * trust the caller's; one with capabilities of its file runs as the caller. */
+/* Open PMI, unless the program runs as another user than its caller. A job
+ * trusts its launcher with everything: its members, the key, and whose memory
+ * is read; so such a program must not trust its caller's launcher. One with
+ * capabilities of its file runs as the caller. */
 static int open_pmi(struct wf_boot **out, char *err, size_t err_len)
 {
     if (wf_trust_caller() || (getuid() == geteuid() && getgid() == getegid()))
@@ -84,14 +84,14 @@ static int open_auto(const struct wf_config *config, struct wf_boot **out,
     if (has_pmi()) {
         int pmi = open_pmi(out, err, err_len);
         /* A program started by the only rank of a job, with the descriptor
-         * already taken or closed, runs alone and misleads nobody. */
+         * already taken or closed, may run alone. */
         if (pmi == WEFT_EUNREACH && wf_boot_env_number("PMI_SIZE") == 1)
             return wf_boot_singleton_open(out, err, err_len);
         return pmi;
     }
     if (wf_trust_getenv("WEFT_RANK") || wf_trust_getenv("WEFT_SIZE"))
         return wf_boot_static_open(config, out, err, err_len);
-    int rc = wf_boot_foreign(err, err_len);
+    int rc = wf_boot_refuse_foreign(err, err_len);
     return rc ? rc : wf_boot_singleton_open(out, err, err_len);
 }
 

@@ -1,16 +1,17 @@
-/* Bootstrap: who am I, how many are we, and a key-value space that all
- * processes of the job share until they can talk by themselves.
+/* Bootstrap: a process learns its rank and the number of ranks, and gets a
+ * key-value space that all processes of the job share until they can reach each
+ * other.
  *
  *   open -> put* -> fence -> get* ... -> finalize -> close
  *
  * Providers: pmi1 (mpirun, Hydra), static (addresses in mpi.ini), singleton,
- * and hosted (hosted.h) where a process holds several ranks.
+ * and hosted (hosted.h) if a process holds several ranks.
  * wf_boot_open picks one: PMI_FD or PMI_PORT in the environment -> pmi1;
  * [core] bootstrap = static, or WEFT_RANK/WEFT_SIZE -> static; else singleton.
  * Only core/boot reads launcher variables.
  *
- * ERRORS  negative WEFT_E*; the cause is written into err by open, and recorded
- * (wf_error) by the other calls, but for WEFT_ENOMEM and WEFT_EUNREACH.
+ * ERRORS  negative WEFT_E*; open writes the cause into err, the other calls
+ * record it (wf_error), except for WEFT_ENOMEM and WEFT_EUNREACH.
  * THREADS calls on one boot are never concurrent.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,18 +28,18 @@ struct wf_config;
 
 struct wf_boot_ops {
     const char *name; /* "pmi1", "static", "singleton" */
-    /* Publish bytes under a key of [a-zA-Z0-9._-]; visible after fence. The
-     * provider cuts and encodes what its launcher limits. */
+    /* Publish bytes under a key of [a-zA-Z0-9._-]; they are visible after the
+     * fence. The provider encodes them and cuts them as its launcher needs. */
     int (*put)(struct wf_boot *, const char *key, const void *value, size_t n);
-    /* Bytes under a key, malloc'ed into *value. WEFT_EUNREACH: no such key.
-     * WEFT_ENOMEM: it may be asked for again; no value is lost that the
-     * launcher gives once, as mpirun does the job key. */
+    /* Get the bytes under a key, malloc'ed into *value. WEFT_EUNREACH: there is
+     * no such key. WEFT_ENOMEM: the call may be repeated; a value that the
+     * launcher gives once (mpirun: the job key) is not lost. */
     int (*get)(struct wf_boot *, const char *key, void **value, size_t *n);
-    /* The fence in two halves, so that the process can serve its peers while
-     * it waits: start says that this process is there; *fd becomes readable,
-     * or fence_passed true, when everybody is. *fd -1: no need to wait, or, of
-     * a provider that has fence_passed, only that tells; it calls wake when it
-     * changes. end waits for the rest. */
+    /* The fence has two halves, so that the process can serve its peers while
+     * it waits. fence_start says that this process has arrived. When all have,
+     * *fd becomes readable or fence_passed becomes true. *fd is -1 if there is
+     * no need to wait; a provider with the function fence_passed then calls
+     * wake when its result changes. fence_end waits for the rest. */
     int (*fence_start)(struct wf_boot *, int *fd);
     int (*fence_end)(struct wf_boot *);
     /* Ask the launcher to end the whole job with this exit code. Returns; the
@@ -47,20 +48,21 @@ struct wf_boot_ops {
     /* Tell the launcher that this process ends in good order. */
     int (*finalize)(struct wf_boot *);
     void (*close)(struct wf_boot *);
-    bool (*fence_passed)(struct wf_boot *); /* NULL: struct wf_boot knows */
-    /* NULL: there is no such thing. Tell a process by way of the launcher that
-     * this one has given it up: it may hear nothing from here. */
+    /* Whether the fence has ended. NULL: wf_boot.fence_passed says so. */
+    bool (*fence_passed)(struct wf_boot *);
+    /* Tell a process through the launcher that this one has given it up: it may
+     * get no message from here any more. NULL: the launcher cannot. */
     void (*give_up)(struct wf_boot *, uint32_t rank);
-    /* NULL: nothing is ever said. Read what the launcher says unasked, without
-     * waiting: who has given this process up, the end of the fence, and answers
-     * to ask_state. */
+    /* Read the launcher's notices without waiting: which processes have given
+     * this one up, the end of the fence, and answers to ask_state. NULL: the
+     * launcher sends none. */
     int (*hear)(struct wf_boot *);
-    /* NULL: nobody knows. Ask the launcher whether a process runs; the answer is
-     * in states after some hear(). */
+    /* Ask the launcher whether a process runs. The answer is in wf_boot.states
+     * after one of the next calls of hear(). NULL: the launcher cannot tell. */
     void (*ask_state)(struct wf_boot *, uint32_t rank);
 };
 
-/* Of a process, as the launcher last said. */
+/* The state of a process, as the launcher last said. */
 enum wf_boot_state { WF_BOOT_UNKNOWN, WF_BOOT_RUNS, WF_BOOT_ENDED };
 
 struct wf_boot {
@@ -68,33 +70,36 @@ struct wf_boot {
     uint32_t rank, size;
     int appnum;             /* of an MPMD launch, or -1 */
     uint32_t universe_size; /* 0: unknown */
-    uint32_t launcher;      /* its process on this machine, 0: unknown */
-    /* Node index of each rank as the launcher maps them (from
-     * PMI_process_mapping or [rank]/[host] sections), or NULL if unknown. */
+    uint32_t launcher;      /* its process id on this machine, 0: unknown */
+    /* The node index of each rank (from PMI_process_mapping or the sections
+     * [rank] and [host]), or NULL if unknown. */
     uint32_t *node_of;
     uint32_t node_count; /* 0: unknown */
-    /* The launcher says every process runs on this machine (key weft.hosts=1,
-     * or one node in the mapping). mpirun --nodes N keeps it true. */
+    /* Every process runs on this machine (key weft.hosts=1, or one node in the
+     * mapping). It is also true with mpirun --nodes N. */
     int one_host;
-    /* The launcher answers a get of a card when the card is there (our mpirun):
-     * nobody has to meet the others at start. */
+    /* The launcher answers a get of a business card as soon as the card is
+     * there (Weft's mpirun), so that no process needs the fence at start. */
     int awaits;
-    /* The end of the fence came while a get() was answered, or in hear(). */
+    /* The end of the fence came while get() waited for an answer, or in
+     * hear(). */
     int fence_passed;
-    /* The processes that have given this one up, in no order; each call may add
+    /* The processes that have given this one up, in no order. Each call may add
      * some. */
-    uint32_t *losers;
-    uint32_t losers_n;
+    uint32_t *given_up_by;
+    uint32_t given_up_by_count;
     uint8_t *states; /* [size], enum wf_boot_state; NULL: nothing was asked */
-    /* Set before fence_start: may be called by any thread until fence_end has
-     * returned. */
+    /* The caller sets these before fence_start. Any thread may call wake until
+     * fence_end has returned. */
     void (*wake)(void *arg);
     void *wake_arg;
-    /* The job key, from an attempt to start that failed later, to the next. */
+    /* The job key, kept for the next attempt to start when one failed after the
+     * launcher gave it; or NULL. */
     struct wf_auth_key *key;
     char job[64]; /* name of the job, unique among jobs of these machines */
 };
 
+/* Wait for all processes at the fence. */
 static inline int wf_boot_fence(struct wf_boot *b)
 {
     int fd, r = b->ops->fence_start(b, &fd);
@@ -102,20 +107,21 @@ static inline int wf_boot_fence(struct wf_boot *b)
     return r < 0 ? r : b->ops->fence_end(b);
 }
 
-/* Forget its key, and close it. */
+/* Free the key and close the boot. */
 void wf_boot_close(struct wf_boot *);
 
-/* Which provider, and open it. err holds a sentence on failure. */
+/* Choose a provider and open it. err holds a sentence on failure. */
 int wf_boot_open(const struct wf_config *, struct wf_boot **, char *err,
                  size_t err_len);
 
-/* How many processes the launcher says it starts, before there is a boot;
- * 0: nobody says. */
-uint32_t wf_boot_planned(void);
+/* The number of processes that the launcher announces in the environment, for
+ * use before a boot is open; 0: unknown. */
+uint32_t wf_boot_announced_size(void);
 
-/* size boots in one process over one key-value space in memory, for tests,
- * simulation and ranks as threads. fence returns at once: the caller lets all
- * put before any gets. Each is closed by its own close. 0 or WEFT_ENOMEM. */
+/* Create `size` boots in one process over one key-value space in memory, for
+ * tests, simulation and singletons. The fence returns at once, so the caller
+ * must let all put before any gets. Each is closed by its own close. 0 or
+ * WEFT_ENOMEM. */
 int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);
 
 #endif

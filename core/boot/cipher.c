@@ -1,7 +1,7 @@
-/* The ciphers, from libsodium's members (cmake/vendor.sh). See cipher.h.
+/* The ciphers of cipher.h, which use members of libsodium (cmake/vendor.sh).
  *
- * The members ask which instructions the processor has, and choose; they are
- * never initialised by libsodium itself, so that is done here, once.
+ * The members choose an implementation by the instructions that the processor
+ * has. libsodium itself does not initialise them here, so this file does, once.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -39,7 +39,7 @@ int wf_vendor_crypto_aead_aes256gcm_decrypt_detached_afternm(
     const unsigned char *tag, const void *ad, unsigned long long ad_n,
     const unsigned char *nonce, const void *state);
 
-/* libsodium's own look at the processor, if vendor.sh had to take it along. */
+/* libsodium's own check of the processor, if vendor.sh had to include it. */
 int wf_vendor__sodium_runtime_get_cpu_features(void) __attribute__((weak));
 #pragma GCC visibility pop
 
@@ -54,7 +54,7 @@ int wf_vendor__sodium_runtime_get_cpu_features(void) __attribute__((weak));
 #define HAS_NEON 0
 #endif
 
-/* The members call these. */
+/* The members call these functions. */
 #define WF_HAS(feature, answer)                                                \
     int wf_vendor_sodium_runtime_has_##feature(void);                          \
     int wf_vendor_sodium_runtime_has_##feature(void)                           \
@@ -79,10 +79,10 @@ WF_HAS(ssse3, HAS("ssse3"))
 
 struct wf_cipher_key {
     enum wf_cipher_kind kind;
-    _Alignas(ALIGN) unsigned char state[]; /* of AES; or the key itself */
+    _Alignas(ALIGN) unsigned char state[]; /* AES: its state; else the key */
 };
 
-static void choose(void)
+static void pick_implementations(void)
 {
     if (wf_vendor__sodium_runtime_get_cpu_features)
         wf_vendor__sodium_runtime_get_cpu_features();
@@ -94,7 +94,7 @@ static void prepare_ciphers(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, choose);
+    pthread_once(&once, pick_implementations);
 }
 
 static bool has_aes(void)
@@ -103,20 +103,20 @@ static bool has_aes(void)
     return wf_vendor_crypto_aead_aes256gcm_is_available();
 }
 
-static size_t key_size(enum wf_cipher_kind kind)
+static size_t size_of_key(enum wf_cipher_kind kind)
 {
-    size_t n = sizeof(struct wf_cipher_key) +
-               (kind == WF_CIPHER_AES256
-                    ? wf_vendor_crypto_aead_aes256gcm_statebytes()
-                    : WF_CIPHER_KEY);
+    size_t n =
+        sizeof(struct wf_cipher_key) +
+        (kind == WF_CIPHER_AES256 ? wf_vendor_crypto_aead_aes256gcm_statebytes()
+                                  : WF_CIPHER_KEY);
 
     return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
-static struct wf_cipher_key *key(enum wf_cipher_kind kind,
-                                 const unsigned char bytes[WF_CIPHER_KEY])
+static struct wf_cipher_key *
+create_key(enum wf_cipher_kind kind, const unsigned char bytes[WF_CIPHER_KEY])
 {
-    struct wf_cipher_key *k = wf_secret_alloc(key_size(kind));
+    struct wf_cipher_key *k = wf_secret_alloc(size_of_key(kind));
 
     if (!k)
         return NULL;
@@ -129,25 +129,25 @@ static struct wf_cipher_key *key(enum wf_cipher_kind kind,
     return k;
 }
 
-static void drop(struct wf_cipher_key *k)
+static void free_key(struct wf_cipher_key *k)
 {
-    wf_secret_free(k, k ? key_size(k->kind) : 0);
+    wf_secret_free(k, k ? size_of_key(k->kind) : 0);
 }
 
-static void nonce_of(unsigned char nonce[NONCE], uint64_t counter)
+static void make_nonce(unsigned char nonce[NONCE], uint64_t counter)
 {
     memset(nonce, 0, NONCE);
     for (int i = 0; i < 8; i++)
         nonce[NONCE - 8 + i] = (unsigned char)(counter >> 8 * i);
 }
 
-static void seal(const struct wf_cipher_key *k, uint64_t counter,
-                 const struct wf_cipher_text *t,
-                 unsigned char tag[WF_CIPHER_TAG])
+static void seal_text(const struct wf_cipher_key *k, uint64_t counter,
+                      const struct wf_cipher_text *t,
+                      unsigned char tag[WF_CIPHER_TAG])
 {
     unsigned char nonce[NONCE];
 
-    nonce_of(nonce, counter);
+    make_nonce(nonce, counter);
     if (k->kind == WF_CIPHER_AES256)
         wf_vendor_crypto_aead_aes256gcm_encrypt_detached_afternm(
             t->out, tag, NULL, t->in, t->n, t->ad, t->ad_n, NULL, nonce,
@@ -164,7 +164,7 @@ static bool open_text(const struct wf_cipher_key *k, uint64_t counter,
 {
     unsigned char nonce[NONCE];
 
-    nonce_of(nonce, counter);
+    make_nonce(nonce, counter);
     if (k->kind == WF_CIPHER_AES256)
         return wf_vendor_crypto_aead_aes256gcm_decrypt_detached_afternm(
                    t->out, NULL, t->in, t->n, tag, t->ad, t->ad_n, nonce,
@@ -174,4 +174,5 @@ static bool open_text(const struct wf_cipher_key *k, uint64_t counter,
                k->state) == 0;
 }
 
-const struct wf_cipher weft_cipher = {has_aes, key, drop, seal, open_text};
+const struct wf_cipher weft_cipher = {has_aes, create_key, free_key, seal_text,
+                                      open_text};

@@ -1,8 +1,8 @@
-/* Launchers that Weft cannot talk to are recognised, not ignored.
+/* Recognising launchers that Weft cannot talk to.
  *
  * Under Open MPI's mpirun, or srun without PMI, every process would find no
- * wire-up and become rank 0 of 1. When the environment says that there are
- * several processes, that is an error with the way out in its text.
+ * bootstrap and become rank 0 of 1. If the environment says that there are
+ * several processes, this is an error whose text names the remedy.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -29,7 +29,7 @@ static const struct launcher launchers[] = {
     {"PALS_SIZE", "PALS_RANKID", "PALS", "use Hydra's mpiexec"},
 };
 
-int wf_boot_foreign(char *err, size_t err_len)
+int wf_boot_refuse_foreign(char *err, size_t err_len)
 {
     for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
         const struct launcher *l = &launchers[i];

@@ -1,21 +1,22 @@
-/* Boots of the ranks of one process: see hosted.h.
+/* The boots of the ranks of one process: see hosted.h.
  *
  *   boot of rank 4 --+
  *   boot of rank 5 --+-- space: cards of ranks 4..7 -- the launcher's boot
  *   boot of rank 6 --+          what else was put
  *   boot of rank 7 --+
  *
- * DESIGN  The launcher knows processes; it is asked by whichever rank needs an
- * answer, one at a time. A card of this process is never asked for there: get
- * waits until its thread has put it. Cards of other processes are asked for
- * only when all ranks of this one have put theirs: the launcher answers when
- * the card is there, and nobody may stand in the way of a put that somebody
- * else waits for in the same manner.
+ * DESIGN  The launcher knows processes, not ranks. Each rank that needs an
+ * answer asks it, one at a time. It is never asked for a card of this process:
+ * get waits until the rank has put it. It is asked for cards of other processes
+ * only when all ranks of this one have put theirs: it answers when the card is
+ * there, and a rank that waits for it must not delay the put of another rank,
+ * for which another process may wait in the same way.
  *
  * The last rank to enter the fence enters the launcher's, for all.
  *
- * LOCK  space.lock: everything in the space. space.up_lock: the launcher's boot,
- *       held while it is asked; taken before space.lock.
+ * LOCK  space.lock covers everything in the space. space.up_lock covers the
+ *       launcher's boot; it is held while that is asked, and taken before
+ *       space.lock.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "boot/hosted.h"
@@ -33,8 +34,8 @@
 struct blob {
     void *bytes;
     size_t n;
-    bool secret; /* bytes: of wf_secret_alloc */
-    bool absent; /* will not come */
+    bool secret; /* bytes are from wf_secret_alloc */
+    bool absent; /* it will not be put */
 };
 
 struct named {
@@ -60,7 +61,10 @@ struct space {
 struct hosted {
     struct wf_boot base;
     struct space *space;
-    bool settled, closes, fenced, leaves; /* of the launcher's fence; counted */
+    bool settled; /* its card is there or absent */
+    bool closes;  /* it was the last to enter the fence */
+    bool fenced;  /* it is in the fence */
+    bool leaves;  /* it has called finalize */
 };
 
 static struct hosted *hosted_of(const struct wf_boot *boot)
@@ -68,7 +72,7 @@ static struct hosted *hosted_of(const struct wf_boot *boot)
     return wf_container(boot, struct hosted, base);
 }
 
-static int copy(struct blob *to, const void *bytes, size_t n)
+static int copy_to_blob(struct blob *to, const void *bytes, size_t n)
 {
     to->bytes = to->secret ? wf_secret_alloc(n ? n : 1) : malloc(n ? n : 1);
     if (!to->bytes)
@@ -78,7 +82,7 @@ static int copy(struct blob *to, const void *bytes, size_t n)
     return 0;
 }
 
-static void drop(struct blob *b)
+static void free_blob_bytes(struct blob *b)
 {
     if (b->secret)
         wf_secret_free(b->bytes, b->n ? b->n : 1);
@@ -86,8 +90,10 @@ static void drop(struct blob *b)
         free(b->bytes);
 }
 
-/* The place of a card of this process, or NULL. *remote: of another one. */
-static struct blob *card_place(struct space *s, const char *key, bool *remote)
+/* The place of a card of this process, or NULL. *remote: the key is that of a
+ * card of another process. */
+static struct blob *find_card_place(struct space *s, const char *key,
+                                    bool *remote)
 {
     static const char card[] = "weft.card.";
     char *end;
@@ -102,7 +108,7 @@ static struct blob *card_place(struct space *s, const char *key, bool *remote)
     return &s->cards[rank - s->first];
 }
 
-/* ---- put and get ---------------------------------------------------------- */
+/* ---- put and get --------------------------------------------------------- */
 
 static int put_named(struct space *s, const char *key, const void *value,
                      size_t n)
@@ -112,7 +118,7 @@ static int put_named(struct space *s, const char *key, const void *value,
         return WEFT_ENOMEM;
     e->key = strdup(key);
     e->value.secret = strcmp(key, "weft.key") == 0;
-    if (!e->key || copy(&e->value, value, n) < 0) {
+    if (!e->key || copy_to_blob(&e->value, value, n) < 0) {
         free(e->key);
         free(e);
         return WEFT_ENOMEM;
@@ -122,9 +128,10 @@ static int put_named(struct space *s, const char *key, const void *value,
     return 0;
 }
 
-/* The lock is held around both; await_change leaves it. Not a condition
- * variable: in a static program that is the only one, and takes 8 KB. */
-static void announce(struct space *s)
+/* Wake those that wait for a change. Callers of this and of await_change hold
+ * the lock; await_change releases it while it waits. This is no condition
+ * variable, because that would add 8 KB to a static program. */
+static void announce_change(struct space *s)
 {
     wf_add_acq_rel(&s->changes, 1);
     wf_futex_wake(&s->changes);
@@ -139,14 +146,14 @@ static void await_change(struct space *s)
     pthread_mutex_lock(&s->lock);
 }
 
-/* One card more that nobody needs to wait for. */
-static void settle(struct hosted *h)
+/* Count a card as one that no rank needs to wait for any more. */
+static void settle_card(struct hosted *h)
 {
     struct space *s = h->space;
     if (!h->settled)
         s->settled++;
     h->settled = true;
-    announce(s);
+    announce_change(s);
 }
 
 static int put_here(struct hosted *h, const char *key, const void *value,
@@ -155,17 +162,18 @@ static int put_here(struct hosted *h, const char *key, const void *value,
     struct space *s = h->space;
     bool remote;
     pthread_mutex_lock(&s->lock);
-    struct blob *card = card_place(s, key, &remote);
+    struct blob *card = find_card_place(s, key, &remote);
     int r = !card         ? put_named(s, key, value, n)
             : card->bytes ? WEFT_EINVAL
-                          : copy(card, value, n);
+                          : copy_to_blob(card, value, n);
     if (r == 0 && card)
-        settle(h);
+        settle_card(h);
     pthread_mutex_unlock(&s->lock);
     return r;
 }
 
-/* The launcher first: whoever sees the last card here may ask for others. */
+/* Put at the launcher first: a rank that sees the last card here may ask it for
+ * cards of other processes. */
 static int hosted_put(struct wf_boot *boot, const char *key, const void *value,
                       size_t n)
 {
@@ -180,17 +188,18 @@ static int hosted_put(struct wf_boot *boot, const char *key, const void *value,
     return r < 0 ? r : put_here(h, key, value, n);
 }
 
-static int give(const struct blob *b, void **value, size_t *n)
+static int copy_out(const struct blob *b, void **value, size_t *n)
 {
     struct blob out = {.secret = false}; /* the caller frees it, and wipes it */
-    if (copy(&out, b->bytes, b->n) < 0)
+    if (copy_to_blob(&out, b->bytes, b->n) < 0)
         return WEFT_ENOMEM;
     *value = out.bytes;
     *n = out.n;
     return 0;
 }
 
-static int get_up(struct space *s, const char *key, void **value, size_t *n)
+static int get_from_launcher(struct space *s, const char *key, void **value,
+                             size_t *n)
 {
     if (!s->up)
         return WEFT_EUNREACH;
@@ -215,29 +224,29 @@ static int hosted_get(struct wf_boot *boot, const char *key, void **value,
     bool remote;
     int r = WEFT_EUNREACH;
     pthread_mutex_lock(&s->lock);
-    struct blob *card = card_place(s, key, &remote);
+    struct blob *card = find_card_place(s, key, &remote);
     const struct blob *b = card ? card : find_named(s, key);
     while (card && !card->bytes && !card->absent)
         await_change(s);
     while (remote && s->settled < s->count)
         await_change(s);
     if (b && b->bytes)
-        r = give(b, value, n);
+        r = copy_out(b, value, n);
     pthread_mutex_unlock(&s->lock);
-    return b ? r : get_up(s, key, value, n);
+    return b ? r : get_from_launcher(s, key, value, n);
 }
 
-/* ---- the fence ------------------------------------------------------------ */
+/* ---- the fence ----------------------------------------------------------- */
 
-/* The section is held. Wake is a member of the rank, which cannot go while it
- * is in the fence. */
-static void pass(struct space *s)
+/* End the fence for all ranks. The lock is held. A rank cannot close while it
+ * is in the fence, so its wake may be called. */
+static void end_fence(struct space *s)
 {
     s->passed = true;
     for (uint32_t i = 0; i < s->count; i++)
         if (s->ranks[i] && s->ranks[i]->fenced && s->ranks[i]->base.wake)
             s->ranks[i]->base.wake(s->ranks[i]->base.wake_arg);
-    announce(s);
+    announce_change(s);
 }
 
 static int hosted_fence_start(struct wf_boot *boot, int *fd)
@@ -251,13 +260,13 @@ static int hosted_fence_start(struct wf_boot *boot, int *fd)
     h->fenced = true;
     h->closes = ++s->in_fence + s->gone == s->count;
     if (h->closes && !s->up)
-        pass(s);
+        end_fence(s);
     pthread_mutex_unlock(&s->lock);
     if (h->closes && s->up)
         r = s->up->ops->fence_start(s->up, fd);
-    if (r < 0) { /* the launcher will not say it, and the others wait */
+    if (r < 0) { /* the launcher's fence will not end, and the others wait */
         pthread_mutex_lock(&s->lock);
-        pass(s);
+        end_fence(s);
         pthread_mutex_unlock(&s->lock);
     }
     pthread_mutex_unlock(&s->up_lock);
@@ -292,7 +301,7 @@ static int hosted_fence_end(struct wf_boot *boot)
     }
     pthread_mutex_lock(&s->lock);
     if (h->closes && !s->passed)
-        pass(s);
+        end_fence(s);
     while (!s->passed)
         await_change(s);
     h->fenced = false;
@@ -300,7 +309,7 @@ static int hosted_fence_end(struct wf_boot *boot)
     return r;
 }
 
-/* ---- the end -------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------- */
 
 static void hosted_abort(struct wf_boot *boot, int code, const char *message)
 {
@@ -309,7 +318,7 @@ static void hosted_abort(struct wf_boot *boot, int code, const char *message)
         up->ops->abort(up, code, message);
 }
 
-/* The last one says good-bye for the process. */
+/* Finalize at the launcher if this is the last rank of the process. */
 static int hosted_finalize(struct wf_boot *boot)
 {
     struct hosted *h = hosted_of(boot);
@@ -329,13 +338,13 @@ void wf_boot_hosted_gone(struct wf_boot *boot)
     s->gone++;
     if (!h->settled)
         s->cards[boot->rank - s->first].absent = true;
-    settle(h);
+    settle_card(h);
     if (!s->up && s->in_fence && s->in_fence + s->gone == s->count)
-        pass(s);
+        end_fence(s);
     pthread_mutex_unlock(&s->lock);
 }
 
-static void space_free(struct space *s)
+static void free_space(struct space *s)
 {
     for (uint32_t i = 0; s->cards && i < s->count; i++)
         free(s->cards[i].bytes);
@@ -343,7 +352,7 @@ static void space_free(struct space *s)
         struct named *e = s->named;
         s->named = e->next;
         free(e->key);
-        drop(&e->value);
+        free_blob_bytes(&e->value);
         free(e);
     }
     if (s->up)
@@ -366,7 +375,7 @@ static void hosted_close(struct wf_boot *boot)
     pthread_mutex_unlock(&s->lock);
     free(h);
     if (last)
-        space_free(s);
+        free_space(s);
 }
 
 static const struct wf_boot_ops hosted_ops = {
@@ -378,7 +387,8 @@ static const struct wf_boot_ops hosted_ops = {
     .fence_end = hosted_fence_end,
     .abort = hosted_abort,
     .finalize = hosted_finalize,
-    .close = hosted_close};
+    .close = hosted_close,
+};
 
 bool wf_boot_hosted_has(const struct wf_boot *boot, uint32_t rank)
 {
@@ -388,9 +398,9 @@ bool wf_boot_hosted_has(const struct wf_boot *boot, uint32_t rank)
     return rank >= s->first && rank - s->first < s->count;
 }
 
-/* ---- the start ------------------------------------------------------------ */
+/* ---- the start ----------------------------------------------------------- */
 
-/* Nobody else makes the key of a job without a launcher. */
+/* Make the key of a job that has no launcher to make it. */
 static int make_key(struct space *s)
 {
     unsigned char key[WF_AUTH_KEY_BYTES];
@@ -401,7 +411,7 @@ static int make_key(struct space *s)
     return r;
 }
 
-static struct space *space_create(struct wf_boot *up, uint32_t count)
+static struct space *create_space(struct wf_boot *up, uint32_t count)
 {
     struct space *s = calloc(1, sizeof *s);
     if (!s)
@@ -418,11 +428,11 @@ static struct space *space_create(struct wf_boot *up, uint32_t count)
         s->up = up;
         return s;
     }
-    space_free(s);
+    free_space(s);
     return NULL;
 }
 
-static struct wf_boot *one_boot(struct space *s, uint32_t slot)
+static struct wf_boot *create_boot(struct space *s, uint32_t slot)
 {
     struct hosted *h = calloc(1, sizeof *h);
     struct wf_boot *b = &h->base;
@@ -431,8 +441,10 @@ static struct wf_boot *one_boot(struct space *s, uint32_t slot)
     if (s->up)
         *b = *s->up;
     else
-        *b = (struct wf_boot){.size = s->count, .appnum = -1,
-                              .node_of = s->node_of, .node_count = 1,
+        *b = (struct wf_boot){.size = s->count,
+                              .appnum = -1,
+                              .node_of = s->node_of,
+                              .node_count = 1,
                               .one_host = 1};
     b->ops = &hosted_ops;
     b->rank = s->first + slot;
@@ -446,13 +458,13 @@ static struct wf_boot *one_boot(struct space *s, uint32_t slot)
 int wf_boot_hosted_create(struct wf_boot *up, uint32_t count,
                           struct wf_boot **ranks)
 {
-    struct space *s = space_create(up, count);
+    struct space *s = create_space(up, count);
     char job[64];
     uint32_t i = 0;
     if (!s)
         return WEFT_ENOMEM;
     wf_boot_unique_name(job, "threads");
-    for (; i < count && (ranks[i] = one_boot(s, i)) != NULL; i++)
+    for (; i < count && (ranks[i] = create_boot(s, i)) != NULL; i++)
         if (!up)
             memcpy(ranks[i]->job, job, sizeof job);
     if (i == count)
@@ -460,6 +472,6 @@ int wf_boot_hosted_create(struct wf_boot *up, uint32_t count,
     while (i > 0)
         free(hosted_of(ranks[--i]));
     s->up = NULL; /* stays the caller's */
-    space_free(s);
+    free_space(s);
     return WEFT_ENOMEM;
 }

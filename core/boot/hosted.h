@@ -1,5 +1,5 @@
-/* Boots of the ranks of one process: one connection to the launcher, or none,
- * behind as many boots as there are ranks.
+/* The boots of the ranks of one process: each rank has its own, and all share
+ * the one connection to the launcher, if there is one.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,14 +10,15 @@
 
 #include "boot/boot.h"
 
-/* count boots, for the ranks up->rank and following, over the launcher's boot,
- * which passes over; up NULL: these ranks are the whole job. 0 or WEFT_E*. */
+/* Create `count` boots, for up->rank and the ranks that follow it. They own
+ * `up`, the launcher's boot, from now on; NULL: these ranks are the whole job.
+ * 0 or WEFT_E*. */
 int wf_boot_hosted_create(struct wf_boot *up, uint32_t count,
                           struct wf_boot **ranks);
-/* Does this rank live in the process of that boot's? */
+/* Whether a rank lives in the same process as the rank of this boot. */
 bool wf_boot_hosted_has(const struct wf_boot *, uint32_t rank);
-/* This rank will not publish a card any more. Not once it has called
- * finalize. */
+/* Note that this rank failed to start and will publish no business card. It
+ * must not have called finalize. */
 void wf_boot_hosted_gone(struct wf_boot *);
 
 #endif

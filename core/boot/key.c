@@ -22,13 +22,15 @@
 
 enum { KEY_FILE_MAX = 4096 };
 
-static int use(struct wf_instance *wf, const void *bytes, size_t n)
+static int use_key(struct wf_instance *wf, const void *bytes, size_t n)
 {
     return wf_auth_key_create(bytes, n, wf->boot->job, &wf->key);
 }
 
-/* Printed here: WEFT_EINVAL says that the configuration's errors were shown. */
-static int bad_file(struct wf_instance *wf, const char *file, const char *why)
+/* Record and print a fault of the key file. WEFT_EINVAL says that it has been
+ * printed. */
+static int fail_for_file(struct wf_instance *wf, const char *file,
+                         const char *why)
 {
     const char *value;
 
@@ -39,7 +41,8 @@ static int bad_file(struct wf_instance *wf, const char *file, const char *why)
     return WEFT_EINVAL;
 }
 
-/* The file cannot be read for a lack: no mistake of the configuration. */
+/* Record that the file cannot be read for lack of memory or descriptors, which
+ * is no error of the configuration. */
 static int fail_for_lack(const char *file, int error)
 {
     int r = error == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
@@ -49,7 +52,7 @@ static int fail_for_lack(const char *file, int error)
     return r;
 }
 
-static int from_file(struct wf_instance *wf, const char *file)
+static int read_key_file(struct wf_instance *wf, const char *file)
 {
     unsigned char bytes[KEY_FILE_MAX];
     char why[WF_TRUST_WHY_MAX];
@@ -60,27 +63,28 @@ static int from_file(struct wf_instance *wf, const char *file)
     if (fd == WF_TRUST_SHORTAGE)
         return fail_for_lack(file, errno);
     if (fd < 0)
-        return bad_file(wf, file, why);
+        return fail_for_file(wf, file, why);
     r = fstat(fd, &st);
     n = read(fd, bytes, sizeof bytes);
     close(fd);
     if (r != 0 || n <= 0)
-        r = bad_file(wf, file, n == 0 ? "the file is empty" : strerror(errno));
+        r = fail_for_file(wf, file,
+                          n == 0 ? "the file is empty" : strerror(errno));
     else if (st.st_mode & (S_IRWXG | S_IRWXO))
-        r = bad_file(wf, file, "others may read it; chmod 600");
+        r = fail_for_file(wf, file, "others may read it; chmod 600");
     else
-        r = use(wf, bytes, (size_t)n);
+        r = use_key(wf, bytes, (size_t)n);
     wf_vendor_sodium_memzero(bytes, sizeof bytes);
     return r;
 }
 
-static int make(struct wf_instance *wf)
+static int make_key(struct wf_instance *wf)
 {
     unsigned char bytes[WF_AUTH_KEY_BYTES];
     int r = wf_auth_key_generate(bytes);
 
     if (r == 0)
-        r = use(wf, bytes, sizeof bytes);
+        r = use_key(wf, bytes, sizeof bytes);
     if (r == 0 && wf->nprocs > 1)
         r = wf->boot->ops->put(wf->boot, "weft.key", bytes, sizeof bytes);
     if (r < 0) {
@@ -91,20 +95,23 @@ static int make(struct wf_instance *wf)
     return r;
 }
 
-/* mpirun always has a key, and forgets it once each rank has asked. */
-static int given_before(const struct wf_instance *wf)
+/* Fail if mpirun has no key any more: it always has one at first, and gives it
+ * to each rank once. */
+static int fail_if_given_before(const struct wf_instance *wf)
 {
     if (!wf->boot->awaits || wf->nprocs == 1)
         return 0;
-    wf_error(MPI_ERR_OTHER, "mpirun gave the job key of rank %u to an earlier "
+    wf_error(MPI_ERR_OTHER,
+             "mpirun gave the job key of rank %u to an earlier "
              "program, and gives it once: let each rank run one program that "
-             "uses MPI, or start mpirun for each of them", wf->rank);
+             "uses MPI, or start mpirun for each of them",
+             wf->rank);
     return WEFT_EPROTO;
 }
 
-/* Memory for the key comes before the launcher is asked for it: that may be
- * possible once only. */
-static int from_launcher(struct wf_instance *wf)
+/* Get the key from the launcher. Memory is allocated first, because the
+ * launcher may give the key only once. */
+static int get_launcher_key(struct wf_instance *wf)
 {
     struct wf_auth_key *key = wf_auth_key_alloc();
     void *bytes = NULL;
@@ -124,7 +131,7 @@ static int from_launcher(struct wf_instance *wf)
     return r;
 }
 
-static int find(struct wf_instance *wf)
+static int find_key(struct wf_instance *wf)
 {
     const struct wf_core_options *o = wf->options;
     int r;
@@ -134,19 +141,19 @@ static int find(struct wf_instance *wf)
     if (wf->key)
         return 0;
     if (o->job_key && *o->job_key)
-        return use(wf, o->job_key, strlen(o->job_key));
+        return use_key(wf, o->job_key, strlen(o->job_key));
     if (o->job_key_file && *o->job_key_file)
-        return from_file(wf, o->job_key_file);
-    r = from_launcher(wf);
+        return read_key_file(wf, o->job_key_file);
+    r = get_launcher_key(wf);
     if (r != WEFT_EUNREACH)
         return r;
-    r = given_before(wf);
-    return r == 0 && wf->rank == 0 ? make(wf) : r;
+    r = fail_if_given_before(wf);
+    return r == 0 && wf->rank == 0 ? make_key(wf) : r;
 }
 
 int wf_key_find(struct wf_instance *wf)
 {
-    int r = find(wf);
+    int r = find_key(wf);
 
     wf_secret_wipe_stack();
     return r;

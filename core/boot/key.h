@@ -1,4 +1,4 @@
-/* Where the job key comes from.
+/* The search for the job key.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_KEY_H

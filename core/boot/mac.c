@@ -1,9 +1,10 @@
-/* The keyed code of a datagram: SipHash-2-4 (Aumasson and Bernstein, 2012), the
- * nonce being the first eight bytes of what it covers.
+/* The MAC of a datagram: SipHash-2-4 (Aumasson and Bernstein, 2012) over the
+ * nonce, which makes the first eight bytes, and the datagram.
  *
- * A short key from the job key, made for this purpose alone; a code says that a
- * process of the job made the datagram, and nothing else. What keeps an old one
- * from being taken for a new one is the nonce, which the transport chooses.
+ * Its short key is derived from the job key for this purpose alone. The MAC
+ * shows that a process of the job made the datagram, and nothing else. The
+ * nonce, which the transport chooses, keeps an old datagram from being taken
+ * for a new one.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -18,35 +19,35 @@ struct sip {
     uint64_t bytes;
 };
 
-static inline uint64_t turn(uint64_t x, int by)
+static inline uint64_t rotate_left(uint64_t x, int by)
 {
     return x << by | x >> (64 - by);
 }
 
-static inline void rounds(struct sip *s, int n)
+static inline void run_rounds(struct sip *s, int n)
 {
     while (n-- > 0) {
         s->v0 += s->v1;
         s->v2 += s->v3;
-        s->v1 = turn(s->v1, 13) ^ s->v0;
-        s->v3 = turn(s->v3, 16) ^ s->v2;
-        s->v0 = turn(s->v0, 32);
+        s->v1 = rotate_left(s->v1, 13) ^ s->v0;
+        s->v3 = rotate_left(s->v3, 16) ^ s->v2;
+        s->v0 = rotate_left(s->v0, 32);
         s->v2 += s->v1;
         s->v0 += s->v3;
-        s->v1 = turn(s->v1, 17) ^ s->v2;
-        s->v3 = turn(s->v3, 21) ^ s->v0;
-        s->v2 = turn(s->v2, 32);
+        s->v1 = rotate_left(s->v1, 17) ^ s->v2;
+        s->v3 = rotate_left(s->v3, 21) ^ s->v0;
+        s->v2 = rotate_left(s->v2, 32);
     }
 }
 
-static inline void absorb(struct sip *s, uint64_t word)
+static inline void absorb_word(struct sip *s, uint64_t word)
 {
     s->v3 ^= word;
-    rounds(s, 2);
+    run_rounds(s, 2);
     s->v0 ^= word;
 }
 
-static inline uint64_t load(const unsigned char *p)
+static inline uint64_t load_word(const unsigned char *p)
 {
     uint64_t word;
 
@@ -54,28 +55,28 @@ static inline uint64_t load(const unsigned char *p)
     return le64toh(word);
 }
 
-static void one_byte(struct sip *s, unsigned char byte)
+static void absorb_byte(struct sip *s, unsigned char byte)
 {
     s->word |= (uint64_t)byte << 8 * (s->bytes % 8);
     if (++s->bytes % 8 == 0) {
-        absorb(s, s->word);
+        absorb_word(s, s->word);
         s->word = 0;
     }
 }
 
-static void more(struct sip *s, const unsigned char *p, size_t n)
+static void absorb_bytes(struct sip *s, const unsigned char *p, size_t n)
 {
     for (; n > 0 && s->bytes % 8; n--)
-        one_byte(s, *p++);
+        absorb_byte(s, *p++);
     s->bytes += n / 8 * 8;
     for (; n >= 8; n -= 8, p += 8)
-        absorb(s, load(p));
+        absorb_word(s, load_word(p));
     for (; n > 0; n--)
-        one_byte(s, *p++);
+        absorb_byte(s, *p++);
 }
 
-uint64_t wf_mac64(const uint64_t key[2], uint64_t nonce,
-                  const struct iovec *v, int n)
+uint64_t wf_mac64(const uint64_t key[2], uint64_t nonce, const struct iovec *v,
+                  int n)
 {
     struct sip s = {.v0 = key[0] ^ 0x736f6d6570736575u,
                     .v1 = key[1] ^ 0x646f72616e646f6du,
@@ -83,11 +84,11 @@ uint64_t wf_mac64(const uint64_t key[2], uint64_t nonce,
                     .v3 = key[1] ^ 0x7465646279746573u,
                     .bytes = 8};
 
-    absorb(&s, nonce);
+    absorb_word(&s, nonce);
     for (int i = 0; i < n; i++)
-        more(&s, v[i].iov_base, v[i].iov_len);
-    absorb(&s, s.word | s.bytes << 56);
+        absorb_bytes(&s, v[i].iov_base, v[i].iov_len);
+    absorb_word(&s, s.word | s.bytes << 56);
     s.v2 ^= 0xff;
-    rounds(&s, 4);
+    run_rounds(&s, 4);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }

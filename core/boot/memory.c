@@ -1,8 +1,8 @@
 /* A key-value space in this process: for a singleton, for several instances
  * in one process, and for tests.
  *
- * fence returns at once: whoever creates several boots lets all of them put
- * before any of them gets.
+ * The fence returns at once: the creator of several boots must let all of them
+ * put before any of them gets.
  *
  * LOCK  space.lock covers entries and users; ranks may live on threads.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -92,7 +92,7 @@ static int memory_fence_start(struct wf_boot *boot, int *fd)
     return 0;
 }
 
-static int nothing(struct wf_boot *boot)
+static int do_nothing(struct wf_boot *boot)
 {
     return 0;
 }
@@ -102,7 +102,7 @@ static void memory_abort(struct wf_boot *boot, int code, const char *message)
     /* No launcher: the caller ends the process. */
 }
 
-static void space_leave(struct space *s)
+static void leave_space(struct space *s)
 {
     pthread_mutex_lock(&s->lock);
     bool last = --s->users == 0;
@@ -122,21 +122,22 @@ static void space_leave(struct space *s)
 static void memory_close(struct wf_boot *boot)
 {
     struct memory_boot *m = wf_container(boot, struct memory_boot, base);
-    space_leave(m->space);
+    leave_space(m->space);
     free(boot->node_of);
     free(m);
 }
 
 static const struct wf_boot_ops memory_ops = {
-    "memory", memory_put,   memory_get, memory_fence_start,
-    nothing,  memory_abort, nothing,    memory_close,
-    NULL,        NULL,         NULL,       NULL};
+    "memory",   memory_put,   memory_get, memory_fence_start,
+    do_nothing, memory_abort, do_nothing, memory_close,
+    NULL,       NULL,         NULL,       NULL};
 static const struct wf_boot_ops singleton_ops = {
     "singleton", memory_put,   memory_get, memory_fence_start,
-    nothing,     memory_abort, nothing,    memory_close,
+    do_nothing,  memory_abort, do_nothing, memory_close,
     NULL,        NULL,         NULL,       NULL};
 
-static struct wf_boot *one_boot(struct space *s, uint32_t rank, uint32_t size)
+static struct wf_boot *create_boot(struct space *s, uint32_t rank,
+                                   uint32_t size)
 {
     struct memory_boot *m = calloc(1, sizeof(*m));
     if (!m)
@@ -161,10 +162,10 @@ int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks)
         return WEFT_ENOMEM;
     pthread_mutex_init(&s->lock, NULL);
     wf_boot_unique_name(job, "memory");
-    s->users = 1; /* this function's, so that a failure can close the others */
+    s->users = 1; /* this function, so that a failure can close the boots */
     uint32_t r = 0;
     for (; r < size; r++) {
-        ranks[r] = one_boot(s, r, size);
+        ranks[r] = create_boot(s, r, size);
         if (!ranks[r])
             break;
         memcpy(ranks[r]->job, job, sizeof(job));
@@ -172,7 +173,7 @@ int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks)
     bool complete = r == size;
     while (!complete && r-- > 0)
         memory_close(ranks[r]);
-    space_leave(s);
+    leave_space(s);
     return complete ? 0 : WEFT_ENOMEM;
 }
 

@@ -1,10 +1,11 @@
-/* PMI-1 client: mpirun, Hydra, flux, Slurm (--mpi=pmi2 answers PMI-1 too).
+/* The PMI-1 client, for mpirun, Hydra, flux, and Slurm (whose --mpi=pmi2
+ * answers PMI-1, too).
  *
  *   init  get_maxes  get_my_kvsname  [put]*  barrier_in  [get]*  finalize
  *
  * Each request is one line and has one answer.
  *
- * INVARIANTS  Whatever the launcher answers, at worst the call fails.
+ * INVARIANTS  No answer of the launcher does more harm than a failed call.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <poll.h>
@@ -15,21 +16,21 @@
 #include "boot/pmi1.h"
 #include "boot/pmi_line.h"
 
-/* A rank says through the launcher that it has given this process up. It cannot
- * be remembered: then this process finds out by itself, or waits. */
+/* Record that a rank has given this process up, as the launcher says. Without
+ * memory this is lost: the process notices by itself, or waits. */
 static void note_loser(struct wf_boot *b, const char *line)
 {
     int rank = -1;
     uint32_t *more;
 
     wf_pmi_field_int(line, "rank", &rank);
-    if (rank < 0 || (uint32_t)rank >= b->size || b->losers_n >= b->size)
+    if (rank < 0 || (uint32_t)rank >= b->size || b->given_up_by_count >= b->size)
         return;
-    more = realloc(b->losers, (b->losers_n + 1) * sizeof *more);
+    more = realloc(b->given_up_by, (b->given_up_by_count + 1) * sizeof *more);
     if (!more)
         return;
-    more[b->losers_n++] = (uint32_t)rank;
-    b->losers = more;
+    more[b->given_up_by_count++] = (uint32_t)rank;
+    b->given_up_by = more;
 }
 
 static void note_state(struct wf_pmi1 *p, const char *line)
@@ -45,7 +46,7 @@ static void note_state(struct wf_pmi1 *p, const char *line)
         b->states[rank] = runs ? WF_BOOT_RUNS : WF_BOOT_ENDED;
 }
 
-/* A line that nobody waits for. */
+/* Process a notice of the launcher; false: the line is none. */
 static bool take_unasked(struct wf_pmi1 *p, const char *line)
 {
     if (wf_pmi_field_is(line, "cmd", "weft_lost_by")) {
@@ -64,8 +65,8 @@ static bool take_unasked(struct wf_pmi1 *p, const char *line)
     return true;
 }
 
-/* Read the answer, which must be "cmd=answer". A fence may be under way: its
- * end comes when it likes, and so do other things. */
+/* Read the answer, which must be "cmd=answer". Notices, such as the end of a
+ * fence, may come before it. */
 static int await_answer(struct wf_pmi1 *p, char **reply, const char *answer)
 {
     bool fence = p->in_fence && strcmp(answer, "barrier_out") == 0;
@@ -95,7 +96,7 @@ int wf_pmi1_ask(struct wf_pmi1 *p, char **reply, const char *answer,
     return rc < 0 ? rc : await_answer(p, reply, answer);
 }
 
-/* rc=0, or no rc at all, is success on this wire. */
+/* The launcher has not refused if the reply has rc=0, or no rc at all. */
 bool wf_pmi1_refused(const char *reply)
 {
     int rc = 0;
@@ -153,7 +154,7 @@ static int pmi1_finalize(struct wf_boot *boot)
     return rc < 0 ? wf_pmi1_fail(p, rc, "finalize") : 0;
 }
 
-/* Only our mpirun passes it on. */
+/* Tell the launcher, if it is Weft's mpirun: no other one passes this on. */
 static void pmi1_give_up(struct wf_boot *boot, uint32_t rank)
 {
     char text[64];
@@ -162,7 +163,8 @@ static void pmi1_give_up(struct wf_boot *boot, uint32_t rank)
         (void)wf_pmi_channel_send(&wf_pmi1_of(boot)->channel, text, (size_t)n);
 }
 
-/* The launcher drops a process that leaves its answers unread. */
+/* Ask for a state, unless many answers are unread: the launcher drops a process
+ * that leaves its answers unread. */
 static void pmi1_ask_state(struct wf_boot *boot, uint32_t rank)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);
@@ -172,8 +174,7 @@ static void pmi1_ask_state(struct wf_boot *boot, uint32_t rank)
         return;
     if (!boot->states)
         boot->states = calloc(boot->size, sizeof *boot->states);
-    if (boot->states &&
-        wf_pmi_channel_send(&p->channel, text, (size_t)n) == 0)
+    if (boot->states && wf_pmi_channel_send(&p->channel, text, (size_t)n) == 0)
         p->questions++;
 }
 
@@ -200,7 +201,7 @@ static void pmi1_close(struct wf_boot *boot)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     wf_pmi_channel_close(&p->channel);
-    free(boot->losers);
+    free(boot->given_up_by);
     free(boot->states);
     free(boot->node_of);
     free(p);
@@ -222,7 +223,7 @@ static const struct wf_boot_ops pmi1_ops = {
 
 /* ---- opening ---------------------------------------------------------- */
 
-/* A TCP connection says who it is, and is told its rank and the size. */
+/* Identify this process on a TCP connection, and read its rank and the size. */
 static int identify_process(struct wf_pmi1 *p)
 {
     char text[64], *line;
@@ -280,13 +281,13 @@ static int greet_launcher(struct wf_pmi1 *p)
     p->key_max = key_max > 1 ? (size_t)key_max - 1 : 31;
     if (p->key_max >= PMI_KEY_MAX)
         p->key_max = PMI_KEY_MAX - 1;
-    p->value_max = value_max > PMI_VALUE_MIN ? (size_t)value_max - 1
-                                             : PMI_VALUE_MIN;
+    p->value_max =
+        value_max > PMI_VALUE_MIN ? (size_t)value_max - 1 : PMI_VALUE_MIN;
     if (p->value_max > PMI_VALUE_MAX)
         p->value_max = PMI_VALUE_MAX;
     rc = wf_pmi1_ask(p, &reply, "my_kvsname", "cmd=get_my_kvsname\n");
-    if (rc == 0 && !wf_pmi_field_copy(reply, "kvsname", p->kvsname,
-                                      sizeof(p->kvsname)))
+    if (rc == 0 &&
+        !wf_pmi_field_copy(reply, "kvsname", p->kvsname, sizeof(p->kvsname)))
         rc = WEFT_EPROTO;
     return rc;
 }
@@ -338,9 +339,9 @@ static int make_room_for_nodes(struct wf_pmi1 *p)
     return p->base.node_of ? 0 : WEFT_ENOMEM;
 }
 
-/* Everything that needs memory, as far as it is known, before the launcher is
- * spoken to on a descriptor that is there once: a failure leaves it untouched,
- * and the program may try again. */
+/* Allocate all memory whose size is known, before anything is sent to the
+ * launcher: a failure leaves the connection untouched, so that the program may
+ * try again. */
 static struct wf_pmi1 *prepare_client(char *err, size_t err_len, int *rc)
 {
     struct wf_pmi1 *p = calloc(1, sizeof(*p));
@@ -392,8 +393,7 @@ int wf_boot_pmi1_open(struct wf_boot **out, char *err, size_t err_len)
         goto err_close;
     }
     if (rc < 0) {
-        snprintf(err, err_len,
-                 "the launcher behind %s does not speak PMI-1%s",
+        snprintf(err, err_len, "the launcher behind %s does not speak PMI-1%s",
                  getenv("PMI_FD") ? "PMI_FD" : "PMI_PORT",
                  rc == WEFT_EPEER ? ": it closed the connection" : "");
         goto err_close;
@@ -406,7 +406,7 @@ err_close:
     wf_pmi_channel_close(&p->channel);
 err_free:
     free(p->base.node_of);
-    free(p->base.losers);
+    free(p->base.given_up_by);
     free(p);
     return rc;
 }

@@ -1,6 +1,6 @@
-/* The PMI-1 client, as its files share it.
+/* The PMI-1 client, shared by its files.
  *
- *   pmi1.c         the conversation: requests, the fence, opening
+ *   pmi1.c         requests, notices, the fence, opening
  *   pmi1_values.c  put and get: base64, cut where the launcher's limit demands
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -13,11 +13,11 @@
 #include "boot/providers.h"
 
 enum {
-    PMI_KEY_MAX = 256,   /* our own buffers for names */
+    PMI_KEY_MAX = 256,   /* size of the client's buffers for names */
     PMI_VALUE_MAX = 896, /* a put must fit the 1024-byte line buffers of
                             launchers, whatever vallen_max they claim */
     PMI_VALUE_MIN = 32,
-    PMI_QUESTIONS = 16 /* about processes, unanswered */
+    PMI_QUESTIONS = 16 /* most unanswered questions about processes */
 };
 
 struct wf_pmi1 {
@@ -25,8 +25,8 @@ struct wf_pmi1 {
     struct wf_pmi_channel channel;
     size_t key_max, value_max; /* characters that fit */
     char kvsname[PMI_KEY_MAX];
-    bool in_fence; /* barrier_out is still to be read */
-    unsigned questions; /* whose answers are */
+    bool in_fence;      /* barrier_out is still to be read */
+    unsigned questions; /* questions whose answers are still to be read */
 };
 
 static inline struct wf_pmi1 *wf_pmi1_of(struct wf_boot *boot)
@@ -37,15 +37,15 @@ static inline struct wf_pmi1 *wf_pmi1_of(struct wf_boot *boot)
 /* Send one line and read its answer, which must be "cmd=answer". */
 int wf_pmi1_ask(struct wf_pmi1 *, char **reply, const char *answer,
                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* Does the launcher decline what it was asked? */
+/* Whether the reply says that the launcher declined the request. */
 bool wf_pmi1_refused(const char *reply);
-/* Record why a request failed; returns rc. */
+/* Record (wf_error) why the request `what` failed; returns rc. */
 int wf_pmi1_fail(const struct wf_pmi1 *, int rc, const char *what);
 
-/* pmi1_values.c; the first two are in wf_boot_ops */
+/* ---- pmi1_values.c: put and get of wf_boot_ops ---- */
 int wf_pmi1_put(struct wf_boot *, const char *key, const void *value, size_t n);
 int wf_pmi1_get(struct wf_boot *, const char *key, void **value, size_t *n);
-/* The text under a key, valid until the next request. */
+/* Get the text under a key; it is valid until the next request. */
 int wf_pmi1_get_text(struct wf_pmi1 *, const char *key, const char **text,
                      size_t *len);
 

@@ -1,6 +1,6 @@
-/* Values that the launcher keeps under keys. They are base64, and cut where its
- * limit demands. The key itself holds the text, or "*n" when the text is in
- * key.0 ... key.(n-1).
+/* Put and get: values that the launcher keeps under keys. They are base64, and
+ * are cut into chunks if they exceed its limit. The key itself holds the text,
+ * or "*n" when the text is in key.0 ... key.(n-1).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -31,8 +31,8 @@ static int put_text(struct wf_pmi1 *p, const char *key, const char *text,
     return rc < 0 ? wf_pmi1_fail(p, rc, "put") : 0;
 }
 
-static int put_cut(struct wf_pmi1 *p, const char *key, const char *text,
-                   size_t n)
+static int put_in_chunks(struct wf_pmi1 *p, const char *key, const char *text,
+                         size_t n)
 {
     char part[PMI_KEY_MAX + 16], count[16];
     size_t chunks = 0;
@@ -53,8 +53,8 @@ int wf_pmi1_put(struct wf_boot *boot, const char *key, const void *value,
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     size_t len = wf_base64_len(n);
     if (strlen(key) + 6 > p->key_max || len / p->value_max >= PMI_CHUNKS_MAX) {
-        wf_error(MPI_ERR_OTHER, "%s with %zu bytes is too long for the launcher",
-                 key, n);
+        wf_error(MPI_ERR_OTHER,
+                 "%s with %zu bytes is too long for the launcher", key, n);
         return WEFT_ENOTSUP;
     }
     char *text = malloc(len + 1);
@@ -62,7 +62,7 @@ int wf_pmi1_put(struct wf_boot *boot, const char *key, const void *value,
         return WEFT_ENOMEM;
     wf_base64_encode(text, value, n);
     int rc = len <= p->value_max ? put_text(p, key, text, len)
-                                 : put_cut(p, key, text, len);
+                                 : put_in_chunks(p, key, text, len);
     explicit_bzero(text, len);
     free(text);
     return rc;
@@ -72,8 +72,8 @@ int wf_pmi1_get_text(struct wf_pmi1 *p, const char *key, const char **text,
                      size_t *len)
 {
     char *reply;
-    int rc = wf_pmi1_ask(p, &reply, "get_result",
-                         "cmd=get kvsname=%s key=%s\n", p->kvsname, key);
+    int rc = wf_pmi1_ask(p, &reply, "get_result", "cmd=get kvsname=%s key=%s\n",
+                         p->kvsname, key);
     if (rc < 0)
         return wf_pmi1_fail(p, rc, "get");
     if (wf_pmi1_refused(reply))
@@ -85,7 +85,7 @@ int wf_pmi1_get_text(struct wf_pmi1 *p, const char *key, const char **text,
     return 0;
 }
 
-/* It may have been the job key's. */
+/* Wipe and free a text, which may be that of the job key. */
 static void wipe_text(char *text, size_t n)
 {
     if (text)
@@ -119,8 +119,8 @@ struct value {
     size_t n;
 };
 
-static int get_cut(struct wf_pmi1 *p, const char *key, const char *count,
-                   char **all, size_t *n)
+static int get_chunks(struct wf_pmi1 *p, const char *key, const char *count,
+                      char **all, size_t *n)
 {
     char part[PMI_KEY_MAX + 16];
     long chunks = strtol(count, NULL, 10);
@@ -154,8 +154,8 @@ static int decode_value(const char *text, size_t len, struct value *value)
     return 0;
 }
 
-/* The value under a key whose text is at hand; that is wiped where it lies, for
- * it may be the job key. */
+/* Decode the value of a key from its text, and get further chunks if there are
+ * any. The text is wiped in place, because it may be the job key. */
 static int take_text(struct wf_pmi1 *p, const char *key, char *text, size_t len,
                      struct value *out)
 {
@@ -170,15 +170,14 @@ static int take_text(struct wf_pmi1 *p, const char *key, char *text, size_t len,
         return WEFT_EPROTO;
     memcpy(count, text + 1, len - 1);
     len = 0;
-    rc = get_cut(p, key, count, &all, &len);
+    rc = get_chunks(p, key, count, &all, &len);
     if (rc == 0)
         rc = decode_value(all, len, out);
     wipe_text(all, len);
     return rc;
 }
 
-int wf_pmi1_get(struct wf_boot *boot, const char *key, void **value,
-                size_t *n)
+int wf_pmi1_get(struct wf_boot *boot, const char *key, void **value, size_t *n)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     const char *text;

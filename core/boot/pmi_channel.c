@@ -1,7 +1,7 @@
-/* PMI-1 connection: an inherited descriptor, or TCP to PMI_PORT.
+/* The PMI-1 connection: an inherited descriptor, or TCP to PMI_PORT.
  *
  * The descriptor becomes close-on-exec here: a program that a rank starts must
- * not speak for the rank.
+ * not act for the rank.
  *
  * No resolver is used: PMI_PORT names this host or a numeric address.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -53,7 +53,7 @@ union address {
     struct sockaddr_in6 v6;
 };
 
-/* host:port with a numeric host, "localhost", or this host's own name. */
+/* Parse host:port with a numeric host, "localhost", or this host's name. */
 static socklen_t parse_address(const char *text, union address *a)
 {
     char host[256], own[256] = "";
@@ -81,7 +81,7 @@ static socklen_t parse_address(const char *text, union address *a)
     return 0;
 }
 
-/* A host that fails sends nothing, and its launcher is waited for all the same. */
+/* Let TCP detect that the launcher's host has failed, which sends nothing. */
 static void keep_alive(int fd)
 {
     const int on = 1, idle = 30, every = 10, tries = 6;
@@ -106,8 +106,9 @@ static int open_port(struct wf_pmi_channel *c, char *err, size_t err_len)
     }
     c->fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (c->fd < 0 || connect(c->fd, &a.any, len) < 0) {
-        snprintf(err, err_len, "cannot connect to the launcher, PMI_PORT=%s: %s",
-                 text, strerror(errno));
+        snprintf(err, err_len,
+                 "cannot connect to the launcher, PMI_PORT=%s: %s", text,
+                 strerror(errno));
         wf_pmi_channel_close(c);
         return WEFT_EUNREACH;
     }
@@ -115,7 +116,7 @@ static int open_port(struct wf_pmi_channel *c, char *err, size_t err_len)
     return 0;
 }
 
-/* Lines may hold the job key. */
+/* Wipe and free the input, which may hold the job key. */
 static void wipe_input(struct wf_pmi_channel *c)
 {
     if (c->in)
@@ -142,7 +143,7 @@ static int make_room(struct wf_pmi_channel *c)
     return 0;
 }
 
-/* The room for usual lines comes first: once something has been asked, lack of
+/* Room for usual lines is allocated first: once a request is sent, lack of
  * memory would lose the answer. */
 int wf_pmi_channel_open(struct wf_pmi_channel *c, char *err, size_t err_len)
 {
@@ -160,7 +161,8 @@ int wf_pmi_channel_open(struct wf_pmi_channel *c, char *err, size_t err_len)
     return rc;
 }
 
-/* The system is short of memory, or the socket of room: for a while. */
+/* Wait a while if the system lacks memory or the socket lacks room; false: the
+ * error is another one, or it has lasted too long. */
 static bool wait_for_room(int fd, int error, int *waits)
 {
     struct pollfd out = {.fd = fd, .events = POLLOUT};
@@ -187,8 +189,7 @@ int wf_pmi_channel_send(struct wf_pmi_channel *c, const char *text, size_t n)
         ssize_t sent = send(c->fd, text, n, MSG_NOSIGNAL);
         if (sent < 0 && errno == ENOTSOCK)
             sent = write(c->fd, text, n);
-        if (sent < 0 && (errno == EINTR ||
-                         wait_for_room(c->fd, errno, &waits)))
+        if (sent < 0 && (errno == EINTR || wait_for_room(c->fd, errno, &waits)))
             continue;
         if (sent < 0)
             return record_failure(c);
@@ -198,8 +199,8 @@ int wf_pmi_channel_send(struct wf_pmi_channel *c, const char *text, size_t n)
     return 0;
 }
 
-/* One read. */
-static int receive(struct wf_pmi_channel *c)
+/* Read once, as much as there is. */
+static int read_once(struct wf_pmi_channel *c)
 {
     int rc = make_room(c);
     if (rc < 0)
@@ -223,9 +224,8 @@ int wf_pmi_channel_line(struct wf_pmi_channel *c, char **line)
         c->line = 0;
     }
     for (size_t seen = 0;;) {
-        char *end = c->have > seen
-                        ? memchr(c->in + seen, '\n', c->have - seen)
-                        : NULL;
+        char *end =
+            c->have > seen ? memchr(c->in + seen, '\n', c->have - seen) : NULL;
         if (end) {
             *end = 0;
             *line = c->in;
@@ -233,7 +233,7 @@ int wf_pmi_channel_line(struct wf_pmi_channel *c, char **line)
             return 0;
         }
         seen = c->have;
-        int rc = receive(c);
+        int rc = read_once(c);
         if (rc < 0)
             return rc;
     }

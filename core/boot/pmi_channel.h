@@ -1,4 +1,5 @@
-/* The client's end of the PMI-1 connection: whole lines, blocking.
+/* The client's end of the PMI-1 connection. It carries whole lines, and its
+ * calls wait.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_PMI_CHANNEL_H
@@ -10,25 +11,27 @@
 
 struct wf_pmi_channel {
     int fd;
-    char *in;              /* bytes received */
-    size_t have, room;     /* filled and allocated bytes of in */
-    size_t line;           /* bytes of the line handed out last, or 0 */
-    int error;             /* errno of the last WEFT_ESYS */
+    char *in;          /* bytes received */
+    size_t have, room; /* filled and allocated bytes of in */
+    size_t line;       /* bytes of the last line returned, or 0 */
+    int error;         /* errno of the last WEFT_ESYS */
 };
 
-/* PMI_FD, or else PMI_PORT=host:port; err holds a sentence on failure. */
+/* Open PMI_FD, or else connect to PMI_PORT=host:port. err holds a sentence on
+ * failure. */
 int wf_pmi_channel_open(struct wf_pmi_channel *, char *err, size_t err_len);
 /* Send bytes that end with a newline. 0, WEFT_EPEER or WEFT_ESYS. */
 int wf_pmi_channel_send(struct wf_pmi_channel *, const char *text, size_t n);
-/* The next line, NUL-terminated without its newline, valid until the next
- * call. 0, WEFT_EPEER (closed), WEFT_EPROTO (no end of line in sight). */
+/* Wait for the next line: NUL-terminated without its newline, valid until the
+ * next call. 0, WEFT_EPEER (closed), WEFT_EPROTO (the line is too long),
+ * WEFT_ENOMEM or WEFT_ESYS. */
 int wf_pmi_channel_line(struct wf_pmi_channel *, char **line);
-/* Bytes that were read already follow the line handed out last. */
+/* Whether bytes that were read already follow the last line returned. */
 static inline bool wf_pmi_channel_pending(const struct wf_pmi_channel *c)
 {
     return c->have > c->line;
 }
-/* The process at the other end, as this one sees it; 0: the system does not say. */
+/* The process id of the other end, as this process sees it; 0: unknown. */
 uint32_t wf_pmi_channel_peer(const struct wf_pmi_channel *);
 void wf_pmi_channel_close(struct wf_pmi_channel *);
 

@@ -1,4 +1,4 @@
-/* Fields of a PMI-1 line.
+/* Finding fields of a PMI-1 line.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "boot/pmi_line.h"

@@ -16,7 +16,7 @@ struct cursor {
     const char *at, *end;
 };
 
-static bool take(struct cursor *c, const char *word)
+static bool take_word(struct cursor *c, const char *word)
 {
     size_t n = strlen(word);
     if ((size_t)(c->end - c->at) < n || memcmp(c->at, word, n) != 0)
@@ -25,7 +25,7 @@ static bool take(struct cursor *c, const char *word)
     return true;
 }
 
-static bool number(struct cursor *c, uint32_t *out)
+static bool take_number(struct cursor *c, uint32_t *out)
 {
     uint64_t n = 0;
     const char *start = c->at;
@@ -38,11 +38,12 @@ static bool number(struct cursor *c, uint32_t *out)
     return c->at > start;
 }
 
-/* One "(first,nodes,ppn)". */
-static bool block(struct cursor *c, uint32_t v[3])
+/* Parse one "(first,nodes,ppn)". */
+static bool take_block(struct cursor *c, uint32_t v[3])
 {
-    return take(c, "(") && number(c, &v[0]) && take(c, ",") &&
-           number(c, &v[1]) && take(c, ",") && number(c, &v[2]) && take(c, ")");
+    return take_word(c, "(") && take_number(c, &v[0]) && take_word(c, ",") &&
+           take_number(c, &v[1]) && take_word(c, ",") &&
+           take_number(c, &v[2]) && take_word(c, ")");
 }
 
 struct fill {
@@ -62,18 +63,18 @@ static void fill_block(struct fill *f, const uint32_t v[3])
     }
 }
 
-/* One pass over all blocks; false: malformed. */
-static bool fill_pass(struct cursor c, struct fill *f)
+/* Fill in all blocks once; false: the text is malformed. */
+static bool fill_all_blocks(struct cursor c, struct fill *f)
 {
     uint32_t v[3];
-    if (!take(&c, "(vector"))
+    if (!take_word(&c, "(vector"))
         return false;
-    while (take(&c, ",")) {
-        if (!block(&c, v))
+    while (take_word(&c, ",")) {
+        if (!take_block(&c, v))
             return false;
         fill_block(f, v);
     }
-    return take(&c, ")") && c.at == c.end;
+    return take_word(&c, ")") && c.at == c.end;
 }
 
 int wf_pmi_map_parse(const char *text, size_t len, uint32_t size,
@@ -83,7 +84,7 @@ int wf_pmi_map_parse(const char *text, size_t len, uint32_t size,
     struct fill f = {0, size, node_of, 0};
     do {
         uint32_t before = f.rank;
-        if (!fill_pass(c, &f) || f.rank == before)
+        if (!fill_all_blocks(c, &f) || f.rank == before)
             return -1;
     } while (f.rank < size);
     *node_count = f.nodes;

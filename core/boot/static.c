@@ -1,10 +1,11 @@
-/* Static bootstrap: ranks and addresses stand in mpi.ini, nobody launches.
+/* The static bootstrap: ranks and addresses are in mpi.ini; there is no
+ * launcher.
  *
  *   rank  WEFT_RANK, or the one [rank] whose host is this machine's name
  *   size  WEFT_SIZE, or as many ranks as mpi.ini gives a host
  *
- * There is no key-value space: put forgets, get answers WEFT_EUNREACH, and the
- * core takes peers' addresses from the configuration instead.
+ * There is no key-value space: put does nothing, get answers WEFT_EUNREACH, and
+ * the core takes peers' addresses from the configuration instead.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -36,7 +37,7 @@ static int static_fence_start(struct wf_boot *boot, int *fd)
     return 0;
 }
 
-static int nothing(struct wf_boot *boot)
+static int do_nothing(struct wf_boot *boot)
 {
     return 0;
 }
@@ -53,9 +54,9 @@ static void static_close(struct wf_boot *boot)
 }
 
 static const struct wf_boot_ops static_ops = {
-    "static", static_put,   static_get, static_fence_start,
-    nothing,  static_abort, nothing,    static_close,
-    NULL,        NULL,         NULL,       NULL};
+    "static",   static_put,   static_get, static_fence_start,
+    do_nothing, static_abort, do_nothing, static_close,
+    NULL,       NULL,         NULL,       NULL};
 
 static const char *host_of(const struct wf_config *config, uint32_t rank)
 {
@@ -116,11 +117,13 @@ static int find_rank(const struct wf_config *config, long size, long *rank,
         return 0;
     }
     if (wf_trust_getenv("WEFT_RANK"))
-        snprintf(err, err_len,
-                 "static bootstrap: WEFT_RANK=%s is not in 0..%ld, the ranks of "
-                 "%s",
-                 wf_trust_getenv("WEFT_RANK"), size - 1,
-                 wf_trust_getenv("WEFT_SIZE") ? "WEFT_SIZE" : wf_config_source(config));
+        snprintf(
+            err, err_len,
+            "static bootstrap: WEFT_RANK=%s is not in 0..%ld, the ranks of "
+            "%s",
+            wf_trust_getenv("WEFT_RANK"), size - 1,
+            wf_trust_getenv("WEFT_SIZE") ? "WEFT_SIZE"
+                                         : wf_config_source(config));
     else
         snprintf(err, err_len,
                  "static bootstrap: %s [rank] of mpi.ini has this machine as "
@@ -138,8 +141,8 @@ static bool all_have_hosts(const struct wf_config *config, uint32_t size)
     return r == size;
 }
 
-/* first: of each node, its first rank; neighbours usually share a node, so the
- * search begins at the newest one. */
+/* Number the nodes. first[] holds the first rank of each. Neighbours usually
+ * share a node, so the search begins at the newest one. */
 static void number_nodes(const struct wf_config *config, struct wf_boot *b,
                          uint32_t *first)
 {
@@ -157,8 +160,9 @@ static void number_nodes(const struct wf_config *config, struct wf_boot *b,
     b->one_host = b->node_count == 1;
 }
 
-/* Ranks with the same host share a node; unknown unless all have one. The
- * processes of a job must agree on it, so lack of memory is an error. */
+/* Find the node of each rank: ranks with the same host share one. Nodes are
+ * unknown unless all ranks have a host. The processes of a job must agree on
+ * them, so lack of memory is an error. */
 static int find_nodes(const struct wf_config *config, struct wf_boot *b)
 {
     uint32_t *first;

@@ -23,13 +23,15 @@ int wf_vendor_sodium_memcmp(const void *x, const void *y, size_t n)
     return differ ? -1 : 0;
 }
 
-/* A text longer than the cipher allows: containers are far shorter. */
+/* End the process. libsodium calls this for a text longer than the cipher
+ * allows; containers are far shorter. */
 void wf_vendor_sodium_misuse(void)
 {
     abort();
 }
 
-/* Cannot report failure, and must not return predictable bytes. */
+/* Fill a buffer with random bytes. It cannot report failure and must not return
+ * predictable bytes, so it ends the process instead. */
 void wf_vendor_randombytes_buf(void *buf, size_t n)
 {
     unsigned char *at = buf;

@@ -38,7 +38,7 @@ int wf_vendor_crypto_auth_hmacsha256(unsigned char mac[32],
 int wf_vendor_crypto_verify_32(const unsigned char x[32],
                                const unsigned char y[32]);
 
-/* What the libsodium members need from the rest of it (vendor.c). */
+/* vendor.c: functions of the rest of libsodium that its members call. */
 void wf_vendor_sodium_memzero(void *p, size_t n);
 int wf_vendor_sodium_memcmp(const void *x, const void *y, size_t n);
 void wf_vendor_sodium_misuse(void);

@@ -153,7 +153,7 @@ static int record_failure(const struct wf_comm *parent, int rc, bool exhausted)
                     "the processes could not agree on a context id: process %u "
                     "on %s %s: %s",
                     loc->id, loc->host ? loc->host : "unknown host",
-                    wf_location_how(loc), wf_location_why(loc));
+                    wf_location_down_verb(loc), wf_location_down_text(loc));
 }
 
 static void discard_comm(struct wf_comm *comm)

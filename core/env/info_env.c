@@ -74,7 +74,7 @@ static int put_machine_keys(struct wf_info *info)
 static int put_job_keys(struct wf_info *info)
 {
     char number[16] = "", host[256];
-    uint32_t n = wf_boot_planned();
+    uint32_t n = wf_boot_announced_size();
     if (n)
         snprintf(number, sizeof number, "%u", n);
     int rc = put_unless_empty(info, "maxprocs", number);

@@ -12,7 +12,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "boot/say.h"
+#include "boot/fatal_message.h"
 #include "adi/endpoint.h"
 #include "env/env.h"
 #include "os/copies.h"
@@ -27,7 +27,7 @@ static _Noreturn void exit_wrong_config(void)
 {
     static const char text[] = "weft " WEFT_VERSION ": the configuration has "
                                "errors; check it with weft-info --check\n";
-    wf_boot_say(text, sizeof text - 1);
+    wf_boot_print_fatal(text, sizeof text - 1);
     exit(EX_CONFIG);
 }
 
@@ -37,11 +37,11 @@ int wf_start_config(struct wf_config **out)
     size_t n = 0;
     FILE *errors = open_memstream(&text, &n);
     int bad =
-        wf_config_load_also(out, errors ? errors : stderr, wf_plugins_check);
+        wf_config_load_checked(out, errors ? errors : stderr, wf_plugins_check);
     if (errors)
         fclose(errors);
     if (bad > 0) {
-        wf_boot_say(text ? text : "", n);
+        wf_boot_print_fatal(text ? text : "", n);
         exit_wrong_config();
     }
     free(text);

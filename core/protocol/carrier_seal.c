@@ -15,7 +15,7 @@ int wf_carrier_add_seals(struct wf_ordered *o)
 {
     for (int k = 0; k < o->carriers; k++) {
         struct wf_carrier *c = &o->carrier[k];
-        if (!wf_endpoint_network(c->core))
+        if (!wf_endpoint_is_network(c->core))
             continue;
         c->seal = wf_seal_new();
         if (!c->seal)

@@ -15,7 +15,7 @@
 
 static void fail_request(struct wf_p2p *p, struct weft_loc *loc)
 {
-    if (!p->loc && wf_location_starved(loc))
+    if (!p->loc && wf_location_lacks_resources(loc))
         p->loc = loc; /* its failure explains the error */
     wf_req_complete(&p->req, wf_req_mark_link_lost(&p->req, loc->down_status));
 }
@@ -94,8 +94,8 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     failed = fail_table(&e->pending, loc) + fail_table(&e->matched, loc);
     wf_log(wf, posted || failed ? WF_LOG_WARN : WF_LOG_INFO,
            "process %u on %s %s: %s", loc->id,
-           loc->host ? loc->host : "unknown host", wf_location_how(loc),
-           wf_location_why(loc));
+           loc->host ? loc->host : "unknown host", wf_location_down_verb(loc),
+           wf_location_down_text(loc));
     if (wf->api.on)
         wf_progress_notify(wf); /* probes wait for no request */
     wf_deaths_spread(wf);
@@ -104,8 +104,8 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
                  "weft " WEFT_VERSION ": rank %u on %s: process %u on "
                  "%s %s: %s (core.on_failure = abort)",
                  wf->rank, wf->host, loc->id,
-                 loc->host ? loc->host : "unknown host", wf_location_how(loc),
-                 wf_location_why(loc));
+                 loc->host ? loc->host : "unknown host", wf_location_down_verb(loc),
+                 wf_location_down_text(loc));
 }
 
 /* ---- noticing ------------------------------------------------------------ */
@@ -169,7 +169,7 @@ int wf_check_any_source(struct wf_comm *comm)
     return wf_error(wf_location_error(loc),
                     "of the sources of MPI_ANY_SOURCE, process %u on %s %s: %s",
                     loc->id, loc->host ? loc->host : "unknown host",
-                    wf_location_how(loc), wf_location_why(loc));
+                    wf_location_down_verb(loc), wf_location_down_text(loc));
 }
 
 /* Connect to a location, which counts as gone if its process has ended before.
@@ -226,8 +226,8 @@ static void handle_given_up_reports(struct wf_instance *wf)
 
     if (b && b->ops->hear)
         b->ops->hear(b);
-    while (b && b->losers_n) {
-        struct weft_loc *loc = wf->locs[b->losers[--b->losers_n]];
+    while (b && b->given_up_by_count) {
+        struct weft_loc *loc = wf->locs[b->given_up_by[--b->given_up_by_count]];
         if (loc && !loc->failed && loc->order)
             wf_carrier_declare_dead(loc->order, given_up);
         else if (loc && !loc->failed)

@@ -76,7 +76,7 @@ void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
         t->hdr.src = wf_le32(loc->wf->rank);
         t->hdr.dst = wf_le32(loc->id);
     }
-    may_go = wf_lane_clear(l) || t->tx.flags & WEFT_TX_URGENT;
+    may_go = wf_lane_is_clear(l) || t->tx.flags & WEFT_TX_URGENT;
     if (!may_go || !offer_to_plugin(loc, l, t))
         enqueue_container(loc, l, t);
 }
@@ -209,7 +209,7 @@ static bool try_control_short(struct weft_loc *loc, struct wf_wire *w,
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
     int r;
 
-    if (!l->send_short || n > l->max_short || !wf_lane_clear(l))
+    if (!l->send_short || n > l->max_short || !wf_lane_is_clear(l))
         return false;
     w->plen = wf_le32((uint32_t)n);
     w->seq = wf_le32(l->seq + 1);

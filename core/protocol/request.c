@@ -297,7 +297,7 @@ int wf_req_error(struct wf_req *r)
                                : "a process of the communicator is gone");
     return wf_error_on(r->comm, r->error, "process %u on %s %s: %s", loc->id,
                        loc->host ? loc->host : "unknown host",
-                       wf_location_how(loc), wf_location_why(loc));
+                       wf_location_down_verb(loc), wf_location_down_text(loc));
 }
 
 void wf_req_needs_progress(struct wf_req *r)

@@ -60,8 +60,8 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
         *rc =
             wf_error(wf_location_error(loc), "rank %d (process %u on %s)%s: %s",
                      rank, id, loc->host ? loc->host : "unknown host",
-                     wf_location_starved(loc) ? " cannot be reached" : "",
-                     wf_location_why(loc));
+                     wf_location_lacks_resources(loc) ? " cannot be reached" : "",
+                     wf_location_down_text(loc));
         return NULL;
     }
     wf_contact_add(comm, rank, loc);
@@ -211,7 +211,7 @@ static int send_header_in_memory(struct weft_loc *loc, const void *data,
                                     wf_le64(env0), wf_le64(env1)};
     int r;
 
-    if (!l->send_short || n > l->max_short || !wf_lane_clear(l) ||
+    if (!l->send_short || n > l->max_short || !wf_lane_is_clear(l) ||
         loc->credit < (int64_t)(n + WF_MESSAGE_OVERHEAD))
         return 0;
     r = more ? l->send_more(l->peer, (const weft_hdr *)w, data, n)
@@ -275,7 +275,7 @@ static bool has_room(const struct weft_loc *loc, uint64_t bytes)
     const struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
 
     return loc->failed || bytes > l->max_eager ||
-           (wf_lane_clear(l) &&
+           (wf_lane_is_clear(l) &&
             loc->credit >= (int64_t)(bytes + WF_MESSAGE_OVERHEAD));
 }
 

@@ -1,10 +1,11 @@
-/* Addresses of static start: which text each transport gets for each rank.
+/* The addresses of a static start: the text that each transport gets for each
+ * rank.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "route/hosts.h"
 
 /* The text of a value for the i-th of n names or ranks. */
-static const char *value_expand(struct wf_config *c, const struct wf_setting *v,
+static const char *expand_value(struct wf_config *c, const struct wf_setting *v,
                                 uint32_t i, uint32_t n)
 {
     char one[512];
@@ -21,7 +22,7 @@ static const char *value_expand(struct wf_config *c, const struct wf_setting *v,
 }
 
 /* The ':' before an explicit port, or NULL: "a:7000", "[fe80::1]:7000". */
-static const char *port_sign(const char *text)
+static const char *find_port_sign(const char *text)
 {
     const char *sign = strrchr(text, ':');
     if (sign == NULL || sign[1] == '\0' ||
@@ -32,11 +33,11 @@ static const char *port_sign(const char *text)
     return sign;
 }
 
-/* Address text with the port of the local_index-th rank of its host. */
-static const char *with_port(struct wf_config *c, const char *text,
-                             uint64_t port, uint32_t local_index)
+/* The address text with the port of the local_index-th rank of its host. */
+static const char *add_port(struct wf_config *c, const char *text,
+                            uint64_t port, uint32_t local_index)
 {
-    const char *sign = port_sign(text);
+    const char *sign = find_port_sign(text);
     struct wf_range given;
     if (sign != NULL && wf_value_range(sign + 1, strlen(sign + 1), &given))
         return wf_arena_format(&c->arena, "%.*s:%llu", (int)(sign - text), text,
@@ -49,7 +50,7 @@ static const char *with_port(struct wf_config *c, const char *text,
                            (unsigned long long)(port + local_index));
 }
 
-static uint64_t transport_port(const struct wf_config *c, int t)
+static uint64_t port_of_transport(const struct wf_config *c, int t)
 {
     const struct wf_setting *v =
         wf_setting_find(c->transport_sections[t], "port");
@@ -57,23 +58,24 @@ static uint64_t transport_port(const struct wf_config *c, int t)
     return v != NULL && wf_value_size(v->value, &port) ? port : 0;
 }
 
-static void address_set(struct wf_config *c, struct wf_rank_entry *r, int t,
+static void set_address(struct wf_config *c, struct wf_rank_entry *r, int t,
                         const char *text, const struct wf_setting *v)
 {
     r->address[t] = text;
     r->address_where[t] = wf_place_text(c, &v->at);
 }
 
-/* The nearest word wins: [rank] TRANSPORT, [host] TRANSPORT, then [host]
- * address for transports that listen on a fixed port. */
-static void address_find(struct wf_config *c, struct wf_rank_entry *r, int t)
+/* Find the address of a rank. The most specific key is used: [rank] TRANSPORT,
+ * [host] TRANSPORT, then [host] address for transports that listen on a fixed
+ * port. */
+static void find_address(struct wf_config *c, struct wf_rank_entry *r, int t)
 {
     const char *name = c->transports[t].name;
     const struct wf_setting *v = wf_setting_find(r->section, name);
-    uint64_t port = transport_port(c, t);
+    uint64_t port = port_of_transport(c, t);
     if (v != NULL) {
-        const char *text = value_expand(c, v, r->index, r->count);
-        address_set(c, r, t, text, v);
+        const char *text = expand_value(c, v, r->index, r->count);
+        set_address(c, r, t, text, v);
         return;
     }
     if (r->entry == NULL || r->entry->section == NULL)
@@ -83,10 +85,10 @@ static void address_find(struct wf_config *c, struct wf_rank_entry *r, int t)
         v = wf_setting_find(r->entry->section, "address");
     if (v == NULL)
         return;
-    const char *text = value_expand(c, v, r->entry->index, r->entry->count);
+    const char *text = expand_value(c, v, r->entry->index, r->entry->count);
     if (text != NULL)
-        text = with_port(c, text, port, r->local_index);
-    address_set(c, r, t, text, v);
+        text = add_port(c, text, port, r->local_index);
+    set_address(c, r, t, text, v);
 }
 
 void wf_addresses_build(struct wf_config *c)
@@ -101,7 +103,7 @@ void wf_addresses_build(struct wf_config *c)
         if (r->address == NULL || r->address_where == NULL)
             return;
         for (int t = 0; t < c->transport_count; t++)
-            address_find(c, r, t);
+            find_address(c, r, t);
     }
 }
 

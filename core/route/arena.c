@@ -16,7 +16,7 @@ struct wf_arena_block {
     _Alignas(16) char bytes[];
 };
 
-static char *block_take(struct wf_arena *arena, size_t n)
+static char *take_bytes(struct wf_arena *arena, size_t n)
 {
     struct wf_arena_block *block = arena->blocks;
     if (block == NULL || block->size - block->used < n) {
@@ -37,7 +37,7 @@ static char *block_take(struct wf_arena *arena, size_t n)
 void *wf_arena_alloc(struct wf_arena *arena, size_t n)
 {
     n = (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    void *at = block_take(arena, n);
+    void *at = take_bytes(arena, n);
     if (at == NULL) {
         arena->failed = true;
         return NULL;
@@ -45,9 +45,9 @@ void *wf_arena_alloc(struct wf_arena *arena, size_t n)
     return memset(at, 0, n);
 }
 
-/* What text functions return without memory: one shared empty string, which
- * nobody has room to write into. */
-static char *no_text(void)
+/* The result of the text functions when memory is lacking: a shared empty
+ * string. Its callers never write behind its NUL. */
+static char *empty_text(void)
 {
     static char empty[1];
     return empty;
@@ -57,7 +57,7 @@ char *wf_arena_copy(struct wf_arena *arena, const char *text, size_t n)
 {
     char *copy = wf_arena_alloc(arena, n + 1);
     if (copy == NULL)
-        return no_text();
+        return empty_text();
     if (n > 0)
         memcpy(copy, text, n);
     return copy;
@@ -72,7 +72,7 @@ char *wf_arena_format(struct wf_arena *arena, const char *fmt, ...)
     va_end(ap);
     char *text = n < 0 ? NULL : wf_arena_alloc(arena, (size_t)n + 1);
     if (text == NULL)
-        text = no_text();
+        text = empty_text();
     else
         vsnprintf(text, (size_t)n + 1, fmt, again);
     va_end(again);

@@ -1,11 +1,12 @@
-/* Cards: what a process publishes so that others can reach it.
+/* Business cards: a process publishes one so that others can reach it.
  *
  *   "WCD2" | node u64 | config hash u64 | host str | settings str | count u8 |
  *   count times: transport name str | address bytes
  *   str and bytes: length u16, then the bytes. Everything little-endian.
  *
- * settings: what the processes must agree on and is not a default, "key=value"
- * lines as far as there is room, so that a difference can be named.
+ * settings: "key=value" lines of the settings that the processes must agree on
+ * and that are not defaults, so that a difference can be named; empty if they
+ * do not fit.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,7 +25,7 @@ struct writer {
     bool full;
 };
 
-static void put(struct writer *w, const void *p, size_t n)
+static void put_raw(struct writer *w, const void *p, size_t n)
 {
     if (w->n + n > CARD_MAX) {
         w->full = true;
@@ -37,21 +38,21 @@ static void put(struct writer *w, const void *p, size_t n)
 static void put_u64(struct writer *w, uint64_t v)
 {
     v = wf_le64(v);
-    put(w, &v, sizeof v);
+    put_raw(w, &v, sizeof v);
 }
 
 static void put_bytes(struct writer *w, const void *p, size_t n)
 {
     uint16_t len = wf_le16((uint16_t)n);
 
-    put(w, &len, sizeof len);
-    put(w, p, n);
+    put_raw(w, &len, sizeof len);
+    put_raw(w, p, n);
 }
 
 struct settings {
     char text[SETTINGS_MAX];
     size_t n;
-    bool full; /* then none is told: what is missing would look unset */
+    bool full; /* then none is published: missing ones would look unset */
 };
 
 static void add_setting(void *arg, const char *key, const char *value)
@@ -72,14 +73,14 @@ static void write_card(struct wf_instance *wf, struct writer *w)
     uint8_t count = 0;
 
     wf_config_shared(wf->config, true, add_setting, &settings);
-    put(w, "WCD2", 4);
+    put_raw(w, "WCD2", 4);
     put_u64(w, wf->node);
     put_u64(w, wf_config_hash(wf->config));
     put_bytes(w, wf->host, strlen(wf->host));
     put_bytes(w, settings.text, settings.full ? 0 : settings.n);
     for (int i = 0; i < wf->ep_count; i++)
         count += wf->eps[i].address != NULL;
-    put(w, &count, 1);
+    put_raw(w, &count, 1);
     for (int i = 0; i < wf->ep_count; i++) {
         struct weft_core *c = &wf->eps[i];
         if (!c->address)
@@ -89,8 +90,9 @@ static void write_card(struct wf_instance *wf, struct writer *w)
     }
 }
 
-/* Engines beside the first have cards of their own (engines.h). */
-static void card_key(char key[static CARD_KEY], uint32_t rank, unsigned engine)
+/* Write the key of a card. Each further engine has its own (engines.h). */
+static void format_card_key(char key[static CARD_KEY], uint32_t rank,
+                            unsigned engine)
 {
     int n = snprintf(key, CARD_KEY, "weft.card.%u", rank);
 
@@ -98,9 +100,9 @@ static void card_key(char key[static CARD_KEY], uint32_t rank, unsigned engine)
         snprintf(key + n, CARD_KEY - (size_t)n, ".%u", engine);
 }
 
-/* The connection to the launcher is one for all engines. */
-static int boot_get(struct wf_instance *wf, const char *key, void **value,
-                    size_t *n)
+/* Get a value from the launcher. All engines share the connection. */
+static int get_from_launcher(struct wf_instance *wf, const char *key,
+                             void **value, size_t *n)
 {
     struct wf_engines *all = wf_engines(wf);
     struct wf_boot *boot = wf->boot;
@@ -109,7 +111,7 @@ static int boot_get(struct wf_instance *wf, const char *key, void **value,
     if (!all)
         return boot->ops->get(boot, key, value, n);
     WF_SECTION(boot, all)
-        r = boot->ops->get(boot, key, value, n);
+    r = boot->ops->get(boot, key, value, n);
     return r;
 }
 
@@ -122,7 +124,7 @@ int wf_card_publish(struct wf_instance *wf)
     if (!w)
         return WEFT_ENOMEM;
     write_card(wf, w);
-    card_key(key, wf->rank, wf->number);
+    format_card_key(key, wf->rank, wf->number);
     r = w->full ? WEFT_ENOMEM
                 : wf->boot->ops->put(wf->boot, key, w->bytes, w->n);
     free(w);
@@ -135,7 +137,7 @@ struct reader {
     const uint8_t *p, *end;
 };
 
-/* The next length-prefixed field, or false. */
+/* Read the next length-prefixed field; false: there is none. */
 static bool get_bytes(struct reader *r, const uint8_t **p, size_t *n)
 {
     if (r->end - r->p < 2)
@@ -162,7 +164,7 @@ struct head {
     size_t host_len, settings_len;
 };
 
-/* The fields before the addresses; r goes on with those. */
+/* Parse the fields before the addresses; r then stands at the addresses. */
 static bool parse_head(const struct weft_loc *loc, struct head *h,
                        struct reader *r)
 {
@@ -176,7 +178,7 @@ static bool parse_head(const struct weft_loc *loc, struct head *h,
     if (!get_bytes(r, &h->host, &h->host_len) ||
         !get_bytes(r, &h->settings, &h->settings_len) || r->p == r->end)
         return false;
-    r->p++; /* count: the fields say themselves where they end */
+    r->p++; /* skip count: the addresses end with the card */
     return true;
 }
 
@@ -188,8 +190,8 @@ struct difference {
 };
 
 /* The value of a key in "key=value" lines, or NULL. */
-static const char *setting_of(const char *lines, size_t n, const char *key,
-                              size_t *len)
+static const char *find_setting(const char *lines, size_t n, const char *key,
+                                size_t *len)
 {
     size_t key_len = strlen(key);
 
@@ -207,39 +209,44 @@ static const char *setting_of(const char *lines, size_t n, const char *key,
     return NULL;
 }
 
-/* The key has this value on one side, and is not set on the other. */
-static void name_unset(struct difference *d, const char *key, const char *value,
-                       int n, bool theirs)
+/* Describe a key that has this value on one side and is not set on the other,
+ * unless the value is the default. */
+static void describe_unset(struct difference *d, const char *key,
+                           const char *value, int n, bool theirs)
 {
-    const char *side = theirs ? "here" : "there", *dflt = wf_config_default(key);
+    const char *side = theirs ? "here" : "there",
+               *dflt = wf_config_default(key);
 
-    if (dflt && strlen(dflt) == (size_t)n && memcmp(dflt, value, (size_t)n) == 0)
+    if (dflt && strlen(dflt) == (size_t)n &&
+        memcmp(dflt, value, (size_t)n) == 0)
         return; /* they agree */
-    snprintf(d->text, sizeof d->text, "%.80s is '%.*s' %s and not set %s%s%.40s%s",
-             key, n < 80 ? n : 80, value, theirs ? "there" : "here", side,
-             dflt ? " (default '" : "", dflt ? dflt : "", dflt ? "')" : "");
+    snprintf(d->text, sizeof d->text,
+             "%.80s is '%.*s' %s and not set %s%s%.40s%s", key, n < 80 ? n : 80,
+             value, theirs ? "there" : "here", side, dflt ? " (default '" : "",
+             dflt ? dflt : "", dflt ? "')" : "");
 }
 
 static void compare_setting(void *arg, const char *key, const char *value)
 {
     struct difference *d = arg;
     size_t n = 0;
-    const char *theirs = setting_of((const char *)d->theirs->settings,
-                                    d->theirs->settings_len, key, &n);
+    const char *theirs = find_setting((const char *)d->theirs->settings,
+                                      d->theirs->settings_len, key, &n);
 
     if (d->text[0] ||
         (theirs && n == strlen(value) && memcmp(theirs, value, n) == 0))
         return;
     if (!theirs)
-        name_unset(d, key, value, (int)strlen(value), false);
+        describe_unset(d, key, value, (int)strlen(value), false);
     else
         snprintf(d->text, sizeof d->text,
                  "%.80s is '%.*s' there and '%.80s' here", key,
                  (int)(n < 80 ? n : 80), theirs, value);
 }
 
-/* A key that only the peer has set: the first of its lines that is not ours. */
-static void compare_theirs(const struct wf_config *config, struct difference *d)
+/* Describe the first key that only the peer has set. */
+static void compare_their_settings(const struct wf_config *config,
+                                   struct difference *d)
 {
     struct settings mine = {.n = 0};
     const char *at = (const char *)d->theirs->settings;
@@ -254,8 +261,8 @@ static void compare_theirs(const struct wf_config *config, struct difference *d)
         if (!sign)
             return;
         snprintf(key, sizeof key, "%.*s", (int)(sign - at), at);
-        if (!setting_of(mine.text, mine.n, key, &n))
-            name_unset(d, key, sign + 1, (int)(stop - sign - 1), true);
+        if (!find_setting(mine.text, mine.n, key, &n))
+            describe_unset(d, key, sign + 1, (int)(stop - sign - 1), true);
     }
 }
 
@@ -268,7 +275,7 @@ static int check_config(struct weft_loc *loc, const struct head *h)
         return 0;
     if (h->settings_len) {
         wf_config_shared(wf->config, true, compare_setting, &d);
-        compare_theirs(wf->config, &d);
+        compare_their_settings(wf->config, &d);
     }
     wf_error(MPI_ERR_OTHER,
              "rank %u on %s has another configuration than rank %u on %s: %s; "
@@ -284,7 +291,7 @@ int wf_card_compare(struct wf_instance *wf)
     bool launched;
     int r;
 
-    /* With a launcher only: else the rank below may not be there yet. */
+    /* Without a launcher the rank below may not have started yet. */
     launched = wf->boot->awaits || strcmp(wf->boot->ops->name, "pmi1") == 0;
     if (wf->rank == 0 || !wf->options->check || !launched ||
         wf_boot_hosted_has(wf->boot, wf->rank - 1))
@@ -292,7 +299,7 @@ int wf_card_compare(struct wf_instance *wf)
     loc = wf_location(wf, wf->rank - 1);
     r = loc ? wf_card_fetch(loc) : WEFT_ENOMEM;
     if (r != WEFT_EINVAL)
-        return 0; /* whoever talks to it will see */
+        return 0; /* a rank that talks to it will report this */
     fprintf(stderr, "weft: %s\n", wf_error_last()->text);
     return r;
 }
@@ -306,8 +313,8 @@ uint64_t wf_card_host_node(const char *host)
     return h;
 }
 
-/* No KVS: the host of mpi.ini stands for the node. */
-static int from_config(struct weft_loc *loc)
+/* Take host and node from mpi.ini, because there is no key-value space. */
+static int take_host_from_config(struct weft_loc *loc)
 {
     struct wf_instance *wf = loc->wf;
     const char *host = wf_config_host(wf->config, loc->id);
@@ -319,35 +326,38 @@ static int from_config(struct weft_loc *loc)
     return 0;
 }
 
-/* This process itself needs no card: a singleton has none to ask for. */
-static int own_card(struct weft_loc *loc)
+/* Fill host and node of this process itself, which needs no card. */
+static int take_own_host(struct weft_loc *loc)
 {
     loc->host = strdup(loc->wf->host);
     loc->node = loc->wf->node;
     return loc->host ? 0 : WEFT_ENOMEM;
 }
 
-static void describe(const void *loc, struct wf_wait *w)
+static void describe_wait(const void *loc, struct wf_wait *w)
 {
     w->operation = WF_STATE_ADDRESS;
     w->process = ((const struct weft_loc *)loc)->id;
 }
 
-/* The launcher's connection has recorded why, but for lack of memory. */
-static int not_given(const struct weft_loc *loc, int rc)
+/* Record why the launcher did not give the card. Its connection has recorded
+ * the cause, except for lack of memory. */
+static int fail_fetch(const struct weft_loc *loc, int rc)
 {
     char why[300];
 
     snprintf(why, sizeof why, "%.299s",
              rc == WEFT_ENOMEM ? "no memory" : wf_error_last()->text);
-    wf_error(rc == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER, "the launcher "
-             "did not give the address of process %u: %s", loc->id, why);
+    wf_error(rc == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER,
+             "the launcher "
+             "did not give the address of process %u: %s",
+             loc->id, why);
     return rc;
 }
 
 int wf_card_fetch(struct weft_loc *loc)
 {
-    struct wf_wait_cause cause = {describe, loc};
+    struct wf_wait_cause cause = {describe_wait, loc};
     struct wf_boot *boot = loc->wf->boot;
     struct wf_state_slot *told;
     struct reader r;
@@ -358,23 +368,27 @@ int wf_card_fetch(struct weft_loc *loc)
     if (loc->host)
         return 0;
     if (loc->id == loc->wf->rank)
-        return own_card(loc);
-    card_key(key, loc->id, loc->wf->number);
+        return take_own_host(loc);
+    format_card_key(key, loc->id, loc->wf->number);
     told = wf_state_begin_wait(loc->wf, &cause);
-    rc = boot_get(loc->wf, key, &loc->card, &loc->card_len);
+    rc = get_from_launcher(loc->wf, key, &loc->card, &loc->card_len);
     wf_state_end_wait(told);
     if (rc == WEFT_EUNREACH && boot->awaits) {
-        wf_error(MPI_ERR_PROC_ABORTED, "process %u ended before it had called "
-                 "MPI_Init", loc->id);
+        wf_error(MPI_ERR_PROC_ABORTED,
+                 "process %u ended before it had called "
+                 "MPI_Init",
+                 loc->id);
         return rc;
     }
     if (rc == WEFT_EUNREACH)
-        return from_config(loc);
+        return take_host_from_config(loc);
     if (rc < 0)
-        return not_given(loc, rc);
+        return fail_fetch(loc, rc);
     if (!parse_head(loc, &h, &r)) {
-        wf_error(MPI_ERR_OTHER, "the address card of process %u is damaged; "
-                 "do all ranks run the same version of Weft?", loc->id);
+        wf_error(MPI_ERR_OTHER,
+                 "the address card of process %u is damaged; "
+                 "do all ranks run the same version of Weft?",
+                 loc->id);
         return WEFT_EPROTO;
     }
     loc->node = h.node;
@@ -383,18 +397,19 @@ int wf_card_fetch(struct weft_loc *loc)
         return check_config(loc, &h);
     free(loc->card); /* it is asked for again */
     loc->card = NULL;
-    wf_error(MPI_ERR_NO_MEM, "no memory for the address of process %u", loc->id);
+    wf_error(MPI_ERR_NO_MEM, "no memory for the address of process %u",
+             loc->id);
     return WEFT_ENOMEM;
 }
 
-static int address_from_config(struct weft_loc *loc,
-                               const struct weft_core *core, void *buf,
-                               size_t *len)
+static int parse_config_address(struct weft_loc *loc,
+                                const struct weft_core *core, void *buf,
+                                size_t *len)
 {
     const char *where, *text;
 
-    text = wf_config_address(loc->wf->config, loc->id, core->config->name,
-                             &where);
+    text =
+        wf_config_address(loc->wf->config, loc->id, core->config->name, &where);
     if (!text || !WEFT_HAS(core->ops, weft_ops, addr_parse))
         return WEFT_EUNREACH;
     return core->ops->addr_parse(core->ep, text, buf, len);
@@ -416,7 +431,7 @@ int wf_card_address(struct weft_loc *loc, const struct weft_core *core,
         return 0;
     }
     if (!loc->card)
-        return address_from_config(loc, core, buf, len);
+        return parse_config_address(loc, core, buf, len);
     if (!parse_head(loc, &h, &r))
         return WEFT_EPROTO;
     while (get_bytes(&r, &name, &name_len) &&

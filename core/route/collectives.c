@@ -1,5 +1,5 @@
-/* [collectives]: which algorithm a collective uses, in place of the built-in
- * choice (coll/decision.def).
+/* [collectives]: the rules by which a collective chooses its algorithm, in
+ * place of the built-in choice (coll/decision.def).
  *
  *   allreduce = recursive_doubling -16K, blocks 1M- ranks:4-16 nodes:2-, ...
  *               ^ algorithm        ^ sizes         ^ conditions
@@ -17,8 +17,8 @@ enum { RULES_MAX = 32 /* of one collective */ };
 
 const weft_option wf_collectives_table[] = {
 #define WF_COLLECTIVES(key, help)                                              \
-    {#key, WEFT_OPT_STR, offsetof(struct wf_collectives_options, key),         \
-     "auto", NULL, help},
+    {#key,   WEFT_OPT_STR, offsetof(struct wf_collectives_options, key),       \
+     "auto", NULL,         help},
 #include "route/options.def"
     {0}};
 
@@ -32,13 +32,13 @@ struct reading {
     bool sized; /* the rule being read has sizes */
 };
 
-static void complain(struct reading *r, const char *text)
+static void report_rule(struct reading *r, const char *text)
 {
     wf_problem_add(&r->c->problems, &r->setting->value_at, "%s: %s",
                    r->setting->key, text);
 }
 
-static void unknown_algorithm(struct reading *r, const char *word)
+static void report_algorithm(struct reading *r, const char *word)
 {
     uint32_t has = wf_coll_kinds[r->kind].algorithms;
     struct wf_words words = {.count = 0};
@@ -49,7 +49,7 @@ static void unknown_algorithm(struct reading *r, const char *word)
             wf_words_add(&words, wf_coll_algorithms[i].name);
     snprintf(text, sizeof text, "'%.64s' is not an algorithm of it%s", word,
              wf_words_hint(&words, word, hint, sizeof hint));
-    complain(r, text);
+    report_rule(r, text);
 }
 
 static bool take_algorithm(struct reading *r, const char *word)
@@ -63,16 +63,16 @@ static bool take_algorithm(struct reading *r, const char *word)
             r->sized = false;
             return true;
         }
-    unknown_algorithm(r, word);
+    report_algorithm(r, word);
     return false;
 }
 
-static int clamp(uint64_t n)
+static int clamp_to_int(uint64_t n)
 {
     return n > INT_MAX ? INT_MAX : (int)n;
 }
 
-/* "ranks:4-16", "nodes:2-" */
+/* Parse a condition "ranks:4-16" or "nodes:2-". */
 static bool take_range(const char *word, const char *name, struct wf_range *out)
 {
     size_t n = strlen(name);
@@ -88,12 +88,12 @@ static bool take_condition(struct reading *r, const char *word)
     char text[256];
 
     if (take_range(word, "ranks:", &range)) {
-        rule->ranks = clamp(range.lo);
-        rule->ranks_most = clamp(range.hi);
+        rule->ranks = clamp_to_int(range.lo);
+        rule->ranks_most = clamp_to_int(range.hi);
         return true;
     }
     if (take_range(word, "nodes:", &range) && range.hi == UINT64_MAX) {
-        rule->nodes = clamp(range.lo);
+        rule->nodes = clamp_to_int(range.lo);
         return true;
     }
     if (strcmp(word, "crowded") == 0) {
@@ -110,17 +110,17 @@ static bool take_condition(struct reading *r, const char *word)
              r->sized ? "none of: ranks:4-16, nodes:2-, crowded"
                       : "none of: a range of sizes (16K-1M), ranks:4-16, "
                         "nodes:2-, crowded");
-    complain(r, text);
+    report_rule(r, text);
     return false;
 }
 
-/* One rule: words between blanks. */
+/* Parse one rule: an algorithm and conditions, separated by blanks. */
 static bool take_rule(struct reading *r, char *text)
 {
     char *save, *word = strtok_r(text, " \t", &save);
 
     if (word == NULL) {
-        complain(r, "a rule between commas is empty");
+        report_rule(r, "a rule between commas is empty");
         return false;
     }
     if (!take_algorithm(r, word))
@@ -140,7 +140,7 @@ static void take_rules(struct reading *r, char *text)
         if (comma != NULL)
             *comma++ = '\0';
         if (r->count == RULES_MAX) {
-            complain(r, "more than 32 rules");
+            report_rule(r, "more than 32 rules");
             return;
         }
         if (take_rule(r, rule))
@@ -152,7 +152,7 @@ static void take_rules(struct reading *r, char *text)
         r->count = 0;
 }
 
-static void keep(struct reading *r)
+static void store_rules(struct reading *r)
 {
     size_t bytes = (size_t)r->count * sizeof r->rules[0];
     struct wf_coll_rule *rules;
@@ -172,10 +172,10 @@ static void read_key(struct wf_config *c, const struct wf_setting *v,
     if (strcmp(v->value, "auto") == 0)
         return;
     take_rules(&r, wf_arena_copy(&c->arena, v->value, strlen(v->value)));
-    keep(&r);
+    store_rules(&r);
 }
 
-void wf_collectives_build(struct wf_config *c)
+void wf_coll_rules_build(struct wf_config *c)
 {
     const weft_option *const tables[] = {wf_collectives_table};
     struct wf_section *s = wf_section_find(c, WF_SECTION_COLLECTIVES, "");

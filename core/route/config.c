@@ -6,7 +6,7 @@
 #include "os/trust.h"
 #include "route/model.h"
 
-static struct wf_config *config_create(void)
+static struct wf_config *create_config(void)
 {
     struct wf_config *c = calloc(1, sizeof *c);
     if (c != NULL) {
@@ -16,11 +16,12 @@ static struct wf_config *config_create(void)
     return c;
 }
 
-/* From sections to answers. Each step reports what it finds; none stops. */
-static void config_build(struct wf_config *c, const char *route)
+/* Build the tables from the sections. Each step reports its problems, and the
+ * next ones run all the same. */
+static void build_config(struct wf_config *c, const char *route)
 {
     wf_core_build(c);
-    wf_collectives_build(c);
+    wf_coll_rules_build(c);
     wf_transports_build(c);
     wf_routes_build(c);
     if (route != NULL && route[0] != '\0')
@@ -36,29 +37,29 @@ static void print_warnings(const struct wf_config *c, FILE *out)
         fprintf(out, "warning: %s\n", lines[i]);
 }
 
-static int no_memory(void)
+static int fail_no_memory(void)
 {
     wf_error(MPI_ERR_NO_MEM, "no memory for the configuration");
     return WEFT_ENOMEM;
 }
 
-/* Something was lacking to read it: wf_error() has said what. Problems may come
- * of that alone, and are not shown. */
-static int config_starved(struct wf_config *c)
+/* Fail if memory or a descriptor was lacking, as wf_error() has recorded. The
+ * problems are not shown then, because they may come of that alone. */
+static int fail_if_starved(struct wf_config *c)
 {
     int r = c->starved;
     if (!r && (c->arena.failed || c->problems.failed))
-        r = no_memory();
+        r = fail_no_memory();
     if (r)
         wf_config_free(c);
     return r;
 }
 
-/* Hand the configuration over, or its problems. */
-static int config_finish(struct wf_config *c, struct wf_config **out,
-                         FILE *errors, wf_config_also *also)
+/* Return the configuration, or print its problems. */
+static int finish_config(struct wf_config *c, struct wf_config **out,
+                         FILE *errors, wf_config_extra_check *also)
 {
-    int starved = config_starved(c);
+    int starved = fail_if_starved(c);
     if (starved)
         return starved;
     int count = wf_problems_flush(&c->problems, errors);
@@ -73,54 +74,54 @@ static int config_finish(struct wf_config *c, struct wf_config **out,
     return count;
 }
 
-int wf_config_load_also(struct wf_config **out, FILE *errors,
-                        wf_config_also *also)
+int wf_config_load_checked(struct wf_config **out, FILE *errors,
+                        wf_config_extra_check *also)
 {
-    struct wf_config *c = config_create();
+    struct wf_config *c = create_config();
     *out = NULL;
     if (c == NULL)
-        return no_memory();
+        return fail_no_memory();
     wf_search_read(c);
     wf_transports_imply(c);
     wf_override_apply(c);
-    config_build(c, wf_trust_getenv("WEFT_ROUTE"));
+    build_config(c, wf_trust_getenv("WEFT_ROUTE"));
     if (c->core.log >= WF_LOG_INFO)
-        wf_override_hint(c);
-    return config_finish(c, out, errors, also);
+        wf_override_warn_of_other_mpi(c);
+    return finish_config(c, out, errors, also);
 }
 
 int wf_config_load(struct wf_config **out, FILE *errors)
 {
-    return wf_config_load_also(out, errors, NULL);
+    return wf_config_load_checked(out, errors, NULL);
 }
 
 int wf_config_from_file(const char *path, struct wf_config **out, FILE *errors,
-                        wf_config_also *also)
+                        wf_config_extra_check *also)
 {
-    struct wf_config *c = config_create();
+    struct wf_config *c = create_config();
     *out = NULL;
     if (c == NULL)
-        return no_memory();
+        return fail_no_memory();
     c->unused = true;
     wf_search_file(c, path);
     wf_transports_imply(c);
-    config_build(c, NULL);
-    return config_finish(c, out, errors, also);
+    build_config(c, NULL);
+    return finish_config(c, out, errors, also);
 }
 
 int wf_config_from_text(const char *text, struct wf_config **out, FILE *errors)
 {
-    struct wf_config *c = config_create();
+    struct wf_config *c = create_config();
     *out = NULL;
     if (c == NULL)
-        return no_memory();
+        return fail_no_memory();
     if (text != NULL) {
         c->source = "text";
         wf_sections_read(c, c->source, text, strlen(text));
     }
     wf_transports_imply(c);
-    config_build(c, NULL);
-    return config_finish(c, out, errors, NULL);
+    build_config(c, NULL);
+    return finish_config(c, out, errors, NULL);
 }
 
 struct wf_config *wf_config_share(struct wf_config *c)

@@ -1,4 +1,4 @@
-/* What a message of a size costs over an endpoint.
+/* The cost model: the time that a message of a size takes over an endpoint.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "route/route.h"

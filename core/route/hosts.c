@@ -1,4 +1,4 @@
-/* [host]: names, expanded and findable.
+/* [host]: the table of host names, expanded and hashed.
  *
  * Host ranges and value ranges expand together: the second name of
  * [host dsp[1-3]] has the second of address = 10.0.0.[11-13]. Everything is
@@ -8,7 +8,7 @@
  */
 #include "route/hosts.h"
 
-static uint32_t name_hash(const char *name)
+static uint32_t hash_name(const char *name)
 {
     uint32_t hash = 2166136261u;
     for (; *name != '\0'; name++)
@@ -16,8 +16,9 @@ static uint32_t name_hash(const char *name)
     return hash;
 }
 
-/* Room for n names; the index has at least twice as many places. */
-static bool hosts_reserve(struct wf_config *c, size_t n)
+/* Allocate the table for n names. The hash index has at least twice as many
+ * places. */
+static bool reserve_hosts(struct wf_config *c, size_t n)
 {
     size_t places = 16;
     while (places < 2 * n)
@@ -31,9 +32,9 @@ static bool hosts_reserve(struct wf_config *c, size_t n)
 
 /* The place of the name in the index: its own, or the free one it would get.
  * Places hold 1 + a position in hosts[]; 0 is free. */
-static uint32_t *index_place(const struct wf_config *c, const char *name)
+static uint32_t *find_index_place(const struct wf_config *c, const char *name)
 {
-    uint32_t at = name_hash(name) & c->host_mask;
+    uint32_t at = hash_name(name) & c->host_mask;
     while (c->host_index[at] != 0 &&
            strcmp(c->hosts[c->host_index[at] - 1].name, name) != 0)
         at = (at + 1) & c->host_mask;
@@ -42,7 +43,7 @@ static uint32_t *index_place(const struct wf_config *c, const char *name)
 
 struct wf_host_entry *wf_host_find(const struct wf_config *c, const char *name)
 {
-    uint32_t place = *index_place(c, name);
+    uint32_t place = *find_index_place(c, name);
     return place == 0 ? NULL : &c->hosts[place - 1];
 }
 
@@ -50,14 +51,14 @@ struct wf_host_entry *wf_host_add(struct wf_config *c, const char *name)
 {
     if (c->host_count >= c->host_room)
         return NULL;
-    uint32_t *place = index_place(c, name);
+    uint32_t *place = find_index_place(c, name);
     struct wf_host_entry *h = &c->hosts[c->host_count];
     h->name = wf_arena_copy(&c->arena, name, strlen(name));
     *place = (uint32_t)++c->host_count;
     return h;
 }
 
-static void host_section_expand(struct wf_config *c, const struct wf_section *s)
+static void expand_host_section(struct wf_config *c, const struct wf_section *s)
 {
     uint32_t count = wf_pattern_count(s->name);
     if (count == 0)
@@ -92,7 +93,8 @@ static void host_section_expand(struct wf_config *c, const struct wf_section *s)
     }
 }
 
-/* Keys of [host] and [rank]: one of their own, and the transports. */
+/* Report unknown keys of [host] and [rank], which have one key of their own and
+ * one for each transport. */
 static void check_keys(struct wf_config *c, const struct wf_section *s)
 {
     enum { MOST = 64 };
@@ -121,11 +123,11 @@ void wf_hosts_build(struct wf_config *c)
         return;
     wf_ranks_reserve(c);
     names = names < WF_HOSTS_MAX ? names : WF_HOSTS_MAX;
-    if (!hosts_reserve(c, names + c->rank_count))
+    if (!reserve_hosts(c, names + c->rank_count))
         return;
     for (struct wf_section *s = c->sections; s != NULL; s = s->next) {
         if (s->kind == WF_SECTION_HOST)
-            host_section_expand(c, s);
+            expand_host_section(c, s);
     }
     wf_ranks_build(c);
     wf_addresses_build(c);

@@ -1,11 +1,11 @@
-/* The reader of mpi.ini, around inih.
+/* The reader of mpi.ini, which uses inih.
  *
- * DESIGN  inih splits settings into key and value. What it does not do stands
- * here: counting lines and columns (its usual build tells neither), sections
- * without settings (it is silent about them), names over 50 bytes and with
- * brackets inside, quotes, lines over 200 bytes, `#` after a value, and
- * errors that do not stop at the first. So the line source handed to inih
- * keeps each line; inih finds the key; the value is cut from the kept line.
+ * DESIGN  inih splits settings into key and value. This file adds what inih
+ * lacks: line and column numbers (its usual build tells neither), sections
+ * without settings (it does not report them), names over 50 bytes and with
+ * brackets inside, quotes, lines over 200 bytes, `#` after a value, and going
+ * on after an error. To that end the line source given to inih keeps each
+ * line; inih finds the key, and the value is cut from the kept line.
  *
  * INVARIANTS
  *   1. Every line that is not blank, comment or section either reaches
@@ -45,7 +45,7 @@ static struct wf_place place_of(const struct reader *r, const char *at)
     return place;
 }
 
-static void complain(struct reader *r, const char *at, const char *text)
+static void report_at(struct reader *r, const char *at, const char *text)
 {
     struct wf_place place = place_of(r, at);
     wf_problem_add(r->problems, &place, "%s", text);
@@ -70,13 +70,13 @@ static void cut_comment(char *from)
     trim_end(from);
 }
 
-/* A value in quotes keeps its blanks and comment signs; only a comment may
- * follow. Returns the text between the quotes, or NULL. */
-static char *unquote(struct reader *r, char *from)
+/* Return the text between the quotes, or NULL with a report. Blanks and comment
+ * signs in quotes belong to the value; only a comment may follow. */
+static char *unquote_value(struct reader *r, char *from)
 {
     char *close = strchr(from + 1, '"');
     if (close == NULL) {
-        complain(r, from, "the quote is not closed on this line");
+        report_at(r, from, "the quote is not closed on this line");
         return NULL;
     }
     char *rest = close + 1;
@@ -85,14 +85,14 @@ static char *unquote(struct reader *r, char *from)
     while (is_blank(*at))
         at++;
     if (*at != '\0') {
-        complain(r, at, "text after the closing quote");
+        report_at(r, at, "text after the closing quote");
         return NULL;
     }
     *close = '\0';
     return from + 1;
 }
 
-static bool key_is_sound(const char *key)
+static bool is_valid_key(const char *key)
 {
     if (key[0] < 'a' || key[0] > 'z')
         return false;
@@ -103,8 +103,8 @@ static bool key_is_sound(const char *key)
     return true;
 }
 
-static void dispatch(struct reader *r, const char *key, const char *value,
-                     int value_col)
+static void dispatch_setting(struct reader *r, const char *key,
+                             const char *value, int value_col)
 {
     struct wf_place at = place_of(r, r->start);
     bool include = strcmp(key, "include") == 0;
@@ -122,7 +122,7 @@ static void dispatch(struct reader *r, const char *key, const char *value,
         r->events->setting(r->user, &at, key, value, value_col);
 }
 
-/* inih found a key in the kept line. */
+/* inih's handler: take the key that inih found and the kept line's value. */
 static int take_setting(void *user, const char *section, const char *key,
                         const char *value)
 {
@@ -130,11 +130,11 @@ static int take_setting(void *user, const char *section, const char *key,
     r->pending = false;
     char *sign = strpbrk(r->start, "=:");
     if (sign == NULL || *sign == ':') {
-        complain(r, sign != NULL ? sign : r->start,
-                 "write '=' between key and value");
+        report_at(r, sign != NULL ? sign : r->start,
+                  "write '=' between key and value");
         return 1;
     }
-    if (!key_is_sound(key)) {
+    if (!is_valid_key(key)) {
         struct wf_place at = place_of(r, r->start);
         wf_problem_add(r->problems, &at,
                        "'%s' is not a key: lower case letters, digits and _",
@@ -146,11 +146,11 @@ static int take_setting(void *user, const char *section, const char *key,
         from++;
     int col = (int)(from - r->text) + 1;
     if (*from == '"')
-        from = unquote(r, from);
+        from = unquote_value(r, from);
     else
         cut_comment(from);
     if (from != NULL)
-        dispatch(r, key, from, col);
+        dispatch_setting(r, key, from, col);
     return 1;
 }
 
@@ -181,12 +181,12 @@ static void take_section(struct reader *r)
 static void report_stray(struct reader *r)
 {
     if (r->pending)
-        complain(r, r->start, "neither [section] nor key = value");
+        report_at(r, r->start, "neither [section] nor key = value");
     r->pending = false;
 }
 
-/* Bytes that no configuration contains on purpose. */
-static const char *control_byte(const char *from, size_t n)
+/* Find a control byte, which no configuration contains on purpose. */
+static const char *find_control_byte(const char *from, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)from[i];
@@ -213,7 +213,7 @@ static bool keep_line(struct reader *r)
                        WF_INI_LINE_MAX);
         return false;
     }
-    const char *odd = control_byte(from, n);
+    const char *odd = find_control_byte(from, n);
     if (odd != NULL) {
         at.col = (int)(odd - from) + 1;
         wf_problem_add(r->problems, &at,
@@ -226,7 +226,8 @@ static bool keep_line(struct reader *r)
     return true;
 }
 
-/* inih's line source: like fgets, but only settings pass. */
+/* Return the next setting to inih: its line source, which works as fgets does,
+ * but skips other lines. */
 static char *next_line(char *buf, int size, void *stream)
 {
     struct reader *r = stream;

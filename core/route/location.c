@@ -11,7 +11,7 @@
 
 enum { ADDRESS_MAX = 1024, NET_MAX = 512 };
 
-static void lane_init(struct wf_lane *l, struct weft_core *core,
+static void init_lane(struct wf_lane *l, struct weft_core *core,
                       weft_peer *peer, uint64_t from_size,
                       const struct wf_core_options *o)
 {
@@ -81,10 +81,12 @@ int wf_location_attach(struct weft_loc *loc, struct weft_core *core)
     return r < 0 ? r : 0;
 }
 
-/* ---- route choice --------------------------------------------------------- */
+/* ---- route choice -------------------------------------------------------- */
 
-/* A transport to the own process, and this is another one. */
-static bool only_self(const struct weft_loc *loc, const struct weft_core *core)
+/* Whether the transport reaches the own process only, and the peer is another
+ * one. */
+static bool is_self_only(const struct weft_loc *loc,
+                         const struct weft_core *core)
 {
     return core->attr.caps & WEFT_CAP_SELF && loc->id != loc->wf->rank &&
            !(core->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE));
@@ -95,7 +97,7 @@ static const char *unreachable_reason(const struct weft_loc *loc,
 {
     if (core->down)
         return "the transport failed";
-    if (only_self(loc, core))
+    if (is_self_only(loc, core))
         return "another process";
     if (loc->node != loc->wf->node && !(core->attr.caps & WEFT_CAP_REMOTE))
         return "other node";
@@ -110,9 +112,10 @@ struct choice {
     int order[WF_EPS_MAX], n;
 };
 
-/* Ask the plugin; what it logs meanwhile is its reason. */
-static bool reaches(struct weft_core *core, const void *address, size_t n,
-                    weft_cost *cost, char *refusal)
+/* Ask the plugin whether it reaches an address. The text that it logs meanwhile
+ * becomes the reason why it does not. */
+static bool ask_reach(struct weft_core *core, const void *address, size_t n,
+                      weft_cost *cost, char *refusal)
 {
     int r;
 
@@ -123,10 +126,11 @@ static bool reaches(struct weft_core *core, const void *address, size_t n,
     return r == WEFT_OK;
 }
 
-/* Why there is no address: none was said, or the text of mpi.ini is none. */
-static const char *no_address(const struct weft_loc *loc,
-                              const struct weft_core *core,
-                              char room[static WF_REFUSAL_MAX])
+/* The reason why there is no address: none was given, or the text of mpi.ini is
+ * not one. */
+static const char *missing_address_reason(const struct weft_loc *loc,
+                                          const struct weft_core *core,
+                                          char room[static WF_REFUSAL_MAX])
 {
     const char *where, *text = NULL;
 
@@ -134,17 +138,18 @@ static const char *no_address(const struct weft_loc *loc,
         text = wf_config_address(loc->wf->config, loc->id, core->config->name,
                                  &where);
     if (!text)
-        return only_self(loc, core) ? unreachable_reason(loc, core)
-                                    : "the peer has no address for it";
+        return is_self_only(loc, core) ? unreachable_reason(loc, core)
+                                       : "the peer has no address for it";
     snprintf(room, WF_REFUSAL_MAX,
              "%s: '%s' is no numeric address, and no name of /etc/hosts", where,
              text);
     return room;
 }
 
-/* Can this endpoint reach the peer? Its addresses join the peer's list. */
-static void judge(struct weft_loc *loc, struct weft_core *core,
-                  struct choice *choice)
+/* Fill in the candidate for an endpoint: whether it reaches the peer, or why
+ * not. Append its addresses to the lists of both ends. */
+static void evaluate_candidate(struct weft_loc *loc, struct weft_core *core,
+                               struct choice *choice)
 {
     struct wf_route_candidate *c = &choice->candidates[core->index];
     char *refusal = choice->refusal[core->index];
@@ -153,14 +158,14 @@ static void judge(struct weft_loc *loc, struct weft_core *core,
 
     *c = (struct wf_route_candidate){.transport = core->config->name,
                                      .ep = core->index,
-                                     .network = wf_endpoint_network(core),
+                                     .network = wf_endpoint_is_network(core),
                                      .caps = core->attr.caps,
                                      .cost = core->attr.cost};
     if (core->down)
         c->why_not = unreachable_reason(loc, core);
     else if (wf_card_address(loc, core, address, &n) != 0)
-        c->why_not = no_address(loc, core, refusal);
-    else if (!reaches(core, address, n, &c->cost, refusal))
+        c->why_not = missing_address_reason(loc, core, refusal);
+    else if (!ask_reach(core, address, n, &c->cost, refusal))
         c->why_not = refusal[0] ? refusal : unreachable_reason(loc, core);
     else
         c->reaches = true;
@@ -171,7 +176,7 @@ static void judge(struct weft_loc *loc, struct weft_core *core,
         wf_nets_add(core, address, n, choice->to_net, sizeof choice->to_net);
 }
 
-/* A route asks for it, but it could not be opened at start. */
+/* Whether a route may use the transport but it could not be opened at start. */
 static bool is_missing(const struct wf_config *config,
                        const struct wf_transport_config *t,
                        const struct wf_route_candidate *c, int n)
@@ -182,8 +187,8 @@ static bool is_missing(const struct wf_config *config,
     return t->enable != 0 && wf_route_may_use(config, t->name);
 }
 
-static const char *why_left_out(const struct wf_instance *wf,
-                                const struct wf_transport_config *t)
+static const char *left_out_reason(const struct wf_instance *wf,
+                                   const struct wf_transport_config *t)
 {
     for (int i = 0; i < WF_EPS_MAX && wf->left_out[i].transport; i++)
         if (wf->left_out[i].transport == t && wf->left_out[i].why)
@@ -194,9 +199,9 @@ static const char *why_left_out(const struct wf_instance *wf,
     return "WEFT_LOG=info says why";
 }
 
-static int no_route(const struct weft_loc *loc,
-                    const struct wf_route_candidate *c, int n,
-                    const char *section)
+static int fail_no_route(const struct weft_loc *loc,
+                         const struct wf_route_candidate *c, int n,
+                         const char *section)
 {
     const struct wf_config *config = loc->wf->config;
     const struct wf_transport_config *all;
@@ -214,30 +219,31 @@ static int no_route(const struct weft_loc *loc,
         if (is_missing(config, &all[t], c, n))
             used += (size_t)snprintf(text + used, sizeof text - used,
                                      "; %s: is not open: %s", all[t].name,
-                                     why_left_out(loc->wf, &all[t]));
+                                     left_out_reason(loc->wf, &all[t]));
     wf_error(MPI_ERR_OTHER,
              "%s: no transport reaches rank %u (%s) from rank %u (%s): %s",
              section, loc->id, loc->host, loc->wf->rank, loc->wf->host, text);
     return WEFT_EUNREACH;
 }
 
-static int choose(struct weft_loc *loc, struct choice *c, uint64_t size,
-                  const char **section)
+static int choose_endpoints(struct weft_loc *loc, struct choice *c,
+                            uint64_t size, const char **section)
 {
     return wf_route_choose(loc->wf->config, &c->from, &c->to, size,
                            c->candidates, c->n, c->order, section);
 }
 
-static int cannot_encrypt(const struct weft_loc *loc)
+static int fail_cannot_encrypt(const struct weft_loc *loc)
 {
     wf_error(MPI_ERR_OTHER,
              "rank %u (%s): its route says security = encrypt, and transport "
-             "'%s' cannot carry that", loc->id, loc->host,
-             loc->lane[0].core->config->name);
+             "'%s' cannot carry that",
+             loc->id, loc->host, loc->lane[0].core->config->name);
     return WEFT_ENOTSUP;
 }
 
-/* The order lane over several transports, if the route has failover. */
+/* Make the order lane use several transports, or encryption, if the route says
+ * so. */
 static int add_order(struct weft_loc *loc, struct choice *c, int found)
 {
     struct wf_route_failover f;
@@ -252,23 +258,23 @@ static int add_order(struct weft_loc *loc, struct choice *c, int found)
             eps[n++] = ep;
     }
     if (!n || eps[0] != loc->lane[0].core->index)
-        return f.encrypt ? cannot_encrypt(loc) : 0;
+        return f.encrypt ? fail_cannot_encrypt(loc) : 0;
     r = wf_order_open(loc, eps, n, &f);
-    return r == WEFT_ENOTSUP && f.encrypt ? cannot_encrypt(loc) : r;
+    return r == WEFT_ENOTSUP && f.encrypt ? fail_cannot_encrypt(loc) : r;
 }
 
-/* Lane number `lane` for payloads from `size` on. */
+/* Add a lane for payloads from `size` on. */
 static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
 {
     struct wf_instance *wf = loc->wf;
     const char *section = "route 'default' (built in)";
-    int found = choose(loc, c, size, &section), r = WEFT_EUNREACH;
+    int found = choose_endpoints(loc, c, size, &section), r = WEFT_EUNREACH;
 
     for (int i = 0; i < found; i++) {
         struct weft_core *core = &wf->eps[c->candidates[c->order[i]].ep];
         if (loc->lanes && loc->lane[loc->lanes - 1].core == core)
             return 0; /* the lane before carries these sizes too */
-        if (size && wf_endpoint_network(core) &&
+        if (size && wf_endpoint_is_network(core) &&
             wf_route_pair_encrypts(wf->config, &c->from, &c->to, c->candidates,
                                    c->n))
             return 0; /* only the order lane is ever sealed */
@@ -277,23 +283,27 @@ static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
             continue;
         wf_log(wf, WF_LOG_DEBUG, "process %u: %s through '%s' (%s)", loc->id,
                size ? "bulk payload" : "messages", core->config->name, section);
-        lane_init(&loc->lane[loc->lanes++], core, loc->peers[core->index],
-                  size, wf->options);
+        init_lane(&loc->lane[loc->lanes++], core, loc->peers[core->index], size,
+                  wf->options);
         return size ? 0 : add_order(loc, c, found);
     }
     if (!found)
-        return no_route(loc, c->candidates, c->n, section);
+        return fail_no_route(loc, c->candidates, c->n, section);
     if (r == WEFT_ENOMEM)
-        wf_error(MPI_ERR_NO_MEM, "%s: no memory for the connection to rank %u "
-                 "(%s)", section, loc->id, loc->host);
+        wf_error(MPI_ERR_NO_MEM,
+                 "%s: no memory for the connection to rank %u "
+                 "(%s)",
+                 section, loc->id, loc->host);
     else
-        wf_error(wf_error_class(r), "%s: rank %u (%s) could not be added "
-                 "(error %d)", section, loc->id, loc->host, r);
+        wf_error(wf_error_class(r),
+                 "%s: rank %u (%s) could not be added "
+                 "(error %d)",
+                 section, loc->id, loc->host, r);
     return r;
 }
 
-/* Sections that begin at a size get a lane of their own; if they forbid the
- * pair, the order lane carries everything. */
+/* Add a lane for each size at which a section begins. If such a section allows
+ * the pair no transport, the order lane carries these sizes, too. */
 static void add_bulk_lanes(struct weft_loc *loc, struct choice *c)
 {
     uint64_t sizes[WF_LANES - 1];
@@ -304,8 +314,8 @@ static void add_bulk_lanes(struct weft_loc *loc, struct choice *c)
         add_lane(loc, c, sizes[i]);
 }
 
-/* Ask for checksums, if the route of the pair does, of every network transport that
- * has no end-to-end check of its own. */
+/* Add checksums, if the pair's route wants them, to every network transport
+ * that has no end-to-end check of its own. */
 static int add_checks(struct weft_loc *loc, struct choice *c)
 {
     uint32_t endpoints = 0;
@@ -315,9 +325,8 @@ static int add_checks(struct weft_loc *loc, struct choice *c)
         if (c->candidates[i].network &&
             !(c->candidates[i].caps & WEFT_CAP_INTACT))
             endpoints |= 1u << i;
-    if (!endpoints ||
-        !wf_route_pair_checks(loc->wf->config, &c->from, &c->to, c->candidates,
-                              c->n))
+    if (!endpoints || !wf_route_pair_checks(loc->wf->config, &c->from, &c->to,
+                                            c->candidates, c->n))
         return 0;
     r = wf_checks_require(loc, endpoints);
     for (unsigned i = 0; r == 0 && i < loc->lanes; i++)
@@ -332,7 +341,7 @@ static int connect_self(struct weft_loc *loc)
 
     if (r != 0)
         return r;
-    lane_init(&loc->lane[0], core, loc->peers[0], 0, loc->wf->options);
+    init_lane(&loc->lane[0], core, loc->peers[0], 0, loc->wf->options);
     loc->lanes = 1;
     loc->plain = true;
     wf_location_update_fastpath(loc);
@@ -352,10 +361,10 @@ int wf_location_connect(struct weft_loc *loc)
     c.from = (struct wf_route_end){wf->rank, wf->host, c.from_net, wf->node};
     c.to = (struct wf_route_end){loc->id, loc->host, c.to_net, loc->node};
     for (int i = 0; i < wf->ep_count; i++)
-        judge(loc, &wf->eps[i], &c);
+        evaluate_candidate(loc, &wf->eps[i], &c);
     r = add_lane(loc, &c, 0);
     if (r != 0)
-        loc->lanes = 0; /* nothing may go by half a connection */
+        loc->lanes = 0; /* an incomplete connection must not be used */
     else if (!loc->order)
         add_bulk_lanes(loc, &c);
     if (!loc->order && add_checks(loc, &c) != 0) {

@@ -1,5 +1,5 @@
-/* The numeric addresses of a process, for `net:` selectors: what its
- * endpoints' address blobs print, without ports.
+/* The numeric addresses of a process, for `net:` selectors. They are taken from
+ * the printed form of its endpoints' addresses, without ports.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -9,8 +9,9 @@
 
 enum { TEXT_MAX = 512 };
 
-/* "10.0.0.2:7000" and "[fe80::1]:7000" lose brackets and port. */
-static void append(char *out, size_t n, const char *one, size_t len)
+/* Append one address without brackets and port: "10.0.0.2:7000" and
+ * "[fe80::1]:7000" have them. */
+static void append_address(char *out, size_t n, const char *one, size_t len)
 {
     size_t used = strlen(out);
     const char *end;
@@ -36,7 +37,7 @@ void wf_nets_add(const struct weft_core *core, const void *address, size_t len,
         return;
     for (const char *p = text; *p;) {
         size_t one = strcspn(p, ",");
-        append(out, n, p, one);
+        append_address(out, n, p, one);
         p += one + (p[one] == ',');
     }
 }

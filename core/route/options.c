@@ -1,8 +1,8 @@
-/* From settings to filled structures, by tables of options.
+/* Filling structures from settings, by tables of options.
  *
- * The three tables of options.def and the tables of plugins take the same
- * way: defaults first, then settings, each checked and reported with its
- * place; keys that no table knows are errors.
+ * The tables of options.def and those of plugins are used in the same way:
+ * defaults are stored first, then settings, each checked and reported with its
+ * place. A key that no table has is an error.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,7 +10,7 @@
 #include "route/options.h"
 #include "route/value.h"
 
-/* One row per line of options.def. */
+/* Each table has one row per line of options.def. */
 /* clang-format off */
 const weft_option wf_core_table[] = {
 #define WF_CORE(key, type, dflt, range, same, help)                            \
@@ -35,7 +35,7 @@ const weft_option wf_route_table[] = {
 
 /* clang-format on */
 
-static const weft_option *option_find(const weft_option *table, const char *key)
+static const weft_option *find_option(const weft_option *table, const char *key)
 {
     for (; table != NULL && table->name != NULL; table++) {
         if (wf_name_equal(table->name, key))
@@ -44,8 +44,8 @@ static const weft_option *option_find(const weft_option *table, const char *key)
     return NULL;
 }
 
-static void option_default(const weft_option *o, void *cfg,
-                           struct wf_problems *problems)
+static void store_default(const weft_option *o, void *cfg,
+                          struct wf_problems *problems)
 {
     static const struct wf_place at = {"built in", 0, 0};
     char why[256];
@@ -58,10 +58,10 @@ void wf_options_fill(const struct wf_section *s, const weft_option *table,
 {
     char why[512];
     for (const weft_option *o = table; o != NULL && o->name != NULL; o++)
-        option_default(o, cfg, problems);
+        store_default(o, cfg, problems);
     for (struct wf_setting *v = s != NULL ? s->settings : NULL; v != NULL;
          v = v->next) {
-        const weft_option *o = option_find(table, v->key);
+        const weft_option *o = find_option(table, v->key);
         if (o == NULL)
             continue;
         if (o->type == WEFT_OPT_LIST)
@@ -80,7 +80,7 @@ void wf_options_unknown(const struct wf_section *s,
         struct wf_words words = {.count = 0};
         char hint[1024];
         for (int i = n - 1; i >= 0 && found == NULL; i--) {
-            found = option_find(tables[i], v->key);
+            found = find_option(tables[i], v->key);
             for (const weft_option *o = tables[i]; o != NULL && o->name != NULL;
                  o++)
                 wf_words_add(&words, o->name);
@@ -108,9 +108,10 @@ void wf_core_build(struct wf_config *c)
                        "job_key_file and job_key cannot both be set");
 }
 
-/* By name: the core makes a record of its own for self. */
-static int transport_index(const struct wf_config *c,
-                           const struct wf_transport_config *t)
+/* Find the transport by its name: the record may be one that the core has made
+ * itself, as for self. */
+static int find_transport_index(const struct wf_config *c,
+                                const struct wf_transport_config *t)
 {
     int i = 0;
     while (i < c->transport_count &&
@@ -125,7 +126,7 @@ int wf_config_plugin(const struct wf_config *c,
 {
     struct wf_problems problems = {.list = NULL};
     const weft_option *const tables[] = {wf_transport_table, plugin->options};
-    int i = transport_index(c, t);
+    int i = find_transport_index(c, t);
     const struct wf_section *s = i >= 0 ? c->transport_sections[i] : NULL;
     char owner[128];
     snprintf(owner, sizeof owner, " (plugin %s %s)", plugin->name,
@@ -136,7 +137,7 @@ int wf_config_plugin(const struct wf_config *c,
     return wf_problems_flush(&problems, errors);
 }
 
-static uint32_t clamp(uint64_t value)
+static uint32_t clamp_to_u32(uint64_t value)
 {
     return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
@@ -144,14 +145,14 @@ static uint32_t clamp(uint64_t value)
 void wf_config_cost(const struct wf_config *c,
                     const struct wf_transport_config *t, weft_cost *cost)
 {
-    int i = transport_index(c, t);
+    int i = find_transport_index(c, t);
     if (i < 0)
         return;
     const struct wf_transport_options *o = &c->transport_options[i];
     if (o->latency != WF_AUTO)
-        cost->latency_ns = clamp(o->latency);
+        cost->latency_ns = clamp_to_u32(o->latency);
     if (o->overhead != WF_AUTO)
-        cost->overhead_ns = clamp(o->overhead);
+        cost->overhead_ns = clamp_to_u32(o->overhead);
     if (o->bandwidth != WF_AUTO)
-        cost->bandwidth_mbs = clamp(o->bandwidth);
+        cost->bandwidth_mbs = clamp_to_u32(o->bandwidth);
 }

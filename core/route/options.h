@@ -1,5 +1,5 @@
-/* What the common keys of [transport] and the keys of [route] fill. Member
- * names are key names (options.def).
+/* The structures that the common keys of [transport], and the keys of
+ * [collectives] and [route] fill. Member names are key names (options.def).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_OPTIONS_H
@@ -14,7 +14,7 @@ struct wf_transport_options {
     uint64_t bandwidth;         /* MB/s; WF_AUTO */
 };
 
-/* As written: rules, read by collectives.c. */
+/* The texts of [collectives] as written; collectives.c parses the rules. */
 struct wf_collectives_options {
     const char *allgather, *allreduce, *alltoall, *barrier, *bcast, *gather,
         *reduce, *reduce_scatter, *scan, *scatter;

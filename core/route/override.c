@@ -1,5 +1,5 @@
 /* Settings from the environment: WEFT_SET, WEFT_ROUTE, WEFT_LOG, and a warning
- * for every WEFT_ variable that nobody reads.
+ * for every WEFT_ variable that Weft does not read.
  *
  * mpirun --set, --route and so on only set these variables, so every launcher
  * can do what mpirun does.
@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-static bool is_gap(char c)
+static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -25,8 +25,9 @@ static bool is_end(char c)
     return c == '\0' || c == ';' || c == '\n';
 }
 
-/* Does "kind.something =" stand at `at`? Then a blank before it separates. */
-static bool assignment_begins(const char *at)
+/* Whether "kind.something =" begins at `at`. A blank before it then separates
+ * two assignments. */
+static bool is_assignment_start(const char *at)
 {
     char word[16];
     size_t n = strcspn(at, ".");
@@ -36,38 +37,39 @@ static bool assignment_begins(const char *at)
     word[n] = '\0';
     if (wf_section_kind(word) < 0)
         return false;
-    while (!is_end(at[n]) && !is_gap(at[n]) && at[n] != '=')
+    while (!is_end(at[n]) && !is_blank(at[n]) && at[n] != '=')
         n++;
-    while (is_gap(at[n]))
+    while (is_blank(at[n]))
         n++;
     return at[n] == '=';
 }
 
-/* Length of the assignment at `at`. */
-static size_t assignment_length(const char *at)
+/* The length of the assignment at `at`. */
+static size_t length_of_assignment(const char *at)
 {
     bool quoted = false;
     size_t n = 0;
     for (; at[n] != '\0' && (quoted || !is_end(at[n])); n++) {
         if (at[n] == '"')
             quoted = !quoted;
-        if (!quoted && n > 0 && is_gap(at[n - 1]) && assignment_begins(at + n))
+        if (!quoted && n > 0 && is_blank(at[n - 1]) &&
+            is_assignment_start(at + n))
             break;
     }
     return n;
 }
 
-static char *trim(char *from)
+static char *trim_blanks(char *from)
 {
-    while (is_gap(*from))
+    while (is_blank(*from))
         from++;
     size_t n = strlen(from);
-    while (n > 0 && is_gap(from[n - 1]))
+    while (n > 0 && is_blank(from[n - 1]))
         from[--n] = '\0';
     return from;
 }
 
-static char *unquote(char *value)
+static char *strip_quotes(char *value)
 {
     size_t n = strlen(value);
     if (n >= 2 && value[0] == '"' && value[n - 1] == '"') {
@@ -77,15 +79,16 @@ static char *unquote(char *value)
     return value;
 }
 
-/* The section that an override is about; made if that can be meant. */
-static struct wf_section *section_for(struct wf_config *c,
-                                      enum wf_section_kind kind,
-                                      const char *name,
-                                      const struct wf_place *at)
+/* Find the section that an override is about, or add it if it need not be
+ * written; NULL: it must be written, which is reported. */
+static struct wf_section *find_or_add_section(struct wf_config *c,
+                                              enum wf_section_kind kind,
+                                              const char *name,
+                                              const struct wf_place *at)
 {
     struct wf_section *s = wf_section_find(c, kind, name);
     bool implied =
-        wf_section_nameless(kind) || kind == WF_SECTION_HOST ||
+        wf_section_has_no_name(kind) || kind == WF_SECTION_HOST ||
         kind == WF_SECTION_RANK ||
         (kind == WF_SECTION_TRANSPORT && wf_transport_in_tree(name)) ||
         (kind == WF_SECTION_ROUTE && strcmp(name, "default") == 0);
@@ -104,9 +107,9 @@ static struct wf_section *section_for(struct wf_config *c,
     return s;
 }
 
-/* One "section.key=value" or "kind.name.key=value". */
-static void assignment_take(struct wf_config *c, char *text,
-                            const struct wf_place *at)
+/* Apply one "section.key=value" or "kind.name.key=value". */
+static void apply_assignment(struct wf_config *c, char *text,
+                             const struct wf_place *at)
 {
     char *sign = strchr(text, '=');
     char *dot = strchr(text, '.');
@@ -118,7 +121,8 @@ static void assignment_take(struct wf_config *c, char *text,
         return;
     }
     *sign = *dot = '\0';
-    char *kind_word = trim(text), *value = unquote(trim(sign + 1));
+    char *kind_word = trim_blanks(text),
+         *value = strip_quotes(trim_blanks(sign + 1));
     char *name = dot + 1, *key = strrchr(name, '.');
     int kind = wf_section_kind(kind_word);
     if (key != NULL)
@@ -128,11 +132,11 @@ static void assignment_take(struct wf_config *c, char *text,
                        name, value);
         return;
     }
-    if (kind < 0 || wf_section_nameless(kind) != (key == NULL)) {
+    if (kind < 0 || wf_section_has_no_name(kind) != (key == NULL)) {
         wf_problem_add(&c->problems, at,
                        kind < 0 ? "'%s' is no kind of section (core, "
                                   "transport, route, host, rank, collectives)"
-                       : wf_section_nameless(kind)
+                       : wf_section_has_no_name(kind)
                            ? "'%s' has no name: write %s.key=value"
                            : "'%s' needs a name: write %s.NAME.key=value",
                        kind_word, kind_word);
@@ -142,10 +146,10 @@ static void assignment_take(struct wf_config *c, char *text,
         key = name;
         name = key + strlen(key);
     }
-    struct wf_section *s =
-        section_for(c, (enum wf_section_kind)kind, trim(name), at);
+    struct wf_section *s = find_or_add_section(c, (enum wf_section_kind)kind,
+                                               trim_blanks(name), at);
     if (s != NULL)
-        wf_setting_put(c, s, trim(key), value, at);
+        wf_setting_put(c, s, trim_blanks(key), value, at);
 }
 
 void wf_override_settings(struct wf_config *c, const char *origin,
@@ -153,12 +157,13 @@ void wf_override_settings(struct wf_config *c, const char *origin,
 {
     struct wf_place at = {origin, 0, 0};
     while (*text != '\0') {
-        if (is_gap(*text) || is_end(*text)) {
+        if (is_blank(*text) || is_end(*text)) {
             text++;
             continue;
         }
-        size_t n = assignment_length(text);
-        assignment_take(c, trim(wf_arena_copy(&c->arena, text, n)), &at);
+        size_t n = length_of_assignment(text);
+        apply_assignment(c, trim_blanks(wf_arena_copy(&c->arena, text, n)),
+                         &at);
         text += n;
     }
 }
@@ -166,13 +171,14 @@ void wf_override_settings(struct wf_config *c, const char *origin,
 static void warn_unknown(struct wf_config *c, const char *name)
 {
     static const char *const known[] = {
-        "WEFT_INI",  "WEFT_SET",         "WEFT_ROUTE",
-        "WEFT_LOG",  "WEFT_PLUGIN_PATH", "WEFT_LAUNCHER_PLUGINS",
-        "WEFT_BOUND_CPUS",               "WEFT_LAUNCHER_INI",
-        WF_STATE_VARIABLE,
-        "WEFT_RANK", "WEFT_SIZE",        "WEFT_NODE",
-        "WEFT_JOB",  "WEFT_LOCAL_RANK",  "WEFT_PROCESS_RANKS",
-        "WEFT_INITIAL_ERRHANDLER",
+        "WEFT_INI",           "WEFT_SET",
+        "WEFT_ROUTE",         "WEFT_LOG",
+        "WEFT_PLUGIN_PATH",   "WEFT_LAUNCHER_PLUGINS",
+        "WEFT_BOUND_CPUS",    "WEFT_LAUNCHER_INI",
+        WF_STATE_VARIABLE,    "WEFT_RANK",
+        "WEFT_SIZE",          "WEFT_NODE",
+        "WEFT_JOB",           "WEFT_LOCAL_RANK",
+        "WEFT_PROCESS_RANKS", "WEFT_INITIAL_ERRHANDLER",
     };
     enum { ROOM = sizeof c->warnings / sizeof c->warnings[0] };
     struct wf_words words = {.count = 0};
@@ -188,9 +194,10 @@ static void warn_unknown(struct wf_config *c, const char *name)
             wf_words_hint(&words, name, hint, sizeof hint));
 }
 
-static void environment_check(struct wf_config *c)
+static void check_environment(struct wf_config *c)
 {
-    for (char **e = wf_trust_caller() ? environ : NULL; e != NULL && *e != NULL; e++) {
+    for (char **e = wf_trust_caller() ? environ : NULL; e != NULL && *e != NULL;
+         e++) {
         char name[64];
         size_t n = strcspn(*e, "=");
         if (strncmp(*e, "WEFT_", 5) != 0 || n >= sizeof name)
@@ -201,9 +208,9 @@ static void environment_check(struct wf_config *c)
     }
 }
 
-/* W-45: settings of other MPIs mean nothing here. One line, for people who
- * ask for information. */
-void wf_override_hint(struct wf_config *c)
+/* Add one warning if there are settings of other MPIs, which mean nothing here
+ * (W-45). */
+void wf_override_warn_of_other_mpi(struct wf_config *c)
 {
     static const char *const prefixes[] = {"OMPI_MCA_", "I_MPI_", "MPIR_CVAR_",
                                            "UCX_", "FI_"};
@@ -228,11 +235,12 @@ void wf_override_apply(struct wf_config *c)
     struct wf_place log_at = {"WEFT_LOG", 0, 0};
     const char *set = wf_trust_getenv("WEFT_SET");
     const char *log = wf_trust_getenv("WEFT_LOG");
-    environment_check(c);
+    check_environment(c);
     if (set != NULL)
         wf_override_settings(c, "WEFT_SET", set);
     if (log != NULL && log[0] != '\0') {
-        struct wf_section *core = section_for(c, WF_SECTION_CORE, "", &log_at);
+        struct wf_section *core =
+            find_or_add_section(c, WF_SECTION_CORE, "", &log_at);
         if (core != NULL)
             wf_setting_put(c, core, "log", log, &log_at);
     }

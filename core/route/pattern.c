@@ -1,6 +1,6 @@
-/* Names with ranges: dsp[1-3] stands for dsp1 dsp2 dsp3, node[01-16] keeps
- * its zeros, [1,3-5] lists. Several brackets count like an odometer, the last
- * one fastest.
+/* Names with ranges: dsp[1-3] stands for dsp1 dsp2 dsp3, node[01-16] keeps its
+ * zeros, and [1,3-5] is a list. With several brackets the last one varies
+ * fastest.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "route/select.h"
@@ -9,7 +9,7 @@
 
 enum { COUNT_MAX = 65536 };
 
-/* One "a" or "a-b" within brackets. */
+/* A range "a" or "a-b" within brackets. */
 struct part {
     uint64_t lo, hi;
     int width; /* digits when the first one is 0: node01; else 0 */
@@ -26,8 +26,8 @@ static const char *take_number(const char *at, uint64_t *n, int *digits)
     return *digits > 0 ? at : NULL;
 }
 
-/* The part at `at`; returns what follows it (',' or ']'), NULL: malformed. */
-static const char *take_part(const char *at, struct part *part)
+/* Parse the range at `at`. Returns the ',' or ']' behind it, or NULL. */
+static const char *take_range(const char *at, struct part *part)
 {
     int digits, more;
     bool zeros = *at == '0';
@@ -43,13 +43,13 @@ static const char *take_part(const char *at, struct part *part)
     return at;
 }
 
-/* Names that the bracket at `at` ('[') makes; *end: after its ']'. */
-static uint64_t bracket_count(const char *at, const char **end)
+/* The number of names that the bracket at `at` makes; *end: after its ']'. */
+static uint64_t count_bracket(const char *at, const char **end)
 {
     uint64_t n = 0;
     do {
         struct part part;
-        at = take_part(at + 1, &part);
+        at = take_range(at + 1, &part);
         if (at == NULL)
             return 0;
         n += part.hi - part.lo + 1;
@@ -65,7 +65,7 @@ uint32_t wf_pattern_count(const char *pattern)
         if (*pattern == ']')
             return 0;
         if (*pattern == '[')
-            n *= bracket_count(pattern, &pattern);
+            n *= count_bracket(pattern, &pattern);
         else
             pattern++;
         if (n == 0)
@@ -74,12 +74,12 @@ uint32_t wf_pattern_count(const char *pattern)
     return n > COUNT_MAX ? 0 : (uint32_t)n;
 }
 
-/* The i-th number of a bracket as text. */
-static int bracket_print(const char *at, uint64_t i, char *buf, size_t n)
+/* Print the i-th number of a bracket. */
+static int print_bracket(const char *at, uint64_t i, char *buf, size_t n)
 {
     struct part part;
     for (;;) {
-        at = take_part(at + 1, &part);
+        at = take_range(at + 1, &part);
         uint64_t here = part.hi - part.lo + 1;
         if (i < here)
             return snprintf(buf, n, "%0*llu", part.width,
@@ -100,8 +100,8 @@ bool wf_pattern_expand(const char *pattern, uint32_t i, char *buf, size_t n)
             buf[used++] = *pattern++;
             continue;
         }
-        behind /= bracket_count(pattern, &end);
-        int wrote = bracket_print(pattern, i / behind, buf + used, n - used);
+        behind /= count_bracket(pattern, &end);
+        int wrote = print_bracket(pattern, i / behind, buf + used, n - used);
         i %= (uint32_t)behind;
         if (wrote < 0 || (size_t)wrote >= n - used)
             return false;
@@ -112,13 +112,13 @@ bool wf_pattern_expand(const char *pattern, uint32_t i, char *buf, size_t n)
     return *pattern == '\0';
 }
 
-static char lower(char c)
+static char to_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Is the number of `digits` digits at `name` in the bracket at `at`? */
-static bool bracket_has(const char *at, const char *name, int digits)
+/* Whether the number of `digits` digits at `name` is in the bracket at `at`. */
+static bool has_number(const char *at, const char *name, int digits)
 {
     uint64_t n;
     int all;
@@ -128,7 +128,7 @@ static bool bracket_has(const char *at, const char *name, int digits)
         n /= 10;
     do {
         struct part part;
-        at = take_part(at + 1, &part);
+        at = take_range(at + 1, &part);
         if (at == NULL)
             return false;
         bool form =
@@ -144,19 +144,19 @@ bool wf_pattern_match(const char *pattern, const char *name)
     for (; *pattern != '\0' && *pattern != '*'; pattern++, name++) {
         const char *end;
         if (*pattern == '[') {
-            if (bracket_count(pattern, &end) == 0)
+            if (count_bracket(pattern, &end) == 0)
                 return false;
             for (int digits = 1; digits <= 10; digits++) {
                 if (name[digits - 1] < '0' || name[digits - 1] > '9')
                     return false;
-                if (bracket_has(pattern, name, digits) &&
+                if (has_number(pattern, name, digits) &&
                     wf_pattern_match(end, name + digits))
                     return true;
             }
             return false;
         }
         if (*name == '\0' ||
-            (*pattern != '?' && lower(*pattern) != lower(*name)))
+            (*pattern != '?' && to_lower(*pattern) != to_lower(*name)))
             return false;
     }
     if (*pattern == '\0')

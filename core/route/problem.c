@@ -9,7 +9,7 @@
 
 #include "os/trust.h"
 
-/* Nobody reads more, and sorting them must stay cheap. */
+/* The most problems that are shown, so that sorting them is cheap. */
 enum { SHOWN_MAX = 100 };
 
 struct wf_problem {
@@ -18,18 +18,19 @@ struct wf_problem {
     char text[];
 };
 
-/* Files stay in the order in which they were first complained about. */
-static int place_after(const struct wf_place *a, const struct wf_place *b)
+/* Whether a stands behind b in the same file. Files stay in the order of their
+ * first problems. */
+static int is_place_after(const struct wf_place *a, const struct wf_place *b)
 {
     if (strcmp(a->file, b->file) != 0)
         return 0;
     return a->line > b->line || (a->line == b->line && a->col > b->col);
 }
 
-static void problem_insert(struct wf_problems *all, struct wf_problem *p)
+static void insert_problem(struct wf_problems *all, struct wf_problem *p)
 {
     struct wf_problem **at = &all->list;
-    while (*at != NULL && !place_after(&(*at)->at, &p->at))
+    while (*at != NULL && !is_place_after(&(*at)->at, &p->at))
         at = &(*at)->next;
     p->next = *at;
     *at = p;
@@ -52,7 +53,7 @@ void wf_problem_add(struct wf_problems *all, const struct wf_place *at,
         p->text[0] = '\0';
         if (n > 0)
             vsnprintf(p->text, (size_t)n + 1, fmt, again);
-        problem_insert(all, p);
+        insert_problem(all, p);
     }
     va_end(again);
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Where something stands. line 0: not in a file ("WEFT_SET", "built in"). */
+/* A place in a file. line 0: `file` is no file, but "WEFT_SET", "built in". */
 struct wf_place {
     const char *file;
     int line, col;
@@ -25,10 +25,11 @@ struct wf_problems {
     bool failed; /* one could not be kept: no memory */
 };
 
+/* Add a problem at a place. */
 void wf_problem_add(struct wf_problems *, const struct wf_place *,
                     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Print all, sorted by place, to out (may be NULL); forget them; returns how
- * many there were. */
+/* Print all problems, sorted by place, to out (NULL: nowhere), and free them.
+ * Returns how many there were. */
 int wf_problems_flush(struct wf_problems *, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* [rank]: which ranks there are, and how they are dealt to hosts.
+/* [rank]: the table of ranks, and their distribution over hosts.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "route/hosts.h"
@@ -11,7 +11,7 @@ struct covered {
     int parts;
 };
 
-static bool covered_parse(const struct wf_section *s, struct covered *all)
+static bool parse_ranks(const struct wf_section *s, struct covered *all)
 {
     const char *at = s->name;
     all->parts = 0;
@@ -29,8 +29,9 @@ static bool covered_parse(const struct wf_section *s, struct covered *all)
     return all->parts > 0;
 }
 
-/* The rank after `rank` in part k, or the first of the next part. */
-static bool covered_next(const struct covered *all, int *k, uint64_t *rank)
+/* Step to the rank after `rank` in part k, or to the first of the next part;
+ * false: there is none. */
+static bool next_rank(const struct covered *all, int *k, uint64_t *rank)
 {
     const struct wf_range *part = &all->part[*k];
     if (part->hi - *rank >= part->step) {
@@ -43,14 +44,13 @@ static bool covered_next(const struct covered *all, int *k, uint64_t *rank)
     return true;
 }
 
-/* Room in the table up to the highest rank of any section. */
 void wf_ranks_reserve(struct wf_config *c)
 {
     struct covered all;
     for (struct wf_section *s = c->sections; s != NULL; s = s->next) {
         if (s->kind != WF_SECTION_RANK)
             continue;
-        if (!covered_parse(s, &all)) {
+        if (!parse_ranks(s, &all)) {
             wf_problem_add(&c->problems, &s->at,
                            "'%s' is no list of ranks as in 0-3,8 or 0-14:2 "
                            "(below %d)",
@@ -67,8 +67,8 @@ void wf_ranks_reserve(struct wf_config *c)
         c->rank_count = 0;
 }
 
-/* Give the section's ranks to it; returns how many, 0: not possible. */
-static uint32_t ranks_claim(struct wf_config *c, const struct wf_section *s,
+/* Assign its ranks to a section; returns their number, 0: one is taken. */
+static uint32_t claim_ranks(struct wf_config *c, const struct wf_section *s,
                             const struct covered *all)
 {
     uint32_t index = 0;
@@ -85,11 +85,12 @@ static uint32_t ranks_claim(struct wf_config *c, const struct wf_section *s,
         }
         r->section = s;
         r->index = index++;
-    } while (covered_next(all, &k, &rank));
+    } while (next_rank(all, &k, &rank));
     return index;
 }
 
-/* The host= of a [rank] section: names in order and how they are dealt. */
+/* The host= of a [rank] section: names in order, and how ranks are distributed
+ * over them. */
 struct deal {
     const char *list; /* patterns between blanks or commas */
     uint32_t names;
@@ -111,7 +112,7 @@ static const char *next_pattern(const char *at, char *buf, size_t n)
     return used > 0 ? at : NULL;
 }
 
-static bool deal_parse(struct wf_config *c, const struct wf_setting *v,
+static bool parse_deal(struct wf_config *c, const struct wf_setting *v,
                        struct deal *deal)
 {
     char pattern[WF_HOST_NAME_MAX + 1];
@@ -137,7 +138,8 @@ static bool deal_parse(struct wf_config *c, const struct wf_setting *v,
     return deal->names > 0;
 }
 
-static bool deal_name(const struct deal *deal, uint32_t i, char *buf, size_t n)
+static bool expand_dealt_name(const struct deal *deal, uint32_t i, char *buf,
+                              size_t n)
 {
     char pattern[WF_HOST_NAME_MAX + 1];
     const char *at = deal->list;
@@ -150,10 +152,10 @@ static bool deal_name(const struct deal *deal, uint32_t i, char *buf, size_t n)
     return false;
 }
 
-/* Which of the names the index-th of count ranks gets: blocks whose sizes
- * differ by at most one, the longer ones first; or round robin. */
-static uint32_t deal_index(const struct deal *deal, uint32_t index,
-                           uint32_t count)
+/* The index of the name that the index-th of count ranks gets: in blocks whose
+ * sizes differ by at most one, the longer ones first, or round robin. */
+static uint32_t dealt_name_index(const struct deal *deal, uint32_t index,
+                                 uint32_t count)
 {
     if (deal->cyclic)
         return index % deal->names;
@@ -178,8 +180,9 @@ static void report_host(struct wf_config *c, const struct wf_setting *v,
                    wf_words_hint(&words, name, hint, sizeof hint));
 }
 
-/* A plain name is fine where the file describes no hosts at all. */
-static void rank_place(struct wf_config *c, struct wf_rank_entry *r,
+/* Assign a rank to a host. The name needs a [host] section only if the file has
+ * any. */
+static void place_rank(struct wf_config *c, struct wf_rank_entry *r,
                        const struct wf_setting *v, const char *name)
 {
     r->entry = wf_host_find(c, name);
@@ -191,24 +194,24 @@ static void rank_place(struct wf_config *c, struct wf_rank_entry *r,
         r->host = r->entry->name;
 }
 
-static void section_place(struct wf_config *c, const struct wf_section *s,
+static void place_section(struct wf_config *c, const struct wf_section *s,
                           const struct covered *all, uint32_t count)
 {
     const struct wf_setting *v = wf_setting_find(s, "host");
     struct deal deal = {.list = NULL};
-    bool dealt = v != NULL && deal_parse(c, v, &deal);
+    bool dealt = v != NULL && parse_deal(c, v, &deal);
     int k = 0, before = c->problems.count;
     uint64_t rank = all->part[0].lo;
     do {
         struct wf_rank_entry *r = &c->ranks[rank];
         char name[WF_HOST_NAME_MAX + 1];
         r->count = count;
-        /* one complaint per section is enough */
+        /* one problem per section is enough */
         if (dealt && c->problems.count == before &&
-            deal_name(&deal, deal_index(&deal, r->index, count), name,
-                      sizeof name))
-            rank_place(c, r, v, name);
-    } while (covered_next(all, &k, &rank));
+            expand_dealt_name(&deal, dealt_name_index(&deal, r->index, count),
+                              name, sizeof name))
+            place_rank(c, r, v, name);
+    } while (next_rank(all, &k, &rank));
 }
 
 void wf_ranks_build(struct wf_config *c)
@@ -216,11 +219,11 @@ void wf_ranks_build(struct wf_config *c)
     struct covered all;
     for (struct wf_section *s = c->sections; s != NULL; s = s->next) {
         if (s->kind != WF_SECTION_RANK || c->rank_count == 0 ||
-            !covered_parse(s, &all))
+            !parse_ranks(s, &all))
             continue;
-        uint32_t count = ranks_claim(c, s, &all);
+        uint32_t count = claim_ranks(c, s, &all);
         if (count > 0)
-            section_place(c, s, &all, count);
+            place_section(c, s, &all, count);
     }
     for (uint32_t rank = 0; rank < c->rank_count; rank++) {
         struct wf_rank_entry *r = &c->ranks[rank];

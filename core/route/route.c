@@ -1,8 +1,8 @@
-/* Choosing endpoints for a pair and a size: the rules in order, the first that
- * matches decides. Runs when a pair connects, never per message.
+/* Choosing endpoints for a pair and a size: the first rule that matches
+ * decides. This runs when a pair connects, never per message.
  *
- * A process reaches itself through self even where no rule lists it: a route
- * list is about the ways to others, and a program that sends to itself must
+ * A process reaches itself through self even if no rule lists it: a list of
+ * transports is about other processes, and a program that sends to itself must
  * not depend on it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -11,7 +11,8 @@
 
 #include "route/model.h"
 
-/* Where automatic choice turns from shortest time to highest throughput. */
+/* From BULK_FROM on the automatic choice compares costs at BULK_SIZE, below it
+ * at SMALL_SIZE. */
 enum { BULK_FROM = 64 * 1024, SMALL_SIZE = 8, BULK_SIZE = 1 << 20 };
 
 struct choice {
@@ -44,14 +45,14 @@ wf_route_rule(const struct wf_config *c, const struct wf_route_end *from,
     return rule; /* the last one matches everything */
 }
 
-/* No later rule is ever asked. */
+/* Whether the rule matches everything, so that no later one is ever used. */
 static bool matches_everything(const struct wf_route_rule *rule)
 {
     return rule->from.term_count == 0 && rule->to.term_count == 0 &&
            rule->size_lo == 0 && rule->size_hi == UINT64_MAX;
 }
 
-static bool in_list(const struct wf_route_rule *rule, const char *transport)
+static bool is_in_list(const struct wf_route_rule *rule, const char *transport)
 {
     for (int k = 0; rule->use == WF_USE_LIST && k < rule->list_count; k++)
         if (wf_name_equal(rule->list[k], transport))
@@ -62,14 +63,14 @@ static bool in_list(const struct wf_route_rule *rule, const char *transport)
 bool wf_route_names(const struct wf_config *c, const char *transport)
 {
     for (int i = 0; i < c->route_count; i++)
-        if (in_list(&c->routes[i], transport))
+        if (is_in_list(&c->routes[i], transport))
             return true;
     return false;
 }
 
 static bool may_choose(const struct wf_route_rule *rule, const char *transport)
 {
-    return rule->use == WF_USE_AUTO || in_list(rule, transport);
+    return rule->use == WF_USE_AUTO || is_in_list(rule, transport);
 }
 
 bool wf_route_may_use(const struct wf_config *c, const char *transport)
@@ -92,7 +93,7 @@ bool wf_route_trusts(const struct wf_config *c, const char *transport)
     return true;
 }
 
-static bool chosen(const struct choice *choice, int i)
+static bool is_chosen(const struct choice *choice, int i)
 {
     for (int k = 0; k < choice->count; k++) {
         if (choice->order[k] == i)
@@ -101,25 +102,25 @@ static bool chosen(const struct choice *choice, int i)
     return false;
 }
 
-static void choose_append(struct choice *choice, int i)
+static void append_choice(struct choice *choice, int i)
 {
-    if (choice->candidates[i].reaches && !chosen(choice, i))
+    if (choice->candidates[i].reaches && !is_chosen(choice, i))
         choice->order[choice->count++] = i;
 }
 
-static double class_cost(const struct choice *choice, int i)
+static double cost_of_candidate(const struct choice *choice, int i)
 {
     return wf_cost_ns(&choice->candidates[i].cost,
                       choice->size < BULK_FROM ? SMALL_SIZE : BULK_SIZE);
 }
 
-/* Stable, so that equal costs keep the order of the file. */
-static void choose_sort(struct choice *choice)
+/* Sort by cost. The sort is stable: equal costs keep the order of the file. */
+static void sort_choice(struct choice *choice)
 {
     for (int k = 1; k < choice->count; k++) {
         int moving = choice->order[k], at = k;
-        while (at > 0 && class_cost(choice, moving) <
-                             class_cost(choice, choice->order[at - 1])) {
+        while (at > 0 && cost_of_candidate(choice, moving) <
+                             cost_of_candidate(choice, choice->order[at - 1])) {
             choice->order[at] = choice->order[at - 1];
             at--;
         }
@@ -132,16 +133,16 @@ static void choose_by_rule(struct choice *choice,
 {
     if (rule->use == WF_USE_AUTO) {
         for (int i = 0; i < n; i++)
-            choose_append(choice, i);
+            append_choice(choice, i);
     }
     for (int k = 0; rule->use == WF_USE_LIST && k < rule->list_count; k++) {
         for (int i = 0; i < n; i++) {
             if (wf_name_equal(choice->candidates[i].transport, rule->list[k]))
-                choose_append(choice, i);
+                append_choice(choice, i);
         }
     }
     if (rule->use == WF_USE_AUTO || rule->policy == WF_POLICY_COST)
-        choose_sort(choice);
+        sort_choice(choice);
 }
 
 int wf_route_choose(const struct wf_config *c, const struct wf_route_end *from,
@@ -155,14 +156,15 @@ int wf_route_choose(const struct wf_config *c, const struct wf_route_end *from,
     choose_by_rule(&choice, rule, n);
     for (int i = 0; from->rank == to->rank && i < n; i++) {
         if (candidates[i].caps & WEFT_CAP_SELF)
-            choose_append(&choice, i);
+            append_choice(&choice, i);
     }
     if (section != NULL)
         *section = rule->label;
     return choice.count;
 }
 
-/* A transport that is local to a node does not break while the peer lives. */
+/* Whether the rule wants failover. With `auto` it does for networks only: a
+ * transport that is local to a node does not break while the peer lives. */
 static bool wants_failover(const struct wf_route_rule *rule, bool networks)
 {
     return rule->failover == WF_FAILOVER_YES ||
@@ -170,7 +172,7 @@ static bool wants_failover(const struct wf_route_rule *rule, bool networks)
             (rule->use == WF_USE_LIST || rule->policy == WF_POLICY_STRIPE));
 }
 
-/* A property that a pair looks for in the sections that may be about it. */
+/* A property that is searched for in the rules that match a pair. */
 struct wish {
     const struct wf_config *config;
     const struct wf_route_candidate *candidates;
@@ -178,10 +180,10 @@ struct wish {
     bool (*has)(const struct wf_route_rule *, bool same_node);
 };
 
-/* Does one of the sections that messages of any size may be subject to have it? */
-static bool direction_wants(const struct wish *w,
-                            const struct wf_route_end *from,
-                            const struct wf_route_end *to)
+/* Whether one of the rules that messages of some size are subject to has the
+ * property. */
+static bool direction_has(const struct wish *w, const struct wf_route_end *from,
+                          const struct wf_route_end *to)
 {
     const struct wf_config *c = w->config;
     const struct wf_route_rule *rule = c->routes;
@@ -193,12 +195,12 @@ static bool direction_wants(const struct wish *w,
         if (w->has(rule, from->node == to->node))
             return true;
         if (rule->size_lo == 0 && rule->size_hi == UINT64_MAX)
-            return false; /* no later one is asked */
+            return false; /* no later rule is used */
     }
     return false;
 }
 
-static bool encrypts(const struct wf_route_rule *rule, bool same_node)
+static bool rule_encrypts(const struct wf_route_rule *rule, bool same_node)
 {
     return rule->security == WF_SECURITY_ENCRYPT;
 }
@@ -208,12 +210,12 @@ bool wf_route_pair_encrypts(const struct wf_config *c,
                             const struct wf_route_end *to,
                             const struct wf_route_candidate *candidates, int n)
 {
-    struct wish w = {c, candidates, n, encrypts};
+    struct wish w = {c, candidates, n, rule_encrypts};
 
-    return direction_wants(&w, from, to) || direction_wants(&w, to, from);
+    return direction_has(&w, from, to) || direction_has(&w, to, from);
 }
 
-static bool checks(const struct wf_route_rule *rule, bool same_node)
+static bool rule_checks(const struct wf_route_rule *rule, bool same_node)
 {
     return rule->crc == WF_CRC_YES || (rule->crc == WF_CRC_AUTO && !same_node);
 }
@@ -223,12 +225,12 @@ bool wf_route_pair_checks(const struct wf_config *c,
                           const struct wf_route_end *to,
                           const struct wf_route_candidate *candidates, int n)
 {
-    struct wish w = {c, candidates, n, checks};
+    struct wish w = {c, candidates, n, rule_checks};
 
-    return direction_wants(&w, from, to) || direction_wants(&w, to, from);
+    return direction_has(&w, from, to) || direction_has(&w, to, from);
 }
 
-/* Both directions must have it, for each acknowledges the other. */
+/* Both directions must have failover, for each acknowledges the other. */
 bool wf_route_failover(const struct wf_config *c,
                        const struct wf_route_end *from,
                        const struct wf_route_end *to,
@@ -265,7 +267,7 @@ bool wf_route_encrypts(const struct wf_config *c)
     return false;
 }
 
-static int split_insert(uint64_t *sizes, int count, int max, uint64_t size)
+static int insert_size(uint64_t *sizes, int count, int max, uint64_t size)
 {
     int at = count;
     if (size == 0 || size == UINT64_MAX)
@@ -293,11 +295,11 @@ int wf_route_size_splits(const struct wf_config *c,
         bool last = i + 1 == c->route_count;
         if (!last && !rule_matches_pair(rule, from, to, NULL, 0))
             continue;
-        count = split_insert(sizes, count, max, rule->size_lo);
+        count = insert_size(sizes, count, max, rule->size_lo);
         if (rule->size_hi != UINT64_MAX)
-            count = split_insert(sizes, count, max, rule->size_hi + 1);
+            count = insert_size(sizes, count, max, rule->size_hi + 1);
         if (rule->use == WF_USE_AUTO || rule->policy == WF_POLICY_COST)
-            count = split_insert(sizes, count, max, BULK_FROM);
+            count = insert_size(sizes, count, max, BULK_FROM);
         if (rule->size_lo == 0 && rule->size_hi == UINT64_MAX)
             break; /* later sections decide nothing for this pair */
     }

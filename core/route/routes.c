@@ -1,4 +1,4 @@
-/* [route] sections into rules that can be asked.
+/* Turning [route] sections into rules, which route.c evaluates.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "boot/cipher.h"
@@ -6,9 +6,9 @@
 #include "route/options.h"
 #include "route/value.h"
 
-static void select_take(struct wf_config *c, const struct wf_section *s,
-                        const char *key, const char *text,
-                        struct wf_select *select)
+static void take_selector(struct wf_config *c, const struct wf_section *s,
+                          const char *key, const char *text,
+                          struct wf_select *select)
 {
     const struct wf_setting *v = wf_setting_find(s, key);
     char why[512];
@@ -17,7 +17,7 @@ static void select_take(struct wf_config *c, const struct wf_section *s,
                        "%s: %s", key, why);
 }
 
-static void size_take(struct wf_config *c, const struct wf_section *s,
+static void take_size(struct wf_config *c, const struct wf_section *s,
                       const char *text, struct wf_route_rule *rule)
 {
     if (!wf_value_size_range(text, &rule->size_lo, &rule->size_hi))
@@ -36,10 +36,10 @@ static bool list_has(const struct wf_route_rule *rule, const char *name)
     return false;
 }
 
-/* One name of a use= list; words with a meaning of their own stand alone. */
-static void use_add(struct wf_config *c, struct wf_route_rule *rule,
-                    const char *name, const struct wf_place *at,
-                    const char *who)
+/* Add one name of a use= list. The words auto and none may not be in a list. */
+static void add_transport(struct wf_config *c, struct wf_route_rule *rule,
+                          const char *name, const struct wf_place *at,
+                          const char *who)
 {
     if (strcmp(name, "auto") == 0 || strcmp(name, "none") == 0) {
         wf_problem_add(&c->problems, at,
@@ -61,10 +61,11 @@ static void use_add(struct wf_config *c, struct wf_route_rule *rule,
         rule->list[rule->list_count++] = t->name;
 }
 
-/* text: names between commas, as wf_value_list leaves them. */
-static void use_take(struct wf_config *c, struct wf_route_rule *rule,
-                     const char *text, const struct wf_place *at,
-                     const char *who)
+/* Parse the value of use=: names between commas, as wf_value_list leaves
+ * them. */
+static void parse_use(struct wf_config *c, struct wf_route_rule *rule,
+                      const char *text, const struct wf_place *at,
+                      const char *who)
 {
     rule->use = strcmp(text, "auto") == 0   ? WF_USE_AUTO
                 : strcmp(text, "none") == 0 ? WF_USE_NONE
@@ -83,13 +84,13 @@ static void use_take(struct wf_config *c, struct wf_route_rule *rule,
                        who);
     while (*text != '\0') {
         size_t n = strcspn(text, ",");
-        use_add(c, rule, wf_arena_copy(&c->arena, text, n), at, who);
+        add_transport(c, rule, wf_arena_copy(&c->arena, text, n), at, who);
         text += n + (text[n] != '\0');
     }
 }
 
-/* Of rules that no section describes. */
-static void failover_defaults(struct wf_route_rule *rule)
+/* Set the defaults of a rule that no section describes. */
+static void set_failover_defaults(struct wf_route_rule *rule)
 {
     rule->failover = WF_FAILOVER_AUTO;
     rule->crc = WF_CRC_AUTO;
@@ -97,9 +98,9 @@ static void failover_defaults(struct wf_route_rule *rule)
     rule->timeout = 60000000000u;
 }
 
-/* A program without ciphers must not send in the open what it was told to
- * encrypt. */
-static void security_take(struct wf_config *c, struct wf_route_rule *rule,
+/* Set the security of a rule. A program without ciphers must not send plain
+ * text when encryption is wanted, so this is an error. */
+static void take_security(struct wf_config *c, struct wf_route_rule *rule,
                           int said, const struct wf_place *at)
 {
     rule->security = said ? (enum wf_security)said
@@ -110,7 +111,7 @@ static void security_take(struct wf_config *c, struct wf_route_rule *rule,
                        "ciphers; link with mpicc or add -Wl,-u,weft_cipher");
 }
 
-static void rule_build(struct wf_config *c, const struct wf_section *s,
+static void build_rule(struct wf_config *c, const struct wf_section *s,
                        struct wf_route_rule *rule)
 {
     const weft_option *const tables[] = {wf_route_table};
@@ -127,15 +128,16 @@ static void rule_build(struct wf_config *c, const struct wf_section *s,
     rule->crc = (enum wf_crc)o.crc;
     rule->failback = o.failback;
     rule->timeout = o.timeout;
-    security_take(c, rule, o.security, &s->at);
-    select_take(c, s, "from", o.from, &rule->from);
-    select_take(c, s, "to", o.to, &rule->to);
-    size_take(c, s, o.size, rule);
-    use_take(c, rule, o.use, use != NULL ? &use->value_at : &s->at, who);
+    take_security(c, rule, o.security, &s->at);
+    take_selector(c, s, "from", o.from, &rule->from);
+    take_selector(c, s, "to", o.to, &rule->to);
+    take_size(c, s, o.size, rule);
+    parse_use(c, rule, o.use, use != NULL ? &use->value_at : &s->at, who);
     if (rule->policy == WF_POLICY_STRIPE && rule->failover == WF_FAILOVER_NO)
         wf_problem_add(&c->problems, &s->at,
                        "%spolicy = stripe needs failover; leave out failover = "
-                       "no, or take policy = order", who);
+                       "no, or take policy = order",
+                       who);
 }
 
 void wf_routes_build(struct wf_config *c)
@@ -149,15 +151,15 @@ void wf_routes_build(struct wf_config *c)
         return;
     for (const struct wf_section *s = c->sections; s != NULL; s = s->next) {
         if (s->kind == WF_SECTION_ROUTE)
-            rule_build(c, s, &c->routes[c->route_count++]);
+            build_rule(c, s, &c->routes[c->route_count++]);
     }
     struct wf_route_rule *last = &c->routes[c->route_count++];
     last->label = "route 'default' (built in)";
     last->where = "built in";
     last->size_hi = UINT64_MAX;
-    failover_defaults(last);
+    set_failover_defaults(last);
     last->use = WF_USE_AUTO;
-    security_take(c, last, 0, &core);
+    take_security(c, last, 0, &core);
 }
 
 void wf_routes_force(struct wf_config *c, const char *list)
@@ -171,8 +173,8 @@ void wf_routes_force(struct wf_config *c, const char *list)
     rule->label = "WEFT_ROUTE";
     rule->where = "WEFT_ROUTE";
     rule->size_hi = UINT64_MAX;
-    failover_defaults(rule);
-    use_take(c, rule, text, &at, "");
+    set_failover_defaults(rule);
+    parse_use(c, rule, text, &at, "");
     /* another list of transports must not make a job less safe */
     for (int i = 0; i < c->route_count; i++) {
         if (c->routes[i].security > rule->security)

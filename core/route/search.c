@@ -1,11 +1,11 @@
-/* Where mpi.ini is looked for. The first one found is the configuration; files
- * are never merged, so "which value counts" has one answer.
+/* The search for mpi.ini. The first file found is the configuration; files are
+ * never merged, so it is clear which value counts.
  *
  * INVARIANTS
- *   1. Whatever configures a job comes from a descriptor that
- *      wf_trust_open() returned, or from the program itself.
- *   2. Where the caller is not trusted, its environment, directory and home
- *      are not looked at.
+ *   1. All that configures a job comes from a descriptor that wf_trust_open()
+ *      returned, or from the program itself.
+ *   2. If the caller is not trusted, its environment, directory and home are
+ *      not read.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,11 +24,11 @@
 
 enum { FILE_MAX = 1 << 20 };
 
-/* Text linked into the program: weft-info --embed mpi.ini > ini.c */
+/* A text linked into the program: weft-info --embed mpi.ini > ini.c */
 extern const char weft_ini_text[] __attribute__((weak));
 
-/* Read all of a file; NULL with errno. */
-static char *text_read(int fd, size_t *n)
+/* Read all of a file. On failure it returns NULL and sets errno. */
+static char *read_text(int fd, size_t *n)
 {
     size_t room = 8192, used = 0;
     char *text = malloc(room), *more;
@@ -56,10 +56,11 @@ static char *text_read(int fd, size_t *n)
     return text;
 }
 
-/* Takes the descriptor; NULL with a reason, and errno. */
-static char *text_take(int fd, size_t *n, char *why, size_t why_len)
+/* Read all of a file and close it. On failure it returns NULL with a reason in
+ * why, and sets errno. */
+static char *read_and_close(int fd, size_t *n, char *why, size_t why_len)
 {
-    char *text = text_read(fd, n);
+    char *text = read_text(fd, n);
     int error = errno;
 
     if (text == NULL)
@@ -71,7 +72,8 @@ static char *text_take(int fd, size_t *n, char *why, size_t why_len)
     return text;
 }
 
-/* As wf_trust_open(); errno is 0 unless something was lacking. */
+/* Call wf_trust_open(). On failure errno is 0 unless memory or descriptors were
+ * lacking. */
 static int open_trusted(const char *path, char *why, size_t why_len)
 {
     int fd = wf_trust_open(path, why, why_len);
@@ -86,7 +88,7 @@ char *wf_file_read(const char *path, size_t *n, char *why, size_t why_len)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd >= 0)
-        return text_take(fd, n, why, why_len);
+        return read_and_close(fd, n, why, why_len);
     snprintf(why, why_len, "%s", strerror(errno));
     return NULL;
 }
@@ -99,10 +101,10 @@ char *wf_search_text(const struct wf_config *c, const char *path, size_t *n,
     if (c->unused)
         return wf_file_read(path, n, why, why_len);
     fd = open_trusted(path, why, why_len);
-    return fd >= 0 ? text_take(fd, n, why, why_len) : NULL;
+    return fd >= 0 ? read_and_close(fd, n, why, why_len) : NULL;
 }
 
-bool wf_search_starved(struct wf_config *c, const char *path, int error,
+bool wf_search_failed_for_lack(struct wf_config *c, const char *path, int error,
                        const char *why)
 {
     if (!wf_is_shortage(error))
@@ -118,7 +120,7 @@ void wf_search_file(struct wf_config *c, const char *path)
     size_t n;
     c->source = wf_arena_copy(&c->arena, path, strlen(path));
     char *text = wf_search_text(c, path, &n, why, sizeof why);
-    if (text == NULL && wf_search_starved(c, path, errno, why))
+    if (text == NULL && wf_search_failed_for_lack(c, path, errno, why))
         return;
     if (text == NULL) {
         struct wf_place at = {c->source, 0, 0};
@@ -129,22 +131,22 @@ void wf_search_file(struct wf_config *c, const char *path)
     free(text);
 }
 
-/* A file that is not there, or in a place we may not look into, is not found.
- * One that is there must be readable and trusted: to go on without it would
- * run the job with another configuration than the one that its user sees. */
-static bool file_try(struct wf_config *c, const char *path)
+/* Use a file if it exists; false: it does not, or its directory may not be
+ * searched. A file that exists must be readable and trusted: without it the
+ * job would run with another configuration than its user sees. */
+static bool try_file(struct wf_config *c, const char *path)
 {
     char why[WF_TRUST_WHY_MAX];
     size_t n;
     int fd = open_trusted(path, why, sizeof why);
     if (fd == WF_TRUST_ABSENT)
         return false;
-    char *text = fd >= 0 ? text_take(fd, &n, why, sizeof why) : NULL;
+    char *text = fd >= 0 ? read_and_close(fd, &n, why, sizeof why) : NULL;
     int error = errno;
     c->source = wf_arena_copy(&c->arena, path, strlen(path));
     if (text != NULL) {
         wf_sections_read(c, c->source, text, n);
-    } else if (!wf_search_starved(c, path, error, why)) {
+    } else if (!wf_search_failed_for_lack(c, path, error, why)) {
         struct wf_place at = {c->source, 0, 0};
         wf_problem_add(&c->problems, &at,
                        "found here and not used: %s; WEFT_INI=- runs without "
@@ -155,27 +157,27 @@ static bool file_try(struct wf_config *c, const char *path)
     return true;
 }
 
-static bool file_try_in(struct wf_config *c, const char *directory,
+static bool try_file_in(struct wf_config *c, const char *directory,
                         const char *rest)
 {
     if (directory == NULL || directory[0] == '\0')
         return false;
-    return file_try(c, wf_arena_format(&c->arena, "%s/%s", directory, rest));
+    return try_file(c, wf_arena_format(&c->arena, "%s/%s", directory, rest));
 }
 
-/* The installation to which the shared library belongs, then that of the mpirun
- * or weft-info which started the process. A program that was linked with
- * libmpi.a belongs to none, wherever it lies. */
-static bool prefix_try(struct wf_config *c)
+/* Try the installation of the shared library, then that of the mpirun or
+ * weft-info which started the process. A program that was linked with libmpi.a
+ * belongs to no installation, wherever it lies. */
+static bool try_installation(struct wf_config *c)
 {
     char path[PATH_MAX];
     const char *launcher = wf_trust_getenv("WEFT_LAUNCHER_INI");
-    const char *lib = &weft_dl_loader != NULL ? weft_dl_loader.library_dir()
-                                              : NULL;
+    const char *lib =
+        &weft_dl_loader != NULL ? weft_dl_loader.library_dir() : NULL;
     return (lib != NULL &&
             wf_prefix_resolve(lib, WF_INI_FROM_LIB, path, sizeof path) &&
-            file_try(c, path)) ||
-           (launcher != NULL && launcher[0] == '/' && file_try(c, launcher));
+            try_file(c, path)) ||
+           (launcher != NULL && launcher[0] == '/' && try_file(c, launcher));
 }
 
 void wf_search_read(struct wf_config *c)
@@ -187,9 +189,9 @@ void wf_search_read(struct wf_config *c)
         wf_search_file(c, named);
         return;
     }
-    if (file_try(c, "mpi.ini") ||
-        file_try_in(c, wf_trust_getenv("HOME"), ".config/weft/mpi.ini") ||
-        prefix_try(c) || file_try(c, "/etc/weft/mpi.ini"))
+    if (try_file(c, "mpi.ini") ||
+        try_file_in(c, wf_trust_getenv("HOME"), ".config/weft/mpi.ini") ||
+        try_installation(c) || try_file(c, "/etc/weft/mpi.ini"))
         return;
     const char *linked = weft_ini_text;
     if (linked != NULL) {

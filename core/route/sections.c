@@ -1,5 +1,5 @@
-/* Sections and settings as they stand in the file, before they mean anything.
- * Duplicates are errors: with two values, which one counts would be a guess.
+/* The sections and settings of the file as text, before they are interpreted.
+ * Duplicates are errors, because it would be unclear which value counts.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
@@ -10,14 +10,13 @@
 #include "route/ini.h"
 #include "route/model.h"
 
-/* Far beyond any sane file; they bound the work that a hostile one makes. */
+/* Limits far beyond any sane file, which bound the work for a hostile one. */
 enum { INCLUDE_DEPTH = 8, SECTIONS_MAX = 4096, SETTINGS_MAX = 256 };
 
 const char *const wf_section_words[WF_SECTION_KINDS] = {
     [WF_SECTION_CORE] = "core",   [WF_SECTION_TRANSPORT] = "transport",
     [WF_SECTION_ROUTE] = "route", [WF_SECTION_HOST] = "host",
-    [WF_SECTION_RANK] = "rank",
-    [WF_SECTION_COLLECTIVES] = "collectives",
+    [WF_SECTION_RANK] = "rank",   [WF_SECTION_COLLECTIVES] = "collectives",
 };
 
 const char *wf_place_text(struct wf_config *c, const struct wf_place *at)
@@ -89,9 +88,10 @@ void wf_setting_put(struct wf_config *c, struct wf_section *s, const char *key,
     setting->where = wf_place_text(c, at);
 }
 
-/* "line 4", or "file:4" where that is another file. */
-static const char *earlier(const struct wf_place *first,
-                           const struct wf_place *now, char *buf, size_t n)
+/* Write an earlier place as "line 4", or "file:4" if it is another file. */
+static const char *format_earlier_place(const struct wf_place *first,
+                                        const struct wf_place *now, char *buf,
+                                        size_t n)
 {
     if (first->line > 0 && strcmp(first->file, now->file) == 0)
         snprintf(buf, n, "line %d", first->line);
@@ -102,7 +102,7 @@ static const char *earlier(const struct wf_place *first,
     return buf;
 }
 
-static bool name_is_sound(enum wf_section_kind kind, const char *name)
+static bool is_valid_name(enum wf_section_kind kind, const char *name)
 {
     const char *more = kind == WF_SECTION_HOST   ? "_-.:[],"
                        : kind == WF_SECTION_RANK ? "-:, "
@@ -117,18 +117,18 @@ static bool name_is_sound(enum wf_section_kind kind, const char *name)
     return true;
 }
 
-/* The name a section of this kind must have, or must not. */
+/* Check the name that a section of this kind must have, or must not have. */
 static bool check_name(struct wf_config *c, const struct wf_place *at,
                        enum wf_section_kind kind, const char *name)
 {
     const char *word = wf_section_words[kind];
-    if (wf_section_nameless(kind) && name[0] != '\0')
+    if (wf_section_has_no_name(kind) && name[0] != '\0')
         wf_problem_add(&c->problems, at, "[%s] has no name; found '%s'", word,
                        name);
-    else if (!wf_section_nameless(kind) && name[0] == '\0')
+    else if (!wf_section_has_no_name(kind) && name[0] == '\0')
         wf_problem_add(&c->problems, at, "[%s] needs a name, as in [%s %s]",
                        word, word, kind == WF_SECTION_RANK ? "0-3" : "a");
-    else if (!name_is_sound(kind, name))
+    else if (!is_valid_name(kind, name))
         wf_problem_add(&c->problems, at,
                        "'%s' is not a name: letters, digits, '-', '_', '.'",
                        name);
@@ -142,7 +142,7 @@ static void on_section(void *user, const struct wf_place *at, const char *word,
 {
     struct wf_config *c = user;
     int kind = wf_section_kind(word);
-    c->current = NULL; /* settings of a refused section are not judged */
+    c->current = NULL; /* settings of a refused section are not checked */
     if (kind < 0) {
         struct wf_words words = {.count = 0};
         char hint[256];
@@ -162,10 +162,10 @@ static void on_section(void *user, const struct wf_place *at, const char *word,
         wf_section_find(c, (enum wf_section_kind)kind, name);
     if (first != NULL) {
         char where[256];
-        wf_problem_add(&c->problems, at,
-                       "section [%s%s%s] stands twice; first at %s", word,
-                       name[0] != '\0' ? " " : "", name,
-                       earlier(&first->at, at, where, sizeof where));
+        wf_problem_add(
+            &c->problems, at, "section [%s%s%s] stands twice; first at %s",
+            word, name[0] != '\0' ? " " : "", name,
+            format_earlier_place(&first->at, at, where, sizeof where));
         return;
     }
     c->current = wf_section_add(c, (enum wf_section_kind)kind, name, at);
@@ -186,9 +186,10 @@ static void on_setting(void *user, const struct wf_place *at, const char *key,
     const struct wf_setting *first = wf_setting_find(c->current, key);
     if (first != NULL) {
         char where[256];
-        wf_problem_add(&c->problems, at,
-                       "key '%s' stands twice in this section; first at %s",
-                       key, earlier(&first->at, at, where, sizeof where));
+        wf_problem_add(
+            &c->problems, at,
+            "key '%s' stands twice in this section; first at %s", key,
+            format_earlier_place(&first->at, at, where, sizeof where));
         return;
     }
     wf_setting_put(c, c->current, key, value, at);
@@ -197,9 +198,10 @@ static void on_setting(void *user, const struct wf_place *at, const char *key,
         setting->value_at.col = value_col;
 }
 
-/* A relative path is relative to the file that names it. */
-static const char *include_path(struct wf_config *c, const char *from,
-                                const char *path)
+/* Make the path of an included file; it is relative to the file that names
+ * it. */
+static const char *resolve_include(struct wf_config *c, const char *from,
+                                   const char *path)
 {
     const char *slash = strrchr(from, '/');
     if (path[0] == '/' || slash == NULL)
@@ -218,11 +220,11 @@ static void on_include(void *user, const struct wf_place *at, const char *path)
                        "includes are nested more than %d deep", INCLUDE_DEPTH);
         return;
     }
-    const char *file = include_path(c, at->file, path);
+    const char *file = resolve_include(c, at->file, path);
     struct stat st;
     bool odd = stat(file, &st) == 0 && !S_ISREG(st.st_mode); /* may block */
     char *text = odd ? NULL : wf_search_text(c, file, &n, why, sizeof why);
-    if (text == NULL && !odd && wf_search_starved(c, file, errno, why))
+    if (text == NULL && !odd && wf_search_failed_for_lack(c, file, errno, why))
         return;
     if (text == NULL) {
         wf_problem_add(&c->problems, at, "cannot read '%s': %s", file,

@@ -1,4 +1,4 @@
-/* Selectors of routes: parse once, match per pair. See select.h.
+/* Selectors of routes: they are parsed once and matched per pair (select.h).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "route/select.h"
@@ -12,7 +12,7 @@
 static const struct {
     const char *name;
     enum wf_term_key key;
-    bool list; /* wants ":" and items */
+    bool list; /* needs ":" and items */
 } keys[] = {
     {"rank", WF_TERM_RANK, true},
     {"host", WF_TERM_HOST, true},
@@ -30,8 +30,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* "10.1.0.0/24", "fe80::/10", or one address. */
-static bool net_parse(const char *text, struct wf_net *net)
+/* Parse "10.1.0.0/24", "fe80::/10", or one address. */
+static bool parse_net(const char *text, struct wf_net *net)
 {
     char host[INET6_ADDRSTRLEN + 1];
     size_t n = strcspn(text, "/");
@@ -67,7 +67,7 @@ static bool net_has(const struct wf_net *net, const struct wf_net *address)
             mask) == 0;
 }
 
-/* Any of the comma separated addresses in the net? */
+/* Whether any of the comma separated addresses is in the net. */
 static bool net_has_any(const struct wf_net *net, const char *addresses)
 {
     while (addresses != NULL && *addresses != '\0') {
@@ -78,7 +78,7 @@ static bool net_has_any(const struct wf_net *net, const char *addresses)
             memcpy(one, addresses, n);
             one[n] = '\0';
             one[strcspn(one, "/%")] = '\0';
-            if (net_parse(one, &address) && net_has(net, &address))
+            if (parse_net(one, &address) && net_has(net, &address))
                 return true;
         }
         addresses += n + (addresses[n] != '\0');
@@ -86,21 +86,21 @@ static bool net_has_any(const struct wf_net *net, const char *addresses)
     return false;
 }
 
-static bool item_parse(enum wf_term_key key, const char *text,
+static bool parse_item(enum wf_term_key key, const char *text,
                        union wf_term_item *item)
 {
     switch (key) {
     case WF_TERM_RANK:
         return wf_value_range(text, strlen(text), &item->range);
     case WF_TERM_NET:
-        return net_parse(text, &item->net);
+        return parse_net(text, &item->net);
     default:
         item->text = text;
         return key == WF_TERM_TRANSPORT || wf_pattern_count(text) > 0;
     }
 }
 
-static const char *item_form(enum wf_term_key key)
+static const char *describe_item(enum wf_term_key key)
 {
     switch (key) {
     case WF_TERM_RANK:
@@ -114,8 +114,8 @@ static const char *item_form(enum wf_term_key key)
     }
 }
 
-/* Length of the item at `at`: to a comma that is not inside brackets. */
-static size_t item_length(const char *at)
+/* The length of the item at `at`, up to a comma that is not in brackets. */
+static size_t length_of_item(const char *at)
 {
     int depth = 0;
     size_t n = 0;
@@ -124,7 +124,7 @@ static size_t item_length(const char *at)
     return n;
 }
 
-static bool items_parse(struct wf_arena *arena, const char *text,
+static bool parse_items(struct wf_arena *arena, const char *text,
                         struct wf_term *term, char *why, size_t why_len)
 {
     size_t most = 1;
@@ -134,11 +134,12 @@ static bool items_parse(struct wf_arena *arena, const char *text,
     if (term->items == NULL)
         return true; /* the arena reports it */
     for (;;) {
-        size_t n = item_length(text);
+        size_t n = length_of_item(text);
         const char *one = wf_arena_copy(arena, text, n);
         if (n == 0 ||
-            !item_parse(term->key, one, &term->items[term->item_count])) {
-            snprintf(why, why_len, "'%s' is not %s", one, item_form(term->key));
+            !parse_item(term->key, one, &term->items[term->item_count])) {
+            snprintf(why, why_len, "'%s' is not %s", one,
+                     describe_item(term->key));
             return false;
         }
         term->item_count++;
@@ -148,7 +149,7 @@ static bool items_parse(struct wf_arena *arena, const char *text,
     }
 }
 
-static int key_find(const char *text, size_t n)
+static int find_key(const char *text, size_t n)
 {
     for (int i = 0; i < KEYS; i++) {
         if (strlen(keys[i].name) == n && strncmp(keys[i].name, text, n) == 0)
@@ -168,14 +169,14 @@ static void explain_key(const char *text, size_t n, char *why, size_t why_len)
              wf_words_hint(&words, word, hint, sizeof hint));
 }
 
-/* One term; text is all of it. */
-static bool term_parse(struct wf_arena *arena, const char *text,
+/* Parse one term; text holds nothing else. */
+static bool parse_term(struct wf_arena *arena, const char *text,
                        struct wf_term *term, char *why, size_t why_len)
 {
     term->negate = *text == '!';
     text += term->negate;
     size_t n = strcspn(text, ":");
-    int i = key_find(text, n);
+    int i = find_key(text, n);
     if (i < 0) {
         explain_key(text, n, why, why_len);
         return false;
@@ -189,7 +190,7 @@ static bool term_parse(struct wf_arena *arena, const char *text,
         return false;
     }
     return !keys[i].list ||
-           items_parse(arena, text + n + 1, term, why, why_len);
+           parse_items(arena, text + n + 1, term, why, why_len);
 }
 
 static size_t count_terms(const char *text)
@@ -216,7 +217,7 @@ bool wf_select_parse(struct wf_arena *arena, const char *text,
         size_t n = strcspn(text, " \t");
         if (n > 0 && !(n == 1 && *text == '*')) {
             const char *one = wf_arena_copy(arena, text, n);
-            if (!term_parse(arena, one, &select->terms[select->term_count++],
+            if (!parse_term(arena, one, &select->terms[select->term_count++],
                             why, why_len))
                 return false;
         }
@@ -225,8 +226,8 @@ bool wf_select_parse(struct wf_arena *arena, const char *text,
     return true;
 }
 
-static bool reaches(const char *transport,
-                    const struct wf_route_candidate *candidates, int n)
+static bool has_reaching(const char *transport,
+                         const struct wf_route_candidate *candidates, int n)
 {
     if (candidates == NULL)
         return true;
@@ -238,7 +239,7 @@ static bool reaches(const char *transport,
     return false;
 }
 
-static bool item_match(enum wf_term_key key, const union wf_term_item *item,
+static bool match_item(enum wf_term_key key, const union wf_term_item *item,
                        const struct wf_route_end *end)
 {
     switch (key) {
@@ -253,7 +254,7 @@ static bool item_match(enum wf_term_key key, const union wf_term_item *item,
     }
 }
 
-static bool term_match(const struct wf_term *term,
+static bool match_term(const struct wf_term *term,
                        const struct wf_route_end *end,
                        const struct wf_route_end *other,
                        const struct wf_route_candidate *candidates, int n)
@@ -270,8 +271,8 @@ static bool term_match(const struct wf_term *term,
     }
     for (int i = 0; i < term->item_count; i++) {
         if (term->key == WF_TERM_TRANSPORT
-                ? reaches(term->items[i].text, candidates, n)
-                : item_match(term->key, &term->items[i], end))
+                ? has_reaching(term->items[i].text, candidates, n)
+                : match_item(term->key, &term->items[i], end))
             return true;
     }
     return false;
@@ -287,7 +288,7 @@ bool wf_select_match(const struct wf_select *select,
         /* without candidates a transport: term could hold, either way */
         if (candidates == NULL && term->key == WF_TERM_TRANSPORT)
             continue;
-        if (term_match(term, end, other, candidates, n) == term->negate)
+        if (match_term(term, end, other, candidates, n) == term->negate)
             return false;
     }
     return true;

@@ -44,29 +44,31 @@ struct wf_term {
     int item_count;
 };
 
-/* No terms: everything. */
+/* A selector. One without terms selects everything. */
 struct wf_select {
     struct wf_term *terms;
     int term_count;
 };
 
-/* false: why says what is wrong. */
+/* Parse a selector; false: it is wrong, for the reason in why. */
 bool wf_select_parse(struct wf_arena *, const char *text, struct wf_select *,
                      char *why, size_t why_len);
-/* Does `end`, whose partner is `other`, fit? candidates: for transport:NAME;
- * NULL: such terms hold. */
+/* Whether the selector selects `end`, whose partner is `other`. Terms
+ * transport:NAME are checked against the candidates; NULL: they hold. */
 bool wf_select_match(const struct wf_select *, const struct wf_route_end *end,
                      const struct wf_route_end *other,
                      const struct wf_route_candidate *candidates, int n);
 
-/* pattern.c: names with * ? and number ranges [01-16], [1,3-5]. */
+/* ---- pattern.c: names with * ? and number ranges [01-16], [1,3-5] ---- */
+/* Whether a name matches; letters of either case are equal. */
 bool wf_pattern_match(const char *pattern, const char *name);
-/* As wf_pattern_match, and a pattern without a dot also fits the first label
- * of a full name; letters of either case are equal. */
+/* The same, but a pattern without a dot also matches the first label of a full
+ * host name. */
 bool wf_pattern_match_host(const char *pattern, const char *host);
-/* How many names the ranges make (1 without); 0: malformed or over 65536. */
+/* The number of names that the ranges make (1 without ranges); 0: malformed, or
+ * over 65536. */
 uint32_t wf_pattern_count(const char *pattern);
-/* The i-th of them into buf; false: it does not fit. */
+/* Write the i-th of these names into buf; false: it does not fit. */
 bool wf_pattern_expand(const char *pattern, uint32_t i, char *buf, size_t n);
 
 #endif

@@ -1,4 +1,5 @@
-/* On what the processes of a job must agree, and where values come from.
+/* The settings on which the processes of a job must agree, and the origins of
+ * values.
  *
  * Options of plugins are left out: an interface name or a buffer size may well
  * differ between hosts. Transports and routes may not: both ends of a pair
@@ -17,7 +18,7 @@
 #define ORDER "big-endian"
 #endif
 #define TEXT(number)  #number
-#define DIGITS(macro) TEXT(macro) /* of what the macro stands for */
+#define DIGITS(macro) TEXT(macro) /* the value of the macro as text */
 static const char machine[] = ORDER ", long " DIGITS(__SIZEOF_LONG__);
 
 static const char *const shared_core[] = {
@@ -25,7 +26,7 @@ static const char *const shared_core[] = {
 #include "route/options.def"
 };
 
-static const char *core_default(const char *key)
+static const char *default_of_core(const char *key)
 {
     const weft_option *o = wf_core_table;
     while (o->name != NULL && strcmp(o->name, key) != 0)
@@ -38,7 +39,7 @@ const char *wf_config_default(const char *key)
     for (size_t i = 0; i < sizeof shared_core / sizeof shared_core[0]; i++)
         if (shared_core[i] != NULL && strncmp(key, "core.", 5) == 0 &&
             strcmp(key + 5, shared_core[i]) == 0)
-            return core_default(shared_core[i]);
+            return default_of_core(shared_core[i]);
     return NULL;
 }
 
@@ -55,7 +56,8 @@ static void share_core(const struct wf_config *c, bool set,
         if (set && value == NULL)
             continue;
         snprintf(key, sizeof key, "core.%s", shared_core[i]);
-        take(user, key, value != NULL ? value : core_default(shared_core[i]));
+        take(user, key,
+             value != NULL ? value : default_of_core(shared_core[i]));
     }
 }
 
@@ -76,8 +78,8 @@ static void share_rule(const struct wf_config *c, int position,
              : wf_words_list(&words, " ", list, sizeof list));
 }
 
-/* Selectors, sizes and policies of routes, and rules of collectives, as
- * written. */
+/* Report selectors, sizes and policies of routes, and rules of collectives, as
+ * they are written. */
 static void share_settings(const struct wf_config *c,
                            void (*take)(void *, const char *, const char *),
                            void *user)
@@ -114,7 +116,7 @@ void wf_config_shared(const struct wf_config *c, bool set,
         share_rule(c, i, take, user);
 }
 
-/* FNV-1a, 64 bits: equality between friends, not security. */
+/* Add a text to an FNV-1a hash of 64 bits. It finds mistakes, not attacks. */
 static void hash_text(uint64_t *hash, const char *text)
 {
     do {
@@ -122,7 +124,7 @@ static void hash_text(uint64_t *hash, const char *text)
     } while (*text++ != '\0');
 }
 
-static void hash_take(void *user, const char *key, const char *value)
+static void hash_setting(void *user, const char *key, const char *value)
 {
     hash_text(user, key);
     hash_text(user, value);
@@ -131,7 +133,7 @@ static void hash_take(void *user, const char *key, const char *value)
 uint64_t wf_config_hash(const struct wf_config *c)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    wf_config_shared(c, false, hash_take, &hash);
+    wf_config_shared(c, false, hash_setting, &hash);
     return hash;
 }
 

@@ -1,8 +1,9 @@
-/* [transport] sections: which instances exist, also those nobody wrote down.
+/* [transport] sections: the transport instances, also those that are not
+ * written in the file.
  *
- * A file without any [transport] gets self, and of shm and tcp what the program
- * has; a program whose table has neither gets all of its table. self exists
- * always: a process can always talk to itself. thread needs no section either:
+ * A file without any [transport] gets self, and shm and tcp if the program has
+ * them; a program that has neither gets all plugins that it has. self always
+ * exists: a process can always send to itself. thread needs no section either:
  * ranks of one process have it (adi/endpoints.c). A route may name an in-tree
  * plugin that has no section; it gets one with default values.
  *
@@ -12,8 +13,8 @@
 #include "route/model.h"
 #include "route/options.h"
 
-static const char *const in_tree[] = {"self", "shm",    "tcp", "udp-reliable",
-                                      "sctp", "thread"};
+static const char *const in_tree[] = {"self",         "shm",  "tcp",
+                                      "udp-reliable", "sctp", "thread"};
 enum { IN_TREE = sizeof in_tree / sizeof in_tree[0], UNWRITTEN = 3 };
 static const struct wf_place built_in = {"built in", 0, 0};
 
@@ -26,33 +27,33 @@ bool wf_transport_in_tree(const char *name)
     return false;
 }
 
-static bool in_program(const char *name)
+static bool is_in_program(const char *name)
 {
     for (const weft_plugin *const *p = weft_builtin; *p != NULL; p++) {
         if (wf_name_equal((*p)->name, name))
             return true;
     }
-    return &weft_dl_loader != NULL; /* it may lie in a file */
+    return &weft_dl_loader != NULL; /* it may be in a file */
 }
 
-static void imply(struct wf_config *c, const char *name)
+static void imply_section(struct wf_config *c, const char *name)
 {
     if (wf_section_find(c, WF_SECTION_TRANSPORT, name) == NULL)
         wf_section_add(c, WF_SECTION_TRANSPORT, name, &built_in);
 }
 
-static void imply_usual(struct wf_config *c)
+static void imply_usual_sections(struct wf_config *c)
 {
     bool any = false;
     for (int i = 1; i < UNWRITTEN; i++) {
-        if (in_program(in_tree[i])) {
-            imply(c, in_tree[i]);
+        if (is_in_program(in_tree[i])) {
+            imply_section(c, in_tree[i]);
             any = true;
         }
     }
     for (const weft_plugin *const *p = weft_builtin; !any && *p != NULL; p++)
         if (strcmp((*p)->name, "thread") != 0)
-            imply(c, (*p)->name);
+            imply_section(c, (*p)->name);
 }
 
 void wf_transports_imply(struct wf_config *c)
@@ -60,12 +61,12 @@ void wf_transports_imply(struct wf_config *c)
     bool any = false;
     for (const struct wf_section *s = c->sections; s != NULL; s = s->next)
         any = any || s->kind == WF_SECTION_TRANSPORT;
-    imply(c, "self");
+    imply_section(c, "self");
     if (!any)
-        imply_usual(c);
+        imply_usual_sections(c);
 }
 
-static const struct wf_transport_config *transport_append(struct wf_config *c,
+static const struct wf_transport_config *append_transport(struct wf_config *c,
                                                           struct wf_section *s)
 {
     struct wf_transport_options *o = &c->transport_options[c->transport_count];
@@ -85,7 +86,7 @@ static const struct wf_transport_config *transport_append(struct wf_config *c,
     return t;
 }
 
-/* First self, then the order of the file. */
+/* self comes first, then the others in the order of the file. */
 void wf_transports_build(struct wf_config *c)
 {
     size_t most = IN_TREE;
@@ -103,10 +104,10 @@ void wf_transports_build(struct wf_config *c)
     }
     struct wf_section *self = wf_section_find(c, WF_SECTION_TRANSPORT, "self");
     if (self != NULL)
-        transport_append(c, self);
+        append_transport(c, self);
     for (struct wf_section *s = c->sections; s != NULL; s = s->next) {
         if (s->kind == WF_SECTION_TRANSPORT && s != self)
-            transport_append(c, s);
+            append_transport(c, s);
     }
     if (c->transport_count > WF_EPS_MAX) {
         struct wf_section *s = c->transport_sections[WF_EPS_MAX];
@@ -151,7 +152,7 @@ const struct wf_transport_config *wf_transport_named(struct wf_config *c,
         if (wf_name_equal(in_tree[i], name)) {
             struct wf_section *s =
                 wf_section_add(c, WF_SECTION_TRANSPORT, in_tree[i], &built_in);
-            return s != NULL ? transport_append(c, s) : NULL;
+            return s != NULL ? append_transport(c, s) : NULL;
         }
     }
     report_undefined(c, name, at, who);

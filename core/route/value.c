@@ -9,7 +9,8 @@
 #include "os/text.h"
 #include "route/config.h"
 
-/* Digits at *text, which moves behind them; false if none or too many. */
+/* Parse digits at *text, and move it behind them; false: there are none, or too
+ * many. */
 static bool take_digits(const char **text, uint64_t *value)
 {
     const char *at = *text;
@@ -97,7 +98,7 @@ bool wf_value_int(const char *text, int64_t *value)
     return true;
 }
 
-/* The sign between the ends of a range: "-" or "..". */
+/* Skip the sign between the ends of a range: "-" or "..". */
 static bool take_dash(const char **text)
 {
     size_t n = **text == '-' ? 1 : strncmp(*text, "..", 2) == 0 ? 2 : 0;
@@ -196,7 +197,7 @@ const char *wf_value_type_name(uint32_t type)
     }
 }
 
-static const char *form_of(uint32_t type)
+static const char *describe_form(uint32_t type)
 {
     switch (type) {
     case WEFT_OPT_BOOL:
@@ -212,8 +213,8 @@ static const char *form_of(uint32_t type)
     }
 }
 
-/* Position of word in "a|b|c", or -1. */
-static int choice_find(const char *choices, const char *word)
+/* The position of a word in "a|b|c", or -1. */
+static int find_word(const char *choices, const char *word)
 {
     size_t n = strlen(word);
     for (int i = 0;; i++) {
@@ -226,16 +227,17 @@ static int choice_find(const char *choices, const char *word)
     }
 }
 
-/* "on" is as good as "yes" where yes is one of several choices. */
-static int choice_index(const char *choices, const char *text)
+/* The position of a choice, or -1. Each word of a switch ("on", "true") counts
+ * as "yes" or "no" if that is one of the choices. */
+static int find_choice(const char *choices, const char *text)
 {
-    int i = choice_find(choices, text), on;
+    int i = find_word(choices, text), on;
     if (i < 0 && wf_value_bool(text, &on))
-        i = choice_find(choices, on ? "yes" : "no");
+        i = find_word(choices, on ? "yes" : "no");
     return i;
 }
 
-/* A size or time may be "auto" where its range or default says so. */
+/* Whether a size or time may be "auto": its range or default says so. */
 static bool takes_auto(const weft_option *o)
 {
     return (o->dflt != NULL && strcmp(o->dflt, "auto") == 0) ||
@@ -248,8 +250,8 @@ static bool parse_unsigned(uint32_t type, const char *text, uint64_t *value)
                                  : wf_value_size(text, value);
 }
 
-/* The ends of a range "a..b"; either may be missing. */
-static bool range_ends(const weft_option *o, char *lo, char *hi, size_t n)
+/* Split a range "a..b" into its ends, either of which may be empty. */
+static bool split_range(const weft_option *o, char *lo, char *hi, size_t n)
 {
     const char *range = o->range;
     if (range == NULL)
@@ -265,30 +267,30 @@ static bool range_ends(const weft_option *o, char *lo, char *hi, size_t n)
     return true;
 }
 
-static bool unsigned_in_range(const weft_option *o, uint64_t value)
+static bool is_unsigned_in_range(const weft_option *o, uint64_t value)
 {
     char lo[32], hi[32];
     uint64_t end;
-    if (!range_ends(o, lo, hi, sizeof lo))
+    if (!split_range(o, lo, hi, sizeof lo))
         return true;
     if (parse_unsigned(o->type, lo, &end) && value < end)
         return false;
     return !(parse_unsigned(o->type, hi, &end) && value > end);
 }
 
-static bool int_in_range(const weft_option *o, int64_t value)
+static bool is_int_in_range(const weft_option *o, int64_t value)
 {
     char lo[32], hi[32];
     int64_t end;
-    if (!range_ends(o, lo, hi, sizeof lo))
+    if (!split_range(o, lo, hi, sizeof lo))
         return true;
     if (wf_value_int(lo, &end) && value < end)
         return false;
     return !(wf_value_int(hi, &end) && value > end);
 }
 
-static bool out_of_range(const weft_option *o, const char *text, char *why,
-                         size_t n)
+static bool report_out_of_range(const weft_option *o, const char *text,
+                                char *why, size_t n)
 {
     snprintf(why, n, "'%s' is outside %s", text, o->range);
     return false;
@@ -303,12 +305,12 @@ static bool store_unsigned(const weft_option *o, const char *text,
         return true;
     }
     if (!parse_unsigned(o->type, text, &value)) {
-        snprintf(why, n, "'%s' is %s%s", text, form_of(o->type),
+        snprintf(why, n, "'%s' is %s%s", text, describe_form(o->type),
                  takes_auto(o) ? " nor auto" : "");
         return false;
     }
-    if (!unsigned_in_range(o, value))
-        return out_of_range(o, text, why, n);
+    if (!is_unsigned_in_range(o, value))
+        return report_out_of_range(o, text, why, n);
     *place = value;
     return true;
 }
@@ -318,11 +320,11 @@ static bool store_int(const weft_option *o, const char *text, int64_t *place,
 {
     int64_t value;
     if (!wf_value_int(text, &value)) {
-        snprintf(why, n, "'%s' is %s", text, form_of(o->type));
+        snprintf(why, n, "'%s' is %s", text, describe_form(o->type));
         return false;
     }
-    if (!int_in_range(o, value))
-        return out_of_range(o, text, why, n);
+    if (!is_int_in_range(o, value))
+        return report_out_of_range(o, text, why, n);
     *place = value;
     return true;
 }
@@ -334,10 +336,10 @@ static bool store_choice(const weft_option *o, const char *text, int *place,
     if (o->type == WEFT_OPT_BOOL && wf_value_bool(text, place))
         return true;
     if (o->type == WEFT_OPT_BOOL) {
-        snprintf(why, n, "'%s' is %s", text, form_of(o->type));
+        snprintf(why, n, "'%s' is %s", text, describe_form(o->type));
         return false;
     }
-    i = choice_index(o->range != NULL ? o->range : "", text);
+    i = find_choice(o->range != NULL ? o->range : "", text);
     if (i < 0 && o->range != NULL && strchr(o->range, '|') == NULL) {
         snprintf(why, n, "'%s' is not available in this version; only %s", text,
                  o->range);
@@ -370,7 +372,7 @@ bool wf_value_store(const weft_option *o, const char *text, void *cfg,
         *(const char **)place = text;
         return true;
     default:
-        snprintf(why, n, "'%s' is %s", text, form_of(o->type));
+        snprintf(why, n, "'%s' is %s", text, describe_form(o->type));
         return false;
     }
 }

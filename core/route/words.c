@@ -1,7 +1,7 @@
-/* Near misses in names: see words.h.
+/* Suggestions for misspelt names: see words.h.
  *
- * The distance counts inserted, deleted, changed and swapped neighbouring
- * letters (optimal string alignment): what fingers do.
+ * The distance counts inserted, deleted and changed letters, and swapped
+ * neighbouring ones (optimal string alignment), as typing errors are.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,27 +19,27 @@ void wf_words_add(struct wf_words *words, const char *word)
         words->word[words->count++] = word;
 }
 
-static char plain(char c)
+static char plain_char(char c)
 {
     return c == '-' ? '_' : c;
 }
 
 bool wf_name_equal(const char *a, const char *b)
 {
-    while (*a != '\0' && plain(*a) == plain(*b)) {
+    while (*a != '\0' && plain_char(*a) == plain_char(*b)) {
         a++;
         b++;
     }
-    return plain(*a) == plain(*b);
+    return plain_char(*a) == plain_char(*b);
 }
 
-static int least(int a, int b, int c)
+static int least_of(int a, int b, int c)
 {
     int m = a < b ? a : b;
     return m < c ? m : c;
 }
 
-static int word_distance(const char *a, const char *b)
+static int distance_between(const char *a, const char *b)
 {
     int d[WORD_MAX + 1][WORD_MAX + 1];
     int n = (int)strlen(a), m = (int)strlen(b);
@@ -51,9 +51,9 @@ static int word_distance(const char *a, const char *b)
         d[0][j] = j;
     for (int i = 1; i <= n; i++) {
         for (int j = 1; j <= m; j++) {
-            int change = plain(a[i - 1]) != plain(b[j - 1]);
-            d[i][j] = least(d[i - 1][j] + 1, d[i][j - 1] + 1,
-                            d[i - 1][j - 1] + change);
+            int change = plain_char(a[i - 1]) != plain_char(b[j - 1]);
+            d[i][j] = least_of(d[i - 1][j] + 1, d[i][j - 1] + 1,
+                               d[i - 1][j - 1] + change);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
                 a[i - 2] == b[j - 1] && d[i][j] > d[i - 2][j - 2] + 1)
                 d[i][j] = d[i - 2][j - 2] + 1;
@@ -69,8 +69,8 @@ const char *wf_words_nearest(const struct wf_words *words, const char *word)
     int limit = length < 3 ? 1 : (int)(length / 3) + 1;
     int best = limit + 1;
     for (int i = 0; i < words->count; i++) {
-        int d = word_distance(word, words->word[i]);
-        /* a word none of whose letters remain is no suggestion */
+        int d = distance_between(word, words->word[i]);
+        /* a word of which no letter remains is not suggested */
         if (d < best && d < (int)strlen(words->word[i])) {
             best = d;
             nearest = words->word[i];

@@ -137,20 +137,20 @@ static void who_has_given_this_process_up_is_heard(void **state)
     launch(&l, 0, 4);
     assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
     assert_int_equal(b->ops->hear(b), 0);
-    assert_int_equal(b->losers_n, 0);
+    assert_int_equal(b->given_up_by_count, 0);
     l.news = 3;
     assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
-    assert_int_equal(b->losers_n, 1);
-    assert_int_equal(b->losers[0], 3);
+    assert_int_equal(b->given_up_by_count, 1);
+    assert_int_equal(b->given_up_by[0], 3);
     l.news = 2;
     assert_int_equal(wf_boot_fence(b), 0);
-    assert_int_equal(b->losers_n, 2);
-    assert_int_equal(b->losers[1], 2);
+    assert_int_equal(b->given_up_by_count, 2);
+    assert_int_equal(b->given_up_by[1], 2);
     dprintf(l.fd, "cmd=weft_lost_by rank=4\ncmd=weft_lost_by rank=-1\n"
                   "cmd=weft_lost_by rank=1\n");
-    while (b->losers_n < 3)
+    while (b->given_up_by_count < 3)
         assert_int_equal(b->ops->hear(b), 0);
-    assert_int_equal(b->losers[2], 1);
+    assert_int_equal(b->given_up_by[2], 1);
     l.news = 0;
     b->ops->give_up(b, 3);
     assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "boot/base64.h"
-#include "boot/say.h"
+#include "boot/fatal_message.h"
 
 enum { MOST = 40000, ROOM = 60000 };
 
@@ -93,7 +93,7 @@ static void to_launcher(const char *text, size_t n)
     wf_base64_encode(wanted + head, text, n);
     head += wf_base64_len(n);
     strcpy(wanted + head, "\n");
-    wf_boot_say(text, n);
+    wf_boot_print_fatal(text, n);
     assert_int_equal(heard(launcher), head + 1);
     assert_string_equal(said, wanted);
     fflush(stderr);
@@ -102,7 +102,7 @@ static void to_launcher(const char *text, size_t n)
 
 static void to_error(const char *text, size_t n)
 {
-    wf_boot_say(text, n);
+    wf_boot_print_fatal(text, n);
     fflush(stderr);
     lseek(error_file, 0, SEEK_SET);
     assert_int_equal(heard(error_file), n);
@@ -122,7 +122,7 @@ static void the_launcher_is_told_in_one_line(void **state)
     to_launcher("two\nlines\n", 10);
     to_launcher(large, MOST);
     to_error(large, MOST + 1);
-    wf_boot_say(large, 0);
+    wf_boot_print_fatal(large, 0);
     assert_int_equal(heard(launcher), 0);
 }
 
@@ -157,7 +157,7 @@ static void what_is_not_the_same_any_more_is_not_believed(void **state)
     name(rank, 0, 0, 0, "");
     close(launcher);
     launcher = dup(error_file);
-    wf_boot_say("gone\n", 5); /* no signal */
+    wf_boot_print_fatal("gone\n", 5); /* no signal */
     fflush(stderr);
     lseek(error_file, 0, SEEK_SET);
     assert_int_equal(heard(error_file), 5);

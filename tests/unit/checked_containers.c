@@ -172,7 +172,7 @@ static void the_reason_is_there_with_the_fault(void **state)
 
     assert_int_equal(fault_of((const uint8_t *)&w, sizeof w), WF_CHECK_DAMAGED);
     assert_false(loc.failed);
-    assert_non_null(strstr(wf_location_why(&loc),
+    assert_non_null(strstr(wf_location_down_text(&loc),
                            "arrived damaged by transport 'net'"));
 }
 

@@ -258,13 +258,13 @@ static void a_plugin_that_is_only_looked_at_is_named_and_not_executed(
         .name = "good", .plugin = "good", .path = path, .where = "mpi.ini:3"};
     copy(GOOD, "a.so", -1, 0644);
     snprintf(path, sizeof path, "%s/a.so", (char *)*state);
-    assert_null(wf_plugin_look(c, &t, err, sizeof err, &left));
+    assert_null(wf_plugin_find_or_name(c, &t, err, sizeof err, &left));
     assert_string_equal(left, path);
     assert_false(executed("good.mark"));
     free(left);
     left = NULL;
     assert_int_equal(chmod("a.so", 0666), 0);
-    assert_null(wf_plugin_look(c, &t, err, sizeof err, &left));
+    assert_null(wf_plugin_find_or_name(c, &t, err, sizeof err, &left));
     assert_null(left);
     assert_non_null(strstr(err, "others may write file"));
     wf_config_free(c);

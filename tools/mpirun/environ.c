@@ -254,7 +254,7 @@ static void set_int(char **env, const char *name, int value)
 }
 
 /* Name the line for last words, which go there instead of standard error if
- * that is still what the rank was given: core/boot/say.c. */
+ * that is still what the rank was given: core/boot/fatal_message.c. */
 static void set_say(char **env, int pmi_fd, int err_fd)
 {
     struct stat pmi, err;

@@ -72,7 +72,7 @@ static void write_lines(const char *file, int problems, char *text)
 
 int info_check(const char *file, bool load, bool json)
 {
-    wf_config_also *check = load ? check_loaded : check_unloaded;
+    wf_config_extra_check *check = load ? check_loaded : check_unloaded;
     struct wf_config *config;
     char *text = NULL;
     size_t n = 0;

@@ -124,7 +124,7 @@ static bool is_built_in(const weft_plugin *plugin)
 static void collect_one(struct info *info, struct info_transport *t, bool load,
                         FILE *errors)
 {
-    t->plugin = wf_plugin_look(info->config, t->config, t->why, sizeof t->why,
+    t->plugin = wf_plugin_find_or_name(info->config, t->config, t->why, sizeof t->why,
                                load ? NULL : &t->left);
     if (t->plugin == NULL)
         return;

@@ -109,7 +109,7 @@ static int report_lost_member(const struct member_wait *w)
     return wf_error(loc->failed ? wf_location_error(loc) : MPI_ERR_PROC_ABORTED,
                     "rank %d (process %u on %s): %s", w->rank, loc->id,
                     loc->host ? loc->host : "unknown host",
-                    loc->failed ? wf_location_why(loc)
+                    loc->failed ? wf_location_down_text(loc)
                                 : "it lost a member of the communicator");
 }
 

@@ -1,14 +1,14 @@
-/* Last words: see say.h.
+/* The fatal message: see fatal_message.h.
  *
  *   PMI_SAY = fd:inode of that socket:device:inode of mpirun's standard error
  *
- * Both are compared: a variable inherited through another launcher, or output
- * sent somewhere else by the program's own shell, must change nothing. One line
- * without answer goes to mpirun: cmd=weft_say text=BASE64.
+ * Both are compared, so that a variable inherited through another launcher, or
+ * output redirected by the program's own shell, has no effect. One line without
+ * answer goes to mpirun: cmd=weft_say text=BASE64.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "boot/say.h"
+#include "boot/fatal_message.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -24,7 +24,7 @@
 enum { SAY_MAX = 40000 };
 
 /* The descriptor of mpirun, or -1. */
-static int listener(void)
+static int find_launcher(void)
 {
     const char *text = wf_trust_getenv("PMI_SAY");
     uint64_t field[4] = {0};
@@ -57,7 +57,7 @@ static bool send_all(int fd, const char *text, size_t n)
     return true;
 }
 
-static bool tell(int fd, const char *text, size_t n)
+static bool send_to_launcher(int fd, const char *text, size_t n)
 {
     static const char head[] = "cmd=weft_say text=";
     size_t len = sizeof head - 1 + wf_base64_len(n);
@@ -74,10 +74,10 @@ static bool tell(int fd, const char *text, size_t n)
     return told;
 }
 
-void wf_boot_say(const char *text, size_t n)
+void wf_boot_print_fatal(const char *text, size_t n)
 {
-    int fd = n > 0 && n <= SAY_MAX ? listener() : -1;
+    int fd = n > 0 && n <= SAY_MAX ? find_launcher() : -1;
 
-    if (fd < 0 || !tell(fd, text, n))
+    if (fd < 0 || !send_to_launcher(fd, text, n))
         fwrite(text, 1, n, stderr);
 }
