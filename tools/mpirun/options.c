@@ -121,7 +121,7 @@ static int read_option(struct parse *p, int argc, char **argv, int *i)
         args[have++] = argv[++*i];
     }
     ++*i;
-    if (!p->of_ranks && wf_option_is_of_ranks(row))
+    if (!p->of_ranks && row->scope == RANKS_ONLY)
         p->of_ranks = word;
     return row->take(p, args);
 }

@@ -24,11 +24,10 @@ struct option_row {
     const char *help;
     /* OPTION_DONE to go on, or the exit status */
     int (*take)(struct parse *, char **args);
+    enum { ANY_JOB, RANKS_ONLY } scope; /* RANKS_ONLY: not with --check-net */
 };
 
 extern const struct option_row wf_option_table[];
-/* Does it say nothing of a job that has no ranks? */
-bool wf_option_is_of_ranks(const struct option_row *);
 
 typedef int option_take(struct parse *, char **args);
 /* option_environ.c */

@@ -261,7 +261,7 @@ static void on_say(struct job *job, struct rank *r, const char *line)
         wf_said(job, r, text, n);
 }
 
-/* Who holds the rank that a line names, or NULL. */
+/* Returns the process that holds the rank *id of a line, NULL if none does. */
 static struct rank *find_holder(struct job *job, const char *line, int *id)
 {
     *id = -1;
