@@ -2,8 +2,8 @@
  * the same message of many ranks once.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_SAY_H
-#define WF_SAY_H
+#ifndef WF_FATAL_MESSAGE_H
+#define WF_FATAL_MESSAGE_H
 
 #include <stddef.h>
 

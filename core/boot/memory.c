@@ -128,13 +128,25 @@ static void memory_close(struct wf_boot *boot)
 }
 
 static const struct wf_boot_ops memory_ops = {
-    "memory",   memory_put,   memory_get, memory_fence_start,
-    do_nothing, memory_abort, do_nothing, memory_close,
-    NULL,       NULL,         NULL,       NULL};
+    .name = "memory",
+    .put = memory_put,
+    .get = memory_get,
+    .fence_start = memory_fence_start,
+    .fence_end = do_nothing,
+    .abort = memory_abort,
+    .finalize = do_nothing,
+    .close = memory_close,
+};
 static const struct wf_boot_ops singleton_ops = {
-    "singleton", memory_put,   memory_get, memory_fence_start,
-    do_nothing,  memory_abort, do_nothing, memory_close,
-    NULL,        NULL,         NULL,       NULL};
+    .name = "singleton",
+    .put = memory_put,
+    .get = memory_get,
+    .fence_start = memory_fence_start,
+    .fence_end = do_nothing,
+    .abort = memory_abort,
+    .finalize = do_nothing,
+    .close = memory_close,
+};
 
 static struct wf_boot *create_boot(struct space *s, uint32_t rank,
                                    uint32_t size)

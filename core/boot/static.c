@@ -54,9 +54,15 @@ static void static_close(struct wf_boot *boot)
 }
 
 static const struct wf_boot_ops static_ops = {
-    "static",   static_put,   static_get, static_fence_start,
-    do_nothing, static_abort, do_nothing, static_close,
-    NULL,       NULL,         NULL,       NULL};
+    .name = "static",
+    .put = static_put,
+    .get = static_get,
+    .fence_start = static_fence_start,
+    .fence_end = do_nothing,
+    .abort = static_abort,
+    .finalize = do_nothing,
+    .close = static_close,
+};
 
 static const char *host_of(const struct wf_config *config, uint32_t rank)
 {

@@ -51,7 +51,7 @@ static int receive_eager(struct wf_p2p *p, struct weft_loc *from,
     if (n > p->expected)
         n = p->expected;
     if (n && wf_likely(wf_type_is_contiguous(p->type)))
-        memcpy(wf_type_data(p->type, p->buf), data, n);
+        memcpy(p->block, data, n);
     else if (n)
         wf_type_unpack(p->type, p->buf, p->count, 0, data, n);
     if (n == p->expected) {

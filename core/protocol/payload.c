@@ -62,7 +62,7 @@ static void unpack_payload(weft_sink *s, uint64_t off, const void *from,
 static struct iovec contiguous_range(const struct wf_p2p *p, uint64_t off,
                                      uint64_t n)
 {
-    return (struct iovec){wf_type_data(p->type, p->buf) + off, n};
+    return (struct iovec){(char *)p->block + off, n};
 }
 
 void wf_send_set_payload(struct wf_p2p *p, uint64_t offset, uint64_t n)

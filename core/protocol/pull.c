@@ -30,10 +30,9 @@ static bool needs_key(const struct weft_core *core)
 static size_t pack_key(struct wf_p2p *p, struct weft_core *core, uint8_t *key)
 {
     size_t n = WF_CONTROL_MAX - sizeof(uint64_t);
-    void *base = wf_type_data(p->type, p->buf);
 
     if (core->attr.rkey_len > n || !WEFT_HAS(core->ops, weft_ops, mr_pack) ||
-        core->ops->mr_reg(core->ep, base, p->bytes, 0, &p->pull.mr) < 0)
+        core->ops->mr_reg(core->ep, p->block, p->bytes, 0, &p->pull.mr) < 0)
         return 0;
     if (core->ops->mr_pack(core->ep, p->pull.mr, key, &n) >= 0)
         return n;
@@ -53,7 +52,7 @@ static void clear_pull(struct wf_pull *pull)
 size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
 {
     struct weft_core *core = p->loc->lane[WF_LANE_ORDER].core;
-    uint64_t address = wf_le64((uintptr_t)wf_type_data(p->type, p->buf));
+    uint64_t address = wf_le64((uintptr_t)p->block);
     size_t n = 0;
 
     clear_pull(&p->pull);
@@ -103,7 +102,7 @@ bool wf_pull_start(struct wf_p2p *p, struct weft_loc *from,
                   n - sizeof address))
         return false;
     memcpy(&address, key, sizeof address);
-    rma->one.iov_base = wf_type_data(p->type, p->buf);
+    rma->one.iov_base = p->block;
     rma->one.iov_len = rma->len = p->expected;
     rma->raddr = wf_le64(address);
     rma->rkey = p->pull.rkey;

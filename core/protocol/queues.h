@@ -66,8 +66,9 @@ enum wf_p2p_waits {
  * message is copied to, its place in the queue, and the head of req. The other
  * fields are set from these when they are needed (wf_p2p_expand). */
 struct wf_p2p {
-    /* The memory to which a whole message of up to posted.room bytes may be
-     * copied; the room is 0 if the memory is not one block. */
+    /* The first byte of the data (wf_type_data). A whole message of up to
+     * posted.room bytes may be copied there; the room is 0 if the memory is not
+     * one block. */
     _Alignas(2 * WF_CACHE_LINE) void *block;
     union {
         struct weft_loc *loc; /* NULL: receive from any source */
