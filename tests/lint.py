@@ -23,13 +23,13 @@ RETIRED = """shelf strand debt crowd patience heir hungry mourns tenant errand
 leftover leftovers""".split()
 
 LIMITS = {
-    "columns": 808,
+    "columns": 803,
     "lines of a file": 10,
     "lines of a function": 1,
     "arguments": 21,
-    "one-word functions": 138,
+    "one-word functions": 136,
     "retired words": 12,
-    "sentences of What and Who": 109,
+    "sentences of What and Who": 107,
     "persons": 12,
 }
 

@@ -48,8 +48,8 @@ int wf_endpoints_open(struct wf_instance *);
 struct wf_traffic {
     unsigned long long sent, sent_bytes, received, received_bytes;
 };
-/* Add the traffic of an endpoint. What it sent is the sum over its lanes, and
- * for pairs with failover over their carriers. */
+/* Add the traffic of an endpoint. Its sent counts are the sums over its lanes,
+ * or over the carriers of pairs with failover. */
 void wf_endpoint_traffic(const struct weft_core *, struct wf_traffic *);
 /* Print the traffic of the rank to stderr if core.stats is set. */
 void wf_endpoints_report(struct wf_instance *);

@@ -290,8 +290,7 @@ static int poll_hot(weft_ep *ep, int budget)
  * all sockets at which links are open were read until they were empty. */
 static int read_sockets(weft_ep *ep, int budget)
 {
-    bool read_hot = ep->hot && !ep->drain_first_rounds,
-         drained = read_hot || !ep->hot;
+    bool read_hot = ep->hot && !ep->drain_first_rounds, drained = !ep->hot;
     int events = 0;
 
     if (read_hot) {

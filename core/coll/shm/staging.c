@@ -102,7 +102,7 @@ static int agree_on_schedule(const struct wf_staged_call *g,
 
 /* Waits for the lines of all; the own line is written. Returns
  * WF_SHMCOLL_RUN_SCHEDULE, an error, or 0: all go through the ring. */
-static int synchronize(const struct wf_staged_call *g)
+static int wait_all_lines(const struct wf_staged_call *g)
 {
     struct wf_shmcoll *t = g->t;
     uint64_t word[WF_SHMCOLL_RANKS_MAX], any = 0;
@@ -205,7 +205,7 @@ int wf_staging_run_all_to_all(struct wf_staged_call *g,
         rc = publish_chunk(g, 0);
     wf_staging_publish_call(t, expected_bytes(g, t->rank),
                             wf_staging_choose_way(t));
-    met = synchronize(g);
+    met = wait_all_lines(g);
     if (met == WF_SHMCOLL_RUN_SCHEDULE ||
         (!met && !wf_shmcoll_ensure_staging(t))) {
         /* a member that wanted the schedule has not moved its position */
@@ -290,7 +290,7 @@ int wf_staging_run_from_root(struct wf_staged_call *g, wf_coll_builder *builder)
                     0))
         wf_shmcoll_wait_all_completed(t, t->call - t->lines_used);
     wf_staging_publish_call(t, g->bytes, wf_staging_choose_way(t));
-    rc = synchronize(g);
+    rc = wait_all_lines(g);
     if (rc == WF_SHMCOLL_RUN_SCHEDULE || (!rc && !wf_shmcoll_ensure_staging(t)))
         return wf_shmcoll_run_schedule(t, builder, g->a);
     t->can_start_early = false;
