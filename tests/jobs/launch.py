@@ -8,7 +8,7 @@ import subprocess
 import time
 
 MPIRUN = os.environ.get("MPIRUN", "mpirun")
-LIMIT = 150  # seconds; only a hang takes so long
+LIMIT = 500  # seconds; only a hang takes so long
 
 
 def run(*args, input=None, stdin=None, env=None, cwd=None):

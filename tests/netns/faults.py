@@ -15,7 +15,7 @@ MPIRUN = os.environ.get("MPIRUN", "mpirun")
 WIRE = os.environ.get("WIRE", "netns_wire")
 TRANSPORTS = os.environ.get("TRANSPORTS", "tcp udp-reliable").split()
 TALK = os.environ.get("TALK", "./netns_talk")
-LIMIT = 60
+LIMIT = 200
 MANY = 2000
 
 # Numbered datagrams of 100 bytes, and an empty one at the end, which the cable

@@ -15,7 +15,7 @@ import faultnet
 MPIRUN = os.environ.get("MPIRUN", "mpirun")
 WIRE = os.environ.get("WIRE", "netns_wire")
 GAP = os.environ.get("GAP", "./netns_gap")
-LIMIT = 200  # seconds; only a hang takes so long
+LIMIT = 500  # seconds; only a hang takes so long
 PATIENCE_MS = 20000  # milliseconds on a quiet machine
 
 

@@ -19,7 +19,7 @@ WIRE = os.environ.get("WIRE", "netns_wire")
 TRAFFIC = os.environ.get("CUTS", "./netns_cuts")
 ELSEWHERE = os.environ.get("ELSEWHERE", "./netns_elsewhere")
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
-LIMIT = 60
+LIMIT = 200
 HOSTS = ("10.90.0.1", "10.90.0.2")
 NAMES = ("alpha", "beta")
 
