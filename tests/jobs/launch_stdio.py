@@ -78,6 +78,29 @@ class Stdio(unittest.TestCase):
             seen[tag] = int(i) + 1
         self.assertEqual(sorted(seen.values()), [500] * 4)
 
+    def test_lines_of_several_ranks_do_not_cut_each_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = launch.run("-n", 4, "--output-filename", folder,
+                              "seq", 100000, 140000)
+        self.assertEqual(sorted(map(int, done.stdout.splitlines())),
+                         [n for n in range(100000, 140001) for _ in range(4)])
+
+    def test_a_line_that_is_never_finished_does_not_hold_up_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mark = os.path.join(folder, "mark")
+            script = ('if [ "$PMI_RANK" = 0 ]; then printf prompt; mkfifo '
+                      f"{mark}.0 && mv {mark}.0 {mark} && read x < {mark}; "
+                      "else "
+                      f"while ! [ -e {mark} ]; do :; done; echo other; fi")
+            with subprocess.Popen(
+                    [launch.MPIRUN, "-n", "2", "--output-filename",
+                     os.path.join(folder, "out"), "sh", "-c", script],
+                    stdout=subprocess.PIPE, text=True) as job:
+                self.assertEqual(job.stdout.readline(), "promptother\n")
+                with open(mark, "w", encoding="utf-8") as f:
+                    f.write("\n")
+                self.assertEqual(job.wait(launch.LIMIT), 0)
+
     def test_an_unfinished_last_line_is_ended_only_with_tags(self):
         self.assertEqual(launch.run("-n", 1, "printf", "x").stdout, "x")
         self.assertEqual(launch.run("-n", 1, "-l", "printf", "x").stdout,

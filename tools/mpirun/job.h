@@ -66,8 +66,10 @@ struct stream {
     struct source source;
     struct rank *rank;
     struct sink *sink, *copy; /* both get what is written; copy may be NULL */
-    char *line; /* the unfinished line, where lines have a prefix */
+    char *line; /* bytes not yet written to the sinks */
     size_t have, room;
+    uint64_t last_write; /* ns; of the rank */
+    bool held, ended; /* output_lines.h: waits for the line of another stream */
     /* Of a rank on another host: bytes taken for which MORE was not said. In an
      * agent: bytes sent for which it was not heard. */
     size_t window;
@@ -114,6 +116,7 @@ struct sink {
     char *data;
     size_t have, room;
     bool pollable, armed, broken;
+    struct stream *in_line_of; /* began the unfinished last line, or NULL */
 };
 
 enum phase {
@@ -193,6 +196,7 @@ struct job {
 
     struct sink sink_out, sink_err;
     struct output_file *files;
+    int held_streams; /* output_lines.h */
     bool output_lost; /* some of the ranks' could not be written */
     struct said *said; /* said.c */
     struct stdin_pump *pump;
@@ -281,6 +285,8 @@ void wf_io_take(struct job *, struct stream *, const char *data, size_t n);
 void wf_io_end(struct job *, struct rank *);
 void wf_io_attach(struct job *, struct rank *);
 void wf_io_pause(struct job *, struct stream *, bool pause);
+/* Is nothing read of the stream, because what it writes to is full? */
+bool wf_io_is_paused(const struct stream *);
 bool wf_io_input_is_ours(void); /* may a rank with our input read from it? */
 void wf_io_drain(struct job *);
 bool wf_io_pending(const struct job *);

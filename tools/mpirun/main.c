@@ -23,6 +23,7 @@
 #include "job.h"
 #include "link.h"
 #include "options.h"
+#include "output_lines.h"
 #include "probe.h"
 
 uint64_t wf_job_now(void)
@@ -93,6 +94,7 @@ void wf_job_unwatch(struct job *job, struct source *s)
 static int milliseconds_left(const struct job *job)
 {
     uint64_t next = job->deadline, now = wf_job_now();
+    uint64_t lines = wf_lines_next(job);
     if (job->timeout && (!next || job->timeout < next))
         next = job->timeout;
     if (job->where && (!next || job->where < next))
@@ -103,6 +105,8 @@ static int milliseconds_left(const struct job *job)
         next = job->foreign_at;
     if (job->wake && (!next || job->wake < next))
         next = job->wake;
+    if (lines && (!next || lines < next))
+        next = lines;
     if (wf_links_next(job) && (!next || wf_links_next(job) < next))
         next = wf_links_next(job);
     if (!next)
@@ -122,6 +126,7 @@ void wf_job_once(struct job *job)
         if (s->fd >= 0) /* not closed by an earlier event of this round */
             s->ready(job, s);
     }
+    wf_lines_pass_all(job);
     wf_links_deadline(job);
     wf_foreign_deadline(job);
     wf_where_deadline(job);

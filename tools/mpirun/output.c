@@ -10,9 +10,9 @@
 
 #include "job.h"
 #include "output_files.h"
+#include "output_lines.h"
 
 enum {
-    LINE_ROOM = 1 << 16,
     LINE_MAX_BYTES = 1 << 24 /* a longer line is cut */
 };
 
@@ -44,7 +44,8 @@ void wf_output_attach(struct job *job, struct stream *s, bool error)
 
 bool wf_output_full(const struct stream *s)
 {
-    return wf_sink_full(s->sink) || (s->copy && wf_sink_full(s->copy));
+    return wf_sink_full(s->sink) || (s->copy && wf_sink_full(s->copy)) ||
+           (s->held && s->have >= WF_LINE_ROOM);
 }
 
 bool wf_output_broken(const struct stream *s)
@@ -52,8 +53,8 @@ bool wf_output_broken(const struct stream *s)
     return s->sink->broken && (!s->copy || s->copy->broken);
 }
 
-static void put_bytes(struct job *job, struct stream *s, const char *data,
-                      size_t n)
+void wf_output_put(struct job *job, struct stream *s, const char *data,
+                   size_t n)
 {
     wf_sink_write(job, s->sink, data, n);
     if (s->copy)
@@ -71,8 +72,9 @@ static void put_time(struct job *job, struct stream *s)
     clock_gettime(CLOCK_REALTIME, &now);
     localtime_r(&now.tv_sec, &tm);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-    put_bytes(job, s, all, (size_t)snprintf(all, sizeof all, "%s.%03ld ", text,
-                                            now.tv_nsec / 1000000));
+    wf_output_put(job, s, all,
+                  (size_t)snprintf(all, sizeof all, "%s.%03ld ", text,
+                                   now.tv_nsec / 1000000));
 }
 
 static void put_line(struct job *job, struct stream *s, const char *line,
@@ -83,14 +85,14 @@ static void put_line(struct job *job, struct stream *s, const char *line,
     if (o->prefix) {
         char *text = wf_output_expand(o->prefix, s->rank);
         if (text)
-            put_bytes(job, s, text, strlen(text));
+            wf_output_put(job, s, text, strlen(text));
         free(text);
     }
     if (o->time)
         put_time(job, s);
-    put_bytes(job, s, line, n);
+    wf_output_put(job, s, line, n);
     if (n == 0 || line[n - 1] != '\n')
-        put_bytes(job, s, "\n", 1);
+        wf_output_put(job, s, "\n", 1);
 }
 
 /* Whole lines out, the rest to the front. */
@@ -115,11 +117,11 @@ static void put_lines(struct job *job, struct stream *s)
 static bool make_room(struct stream *s, size_t n)
 {
     if (s->room - s->have < n) {
-        char *line = realloc(s->line, s->room + n + LINE_ROOM);
+        char *line = realloc(s->line, s->room + n + WF_LINE_ROOM);
         if (!line)
             return false;
         s->line = line;
-        s->room += n + LINE_ROOM;
+        s->room += n + WF_LINE_ROOM;
     }
     return true;
 }
@@ -127,19 +129,25 @@ static bool make_room(struct stream *s, size_t n)
 void wf_output_write(struct job *job, struct stream *s, const char *data,
                      size_t n)
 {
-    if (!by_line(job)) {
-        put_bytes(job, s, data, n);
-    } else if (make_room(s, n)) {
-        memcpy(s->line + s->have, data, n);
-        s->have += n;
-        put_lines(job, s);
-    } else {
+    if (!make_room(s, n)) {
         wf_sink_fail(job, s->sink, "out of memory");
+        return;
     }
+    memcpy(s->line + s->have, data, n);
+    s->have += n;
+    s->last_write = wf_job_now();
+    if (by_line(job))
+        put_lines(job, s);
+    else
+        wf_lines_pass(job, s);
 }
 
 void wf_output_end(struct job *job, struct stream *s)
 {
+    if (!by_line(job)) {
+        wf_lines_end(job, s);
+        return;
+    }
     if (s->have)
         put_line(job, s, s->line, s->have);
     free(s->line);

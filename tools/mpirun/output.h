@@ -37,6 +37,8 @@ void wf_output_conclude(struct output *);
 int wf_output_open(struct job *);
 /* Give a stream what it is written to. error: of standard error */
 void wf_output_attach(struct job *, struct stream *, bool error);
+/* Write to the sinks of a stream at once. */
+void wf_output_put(struct job *, struct stream *, const char *data, size_t n);
 /* Pass on what a rank has written. */
 void wf_output_write(struct job *, struct stream *, const char *data, size_t n);
 /* The end of the stream: what is left of its last line. */

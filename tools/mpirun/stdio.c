@@ -91,6 +91,7 @@ void wf_io_pause(struct job *job, struct stream *s, bool pause)
     epoll_ctl(job->epoll, pause ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, s->source.fd,
               &e);
     s->paused = pause;
+    s->last_write = wf_job_now();
 }
 
 /* ---- output of other hosts ---------------------------------------------- */
@@ -109,6 +110,12 @@ static void ask_more(struct job *job, struct stream *s)
         return;
     wf_remote_more(job, s->rank, number_of(s), s->window);
     s->window = 0;
+    s->last_write = wf_job_now();
+}
+
+bool wf_io_is_paused(const struct stream *s)
+{
+    return s->paused || s->window >= MORE_LEAST;
 }
 
 void wf_io_take(struct job *job, struct stream *s, const char *data, size_t n)
@@ -157,7 +164,7 @@ void wf_io_drain(struct job *job)
 
 bool wf_io_pending(const struct job *job)
 {
-    if (wf_output_pending(job))
+    if (wf_output_pending(job) || job->held_streams > 0)
         return true;
     for (int i = 0; i < job->count; i++) {
         const struct rank *r = &job->ranks[i];
