@@ -38,10 +38,10 @@ endfunction()
 
 # ---- mpirun ---------------------------------------------------------------
 file(GLOB MPIRUN_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/mpirun/*.c)
-add_executable(mpirun ${MPIRUN_SOURCES} ${CMAKE_SOURCE_DIR}/core/boot/base64.c
+add_executable(mpirun ${MPIRUN_SOURCES} ${CMAKE_SOURCE_DIR}/core/os/base64.c
   ${CMAKE_SOURCE_DIR}/core/boot/pmi_line.c ${CMAKE_SOURCE_DIR}/core/os/prefix.c
   ${CMAKE_SOURCE_DIR}/core/os/secret.c ${CMAKE_SOURCE_DIR}/core/os/hosts.c
-  ${CMAKE_SOURCE_DIR}/core/os/hardware.c ${CMAKE_SOURCE_DIR}/core/route/pattern.c)
+  ${CMAKE_SOURCE_DIR}/core/os/hardware.c ${CMAKE_SOURCE_DIR}/core/config/pattern.c)
 target_include_directories(mpirun PRIVATE ${CMAKE_SOURCE_DIR}/core
   ${CMAKE_SOURCE_DIR}/include ${GENERATED})
 target_compile_definitions(mpirun PRIVATE _GNU_SOURCE)

@@ -9,7 +9,7 @@
 #
 # Members are found by the symbols they define, and followed by those that they
 # need, so that any libsodium from 1.0.18 on will do. What would pull in the whole
-# library is defined by Weft: core/boot/vendor.c and core/boot/cipher.c.
+# library is defined by Weft: core/crypto/vendor.c and core/crypto/cipher.c.
 # SPDX-License-Identifier: BSD-3-Clause
 set -eu
 

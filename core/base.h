@@ -88,7 +88,7 @@ static inline void wf_list_remove(struct wf_list *node)
 }
 
 /* An error record holds the cause of the last error on this thread
- * (core/env/error.c). Its text names the object and, where the user can act,
+ * (core/report/error.c). Its text names the object and, where the user can act,
  * the remedy. */
 struct wf_error_record {
     int mpi_class;

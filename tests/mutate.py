@@ -2,7 +2,7 @@
 """Changes one token of the library at a time and runs tests on it.
 
     tests/mutate.py build --count 200 --seed 1
-    tests/mutate.py build --count 20 --seed 1 --files 'core/route/*.c'
+    tests/mutate.py build --count 20 --seed 1 --files 'core/config/*.c'
     tests/mutate.py build --at core/topo/dist_create.c:135
     tests/mutate.py build --count 200 --seed 1 --again --tests unit_sctp
     tests/mutate.py build --count 200 --seed 1 --list

@@ -8,7 +8,7 @@
 #define WF_ENDPOINT_H
 
 #include "base.h"
-#include "route/config.h"
+#include "config/config.h"
 
 enum { WF_REFUSAL_MAX = 200 };
 
@@ -55,7 +55,7 @@ void wf_endpoint_traffic(const struct weft_core *, struct wf_traffic *);
 void wf_endpoints_report(struct wf_instance *);
 /* Close all endpoints at once; for an orderly end drain them first. */
 void wf_endpoints_close(struct wf_instance *);
-/* The table of services given to every plugin (core/adi/host.c). */
+/* The table of services given to every plugin (core/protocol/host.c). */
 extern const weft_host wf_host;
 
 /* Find a plugin by the rules of docs/writing-a-fabric.md: built-in table,
@@ -84,7 +84,7 @@ int wf_plugin_check(const weft_plugin *, const char *name, const char *from,
 
 /* The built-in plugins, NULL-terminated; generated at build time. */
 extern const weft_plugin *const weft_builtin[];
-/* The plugin loader. dlopen is used only in core/adi/dl.c; the address of
+/* The plugin loader. dlopen is used only in core/os/dl.c; the address of
  * weft_dl_loader is NULL in programs without that file. */
 struct weft_dl {
     /* Load a plugin and close the descriptor, which wf_trust_open() has

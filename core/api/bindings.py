@@ -76,7 +76,7 @@ class Binding(Arguments):
         return "wf_api_lock(&wf->api);", None
 
     def engine(self):
-        """The engine of what the call is about: core/engines.h."""
+        """The engine of what the call is about: core/progress/engines.h."""
         if self.early or self.family in rules.SEVERAL:
             return
         if self.comm != "NULL":

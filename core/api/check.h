@@ -17,11 +17,11 @@
 #include <limits.h>
 
 #include "datatype/predefined.h"
-#include "engines.h"
-#include "env/errhandler.h"
-#include "instance.h"
+#include "progress/engines.h"
+#include "object/errhandler.h"
+#include "instance/instance.h"
 #include "protocol/request.h"
-#include "topo/topo.h"
+#include "group/topo.h"
 
 /* Marks the slow path of a binding that has a fast path, so that it is not
  * inlined into that. */

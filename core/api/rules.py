@@ -40,14 +40,14 @@ neighbor_alltoall pack unpack send_init recv_init
 """.split())
 
 # Their core functions enter the engine themselves (section engine), where the
-# build's granularity is finer than the call: core/progress/critical.h.
+# build's granularity is finer than the call: core/lock/critical.h.
 BRIEF = set("""
 send recv isend irecv sendrecv wait test waitall waitany testall testany
 """.split())
 
 # Families that can wait for another process, be it for its address on the first
 # message to it: their bindings leave the name of the function where a thread
-# that goes to sleep finds it (core/progress/state.h). The test functions are not
+# that goes to sleep finds it (core/report/state.h). The test functions are not
 # among them: they never wait, and name themselves when they have asked in vain.
 NAMED = set("""
 init init_thread finalize session_init session_finalize
@@ -73,7 +73,7 @@ neighbor_allgather neighbor_allgatherv neighbor_alltoall neighbor_alltoallv
 neighbor_alltoallw
 """.split()}
 
-# Take requests that may be of several engines (core/engines.h).
+# Take requests that may be of several engines (core/progress/engines.h).
 SEVERAL = set("""
 waitall waitany waitsome testall testany testsome startall
 request_get_status_all request_get_status_any request_get_status_some

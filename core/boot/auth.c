@@ -38,10 +38,10 @@
 #include <sys/random.h>
 
 #include "adi/endpoint.h"
-#include "boot/cipher.h"
-#include "boot/mac.h"
-#include "boot/vendor.h"
-#include "instance.h"
+#include "crypto/cipher.h"
+#include "crypto/mac.h"
+#include "crypto/vendor.h"
+#include "instance/instance.h"
 #include "os/secret.h"
 
 enum {

@@ -18,7 +18,7 @@
 #include "boot/auth.h"
 #include "boot/providers.h"
 #include "os/trust.h"
-#include "route/config.h"
+#include "config/config.h"
 
 long wf_boot_env_number(const char *name)
 {

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "boot/base64.h"
+#include "os/base64.h"
 #include "os/trust.h"
 
 enum { SAY_MAX = 40000 };

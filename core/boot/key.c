@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "boot/auth.h"
-#include "boot/vendor.h"
-#include "instance.h"
+#include "crypto/vendor.h"
+#include "instance/instance.h"
 #include "os/secret.h"
 #include "os/trust.h"
 

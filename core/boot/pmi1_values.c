@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "boot/base64.h"
+#include "os/base64.h"
 #include "boot/pmi1.h"
 #include "boot/pmi_line.h"
 

@@ -15,7 +15,7 @@
 #include "base.h"
 #include "boot/providers.h"
 #include "os/trust.h"
-#include "route/config.h"
+#include "config/config.h"
 
 enum { STATIC_RANKS_MAX = 1 << 20 };
 

@@ -6,6 +6,7 @@
  *   recursive doubling  log2 p rounds there, for powers of two and equal blocks
  *   linear  every rank straight to every other
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

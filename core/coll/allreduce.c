@@ -2,6 +2,8 @@
  * one rank reduces and sends to all, segment by segment; and others in files of
  * their own. Every element is computed either once or by the same expression
  * everywhere, so that all ranks get the same bits.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/shm/bcast_pool.h"

@@ -5,6 +5,7 @@
  *   Bruck     ceil(log2 p) rounds, for small blocks on many ranks: block j,
  *             which has j ranks to go, moves in the rounds of j's bits
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

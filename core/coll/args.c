@@ -1,6 +1,7 @@
 /* Arguments of collectives: the checks that only a collective can make, and the
  * three ways to run a builder.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

@@ -1,5 +1,7 @@
 /* Broadcast: the choice, a binomial tree, a pipelined chain for large messages,
  * and sends from the root to every rank.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/shm/bcast_pool.h"

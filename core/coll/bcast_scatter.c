@@ -5,6 +5,7 @@
  *
  * Ranks count from the root: position 0 is the root.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

@@ -16,6 +16,7 @@
  * The order of operands is that of ranks. With a commutative operation the own
  * operand comes in where it costs no copy.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/shm/bcast_pool.h"

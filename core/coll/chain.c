@@ -6,6 +6,7 @@
  *                                        towards rank 0, then to the root
  *   scan     0 --> 1 --> ... --> p-1
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

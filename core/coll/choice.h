@@ -17,13 +17,13 @@
 
 enum wf_coll_algorithm {
 #define WF_ALGORITHM(symbol, name, about) WF_ALG_##symbol,
-#include "coll/algorithms.def"
+#include "config/algorithms.def"
     WF_ALGORITHMS
 };
 
 enum wf_coll_kind {
 #define WF_COLLECTIVE(symbol, name, bytes, algorithms) WF_COLL_##symbol,
-#include "coll/algorithms.def"
+#include "config/algorithms.def"
     WF_COLL_KINDS
 };
 

@@ -1,4 +1,6 @@
 /* The decision table of decision.def, and how rules are evaluated.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <limits.h>

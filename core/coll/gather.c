@@ -1,5 +1,7 @@
 /* Gather and gatherv: a binomial tree of packed blocks when they are small, or
  * else every rank straight to the root.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

@@ -11,6 +11,7 @@
  * With p not a power of two the first 2 * extra ranks work in pairs: the even
  * one gives its vector to the odd one and gets its result from it.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

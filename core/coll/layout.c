@@ -1,4 +1,6 @@
 /* The nodes of the members of a communicator: see layout.h.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/layout.h"
@@ -6,7 +8,7 @@
 #include <stdlib.h>
 
 #include "boot/boot.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 /* The layout of a communicator on one node, or whose nodes are not known. */
 static struct wf_layout one_node = {.nodes = 1};

@@ -9,7 +9,7 @@
 #ifndef WF_LAYOUT_H
 #define WF_LAYOUT_H
 
-#include "comm/comm.h"
+#include "group/comm.h"
 
 struct wf_layout {
     int nodes, mine;  /* mine: index of this process's node */

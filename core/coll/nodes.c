@@ -10,6 +10,7 @@
  * its node. Ranks keep their order in both levels; where the members of nodes
  * follow each other, so do the operands of a reduction.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

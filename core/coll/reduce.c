@@ -1,5 +1,7 @@
 /* Reduce: the choice, a binomial tree, or block-wise with a gather for long
  * vectors. All evaluate in rank order, so that they serve every operation.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

@@ -6,6 +6,7 @@
  *   halving   halving.c
  *   ring      ring.c
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

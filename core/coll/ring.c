@@ -8,6 +8,7 @@
  * The contributions to a block come in the order in which it passes the ranks,
  * so that the operation must commute.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

@@ -26,6 +26,7 @@
  * that wait are ended, and none begin, so that no rank takes one without its
  * bytes for another mistake.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/vertex.h"

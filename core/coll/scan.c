@@ -3,6 +3,7 @@
  * After round k, total holds ranks (r - 2^(k+1), r]; it is sent to r + 2^k and
  * the vector from r - 2^k is its lower neighbour, so order is kept.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

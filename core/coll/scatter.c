@@ -1,5 +1,7 @@
 /* Scatter and scatterv: a binomial tree of packed blocks when they are small,
  * or else the root straight to every rank.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"

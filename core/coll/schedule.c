@@ -6,6 +6,7 @@
  * That is why wf_sched_create resets fields one by one and does not clear the
  * whole object.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <assert.h>

@@ -21,7 +21,7 @@
 #define WF_VERTEX_H
 
 #include "coll/schedule.h"
-#include "instance.h"
+#include "instance/instance.h"
 #include "protocol/death.h"
 
 enum wf_vertex_kind {

@@ -9,7 +9,7 @@
  */
 #include "comm/agree.h"
 
-#include "instance.h"
+#include "instance/instance.h"
 #include "protocol/death.h"
 
 enum { GROUP_BEFORE, BRIDGE, GROUP_AFTER, ENDED };

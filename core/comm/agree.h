@@ -22,7 +22,7 @@
 #ifndef WF_AGREE_H
 #define WF_AGREE_H
 
-#include "engines.h"
+#include "progress/engines.h"
 #include "protocol/p2p.h"
 
 /* A scope says which processes take part, and over which messages. Consecutive

@@ -8,9 +8,9 @@
 
 #include "comm/context.h"
 #include "core_api.h"
-#include "engines.h"
-#include "env/attr.h"
-#include "env/env.h"
+#include "progress/engines.h"
+#include "object/attr.h"
+#include "instance/env.h"
 #include "protocol/death.h"
 #include "protocol/queues.h"
 

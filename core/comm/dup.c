@@ -8,10 +8,10 @@
  */
 #include "comm/derive.h"
 #include "core_api.h"
-#include "env/attr.h"
-#include "env/info.h"
-#include "instance.h"
-#include "topo/topo.h"
+#include "object/attr.h"
+#include "object/info.h"
+#include "instance/instance.h"
+#include "group/topo.h"
 
 static struct wf_comm *copy_comm(struct wf_comm *comm)
 {

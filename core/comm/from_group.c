@@ -14,9 +14,9 @@
 
 #include "comm/derive.h"
 #include "core_api.h"
-#include "env/errhandler.h"
-#include "env/info.h"
-#include "instance.h"
+#include "object/errhandler.h"
+#include "object/info.h"
+#include "instance/instance.h"
 #include "os/hash.h"
 
 /* A temporary communicator, over which the members of a group agree. */

@@ -7,7 +7,7 @@
 
 #include "comm/derive.h"
 #include "core_api.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 /* A leader sends the other the key of the agreement, which both compute from
  * the peer communicator, and the members of its group. */

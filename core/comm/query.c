@@ -5,11 +5,11 @@
  */
 #include <stdio.h>
 
-#include "comm/comm.h"
+#include "group/comm.h"
 #include "core_api.h"
-#include "env/attr.h"
-#include "env/info.h"
-#include "instance.h"
+#include "object/attr.h"
+#include "object/info.h"
+#include "instance/instance.h"
 
 int wf_mpi_comm_size(struct wf_instance *wf, struct wf_comm *comm, int *size)
 {

@@ -12,7 +12,7 @@
 
 #include "comm/derive.h"
 #include "core_api.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 /* Each process contributes one entry of four words. */
 struct entry {

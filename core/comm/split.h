@@ -4,7 +4,7 @@
 #ifndef WF_SPLIT_H
 #define WF_SPLIT_H
 
-#include "comm/comm.h"
+#include "group/comm.h"
 
 /* Resource types have names like weft://NUMANode. The node also has the name
  * that the standard gives it: mpi_shared_memory. */

@@ -13,8 +13,8 @@
 
 #include "comm/split.h"
 #include "core_api.h"
-#include "env/info.h"
-#include "instance.h"
+#include "object/info.h"
+#include "instance/instance.h"
 #include "os/hardware.h"
 
 #define RESOURCE    "mpi_hw_resource_type"

@@ -5,11 +5,12 @@
  * fastest to the slowest, and kept as the body of the new type; the layout
  * code then normalises it like any other nest of vectors.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
 #include "datatype/derived.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 /* A body that is being built: each step replaces the type. */
 struct body {

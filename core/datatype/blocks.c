@@ -1,6 +1,7 @@
 /* This file makes the constructor record and computes the blocks that it stands
  * for.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>

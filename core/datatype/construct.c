@@ -3,13 +3,14 @@
  * Each constructor writes its arguments into a constructor record and lets
  * wf_type_derive do the rest.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <limits.h>
 
 #include "core_api.h"
 #include "datatype/derived.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 /* Returns whether the large-count form was called. The bindings say so
  * (large_call), wide array arguments show it, and so do values that an int

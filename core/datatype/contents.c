@@ -5,6 +5,7 @@
  * that order. The large-count form gives nearly all of them as counts, in the
  * same order; subarray and darray keep some as integers (see shape_of).
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"

@@ -5,6 +5,7 @@
  * only components with set bounds count. Otherwise the extent is rounded up to
  * the strictest alignment of the basic elements.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/derived.h"

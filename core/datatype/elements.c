@@ -1,6 +1,7 @@
 /* MPI_Get_count, MPI_Get_elements and the setters of MPI_Status count received
  * data, MPI-5.0 s3.2.5, s5.1.11.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"

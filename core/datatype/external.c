@@ -7,6 +7,7 @@
  * Types whose values have the same size there are moved as streams in
  * big-endian order; others are converted element by element.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"

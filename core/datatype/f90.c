@@ -9,6 +9,7 @@
  * 8 and 16 bytes, and before the last one the extended type of processors that
  * compute with 64 bits of precision.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <float.h>
@@ -17,7 +18,7 @@
 #include "core_api.h"
 #include "datatype/named.h"
 #include "datatype/predefined.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 /* A real type, and the decimal digits and exponents that it can hold. */
 struct kind {

@@ -11,6 +11,7 @@
  * it: the program must not set them while another thread communicates with
  * Fortran's types.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/fortran.h"
@@ -20,7 +21,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "env/info.h"
+#include "object/info.h"
 #include "os/mutex.h"
 
 enum { LOGICAL_SIZES = 5, LOGICAL_MAX = 16 }; /* 1, 2, 4, 8, 16 bytes */

@@ -1,13 +1,14 @@
 /* This file makes layout nodes. The constructors return the simplest node for
  * the placement.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/layout.h"
 
 #include <stdlib.h>
 
-#include "handle.h"
+#include "object/handle.h"
 
 enum {
     ROW_LOOP = 8 /* a short inner loop becomes the row of its outer loop */

@@ -5,6 +5,7 @@
  * becomes the simplest of these that it can be: a block, a loop, equal
  * segments, or a list.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>

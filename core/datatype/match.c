@@ -1,6 +1,7 @@
 /* MPI_Type_match_size and MPI_Type_get_value_index find a predefined type by
  * its properties.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"

@@ -1,12 +1,13 @@
 /* This file keeps names and attributes of predefined types.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/named.h"
 
 #include <stdlib.h>
 
-#include "instance.h"
+#include "instance/instance.h"
 
 struct wf_type_named *wf_type_named_find(struct wf_instance *wf,
                                          const struct wf_type *t)

@@ -1,6 +1,7 @@
 /* This file has the table of predefined operations, makes operations of the
  * user, and applies both.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/op.h"
@@ -13,7 +14,7 @@
 #include "datatype/fortran.h"
 #include "datatype/op_kernels.h"
 #include "datatype/predefined.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 enum { FIRST = WF_OP_SUM, LAST = WF_OP_NO_OP, COUNT = LAST - FIRST + 1 };
 

@@ -4,7 +4,7 @@
 #ifndef WF_OP_H
 #define WF_OP_H
 
-#include "handle.h"
+#include "object/handle.h"
 
 struct wf_op {
     struct wf_object object;

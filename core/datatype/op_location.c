@@ -1,6 +1,7 @@
 /* These kernels are MPI_MINLOC and MPI_MAXLOC on pairs of a value and an index,
  * MPI-5.0 s6.9.4: of equal values the one with the smaller index wins.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/op_kernels.h"

@@ -1,6 +1,7 @@
 /* These kernels are MPI_LAND, MPI_LOR and MPI_LXOR on integers and logicals:
  * anything but zero is true, and true is written as one.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/op_kernels.h"

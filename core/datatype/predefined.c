@@ -7,6 +7,7 @@
  * attributes that a program gives to a predefined type belong to the instance
  * (named.c).
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/predefined.h"

@@ -13,6 +13,7 @@
  * time. A type whose units all have one width, as in most types, is not walked;
  * of others, whole elements are walked column by column.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/derived.h"

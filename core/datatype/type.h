@@ -12,7 +12,7 @@
 
 #include <sys/uio.h>
 
-#include "handle.h"
+#include "object/handle.h"
 
 enum wf_type_flags {
     WF_TYPE_PREDEFINED = 1u << 0, /* static; reference counts do not matter */
@@ -53,8 +53,8 @@ static inline char *wf_type_data(const struct wf_type *t, const void *buf)
 
 struct wf_attr;
 
-/* Returns the attribute list of a type (env/attr.h); predefined types have one
- * per instance. NULL: out of memory. */
+/* Returns the attribute list of a type (object/attr.h); predefined types have
+ * one per instance. NULL: out of memory. */
 struct wf_attr **wf_type_attrs(struct wf_type *);
 /* Releases the records that the instance keeps of predefined types (names,
  * attributes). */

@@ -1,6 +1,7 @@
 /* This file has the MPI calls about datatypes as objects: commit, free, copies,
  * names, sizes and extents.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/type.h"
@@ -11,8 +12,8 @@
 #include "datatype/derived.h"
 #include "datatype/named.h"
 #include "datatype/predefined.h"
-#include "env/attr.h"
-#include "instance.h"
+#include "object/attr.h"
+#include "instance/instance.h"
 
 int wf_mpi_type_commit(struct wf_instance *wf, MPI_Datatype *datatype)
 {

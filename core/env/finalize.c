@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
-#include "env/attr.h"
-#include "env/env.h"
+#include "object/attr.h"
+#include "instance/env.h"
 #include "env/start.h"
 #include "p2p/buffered.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "instance.h"
+#include "instance/instance.h"
 #include "protocol/request.h"
 
 struct grequest {

@@ -10,7 +10,7 @@
 
 #include "comm/split.h"
 #include "core_api.h"
-#include "env/info.h"
+#include "object/info.h"
 
 static int put_resource(struct wf_info *info, const char *name, bool restricted)
 {

@@ -4,15 +4,15 @@
  * mpi.ini and the environment.
  *
  * The levels above MPI_THREAD_MULTIPLE are for threads that are ranks
- * (thread/ranks.h).
+ * (env/ranks.h).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
-#include "env/env.h"
+#include "instance/env.h"
 #include "env/start.h"
 #include "mpix.h"
-#include "thread/ranks.h"
+#include "env/ranks.h"
 
 /* Returns the lowest level that includes the required one, or else the highest
  * (s11.6). A rank that is a thread cannot know the threads that the program

@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #include "core_api.h"
-#include "env/info.h"
+#include "object/info.h"
 #include "env/session.h"
 
 static struct wf_group *make_world_group(struct wf_instance *wf)

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "engines.h"
-#include "env/env.h"
-#include "env/errhandler.h"
-#include "env/info.h"
+#include "progress/engines.h"
+#include "instance/env.h"
+#include "object/errhandler.h"
+#include "object/info.h"
 #include "env/start.h"
 #include "p2p/buffered.h"
 #include "progress/progress.h"

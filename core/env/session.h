@@ -9,7 +9,7 @@
 #ifndef WF_SESSION_H
 #define WF_SESSION_H
 
-#include "instance.h"
+#include "instance/instance.h"
 
 struct wf_session {
     struct wf_object object;

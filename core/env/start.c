@@ -14,12 +14,12 @@
 
 #include "boot/fatal_message.h"
 #include "adi/endpoint.h"
-#include "env/env.h"
+#include "instance/env.h"
 #include "os/copies.h"
 #include "progress/progress.h"
 #include "protocol/fastpath.h"
-#include "route/config.h"
-#include "thread/ranks.h"
+#include "config/config.h"
+#include "env/ranks.h"
 
 /* End the process with the code of sysexits.h for a wrong configuration, whose
  * errors have all been shown: no error handler could repair it. */

@@ -18,7 +18,7 @@
 #ifndef WF_START_H
 #define WF_START_H
 
-#include "instance.h"
+#include "instance/instance.h"
 
 /* Read the configuration; one that is wrong ends the process. Returns an MPI
  * error class if memory or a descriptor is lacking. */

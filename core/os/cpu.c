@@ -2,6 +2,8 @@
  *
  * The kernel moves a thread at once when its processor is taken away, and does
  * not move it back when it is given again.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

@@ -3,6 +3,7 @@
  * Every part has a file with a list of CPUs, "0-3,8-11". The file is found from
  * one of the CPUs in the part.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef _GNU_SOURCE

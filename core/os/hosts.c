@@ -1,4 +1,6 @@
 /* Reads /etc/hosts: static programs have no resolver, and jobs need none.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "os/hosts.h"

@@ -1,5 +1,7 @@
 /* The slow paths of the fair mutex: tickets, sleeping, and the beginning and
  * end of a bias. mutex.h says how and why.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
@@ -360,7 +362,7 @@ void wf_mutex_pass_ticket(struct wf_mutex *m)
 
     wf_store_release(&m->serving, ticket);
     /* pairs with the barrier in sleep_until_woken, and with the fence of
-     * submitters (progress/submit.c) */
+     * submitters (lock/submit.c) */
     wf_fence_full();
     wake_if_asleep(m, ticket);
 }

@@ -1,4 +1,6 @@
 /* The identity of the node and the number of its CPUs: see node.h.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef _GNU_SOURCE

@@ -1,4 +1,6 @@
 /* The installation to which a program of Weft belongs: see prefix.h.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef _GNU_SOURCE

@@ -8,6 +8,7 @@
  * counts. Inside a container the path of the own group need not exist; then the
  * root is read.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "os/quota.h"

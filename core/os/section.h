@@ -5,13 +5,13 @@
  *     }
  *
  *   START    env/start.c: the users of the instance of a process
- *    API      progress/critical.h: the engine of an instance
+ *    API      lock/critical.h: the engine of an instance
  *    POOL     protocol/pool.c: which threads have a part of the pool
  *    BOOT     engines.h: the connection to the launcher, of several engines
- *    OBJECTS  env/env.h: what engines share beside the objects themselves
+ *    OBJECTS  instance/env.h: what engines share beside the objects themselves
  *    TASKS    engines.h: functions that one engine asks another to run
  *    TOOL     tool/tool.c: users of the tool interface
- *    CODES    env/error_user.c: error codes that the program adds
+ *    CODES    report/error_user.c: error codes that the program adds
  *
  * A thread inside a section may enter one that stands below it in this list,
  * never one above it or of the same rank.

@@ -19,6 +19,7 @@
  *   1. why[0] != 0 before a walk ends at a file if any object was refused.
  *   2. A descriptor is returned only if it was itself judged and why[0] == 0.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef _GNU_SOURCE

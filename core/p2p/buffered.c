@@ -13,6 +13,7 @@
  * LOCK  section objects protects buffers, their blocks, and the pointers to
  *       attached buffers.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "p2p/buffered.h"
@@ -20,8 +21,8 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "engines.h"
-#include "env/env.h"
+#include "progress/engines.h"
+#include "instance/env.h"
 #include "env/session.h"
 #include "p2p/p2p_api.h"
 #include "progress/wait.h"

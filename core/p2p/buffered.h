@@ -4,7 +4,7 @@
 #ifndef WF_BUFFERED_H
 #define WF_BUFFERED_H
 
-#include "instance.h"
+#include "instance/instance.h"
 
 struct wf_bsend_buffer;
 

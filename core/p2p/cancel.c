@@ -2,6 +2,7 @@
  * matched yet, and for a send that waits for its receiver. Every other
  * operation completes as usual.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"

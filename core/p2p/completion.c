@@ -7,8 +7,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
-#include "engines.h"
-#include "p2p/statuses.h"
+#include "progress/engines.h"
+#include "object/statuses.h"
 #include "progress/progress.h"
 #include "protocol/fastpath.h"
 #include "protocol/submitted.h"

@@ -4,7 +4,7 @@
 #ifndef WF_P2P_API_H
 #define WF_P2P_API_H
 
-#include "progress/critical.h"
+#include "lock/critical.h"
 #include "protocol/p2p.h"
 
 struct wf_send_args {

@@ -1,4 +1,6 @@
 /* Persistent requests (MPI-5.0 s3.9): arguments bound once, started often.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "p2p/p2p_api.h"

@@ -1,4 +1,6 @@
 /* Probing for messages, with and without taking them (MPI-5.0 s3.8).
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"

@@ -7,13 +7,14 @@
  * and is a *caller* among the waiters of the other engines, which wake it by a
  * cross-engine task.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "engines.h"
-#include "p2p/statuses.h"
+#include "progress/engines.h"
+#include "object/statuses.h"
 #include "progress/wait.h"
 #include "protocol/request.h"
 

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "instance.h"
+#include "instance/instance.h"
 
 static int refuse_cancel(struct wf_req *r)
 {

@@ -34,6 +34,8 @@
  *
  * LOCK  everything here: the API section, but pause_ns, which the thread
  *       writes.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

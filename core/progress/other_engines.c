@@ -15,12 +15,14 @@
  *
  * LOCK  The section of the thread's own engine is left before another one's is
  *       entered, and that only by a try.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <poll.h>
 #include <unistd.h>
 
-#include "engines.h"
+#include "progress/engines.h"
 #include "progress/wait.h"
 
 enum { PAUSE_MIN_MS = 4, PAUSE_MAX_MS = 64 };

@@ -21,7 +21,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "engines.h"
+#include "progress/engines.h"
 #include "progress/wait.h"
 #include "protocol/order.h"
 

@@ -9,8 +9,8 @@
 #ifndef WF_PROGRESS_H
 #define WF_PROGRESS_H
 
-#include "instance.h"
-#include "progress/state.h"
+#include "instance/instance.h"
+#include "report/state.h"
 
 /* A wait for a word in memory shared with other processes, whose change no
  * endpoint announces. It is in the list wf->flag_waits while the thread

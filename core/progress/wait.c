@@ -22,11 +22,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "engines.h"
+#include "progress/engines.h"
 #include "os/cpu.h"
 #include "os/futex.h"
 #include "os/quota.h"
-#include "progress/state.h"
+#include "report/state.h"
 #include "protocol/order.h"
 
 enum {

@@ -12,6 +12,7 @@
  * decides when a carrier counts as silent, carrier_gone.c when a process that
  * refuses calls counts as gone.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>

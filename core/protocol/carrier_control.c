@@ -1,6 +1,7 @@
 /* Control messages of carriers: acknowledgements, probes and their answers. See
  * order.h.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/order.h"

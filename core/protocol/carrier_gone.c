@@ -12,6 +12,7 @@
  * are too quick, and the time alone is no proof if this process itself had no
  * CPU.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "boot/boot.h"

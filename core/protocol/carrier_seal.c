@@ -7,6 +7,7 @@
  * as a handshake with the peer is done, so that it never accepts anything
  * unencrypted.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/order.h"

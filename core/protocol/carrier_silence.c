@@ -35,6 +35,7 @@
  * move that follows another one without anything acknowledged in between
  * doubles these times for the pair, and every FORGET_NS halve them.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/order.h"

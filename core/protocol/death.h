@@ -7,7 +7,7 @@
 #ifndef WF_DEATH_H
 #define WF_DEATH_H
 
-#include "instance.h"
+#include "instance/instance.h"
 #include "protocol/wire.h"
 
 struct wf_engine;

@@ -4,6 +4,7 @@
  * dead process: one that died before it ever connected is noticed because long
  * waits connect to it.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>

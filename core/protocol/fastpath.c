@@ -3,7 +3,7 @@
  */
 #include "protocol/fastpath.h"
 
-#include "env/errhandler.h"
+#include "object/errhandler.h"
 #include "progress/helper.h"
 
 static const char path_open = 1, path_shut = 0;

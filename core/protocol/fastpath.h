@@ -20,7 +20,7 @@
  * (wf_cs_deferred_unlock): it calls no function across which the arguments
  * would have to be kept.
  *
- * Why it is fast: one table per communicator (comm/contact.c) replaces group,
+ * Why it is fast: one table per communicator (group/contact.c) replaces group,
  * Location table and range check; one number per Location (fastpath_end) stands
  * for everything that can be in the way; the header travels in registers; and
  * the call of the plugin is the last one, so no values are kept across it. A
@@ -34,7 +34,7 @@
 
 #include <limits.h>
 
-#include "comm/comm.h"
+#include "group/comm.h"
 #include "datatype/predefined.h"
 #include "progress/progress.h"
 #include "protocol/queues.h"

@@ -1,4 +1,6 @@
 /* Key tables: keys.h has the picture.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/keys.h"

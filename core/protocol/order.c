@@ -1,6 +1,7 @@
 /* The sending half of an ordered pair: sequence numbers and retained
  * containers; and creating and freeing a pair. See order.h.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/order.h"

@@ -2,6 +2,7 @@
  * assembles those that come in parts, opens sealed ones, and keeps each until
  * its sequence number is next (order_deliver.c). See order.h.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 /* Counts of what happened to the ordered pairs of a process: see order.h.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <inttypes.h>

@@ -19,7 +19,7 @@
 #ifndef WF_QUEUES_H
 #define WF_QUEUES_H
 
-#include "engines.h"
+#include "progress/engines.h"
 #include "protocol/slab.h"
 #include "protocol/match.h"
 #include "protocol/p2p.h"

@@ -15,10 +15,10 @@
 #ifndef WF_REQUEST_H
 #define WF_REQUEST_H
 
-#include "comm/comm.h"
+#include "group/comm.h"
 #include "datatype/type.h"
 #include "os/atomic.h"
-#include "progress/critical.h"
+#include "lock/critical.h"
 
 enum wf_req_type {
     WF_REQ_SEND,

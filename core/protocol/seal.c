@@ -1,12 +1,13 @@
 /* Sealing and opening of containers: see seal.h.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/seal.h"
 
 #include <stdlib.h>
 
-#include "instance.h"
+#include "instance/instance.h"
 #include "protocol/queues.h"
 
 enum {

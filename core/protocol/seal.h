@@ -28,7 +28,7 @@
 
 #include "adi/endpoint.h"
 #include "boot/auth.h"
-#include "boot/cipher.h"
+#include "crypto/cipher.h"
 #include "os/crc32c.h"
 #include "protocol/wire.h"
 

@@ -18,6 +18,7 @@
  *          and the silent one does not, the silent one is given up, and its
  *          chunks go by the others.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/order.h"

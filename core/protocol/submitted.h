@@ -1,5 +1,5 @@
 /* Sends and receives of threads that found their engine busy (the granularity
- * lock-free; progress/critical.h has the handing over).
+ * lock-free; lock/critical.h has the handing over).
  *
  *   submitter     takes a request from its own share of the pool and fills in
  *                 the arguments: it is the program's request from now on

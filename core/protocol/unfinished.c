@@ -6,6 +6,7 @@
  * is no error. Memory that an operation of another chapter holds is not freed,
  * so that a tool that looks for leaks finds it.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "progress/progress.h"

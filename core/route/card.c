@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "boot/hosted.h"
-#include "engines.h"
+#include "progress/engines.h"
 #include "protocol/wire.h"
 
 enum { CARD_MAX = 8192, HEAD = 20, SETTINGS_MAX = 480, CARD_KEY = 32 };

@@ -9,7 +9,7 @@
  */
 #include <stdio.h>
 
-#include "route/model.h"
+#include "config/model.h"
 
 /* From BULK_FROM on the automatic choice compares costs at BULK_SIZE, below it
  * at SMALL_SIZE. */

@@ -11,7 +11,7 @@
 #define WF_ROUTE_H
 
 #include "base.h"
-#include "route/config.h"
+#include "config/config.h"
 
 /* Facts about one end of a pair, as the selectors of a route see them. */
 struct wf_route_end {

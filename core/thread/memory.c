@@ -11,6 +11,7 @@
  * a MAP_SHARED mapping can be mapped a second time. MPI_Alloc_mem does not call
  * this: for messages between threads all memory is alike (WEFT_CAP_NO_MR).
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

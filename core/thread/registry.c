@@ -6,6 +6,8 @@
  * made by fork does not keep.
  *
  * LOCK  registry.lock protects everything here but deaths.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>

@@ -3,6 +3,8 @@
  *
  * The calling thread is the first of them: where the program has one rank,
  * nothing is started, and a debugger sees the main thread where it expects it.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <pthread.h>
@@ -13,7 +15,7 @@
 #include "env/start.h"
 #include "mpix.h"
 #include "os/futex.h"
-#include "thread/ranks.h"
+#include "env/ranks.h"
 
 enum { GATE_CLOSED, GATE_OPEN, GATE_CANCELLED };
 

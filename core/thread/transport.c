@@ -10,6 +10,8 @@
  *
  * THREADS  Only its rank uses an endpoint; what other ranks touch is in struct
  * mailbox.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "thread/transport.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "route/model.h"
+#include "config/model.h"
 #include "tool/handles.h"
 #include "tool/tool.h"
 

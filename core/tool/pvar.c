@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "engines.h"
+#include "progress/engines.h"
 #include "progress/wait.h"
 #include "protocol/order.h"
 #include "protocol/queues.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core_api.h"
-#include "route/model.h"
+#include "config/model.h"
 
 static struct users {
     struct wf_lock lock;

@@ -5,7 +5,7 @@
  * process: how often it was initialised, and the configuration, read from the
  * same places from which MPI_Init reads it.
  *
- *   control variables      the [core] keys of core/route/options.def
+ *   control variables      the [core] keys of core/config/options.def
  *   performance variables  counters of transports and queues (pvar.c)
  *   categories             core, transports, queues
  *   events, sources        none
@@ -17,8 +17,8 @@
 #ifndef WF_TOOL_H
 #define WF_TOOL_H
 
-#include "instance.h"
-#include "route/config.h"
+#include "instance/instance.h"
+#include "config/config.h"
 
 /* Returns from an MPI_T call that is made before MPI_T_init_thread or after
  * MPI_T_finalize. */

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-#include "instance.h"
+#include "instance/instance.h"
 
 /* Graphs with more vertices are not reordered: filling takes quadratic time. */
 enum { GREEDY_MAX = 16384 };

@@ -9,7 +9,7 @@
 #ifndef WF_REORDER_H
 #define WF_REORDER_H
 
-#include "comm/comm.h"
+#include "group/comm.h"
 #include "topo/grid.h"
 
 /* A graph of n vertices. The edges from vertex v lead to adjacent[first[v]] up

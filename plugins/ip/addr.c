@@ -6,6 +6,7 @@
  * this machine, and per address: family, prefix, port (little-endian), 16
  * bytes.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <arpa/inet.h>

@@ -9,6 +9,7 @@
  * accepts it and drops its own. Nothing but the handshake travels before
  * ACCEPT.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>

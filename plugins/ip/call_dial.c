@@ -6,6 +6,8 @@
  * (alive.h); a host that has answered and falls silent for `vanished` has
  * stopped. A host that never answered anything is not there, or behind a
  * firewall: the peer is then given up after `connect_timeout`.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Calls over datagrams: creates and frees the records of calls; call.h has the
  * picture.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>

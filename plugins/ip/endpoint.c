@@ -1,6 +1,7 @@
 /* The functions that every endpoint over IP needs: sockets on the chosen
  * addresses, the cost of a peer, and the table of peers.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>

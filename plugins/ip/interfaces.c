@@ -6,6 +6,7 @@
  * container engine, not link-local. When the core says that the whole job is on
  * one host, only loopback is used.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <arpa/inet.h>

@@ -2,6 +2,7 @@
  * descriptors are short for a while. The call is tried again until the shortage
  * has lasted for IP_SHORTAGE_NS, and only then is it an error.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>

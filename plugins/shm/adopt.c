@@ -9,6 +9,7 @@
  * A descriptor that arrives is accepted only if it is sealed memory of the
  * right size, so that nothing that a peer does later can fault this process.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

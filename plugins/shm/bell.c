@@ -19,6 +19,7 @@
  * every progress call: SHM_MANY asks senders to set their byte of the page as
  * well.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

@@ -14,6 +14,7 @@
  * Where the kernel forbids CMA (ptrace rules, seccomp) the ring carries all.
  * The usual rule of Yama can be satisfied: wf_shm_cma_admit_peers.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

@@ -9,13 +9,13 @@
  *
  *   - Nothing waits: after a full backlog the call is made again later.
  *   - A listener that has died refuses the call, and the link goes down.
- *   - There is no time limit: a process that computes answers when it next
- *     enters MPI; one that dies closes its sockets.
+ *   - There is no time limit: a process that computes answers later; one that
+ *     dies closes its sockets.
  *   - A call that fails before the rings exist, for want of a descriptor or of
  *     memory on either side, is made again for SHORTAGE_MAX_MS. If the other
  *     side has ended, the next call is refused; if it lacks something, its
  *     refusal names it.
- *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

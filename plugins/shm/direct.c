@@ -19,6 +19,7 @@
  * before it is used as a position. The operation's number in each word keeps a
  * late helper of one operation out of the next.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "ring.h"

@@ -35,6 +35,7 @@
  * Up to SHM_FETCHES transfers are asked for at a time, so that the sender can
  * go from one to the next.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "claims.h"

@@ -10,6 +10,7 @@
  *
  * The messages travel on the socket of the pair. Neither side waits for them.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

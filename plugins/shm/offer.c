@@ -12,6 +12,7 @@
  * helper thread begins pieces only if the receiver sleeps and the machine has a
  * CPU to spare.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "claims.h"

@@ -15,6 +15,7 @@
  * (wf_shm_report_down): all that the core has lent is returned first, then
  * host->peer_down is called.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "shm.h"

@@ -5,6 +5,7 @@
  * fallocate before the first touch, so that a full machine is an error text
  * and not SIGBUS.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

@@ -2,6 +2,7 @@
  *
  * README.md has the picture and the reasons.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

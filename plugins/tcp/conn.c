@@ -23,6 +23,8 @@
  *   DEAD           socket closed; freed when progress ends.
  *
  * INVARIANT  Until UP nothing is read beyond the message that is expected.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>

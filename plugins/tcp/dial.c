@@ -11,6 +11,7 @@
  * Processes started by hand start seconds apart: one that was never reached and
  * refuses is called again until the time that start-up may take is over.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <arpa/inet.h>

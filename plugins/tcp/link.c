@@ -21,6 +21,7 @@
  * loser, and ends by itself, or it waits until the old connection is found
  * dead.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>

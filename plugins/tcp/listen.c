@@ -9,6 +9,7 @@
  * or none. When they have used up their budget (budget.h) the set is taken out
  * for a pause.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE /* accept4 */

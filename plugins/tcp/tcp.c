@@ -5,6 +5,7 @@
  * follow each other on the stream without further framing, because the header
  * has its own length and that of the payload. README.md has a picture.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>

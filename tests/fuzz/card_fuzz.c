@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "instance.h"
+#include "instance/instance.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "route/ini.h"
-#include "route/model.h"
+#include "config/ini.h"
+#include "config/model.h"
 #include "route/route.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

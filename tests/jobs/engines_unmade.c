@@ -9,7 +9,7 @@
  */
 #include "check.h"
 
-#include "engines.h"
+#include "progress/engines.h"
 #include "protocol/death.h"
 #include "protocol/queues.h"
 

@@ -1,4 +1,4 @@
-/* Submissions to a section (core/progress/critical.h, the granularity lock-free):
+/* Submissions to a section (core/lock/critical.h, the granularity lock-free):
  * submitters that do not wait, others that enter by ticket, on processors with
  * store buffers. core/os/mutex.h has the tickets, tests/unit/mutex_model.c the
  * bias, which nobody who submits meets: he holds a ticket and waits for the

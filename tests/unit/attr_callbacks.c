@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "core_api.h"
-#include "env/attr.h"
-#include "env/env.h"
+#include "object/attr.h"
+#include "instance/env.h"
 
 static struct wf_instance wf = {.rank = 0, .nprocs = 1};
 static struct wf_attr *list;

@@ -9,7 +9,7 @@
 
 #include "adi/endpoint.h"
 #include "boot/auth.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 struct side {
     struct wf_instance wf;

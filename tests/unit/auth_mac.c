@@ -9,7 +9,7 @@
 /* */
 #include <cmocka.h>
 
-#include "boot/mac.h"
+#include "crypto/mac.h"
 
 static const uint64_t key[2] = {0x0706050403020100u, 0x0f0e0d0c0b0a0908u};
 static const unsigned char count[16] = {0, 1, 2,  3,  4,  5,  6,  7,

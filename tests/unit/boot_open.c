@@ -7,7 +7,7 @@
 
 #include <malloc.h>
 
-#include "route/config.h"
+#include "config/config.h"
 
 static void under_pmi_the_launcher_says_who_we_are(void **state)
 {

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "boot/base64.h"
+#include "os/base64.h"
 #include "boot/fatal_message.h"
 
 enum { MOST = 40000, ROOM = 60000 };

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "boot/base64.h"
+#include "os/base64.h"
 #include "boot/pmi_channel.h"
 #include "boot/pmi_line.h"
 

@@ -12,7 +12,7 @@
 /* */
 #include <cmocka.h>
 
-#include "instance.h"
+#include "instance/instance.h"
 
 static uint8_t card[8192];
 static size_t card_size;

@@ -10,7 +10,7 @@
 /* */
 #include <cmocka.h>
 
-#include "instance.h"
+#include "instance/instance.h"
 #include "protocol/checked.h"
 
 enum { LENGTH = 100, ROOM = WEFT_HDR + LENGTH };

@@ -10,7 +10,7 @@
 /* */
 #include <cmocka.h>
 
-#include "boot/cipher.h"
+#include "crypto/cipher.h"
 
 static struct wf_cipher_key *key_of(enum wf_cipher_kind kind, const void *bytes)
 {

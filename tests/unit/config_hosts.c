@@ -3,7 +3,7 @@
  */
 #include "config_rig.h"
 
-#include "route/select.h"
+#include "config/select.h"
 
 static const char appliance[] = "[transport tcp]\nport = 7000\n"
                                 "[host ctl]\naddress = 10.0.0.1\n"

@@ -3,7 +3,7 @@
  */
 #include "config_rig.h"
 
-#include "route/model.h"
+#include "config/model.h"
 
 /* A file of the source tree. */
 static char *tree_file(const char *name)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "route/config.h"
+#include "config/config.h"
 
 /* The problems of a text as one string; free() it. *config may be NULL. */
 static inline char *problems_of(const char *ini, struct wf_config **config)

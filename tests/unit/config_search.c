@@ -5,7 +5,7 @@
 
 #include "openat_fails.h"
 #include "route/route.h"
-#include "route/words.h"
+#include "config/words.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

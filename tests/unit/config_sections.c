@@ -3,7 +3,7 @@
  */
 #include "config_rig.h"
 
-#include "route/value.h"
+#include "config/value.h"
 
 static void nothing_means_the_defaults_of_the_table(void **state)
 {

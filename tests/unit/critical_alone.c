@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "progress/critical.h"
+#include "lock/critical.h"
 
 enum { CALLS = 100000, SKIPPED = 77, WRONG = 1 };
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "progress/critical.h"
+#include "lock/critical.h"
 
 enum { CALLS = 200000 };
 

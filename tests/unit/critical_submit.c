@@ -1,4 +1,4 @@
-/* Submissions to a section (progress/critical.h, the granularity lock-free): what
+/* Submissions to a section (lock/critical.h, the granularity lock-free): what
  * threads submit while others enter, yield and leave is run once, inside, in the
  * order of its thread, and none is left when all have gone. Plain variables stand
  * for the engine, so that the thread sanitizer sees who is inside with whom.
@@ -16,7 +16,7 @@
 
 #undef WF_GRANULARITY
 #define WF_GRANULARITY WF_LOCK_FREE
-#include "progress/critical.h"
+#include "lock/critical.h"
 
 enum { THREADS = 4, EACH = 50000, ALONE = 500 };
 

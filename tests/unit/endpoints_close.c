@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "adi/endpoint.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 enum { ENDPOINTS = 2, PROCESSES = 3 };
 

@@ -1,4 +1,4 @@
-/* Which engine a communicator is on (core/engines.h).
+/* Which engine a communicator is on (core/progress/engines.h).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "comm/context.h"
-#include "engines.h"
+#include "progress/engines.h"
 
 /* With one engine there is nothing to choose. */
 static void alone_everything_is_on_the_first(void **state)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "comm/comm.h"
+#include "group/comm.h"
 #include "core_api.h"
-#include "env/env.h"
+#include "instance/env.h"
 
 static struct wf_instance wf = {.rank = 5, .nprocs = 64};
 static struct wf_group *world;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core_api.h"
-#include "env/info.h"
+#include "object/info.h"
 
 static struct wf_info *of(MPI_Info i)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "route/ini.h"
+#include "config/ini.h"
 
 /* Everything the reader said, one line each. */
 struct heard {

@@ -13,7 +13,7 @@
 /* */
 #include <cmocka.h>
 
-#include "instance.h"
+#include "instance/instance.h"
 #include "protocol/order.h"
 
 #ifndef ORDER_CARRIERS

@@ -12,7 +12,7 @@
 
 #include "core_api.h"
 #include "datatype/type.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 enum { DEPTH = 10000 };
 

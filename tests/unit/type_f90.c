@@ -11,7 +11,7 @@
 #include "core_api.h"
 #include "datatype/op.h"
 #include "datatype/type.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 static struct wf_instance wf;
 

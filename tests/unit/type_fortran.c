@@ -15,9 +15,9 @@
 #include "core_api.h"
 #include "datatype/op.h"
 #include "datatype/predefined.h"
-#include "env/env.h"
-#include "env/info.h"
-#include "instance.h"
+#include "instance/env.h"
+#include "object/info.h"
+#include "instance/instance.h"
 
 static struct wf_instance wf;
 

@@ -19,7 +19,7 @@
 
 #include "core_api.h"
 #include "datatype/type.h"
-#include "instance.h"
+#include "instance/instance.h"
 #include "protocol/request.h"
 #include "type_model.h"
 

@@ -9,7 +9,7 @@
 
 #include "core_api.h"
 #include "datatype/type.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 enum { MAP_MAX = 1500, POOL = 24, ROUNDS = 400 };
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "engines.h"
-#include "instance.h"
+#include "progress/engines.h"
+#include "instance/instance.h"
 #include "os/membarrier.h"
 #include "progress/wait.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "options.h"
-#include "route/select.h"
+#include "config/select.h"
 
 enum { NAME_MOST = 256, SLOTS_MOST = 100000 };
 

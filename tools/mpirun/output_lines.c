@@ -60,14 +60,14 @@ static void put_held(struct job *job, struct stream *s, size_t n)
     memmove(s->line, s->line + n, s->have);
 }
 
-static void hold(struct job *job, struct stream *s, bool held)
+static void set_held(struct job *job, struct stream *s, bool held)
 {
     job->held_streams += held - s->held;
     s->held = held;
 }
 
 /* The stream has ended: nobody waits for the rest of its line. */
-static void leave(struct stream *s)
+static void end_line(struct stream *s)
 {
     if (s->sink && s->sink->in_line_of == s)
         s->sink->in_line_of = NULL;
@@ -86,9 +86,9 @@ void wf_lines_pass(struct job *job, struct stream *s)
 
     if (!find_open_line(s))
         put_held(job, s, keep_rest ? length_of_lines(s) : s->have);
-    hold(job, s, s->have > 0);
+    set_held(job, s, s->have > 0);
     if (s->ended && !s->held)
-        leave(s);
+        end_line(s);
 }
 
 void wf_lines_end(struct job *job, struct stream *s)

@@ -1,4 +1,4 @@
-/* State pages (core/progress/state_page.h) as a launcher sees them: files that
+/* State pages (core/report/state_page.h) as a launcher sees them: files that
  * it makes, and whose bytes it does not trust.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "progress/state_page.h"
+#include "report/state_page.h"
 
 /* A descriptor (close on exec) of the page of a process that holds so many ranks;
  * -1: there is none, and the job goes on without. */

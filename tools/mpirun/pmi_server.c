@@ -29,7 +29,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "boot/base64.h"
+#include "os/base64.h"
 #include "boot/pmi_line.h"
 #include "job.h"
 #include "kvs.h"

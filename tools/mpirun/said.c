@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "boot/base64.h"
+#include "os/base64.h"
 #include "job.h"
 
 struct said {

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "plan.h"
-#include "route/value.h"
-#include "route/words.h"
+#include "config/value.h"
+#include "config/words.h"
 
 enum { WRONG_USE = 2 };
 

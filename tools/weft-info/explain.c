@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "os/node.h"
-#include "route/value.h"
+#include "config/value.h"
 
 enum { ADDRESSES_LEN = 512 };
 

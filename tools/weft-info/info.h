@@ -19,7 +19,7 @@
 
 #include "adi/endpoint.h"
 #include "json.h"
-#include "route/model.h"
+#include "config/model.h"
 #include "route/route.h"
 
 #ifndef WEFT_VERSION

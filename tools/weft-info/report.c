@@ -5,7 +5,7 @@
 #include "info.h"
 
 #include "draw.h"
-#include "route/value.h"
+#include "config/value.h"
 
 /* The value in force: what was set, or the default. */
 static const char *value_of(const struct info *info, const char *section,

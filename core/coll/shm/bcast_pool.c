@@ -27,6 +27,7 @@
  * schedule has failed before leaves its run taken: there is less room from then
  * on.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/shm/bcast_pool.h"

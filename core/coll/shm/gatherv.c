@@ -3,6 +3,7 @@
  * or block; the line of a long one states that it comes as a message. A
  * contribution of no bytes has no line either.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/shm/contribution.h"

@@ -1,5 +1,7 @@
 /* Large shared-memory collectives that move data: pieces of the packed blocks
  * go through the staging ring (staging.h), whatever the types.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/shm/staging.h"

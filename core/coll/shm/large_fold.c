@@ -14,6 +14,7 @@
  * goes. The chunks of a step have been read when all have published the next
  * one.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/shm/staging.h"

@@ -24,6 +24,7 @@
  *
  * The staging ring is set up in the same way, after as many large calls.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

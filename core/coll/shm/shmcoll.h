@@ -49,7 +49,7 @@
 #define WF_SHMCOLL_H
 
 #include "coll/coll.h"
-#include "instance.h"
+#include "instance/instance.h"
 
 enum {
     /* lines of a member, used in turn: a power of two */

@@ -1,4 +1,6 @@
 /* Driving the chunks of a large collective through the staging ring: staging.h.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/shm/staging.h"

@@ -9,6 +9,7 @@
  * Every member remembers which call was the last in a chunk: the root of the
  * next call in that chunk waits until all have completed it.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/shm/staging.h"

@@ -8,6 +8,7 @@
  * way, and the second way is used until the next trial if it was that much
  * faster.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <string.h>

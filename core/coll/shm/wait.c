@@ -23,6 +23,7 @@
  * becomes private memory. Its later calls wait for no other rank, and their
  * writes cannot change what a member still reads.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
 /* Words that are stored once and read without a lock: the engines of a rank
- * (core/engines.c), the end of a request (core/protocol/request.h), a follower
- * that is woken (core/progress/wait.c), references (core/handle.h), and the state
+ * (core/progress/engines.c), the end of a request (core/protocol/request.h), a follower
+ * that is woken (core/progress/wait.c), references (core/object/handle.h), and the state
  * of an abandoned share in pool.cpp.
  * CLAIM  Who sees the word sees what was written before it; a follower does not
  * sleep on; what nobody refers to is destroyed once, by the last.
@@ -33,8 +33,8 @@ struct counted : atom<uint32_t> {
 };
 #define wf_refs_atomic (*refs_shared)
 static counted *refs_shared;
-//@ core/engines.c: publish_engines
-//@ core/engines.h: wf_engines()
+//@ core/progress/engines.c: publish_engines
+//@ core/progress/engines.h: wf_engines()
 
 enum { WF_REQ_DETACHED = 1, WF_REQ_WITH_HELPER = 2, WF_REQ_QUIESCENT = 4 };
 enum { WF_BRIEF = 0 };
@@ -65,7 +65,7 @@ static void wf_cs_enter(struct wf_cs *) {}
 static void wf_cs_leave_to_sleep(struct wf_cs *) {}
 //@ core/progress/wait.c: wake_waiter sleep_as_follower
 #define uint32_t counted
-//@ core/handle.h: wf_refs_get wf_refs_put
+//@ core/object/handle.h: wf_refs_get wf_refs_put
 #undef uint32_t
 
 struct seen_once : rl::test_suite<seen_once, 3> {

@@ -1,4 +1,4 @@
-/* Submissions to a section (core/progress/critical.h, granularity lock-free): of
+/* Submissions to a section (core/lock/critical.h, granularity lock-free): of
  * the code of the section, its mutex and its stack.
  * CLAIM  Each submission is run once, inside, by somebody; none is left when all
  * have gone.
@@ -41,15 +41,15 @@ void wf_mutex_pass_or_leave_open(struct wf_mutex *);
 //@ core/os/mutex.c: wf_mutex_try_revoking wf_mutex_pass_ticket wf_mutex_pass_or_leave_open
 //@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_has_items
 //@ core/os/stack.h: wf_stack_reverse wf_stack_take_all
-//@ core/progress/critical.h: wf_cs
+//@ core/lock/critical.h: wf_cs
 void wf_cs_try_run_submitted(struct wf_cs *);
-//@ core/progress/critical.h: wf_cs_deferred_unlock
+//@ core/lock/critical.h: wf_cs_deferred_unlock
 static struct wf_cs_deferred_unlock debts[THREADS];
 #define wf_cs_deferred_unlock debts[rl::thread_index()]
 void wf_cs_finish_deferred_unlock();
-//@ core/progress/critical.h: wf_cs_run_deferred_unlock wf_cs_has_submitted wf_cs_run_submitted wf_cs_submit wf_cs_lock
-//@ core/progress/critical.h: wf_cs_try_relock wf_cs_unlock_by wf_cs_unlock
-//@ core/progress/submit.c: wf_cs_try_run_submitted
+//@ core/lock/critical.h: wf_cs_run_deferred_unlock wf_cs_has_submitted wf_cs_run_submitted wf_cs_submit wf_cs_lock
+//@ core/lock/critical.h: wf_cs_try_relock wf_cs_unlock_by wf_cs_unlock
+//@ core/lock/submit.c: wf_cs_try_run_submitted
 
 struct order {
     struct wf_stack_link link; /* first */

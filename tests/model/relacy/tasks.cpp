@@ -1,4 +1,4 @@
-/* What one engine has another do (core/engines.c): a queue under a section, and a
+/* What one engine has another do (core/progress/engines.c): a queue under a section, and a
  * word beside it that is read without.
  * CLAIM  What was posted is run once, after what its poster wrote, or not at all
  * if it was called off; an engine that slept is not left asleep.
@@ -7,7 +7,7 @@
 #include "machine.h"
 
 enum { WF_ENGINES_MAX = 1 };
-//@ core/engines.h: wf_engine_task{posted} wf_engine_tasks
+//@ core/progress/engines.h: wf_engine_task{posted} wf_engine_tasks
 
 struct wf_engines {
     struct wf_engine_tasks tasks[WF_ENGINES_MAX];
@@ -29,7 +29,7 @@ static void wf_progress_wake_leader(struct wf_instance *wf)
     wf->bell.exchange(1, rl::mo_acq_rel, $); /* the kernel has a lock */
     wf_futex_wake(&wf->bell);
 }
-//@ core/engines.c: wf_engine_task_put wf_engine_task_cancel take_next_task wf_engine_tasks_run
+//@ core/progress/engines.c: wf_engine_task_put wf_engine_task_cancel take_next_task wf_engine_tasks_run
 
 enum { ENGINE, POSTER, CALLER };
 

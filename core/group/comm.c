@@ -1,0 +1,229 @@
+/* This file makes and destroys communicator objects, among them the two that
+ * always exist.
+ *
+ * The memory of a freed communicator is kept for the next one, so that a stale
+ * handle is recognised by its kind rather than read from freed memory.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "group/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "coll/layout.h"
+#include "comm/context.h"
+#include "instance/env.h"
+#include "object/errhandler.h"
+#include "object/info.h"
+#include "protocol/death.h"
+#include "protocol/fastpath.h"
+#include "group/topo.h"
+
+struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)
+{
+    if (handle == MPI_COMM_WORLD)
+        return wf_home(wf)->world;
+    if (handle == MPI_COMM_SELF)
+        return wf_home(wf)->self;
+    if (!wf_is_object(handle, WF_KIND_COMM))
+        return NULL;
+    struct wf_comm *comm = (struct wf_comm *)handle;
+    return comm->freed ? NULL : comm;
+}
+
+MPI_Comm wf_comm_handle(struct wf_comm *comm)
+{
+    const struct wf_instance *home = wf_home(comm->wf);
+    if (comm == home->world)
+        return MPI_COMM_WORLD;
+    if (comm == home->self)
+        return MPI_COMM_SELF;
+    return (MPI_Comm)comm;
+}
+
+static struct wf_comm *alloc_comm(struct wf_instance *wf)
+{
+    struct wf_comm *comm = NULL;
+    WF_SECTION(objects, wf->env) {
+        comm = wf->env->spare_comms;
+        if (comm)
+            wf->env->spare_comms = comm->next_spare;
+    }
+    if (!comm)
+        return calloc(1, sizeof *comm);
+    memset(comm, 0, sizeof *comm);
+    return comm;
+}
+
+/* A communicator belongs to one engine; its references are counted inside that
+ * engine's section. */
+void wf_comm_get(struct wf_comm *comm)
+{
+    comm->object.refs++;
+}
+
+void wf_comm_put(struct wf_comm *comm)
+{
+    if (--comm->object.refs > 0)
+        return;
+    struct wf_env *env = comm->wf->env; /* NULL at the instance's end */
+    /* Collectives that ended because a member died leave messages behind, which
+     * must not match in another communicator: the id is not used again. */
+    if (env && comm->context != WF_CONTEXT_NONE && !wf_comm_is_dead(comm))
+        wf_context_release(comm->wf, comm->context);
+    if (comm->local_comm)
+        wf_comm_put(comm->local_comm);
+    wf_group_put(comm->local);
+    wf_group_put(comm->peers);
+    wf_topo_put(comm->topo);
+    wf_errhandler_put(comm->errhandler);
+    wf_info_destroy(comm->info);
+    free(comm->bsend); /* it is empty: its messages hold the communicator */
+    wf_contacts_drop(comm);
+    wf_layout_drop(comm);
+    wf_shmcoll_free(comm);
+    comm->object.kind = WF_KIND_DEAD;
+    if (!env) {
+        free(comm);
+        return;
+    }
+    WF_SECTION(objects, env) {
+        comm->next_spare = env->spare_comms;
+        env->spare_comms = comm;
+    }
+}
+
+static struct wf_comm *report_no_memory(struct wf_group *local,
+                                        struct wf_group *remote)
+{
+    wf_group_put(local);
+    if (remote)
+        wf_group_put(remote);
+    wf_error(MPI_ERR_NO_MEM, "no memory for a communicator");
+    return NULL;
+}
+
+/* Makes the intracommunicator of the local group, for collectives inside it. */
+static bool add_local_comm(struct wf_comm *comm)
+{
+    wf_group_get(comm->local);
+    comm->local_comm = wf_comm_create(comm->wf, comm->local, NULL,
+                                      WF_CONTEXT_NONE, WF_CONTEXT_NONE);
+    return comm->local_comm != NULL;
+}
+
+struct wf_comm *wf_comm_create(struct wf_instance *wf, struct wf_group *local,
+                               struct wf_group *remote, uint32_t context,
+                               uint32_t send_context)
+{
+    struct wf_comm *comm = alloc_comm(wf);
+    if (!comm)
+        return report_no_memory(local, remote);
+    wf_object_init(&comm->object, WF_KIND_COMM);
+    comm->wf = wf;
+    comm->local = local;
+    comm->rank = local->rank;
+    comm->size = local->size;
+    comm->inter = remote != NULL;
+    comm->peers = remote ? remote : local;
+    if (!remote)
+        wf_group_get(local);
+    comm->errhandler = wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
+    comm->context = WF_CONTEXT_NONE;
+    if (!remote && local->size > 1 && local->size <= WF_SHMCOLL_RANKS_MAX)
+        comm->shmcoll_countdown = (uint32_t)wf->options->share_after;
+    if (remote && !add_local_comm(comm)) {
+        wf_comm_put(comm);
+        return NULL;
+    }
+    wf_comm_set_context(comm, context, send_context);
+    return comm;
+}
+
+void wf_comm_set_context(struct wf_comm *comm, uint32_t context,
+                         uint32_t send_context)
+{
+    comm->context = context;
+    comm->send_context = send_context;
+    comm->context_hint = wf_context_first_word(context);
+    comm->send_env0 = wf_env0(WF_SPACE_P2P, send_context, 0);
+    comm->send_env1 = wf_env1((uint32_t)comm->rank, 0);
+    comm->recv_env0 = wf_env0(WF_SPACE_P2P, context, (uint32_t)comm->rank);
+}
+
+void wf_comm_inherit(struct wf_comm *to, struct wf_comm *from)
+{
+    wf_errhandler_get(from->errhandler);
+    wf_errhandler_put(to->errhandler);
+    to->errhandler = from->errhandler;
+    wf_group_join_session(to->local, from->local->session);
+}
+
+/* ---- world and self ------------------------------------------------------ */
+
+static struct wf_comm *make_predefined(struct wf_instance *wf, uint32_t n,
+                                       uint32_t first, uint32_t context,
+                                       const char *name)
+{
+    struct wf_group *g = wf_group_create_regular(wf, (int)n, first, 1);
+    if (!g)
+        return NULL;
+    struct wf_comm *comm = wf_comm_create(wf, g, NULL, context, context);
+    if (comm) {
+        comm->errhandler = wf_errhandler_initial();
+        snprintf(comm->name, sizeof comm->name, "%s", name);
+    }
+    return comm;
+}
+
+int wf_world_begin(struct wf_instance *wf)
+{
+    wf->world =
+        make_predefined(wf, wf->nprocs, 0, WF_CONTEXT_WORLD, "MPI_COMM_WORLD");
+    wf->self =
+        make_predefined(wf, 1, wf->rank, WF_CONTEXT_SELF, "MPI_COMM_SELF");
+    wf_fastpath_update(wf);
+    if (wf->world && wf->self)
+        return 0;
+    wf_world_end(wf, true);
+    return WEFT_ENOMEM;
+}
+
+/* Ends a predefined communicator. One that is held by requests that the program
+ * left unfinished stays until the end is final: sessions may still make
+ * progress. At the final end the requests do not count: their memory is freed
+ * with that of the engine, and they are not looked at again. */
+static void release_predefined(struct wf_comm **slot, struct wf_comm **ended,
+                               bool final)
+{
+    struct wf_comm *comm = *slot;
+    if (comm) {
+        *slot = NULL;
+        *ended = comm;
+        comm->freed = true;
+        wf_contacts_drop(comm);
+    }
+    comm = *ended;
+    if (!comm || (!final && comm->object.refs > 1))
+        return;
+    *ended = NULL;
+    comm->object.refs = 1;
+    wf_comm_put(comm);
+}
+
+void wf_world_end(struct wf_instance *wf, bool final)
+{
+    release_predefined(&wf->world, &wf->ended[0], final);
+    release_predefined(&wf->self, &wf->ended[1], final);
+    wf_fastpath_update(wf);
+}
+
+void wf_comm_forget_spares(struct wf_env *env)
+{
+    while (env->spare_comms) {
+        struct wf_comm *comm = env->spare_comms;
+        env->spare_comms = comm->next_spare;
+        free(comm);
+    }
+}

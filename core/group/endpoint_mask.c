@@ -1,0 +1,63 @@
+/* A communicator knows the endpoints that its messages can come through: a
+ * waiting thread polls them in every poll round of a receive from
+ * MPI_ANY_SOURCE, a probe, or a collective (docs/design.md, "Waiting").
+ *
+ * DESIGN  The set changes only when some process gets reached through another
+ * endpoint, which is rare and counted (wf->links); until then it is kept. A
+ * member that is not reached yet may send first through any endpoint that is in
+ * use, so all of those are polled then. So they are for large communicators,
+ * of which no member is examined.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "instance/instance.h"
+#include "progress/progress.h"
+
+enum { MEMBERS_MAX = 64 /* more are not examined */ };
+
+static uint32_t endpoints_of(const struct weft_loc *loc)
+{
+    uint32_t mask = 0;
+
+    for (int i = 0; loc && i < loc->wf->ep_count; i++)
+        if (loc->peers[i])
+            mask |= 1u << i;
+    return mask;
+}
+
+/* Adds the endpoints of the members. False: a member is not reached yet. */
+static bool add_endpoints(const struct wf_comm *c, const struct wf_group *g,
+                          uint32_t *mask)
+{
+    const struct wf_instance *wf = c->wf;
+
+    for (int i = 0; i < g->size; i++) {
+        uint32_t proc = wf_group_proc(g, i), m = endpoints_of(wf->locs[proc]);
+        if (!m && proc != wf->rank)
+            return false;
+        *mask |= m;
+    }
+    return true;
+}
+
+static uint32_t find_endpoints(const struct wf_comm *c)
+{
+    uint32_t mask = 0;
+
+    if (c->peers->size > MEMBERS_MAX || c->local->size > MEMBERS_MAX ||
+        !add_endpoints(c, c->peers, &mask) ||
+        (c->inter && !add_endpoints(c, c->local, &mask)))
+        mask = 0;
+    return mask ? mask : wf_progress_any_source_mask(c->wf);
+}
+
+uint32_t wf_comm_endpoint_mask(struct wf_comm *c)
+{
+    uint32_t at = c->wf->links + 1;
+
+    if (c->endpoint_mask_at != at) {
+        c->endpoint_mask = find_endpoints(c);
+        c->endpoint_mask_at = at;
+    }
+    return c->endpoint_mask;
+}

@@ -1,0 +1,142 @@
+/* This file makes groups and looks up ranks in them.
+ *
+ * A group whose Location ids are evenly spaced (the world, a split by rows or
+ * by parity) is kept as first and stride; others keep an array.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "group/group.h"
+
+#include <stdlib.h>
+
+#include "instance/env.h"
+#include "env/session.h"
+
+struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group handle)
+{
+    if (handle == MPI_GROUP_EMPTY)
+        return wf->env->group_empty;
+    return wf_is_object(handle, WF_KIND_GROUP) ? (struct wf_group *)handle
+                                               : NULL;
+}
+
+MPI_Group wf_group_handle(struct wf_group *g)
+{
+    return g == g->wf->env->group_empty ? MPI_GROUP_EMPTY : (MPI_Group)g;
+}
+
+void wf_group_get(struct wf_group *g)
+{
+    wf_object_get(&g->object);
+}
+
+void wf_group_put(struct wf_group *g)
+{
+    if (!wf_object_put(&g->object))
+        return;
+    g->object.kind = WF_KIND_DEAD;
+    if (g->session)
+        wf_session_put(g->session);
+    free(g->procs);
+    free(g);
+}
+
+/* MPI_GROUP_EMPTY belongs to no session. */
+void wf_group_join_session(struct wf_group *g, struct wf_session *session)
+{
+    if (!session || g->session || g == g->wf->env->group_empty)
+        return;
+    wf_session_get(session);
+    g->session = session;
+}
+
+static bool is_regular(int size, const uint32_t *procs)
+{
+    for (int i = 2; i < size; i++)
+        if (procs[i] - procs[i - 1] != procs[1] - procs[0])
+            return false;
+    return true;
+}
+
+struct wf_group *wf_group_create_regular(struct wf_instance *wf, int size,
+                                  uint32_t first, int32_t stride)
+{
+    struct wf_group *g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    wf_object_init(&g->object, WF_KIND_GROUP);
+    g->wf = wf_home(wf);
+    g->size = size;
+    g->first = first;
+    g->stride = stride;
+    g->rank = wf_group_rank_of(g, wf->rank);
+    return g;
+}
+
+struct wf_group *wf_group_create(struct wf_instance *wf, int size,
+                                 uint32_t *procs)
+{
+    uint32_t first = size > 0 ? procs[0] : 0;
+    int32_t stride = size > 1 ? (int32_t)(procs[1] - procs[0]) : 1;
+    struct wf_group *g = wf_group_create_regular(wf, size, first, stride);
+    if (!g || is_regular(size, procs)) {
+        free(procs);
+        return g;
+    }
+    g->procs = procs;
+    g->rank = wf_group_rank_of(g, wf->rank);
+    return g;
+}
+
+int wf_group_rank_of(const struct wf_group *g, uint32_t proc)
+{
+    if (g->procs) {
+        for (int i = 0; i < g->size; i++)
+            if (g->procs[i] == proc)
+                return i;
+        return MPI_UNDEFINED;
+    }
+    int64_t off = (int64_t)proc - g->first;
+    int64_t i = g->stride ? off / g->stride : 0;
+    if (i < 0 || i >= g->size || i * g->stride != off)
+        return MPI_UNDEFINED;
+    return (int)i;
+}
+
+/* ---- many look-ups ------------------------------------------------------- */
+
+/* A regular group needs no table, and for a single look-up a table does not
+ * pay. */
+bool wf_group_index(struct wf_group_index *x, const struct wf_group *g)
+{
+    uint32_t top = 0;
+    x->group = g;
+    x->rank_of = NULL;
+    x->size = 0;
+    if (!g->procs)
+        return true;
+    for (int i = 0; i < g->size; i++)
+        if (g->procs[i] > top)
+            top = g->procs[i];
+    x->size = top + 1;
+    x->rank_of = calloc(x->size, sizeof *x->rank_of);
+    if (!x->rank_of)
+        return false;
+    for (int i = 0; i < g->size; i++)
+        x->rank_of[g->procs[i]] = i + 1;
+    return true;
+}
+
+int wf_group_lookup(const struct wf_group_index *x, uint32_t proc)
+{
+    if (!x->group->procs)
+        return wf_group_rank_of(x->group, proc);
+    if (proc >= x->size || x->rank_of[proc] == 0)
+        return MPI_UNDEFINED;
+    return x->rank_of[proc] - 1;
+}
+
+void wf_group_index_free(struct wf_group_index *x)
+{
+    free(x->rank_of);
+}

@@ -1,0 +1,225 @@
+/* Raising an error: the choice of the handler, and the text of a fatal one.
+ *
+ * MPI-5.0 s9.3: errors of a call on a communicator go to its handler; errors
+ * of calls without one go to the handler of MPI_COMM_SELF; before MPI_Init and
+ * after MPI_Finalize to the initial handler.
+ *
+ * Before MPI-4.0 the errors of calls without a communicator went to the handler
+ * of MPI_COMM_WORLD, and many programs set just that one. So a handler given
+ * to MPI_COMM_WORLD serves where none was ever given to MPI_COMM_SELF.
+ *
+ * Errors of calls on a session, or on a group that came from one, go to the
+ * session's handler; those of calls that are given a handler for what they make
+ * go to that one (s7.4.2, s11.3.1).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "instance/env.h"
+#include "object/errhandler.h"
+#include "env/session.h"
+#include "os/trust.h"
+
+/* The initial handler is the one that the launcher's mpi_initial_errhandler
+ * names (s11.5); mpirun passes it on in the environment. */
+struct wf_errhandler *wf_errhandler_initial(void)
+{
+    const char *name = wf_trust_getenv("WEFT_INITIAL_ERRHANDLER");
+    if (name && !strcmp(name, "mpi_errors_return"))
+        return wf_errhandler_of(MPI_ERRORS_RETURN);
+    if (name && !strcmp(name, "mpi_errors_abort"))
+        return wf_errhandler_of(MPI_ERRORS_ABORT);
+    return wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
+}
+
+/* The object to which an error belongs, and the handler that it gets. comm or
+ * session is set where the handler takes one. */
+struct raised {
+    struct wf_comm *comm;
+    struct wf_session *session;
+    struct wf_errhandler *handler;
+};
+
+enum { OBJECT_LEN = MPI_MAX_OBJECT_NAME + 40 };
+
+/* A verdict says what to do about an error. It is found inside the API section
+ * and carried out outside. It refers to no object of the library: a handler of
+ * the user may free what the error is about, and may not return (a C++
+ * exception, longjmp). */
+struct verdict {
+    MPI_Errhandler predefined; /* or MPI_ERRHANDLER_NULL: fn */
+    void (*fn)(void);
+    enum wf_kind target; /* the kind of object for which fn was made */
+    MPI_Comm comm;
+    MPI_Session session;
+    char object[OBJECT_LEN]; /* for the text of a fatal error */
+};
+
+/* Write the object of an error for a text: " on MPI_COMM_WORLD", " on
+ * communicator 'rows'", " on a communicator of 4 processes", " on a session",
+ * or nothing. */
+static void describe_object(const struct raised *on, char *out, size_t n)
+{
+    const struct wf_comm *comm = on->comm;
+    out[0] = 0;
+    if (on->session)
+        snprintf(out, n, " on a session");
+    if (!comm)
+        return;
+    if (comm == wf_home(comm->wf)->world)
+        snprintf(out, n, " on MPI_COMM_WORLD");
+    else if (comm == wf_home(comm->wf)->self)
+        snprintf(out, n, " on MPI_COMM_SELF");
+    else if (comm->name[0])
+        snprintf(out, n, " on communicator '%s'", comm->name);
+    else
+        snprintf(out, n, " on a communicator of %d processes", comm->size);
+}
+
+/* End the process with a text that has product and version, host, rank,
+ * function, object and cause. */
+static void end_process(struct wf_instance *wf, const char *object,
+                        const char *function, int rc, const char *detail)
+{
+    char where[sizeof wf->host + 40] = "";
+    char text[MPI_MAX_ERROR_STRING];
+    const char *sentence = wf_error_sentence(rc);
+    if (wf)
+        snprintf(where, sizeof where, "rank %u on %s: ", wf->rank, wf->host);
+    if (detail[0])
+        sentence = detail;
+    else if (!sentence)
+        sentence = wf_error_code_text(rc, text) ? text : "no detail is known";
+    wf_abort(wf, rc, "weft " WEFT_VERSION ": %s%s%s failed: %s: %s", where,
+             function, object, wf_error_name(rc), sentence);
+}
+
+/* Call the user's function with the handle of an object of its kind. */
+static void call_user_handler(const struct verdict *v, int *rc)
+{
+    MPI_Comm comm = v->comm;
+    MPI_Session session = v->session;
+
+    if (v->target == WF_KIND_SESSION)
+        ((MPI_Session_errhandler_function *)v->fn)(&session, rc);
+    else
+        ((MPI_Comm_errhandler_function *)v->fn)(&comm, rc);
+}
+
+/* Fill in a verdict. target: the object whose handler is called. object: the
+ * one on which the MPI function was called. */
+static void decide_verdict(struct verdict *v, const struct raised *target,
+                           const struct raised *object)
+{
+    const struct wf_errhandler *e = target->handler;
+
+    v->predefined = e->predefined ? wf_errhandler_handle(target->handler)
+                                  : MPI_ERRHANDLER_NULL;
+    v->fn = e->fn;
+    v->target = e->target;
+    v->comm = target->comm ? wf_comm_handle(target->comm) : MPI_COMM_NULL;
+    v->session = (MPI_Session)target->session;
+    describe_object(object, v->object, sizeof v->object);
+}
+
+/* Call the handler with code rc. The API section is not held. */
+static int carry_out_verdict(struct wf_instance *wf, const struct verdict *v,
+                             const char *function, int rc)
+{
+    const struct wf_error_record *r = wf_error_take_record(rc);
+
+    if (v->predefined == MPI_ERRHANDLER_NULL)
+        call_user_handler(v, &rc);
+    else if (v->predefined != MPI_ERRORS_RETURN)
+        end_process(wf, v->object, function, rc, r->text);
+    return rc;
+}
+
+/* Returns the communicator whose handler serves calls without one. */
+static struct wf_comm *choose_general_comm(struct wf_instance *wf)
+{
+    bool older = wf->world && wf->world->errhandler_given;
+    bool newer = wf->self && wf->self->errhandler_given;
+    return older && !newer ? wf->world : wf->self;
+}
+
+static struct raised object_of(void *on)
+{
+    struct raised o = {0};
+    struct wf_object *object = on;
+    if (!object)
+        return o;
+    if (object->kind == WF_KIND_COMM)
+        o.comm = on;
+    else if (object->kind == WF_KIND_SESSION)
+        o.session = on;
+    else if (object->kind == WF_KIND_ERRHANDLER)
+        o.handler = on;
+    else if (object->kind == WF_KIND_GROUP)
+        o.session = ((struct wf_group *)on)->session;
+    return o;
+}
+
+static void choose_handler(struct wf_instance *wf, struct raised *r)
+{
+    if (r->handler)
+        return;
+    if (!r->comm && !r->session)
+        r->comm = choose_general_comm(wf);
+    if (r->comm)
+        r->handler = r->comm->errhandler;
+    else if (r->session)
+        r->handler = r->session->errhandler;
+    else /* no world, or while starting or ending */
+        r->handler = wf_errhandler_initial();
+}
+
+int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
+{
+    const struct wf_error_record *last = wf_error_last();
+    struct raised object = object_of(on);
+    /* the record may name a communicator of the library's own */
+    if (last->mpi_class == rc && last->comm && !object.handler && !object.comm)
+        object = (struct raised){.comm = last->comm};
+    struct raised target = object;
+    struct verdict v;
+    if (!wf) {
+        if (!target.handler)
+            target.handler = wf_errhandler_initial();
+        decide_verdict(&v, &target, &object);
+        return carry_out_verdict(NULL, &v, function, rc);
+    }
+    wf = target.comm ? target.comm->wf : wf_home(wf);
+    bool held = wf_cs_enter_as_is(&wf->api);
+    choose_handler(wf, &target);
+    decide_verdict(&v, &target, &object);
+    wf_cs_leave_as_entered(&wf->api, held);
+    return carry_out_verdict(wf, &v, function, rc);
+}
+
+/* Returns MPI_SUCCESS once the handler has returned, whatever it did (s9.3). */
+int wf_errhandler_call(struct wf_instance *wf, void *on, const char *function,
+                       int errorcode)
+{
+    int mpi_class;
+    struct raised target = object_of(on);
+    struct verdict v;
+    int rc = wf_mpi_error_class(wf, errorcode, &mpi_class);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    choose_handler(wf, &target);
+    decide_verdict(&v, &target, &target);
+    wf_cs_leave(&wf->api);
+    carry_out_verdict(wf, &v, function, errorcode);
+    wf_cs_enter(&wf->api);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_comm_call_errhandler(struct wf_instance *wf, struct wf_comm *comm,
+                                int errorcode)
+{
+    return wf_errhandler_call(wf, comm, "MPI_Comm_call_errhandler", errorcode);
+}

@@ -1,0 +1,32 @@
+/* Creation and reference counts of topologies.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "group/topo.h"
+
+#include <stdlib.h>
+
+struct wf_topo *wf_topo_create(int kind, size_t n)
+{
+    struct wf_topo *t = calloc(1, sizeof *t + n * sizeof *t->data);
+
+    if (!t) {
+        wf_error(MPI_ERR_NO_MEM, "no memory for a topology");
+        return NULL;
+    }
+    t->refs = 1;
+    t->kind = kind;
+    return t;
+}
+
+void wf_topo_get(struct wf_topo *t)
+{
+    if (t)
+        wf_refs_get(&t->refs);
+}
+
+void wf_topo_put(struct wf_topo *t)
+{
+    if (t && wf_refs_put(&t->refs))
+        free(t);
+}

@@ -1,6 +1,0 @@
-/* The variable that tells how references are counted: see handle.h.
- * SPDX-License-Identifier: BSD-3-Clause
- */
-#include "handle.h"
-
-wf_atomic_u32 wf_refs_atomic;

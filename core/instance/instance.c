@@ -1,0 +1,455 @@
+/* The instance: calls the initialisation of each part of the library in order,
+ * and the ends in reverse order.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "instance/instance.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "api/handle_int.h"
+#include "boot/auth.h"
+#include "boot/key.h"
+#include "boot/fatal_message.h"
+#include "coll/schedule.h"
+#include "datatype/type.h"
+#include "progress/engines.h"
+#include "instance/env.h"
+#include "os/clock.h"
+#include "os/node.h"
+#include "p2p/buffered.h"
+#include "progress/wait.h"
+#include "protocol/order.h"
+#include "protocol/fastpath.h"
+#include "config/config.h"
+
+struct wf_instance *_Atomic wf_process_instance;
+_Thread_local struct wf_instance *wf_thread_instance WF_TLS_NEAR;
+
+static uint64_t read_monotonic_ns(void *clock)
+{
+    return wf_clock_ns();
+}
+
+/* Count the ranks that share this node, as far as the launcher knows. */
+static void count_local_ranks(struct wf_instance *wf)
+{
+    const uint32_t *node = wf->boot->node_of;
+
+    wf->local_index = 0;
+    wf->local_count = 1;
+    if (!node)
+        return;
+    wf->local_count = 0;
+    for (uint32_t i = 0; i < wf->nprocs; i++) {
+        if (node[i] != node[wf->rank])
+            continue;
+        wf->local_count++;
+        wf->local_index += i < wf->rank;
+    }
+}
+
+static int find_node_and_cpus(struct wf_instance *wf)
+{
+    const char *host = wf_config_host(wf->config, wf->rank);
+
+    if (!wf_node_id(&wf->node)) {
+        int r = errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
+        wf_error(wf_error_class(r),
+                 "cannot read the boot id of this machine: %s",
+                 strerror(errno));
+        return r;
+    }
+    wf_node_name(wf->host, sizeof wf->host);
+    if (host && strcmp(wf->boot->ops->name, "static") == 0) {
+        snprintf(wf->host, sizeof wf->host, "%s", host);
+        wf->node = wf_card_host_node(host);
+    }
+    count_local_ranks(wf);
+    if (wf->boot->one_host) { /* the nodes of `mpirun --nodes` share it */
+        wf->local_count = wf->nprocs;
+        wf->local_index = wf->rank;
+    }
+    wf->own_cpus = wf_node_own_cpus();
+    wf->cpus = wf->local_count > 1 ? wf_node_cpus() : wf->own_cpus;
+    return 0;
+}
+
+static void free_orphans(struct wf_instance *wf)
+{
+    while (!wf_list_empty(&wf->orphans)) {
+        struct wf_list *l = wf->orphans.next;
+        wf_list_remove(l);
+        free(l);
+    }
+}
+
+static void close_engine(struct wf_instance *wf)
+{
+    wf_endpoints_close(wf);
+    wf_engine_fini(wf);
+    free_orphans(wf);
+    wf_progress_fini(wf);
+    wf_locations_free(wf);
+}
+
+/* Open the parts that each engine has for itself (engines.h). */
+static int open_engine(struct wf_instance *wf)
+{
+    int r = WEFT_ENOMEM;
+
+    wf_list_init(&wf->orphans);
+    wf->locs = calloc(wf->nprocs, sizeof *wf->locs);
+    if (wf->locs)
+        r = wf_progress_init(wf);
+    if (r == 0)
+        r = wf_engine_init(wf);
+    if (r == 0)
+        r = wf_endpoints_open(wf);
+    if (r != 0)
+        close_engine(wf);
+    return r;
+}
+
+/* Call `holds` for each engine of the rank; true if all calls return true. No
+ * other thread may be inside an engine. */
+static bool for_each_engine(struct wf_instance *home, bool (*holds)(void *))
+{
+    struct wf_engines *all = wf_engines(home);
+    bool yes = holds(home);
+
+    for (unsigned i = 1; all && i < all->count; i++)
+        yes &= holds(all->all[i]);
+    return yes;
+}
+
+static void free_other_engines(struct wf_instance *home)
+{
+    if (wf_engines(home))
+        wf_engines(home)->ops->free(home);
+}
+
+/* Give an engine the job key: rank 0's key may come after the engines were
+ * opened. */
+static bool share_key(void *engine)
+{
+    struct wf_instance *wf = engine;
+
+    wf->key = wf_home(wf)->key;
+    return true;
+}
+
+/* Publish this process's business card, wait for those of the others where the
+ * launcher needs that, and take the job key if rank 0 made it. A singleton has
+ * no others. */
+static int exchange_business_cards(struct wf_instance *wf)
+{
+    int r = wf_key_find(wf);
+
+    if (r == 0)
+        r = wf_card_publish(wf);
+    if (r == 0 && wf_engines_open_early)
+        wf_engines_open_early(wf);
+    if (r == 0 && wf->nprocs > 1 && !wf->boot->awaits)
+        r = wf_boot_fence(wf->boot);
+    if (r == 0 && !wf->key)
+        r = wf_key_find(wf);
+    for_each_engine(wf, share_key);
+    return r == 0 ? wf_card_compare(wf) : r;
+}
+
+/* A rank with one engine may leave its section off until the process has a
+ * second thread. */
+void wf_instance_allow_threads(struct wf_instance *wf)
+{
+    bool one = wf->options->engines == WF_AUTO || wf->options->engines == 1;
+
+    (one ? wf_cs_expect_threads : wf_cs_allow_threads)(&wf->api);
+}
+
+static void update_fast_path(struct wf_cs *cs)
+{
+    wf_fastpath_update(wf_container(cs, struct wf_instance, api));
+}
+
+int wf_instance_create(const struct wf_instance_params *params,
+                       struct wf_instance **out)
+{
+    struct wf_instance *wf = calloc(1, sizeof *wf);
+    int r = WEFT_ENOMEM;
+
+    if (!wf)
+        return r;
+    wf->boot = params->boot;
+    wf->config = params->config;
+    wf->options = wf_config_core(params->config);
+    wf->coll_rules = wf_config_collectives(params->config);
+    wf->rank = wf->boot->rank;
+    wf->nprocs = wf->boot->size;
+    wf->ranks = params->ranks;
+    wf->state = &wf_process()->state;
+    wf->now_ns = params->now_ns ? params->now_ns : read_monotonic_ns;
+    wf->clock = params->clock;
+    if (wf_route_encrypts(wf->config))
+        wf->met = wf_carrier_add_session;
+    wf->api.changed = update_fast_path;
+    if (params->threads)
+        wf_instance_allow_threads(wf);
+    if ((r = find_node_and_cpus(wf)) != 0 || (r = open_engine(wf)) != 0)
+        goto err_engine;
+    if ((r = wf_env_init(wf)) != 0 || (r = exchange_business_cards(wf)) != 0)
+        goto err_cards;
+    *out = wf;
+    return 0;
+
+err_cards:
+    free_other_engines(wf);
+    wf_env_fini(wf);
+    close_engine(wf);
+    wf->boot->key = wf->key;
+err_engine:
+    free(wf);
+    return r;
+}
+
+/* Create a further engine. It shares with the first engine, which lives longer,
+ * all that the rank has once. */
+static struct wf_instance *create_beside(struct wf_instance *home,
+                                         unsigned number)
+{
+    struct wf_instance *wf = calloc(1, sizeof *wf);
+
+    if (!wf)
+        return NULL;
+    wf->home = home;
+    wf->number = number;
+    wf->thread_level = home->thread_level;
+    wf->rank = home->rank;
+    wf->nprocs = home->nprocs;
+    wf->boot = home->boot;
+    wf->config = home->config;
+    wf->options = home->options;
+    wf->coll_rules = home->coll_rules;
+    wf->node = home->node;
+    memcpy(wf->host, home->host, sizeof wf->host);
+    wf->local_index = home->local_index;
+    wf->local_count = home->local_count;
+    wf->cpus = home->cpus;
+    wf->own_cpus = home->own_cpus;
+    wf->env = home->env;
+    wf->state = home->state;
+    wf->key = home->key;
+    wf->met = home->met;
+    wf->now_ns = home->now_ns;
+    wf->clock = home->clock;
+    wf_cs_allow_threads(&wf->api);
+    return wf;
+}
+
+/* Check that a further engine has all transports of the first: one that can be
+ * opened only once is lacking here. */
+static int check_transports(const struct wf_instance *wf)
+{
+    if (wf->ep_count == wf->home->ep_count)
+        return 0;
+    wf_error(MPI_ERR_OTHER, "a transport cannot be opened twice");
+    return WEFT_ENOTSUP;
+}
+
+int wf_instance_open_engine(struct wf_instance *home, unsigned number,
+                            struct wf_instance **out)
+{
+    struct wf_instance *wf = create_beside(home, number);
+    int r = wf ? open_engine(wf) : WEFT_ENOMEM;
+
+    if (r == 0) {
+        r = check_transports(wf);
+        if (r == 0)
+            r = wf_progress_open_sleeper(wf->progress);
+        if (r == 0 && wf->nprocs > 1)
+            r = wf_card_publish(wf);
+        if (r != 0)
+            close_engine(wf);
+    }
+    if (r != 0) {
+        free(wf);
+        return r;
+    }
+    wf_progress_allow_helper(wf);
+    *out = wf;
+    return 0;
+}
+
+void wf_instance_close_engine(struct wf_instance *wf)
+{
+    wf_progress_stop_helper(wf);
+    wf_sched_fini(wf);
+    close_engine(wf);
+    free(wf);
+}
+
+bool wf_are_lanes_empty(void *arg)
+{
+    struct wf_instance *wf = arg;
+
+    for (uint32_t i = 0; i < wf->nprocs; i++) {
+        struct weft_loc *loc = wf->locs[i];
+        for (unsigned k = 0; loc && !loc->failed && k < loc->lanes; k++)
+            if (loc->lane[k].fifo_head)
+                return false;
+        if (loc && loc->order && loc->order->first)
+            return false;
+    }
+    return true;
+}
+
+static bool is_drained(void *arg)
+{
+    struct wf_instance *wf = arg;
+    bool all = true;
+
+    for (int i = 0; i < wf->ep_count; i++)
+        if (!wf->eps[i].down &&
+            wf->eps[i].ops->drain(wf->eps[i].ep) == WEFT_EAGAIN)
+            all = false;
+    return all;
+}
+
+static bool are_all_lanes_empty(void *home)
+{
+    return for_each_engine(home, wf_are_lanes_empty);
+}
+
+static bool are_all_drained(void *home)
+{
+    return for_each_engine(home, is_drained);
+}
+
+static bool end_ordered_pairs(void *wf)
+{
+    wf_orders_finish(wf);
+    return true;
+}
+
+static void wake_waiter(void *arg)
+{
+    wf_progress_wake_leader(arg);
+}
+
+static bool has_fence_passed(void *arg)
+{
+    struct wf_boot *boot = ((struct wf_instance *)arg)->boot;
+
+    return boot->ops->fence_passed ? boot->ops->fence_passed(boot)
+                                   : boot->fence_passed;
+}
+
+/* Warn that the launcher cannot tell whether the other processes have reached
+ * the end. */
+static void log_lone_end(struct wf_instance *wf)
+{
+    wf_log(wf, WF_LOG_WARN, "ending without waiting for the others: %s",
+           wf_error_last()->text);
+}
+
+/* Serve the other processes until all have reached the fence. The launcher may
+ * send other messages before it says so. */
+static void await_fence(struct wf_instance *wf, int fd)
+{
+    struct wf_boot *boot = wf->boot;
+
+    do
+        wf_progress_poll_until(wf, fd, has_fence_passed, wf, 0);
+    while (boot->ops->hear && boot->ops->hear(boot) == 0 &&
+           !has_fence_passed(wf));
+}
+
+/* Leave the job together with the other processes. MPI_Finalize is collective
+ * (MPI-5.0 s11.2.2): this process serves the others until all are in it. Then
+ * nothing new is on its way, and the transports can be drained. */
+static void leave_job(struct wf_instance *wf)
+{
+    uint64_t timeout = wf->options->close_timeout;
+    struct wf_boot *boot = wf->boot;
+    int fd = -1;
+
+    if (wf->nprocs == 1) {
+        for_each_engine(wf, wf_report_unfinished);
+        return;
+    }
+    wf_progress_poll_until(wf, -1, are_all_lanes_empty, wf, 0);
+    boot->wake = wake_waiter;
+    boot->wake_arg = wf;
+    if (boot->ops->fence_start(boot, &fd) < 0) {
+        log_lone_end(wf);
+        return;
+    }
+    if (fd >= 0 || boot->ops->fence_passed)
+        await_fence(wf, fd);
+    for_each_engine(wf, wf_report_unfinished);
+    for_each_engine(wf, end_ordered_pairs);
+    if (boot->ops->fence_end(boot) < 0)
+        log_lone_end(wf);
+    if (!wf_progress_poll_until(wf, -1, are_all_drained, wf, wf_now(wf) + timeout))
+        wf_log(wf, WF_LOG_INFO, "closing with data that was not acknowledged");
+}
+
+static bool stop_helper(void *wf)
+{
+    wf_progress_stop_helper(wf);
+    return true;
+}
+
+static bool forget_env(void *wf)
+{
+    ((struct wf_instance *)wf)->env = NULL;
+    return true;
+}
+
+int wf_instance_destroy(struct wf_instance *wf)
+{
+    struct wf_boot *boot = wf->boot;
+
+    for_each_engine(wf, stop_helper);
+    wf_handle_ints_free(wf);
+    wf_bsend_release(wf, &wf->bsend);
+    WF_SECTION(api, wf)
+        leave_job(wf);
+    wf_world_end(wf, true);
+    wf_memory_fini(wf);
+    wf_env_fini(wf);
+    for_each_engine(wf, forget_env);
+    wf_types_fini(wf);
+    wf_sched_fini(wf);
+    wf_endpoints_report(wf);
+    free_other_engines(wf);
+    close_engine(wf);
+    wf_auth_key_free(wf->key);
+    if (boot->ops->finalize(boot) < 0)
+        wf_log(wf, WF_LOG_WARN,
+               "the launcher does not know that this process ends: %s",
+               wf_error_last()->text);
+    wf_boot_close(boot);
+    wf_config_free(wf->config);
+    free(wf);
+    return 0;
+}
+
+void wf_abort(struct wf_instance *wf, int code, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text - 1, fmt, ap);
+    va_end(ap);
+    fflush(stdout);
+    strcat(text, "\n");
+    wf_boot_print_fatal(text, strlen(text));
+    if (wf && wf->boot)
+        wf->boot->ops->abort(wf->boot, code, text);
+    _exit(code & 0xff ? code & 0xff : code ? 1 : 0);
+}

@@ -1,0 +1,265 @@
+/* The instance: everything that one MPI rank owns.
+ *
+ * A process holds one instance, or several (simulation, ranks that are
+ * threads). The only process-wide data besides are struct wf_process, the table
+ * of built-in plugins, and the properties of the program's Fortran compiler
+ * (datatype/fortran.c).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_INSTANCE_H
+#define WF_INSTANCE_H
+
+#include <sys/types.h>
+
+#include "boot/boot.h"
+#include "group/comm.h"
+#include "lock/critical.h"
+#include "report/state.h"
+#include "protocol/location.h"
+
+struct wf_engine;   /* protocol/queues.h */
+struct wf_block;    /* core/instance/memory.c */
+struct wf_progress; /* progress/progress.h */
+struct wf_env;      /* instance/env.h */
+struct wf_auth_key; /* boot/auth.c */
+struct wf_auth_session;
+struct wf_type_named; /* datatype/named.h */
+struct wf_type_f90;
+struct wf_sched;   /* coll/schedule.h */
+struct wf_engines; /* engines.h */
+
+struct wf_instance {
+    struct wf_cs api; /* the critical section of this instance */
+    struct wf_optional_section call_role, engine_role; /* critical.h */
+    bool may_help;    /* a progress thread runs or may be started: helper.c */
+    int thread_level; /* MPI_THREAD_* granted to the world model */
+    uint32_t rank, nprocs;
+    struct wf_boot *boot;
+    struct wf_ranks *ranks; /* of this process, when it holds several */
+    struct wf_state *state; /* page that tells the launcher about waits */
+    struct wf_config *config;
+    const struct wf_core_options *options;
+    const struct wf_coll_rules *coll_rules; /* of mpi.ini: coll/choice.h */
+    uint64_t node;                          /* hash that names this node */
+    char host[256];
+    uint32_t local_index, local_count; /* among the processes of this node */
+    uint32_t cpus;     /* that the processes of this node may use */
+    uint32_t own_cpus; /* in the affinity mask of this process */
+
+    struct weft_core eps[WF_EPS_MAX];
+    int ep_count;
+    struct { /* endpoints that could not be opened, up to the first NULL */
+        const struct wf_transport_config *transport;
+        int error; /* WEFT_E* */
+        char *why; /* or NULL */
+    } left_out[WF_EPS_MAX];
+    struct weft_loc **locs; /* [nprocs] */
+
+    struct wf_comm *world, *self;
+    /* World and self after their end, while incomplete requests hold them. */
+    struct wf_comm *ended[2];
+    uint32_t used;  /* endpoints that some process is reached through */
+    uint32_t links; /* how often a process was attached to an endpoint */
+    uint32_t held;  /* endpoints that hold sends back until they are polled */
+    /* The end of a poll has something to do: a plugin was told to stop reading
+     * because memory is lacking, or an ordered pair needs maintenance. */
+    bool rx_stalled;
+    struct wf_ordered *orders; /* pairs whose route has failover */
+    uint64_t damaged; /* containers whose checksum was wrong: checked.h */
+    bool parting;     /* everything is acknowledged; connections may close */
+    struct wf_engine *engine;
+    struct wf_progress *progress;
+    struct wf_env *env;
+    struct wf_block *blocks; /* of MPI_Alloc_mem: core/instance/memory.c */
+    struct wf_handle_ints *handle_ints; /* core/api/handle_int.h */
+    struct wf_bsend_buffer *bsend;      /* p2p/buffered.h */
+    struct wf_auth_key *key;
+    /* Called when a handshake is complete; NULL: no route encrypts. */
+    void (*met)(struct weft_core *, uint32_t id,
+                const struct wf_auth_session *);
+    uint32_t shmcoll_units; /* shared-memory collectives of its communicators */
+    struct wf_flag_wait *flag_waits; /* LIFO: progress/progress.h */
+    struct wf_sched *scheds;         /* for reuse: coll/schedule.h */
+    struct wf_temp *temps; /* scratch memory of schedules, for reuse */
+    size_t temp_bytes;
+    /* Schedules that are driven on at the end of a poll: they leave the API
+     * section, so no plugin's progress function may be on the stack. */
+    struct wf_sched *deferred;
+    int (*run_deferred)(struct wf_instance *);
+    struct wf_type_named *types;   /* of predefined types: datatype/named.h */
+    struct wf_type_f90 *f90_types; /* types of Fortran kinds: named.h */
+    bool large_call; /* a _c constructor of datatypes is running */
+    /* Memory to which a late message may still go though its request is gone.
+     * The rest is freed when the engine closes. The link is the first member
+     * of each. */
+    struct wf_list orphans;
+    uint64_t (*now_ns)(void *clock); /* a simulation has its own */
+    void *clock;
+    /* Several engines of one rank: engines.h. */
+    struct wf_instance *home; /* the first engine; NULL in the first itself */
+    unsigned number;          /* of this engine */
+    struct wf_engines *_Atomic engines; /* NULL while there is one */
+    bool single_engine; /* opening others has failed: not tried again */
+    uint32_t losses;    /* how often news of dead processes came: death.h */
+};
+
+/* Returns the first engine of the rank, which has all that the rank has
+ * once. */
+static inline struct wf_instance *wf_home(struct wf_instance *wf)
+{
+    return wf->home ? wf->home : wf;
+}
+
+/* The section of WF_SECTION(api, wf). */
+static inline void wf_enter_api(struct wf_instance *wf)
+    WF_ENTERS(wf->api) WF_UNANALYSED
+{
+    wf_cs_enter(&wf->api);
+}
+
+static inline void wf_leave_api(struct wf_instance *wf)
+    WF_LEAVES(wf->api) WF_UNANALYSED
+{
+    wf_cs_leave(&wf->api);
+}
+WF_SCOPED_SECTION(api, struct wf_instance, api)
+
+/* The two sections of a point-to-point call, of which the build's granularity
+ * (critical.h) makes one the lock: `call` is held around the whole call,
+ * `engine` only around its access to the engine. */
+static inline void wf_enter_call(struct wf_instance *wf)
+    WF_ENTERS(wf->call_role) WF_UNANALYSED
+{
+    if (!WF_BRIEF)
+        wf_cs_enter(&wf->api);
+}
+
+static inline void wf_leave_call(struct wf_instance *wf)
+    WF_LEAVES(wf->call_role) WF_UNANALYSED
+{
+    if (!WF_BRIEF)
+        wf_cs_leave(&wf->api);
+}
+
+static inline void wf_enter_engine(struct wf_instance *wf)
+    WF_ENTERS(wf->engine_role) WF_UNANALYSED
+{
+    if (WF_BRIEF)
+        wf_cs_enter(&wf->api);
+}
+
+static inline void wf_leave_engine(struct wf_instance *wf)
+    WF_LEAVES(wf->engine_role) WF_UNANALYSED
+{
+    if (WF_BRIEF)
+        wf_cs_leave(&wf->api);
+}
+
+/* Enter the engine for a call that may be submitted instead
+ * (protocol/submitted.h). False: another thread is inside, and the section was
+ * not entered. */
+static inline bool wf_try_enter_engine(struct wf_instance *wf)
+    WF_TRIES(wf->engine_role) WF_UNANALYSED
+{
+    if (WF_SUBMITS && wf->api.threads)
+        return wf_cs_try_lock(&wf->api);
+    wf_enter_engine(wf);
+    return true;
+}
+WF_SCOPED_SECTION(engine, struct wf_instance, engine_role)
+
+/* The error codes that the program has added. The rest of the structure is in
+ * report/error_user.c, which is linked only into programs that add some. */
+struct wf_error_codes {
+    void (*free)(struct wf_error_codes *);
+};
+struct wf_ranks; /* core/env/ranks.h */
+
+enum wf_phase { WF_PHASE_BEFORE, WF_PHASE_INSIDE, WF_PHASE_AFTER };
+
+/* An MPI process as the program sees it: the process of the operating system,
+ * or a thread of it that is a rank (core/thread). It holds what MPI lets a
+ * program use before MPI_Init and after MPI_Finalize (MPI-5.0 s11.4.1), and
+ * counts the users of the instance in between. */
+struct wf_process {
+    struct wf_lock lock; /* protects codes */
+    struct wf_error_codes *codes;
+    wf_atomic_u32 phase;    /* enum wf_phase: the world model's */
+    wf_atomic_u32 starting; /* some thread is inside MPI_Init */
+    struct {                /* env/start.c */
+        struct wf_lock lock;
+        struct wf_instance *instance; /* in use or idle */
+        unsigned users;
+        struct wf_boot *boot; /* left by a start that failed, for the next */
+        pid_t registered;     /* the process that has end_at_exit registered */
+    } start;
+    wf_atomic_u32 acts_for_threads; /* threads that are no rank act as one */
+    struct wf_ranks *ranks;         /* of a rank thread: those of its process */
+    uint32_t slot;                  /* which of them this is */
+    struct wf_state state;          /* report/state.h */
+};
+extern struct wf_process wf_process_state;
+/* Points to the calling thread's own process record if the thread is a rank. */
+extern _Thread_local struct wf_process *wf_thread_process WF_TLS_NEAR;
+
+static inline struct wf_process *wf_process(void)
+{
+    struct wf_process *p = wf_thread_process;
+    return wf_unlikely(p != NULL) ? p : &wf_process_state;
+}
+
+WF_LOCK_SECTION(codes, struct wf_process, lock, WF_RANK_CODES)
+WF_LOCK_SECTION(start, struct wf_process, start.lock, WF_RANK_START)
+
+/* The parts of a new instance, which becomes the owner of boot and config. */
+struct wf_instance_params {
+    struct wf_boot *boot;
+    struct wf_config *config;
+    struct wf_ranks *ranks; /* NULL: the process holds one rank */
+    bool threads;           /* several threads may call at the same time */
+    uint64_t (*now_ns)(void *clock); /* NULL: CLOCK_MONOTONIC */
+    void *clock;
+};
+
+/* Create an instance and exchange business cards with the other processes. The
+ * world's communicators are created by wf_world_begin (group/comm.h). */
+int wf_instance_create(const struct wf_instance_params *,
+                       struct wf_instance **out);
+/* End an instance in order: send what is left, leave the job together with the
+ * other processes, free everything. */
+int wf_instance_destroy(struct wf_instance *);
+/* Let several threads enter from now on. No thread may be inside. */
+void wf_instance_allow_threads(struct wf_instance *);
+/* Open a further engine of the rank (engines.h). Fails if it lacks a transport
+ * that the first one has. */
+int wf_instance_open_engine(struct wf_instance *home, unsigned number,
+                            struct wf_instance **out);
+/* Close a further engine at once, without waiting for messages to leave. */
+void wf_instance_close_engine(struct wf_instance *);
+
+/* Whether the transports have taken all that was sent (arg: the instance). */
+bool wf_are_lanes_empty(void *arg);
+
+/* The instances that wf_current finds; NULL while none is in use
+ * (env/start.h). */
+extern struct wf_instance *_Atomic wf_process_instance;
+extern _Thread_local struct wf_instance *wf_thread_instance WF_TLS_NEAR;
+
+/* Returns the instance of the calling thread, or NULL. */
+static inline struct wf_instance *wf_current(void)
+{
+    struct wf_instance *wf = wf_thread_instance;
+    return wf_unlikely(wf != NULL) ? wf : wf_load_acquire(&wf_process_instance);
+}
+
+/* Print the message, tell the launcher, and end the process. */
+void wf_abort(struct wf_instance *, int code, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 3, 4)));
+
+static inline uint64_t wf_now(struct wf_instance *wf)
+{
+    return wf->now_ns(wf->clock);
+}
+
+#endif

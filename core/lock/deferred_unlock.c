@@ -1,0 +1,17 @@
+/* The deferred unlock of the fast path: see wf_cs_try_relock in critical.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "lock/critical.h"
+
+_Thread_local struct wf_cs_deferred_unlock wf_cs_deferred_unlock WF_TLS_NEAR;
+
+void wf_cs_finish_deferred_unlock(void) WF_UNANALYSED
+{
+    struct wf_cs_deferred_unlock debt = wf_cs_deferred_unlock;
+
+    wf_cs_deferred_unlock = (struct wf_cs_deferred_unlock){NULL, NULL};
+    if (debt.failed_bias_slot)
+        wf_mutex_wake_revoker(debt.failed_bias_slot);
+    if (debt.inside)
+        wf_cs_unlock(debt.inside);
+}

@@ -1,0 +1,422 @@
+/* Opening and closing the transports of an instance.
+ *
+ * Endpoint 0 is always self. A transport that the configuration only allows
+ * (enable = auto) and that cannot open here is left out with an info line;
+ * one that was asked for (enable = yes), or any for which memory or descriptors
+ * are lacking, stops the start.
+ *
+ * OPTIMIZE  size
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "boot/fatal_message.h"
+#include "progress/engines.h"
+#include "progress/progress.h"
+#include "protocol/order.h"
+#include "env/ranks.h"
+
+enum { ADDRESS_MAX = 1024 };
+
+/* Fill in the fields for a process that no launcher started: the address to
+ * listen at, and how long to wait for peers. */
+static void fill_static_open(struct wf_instance *wf, struct weft_core *c,
+                             weft_open *o)
+{
+    const char *where;
+
+    o->start_ns = wf->options->start_timeout;
+    o->listen =
+        wf_config_address(wf->config, wf->rank, c->config->name, &where);
+}
+
+static void fill_open(struct wf_instance *wf, struct weft_core *c, weft_open *o)
+{
+    *o = (weft_open){
+        .size = sizeof *o,
+        .loc_id = wf->rank,
+        .host = &wf_host,
+        .core = c,
+        .instance = c->config->name,
+        .cfg = c->cfg,
+        .nprocs = wf->nprocs,
+        .node_id = (uint32_t)(wf->node ^ wf->node >> 32),
+        .local_index = wf->local_index,
+        .local_count = wf->local_count,
+        .cpus = wf->cpus,
+        .threads = 1, /* program and helper, one at a time */
+        .flags = wf->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
+        .launcher = wf->boot->launcher,
+    };
+    if (wf_route_trusts(wf->config, c->config->name))
+        o->flags |= WEFT_OPEN_TRUSTED;
+    memcpy(o->job_id, wf->boot->job, strnlen(wf->boot->job, sizeof o->job_id));
+    if (strcmp(wf->boot->ops->name, "static") == 0)
+        fill_static_open(wf, c, o);
+}
+
+static int read_address(struct weft_core *c)
+{
+    uint8_t buf[ADDRESS_MAX];
+    size_t n = sizeof buf;
+    int r = c->ops->address(c->ep, buf, &n);
+
+    if (r < 0)
+        return r;
+    c->address = malloc(n ? n : 1);
+    if (!c->address)
+        return WEFT_ENOMEM;
+    memcpy(c->address, buf, n);
+    c->address_len = n;
+    return 0;
+}
+
+static int start_endpoint(struct wf_instance *wf, struct weft_core *c)
+{
+    weft_open o;
+    int r;
+
+    fill_open(wf, c, &o);
+    r = c->ops->open(&o, &c->ep);
+    if (r < 0)
+        return r;
+    c->attr = (weft_attr){.size = sizeof c->attr};
+    r = c->ops->attr(c->ep, &c->attr);
+    if (r >= 0)
+        r = read_address(c);
+    if (r >= 0)
+        r = wf_progress_add(wf, c);
+    if (r >= 0)
+        return 0;
+    c->ops->close(c->ep);
+    free(c->address);
+    c->address = NULL;
+    return r;
+}
+
+/* Claim the next endpoint for a transport: find its plugin, and store the
+ * plugin's options in c->cfg. Errors are printed; returns their number.
+ * Negative: memory or a descriptor was lacking, as wf_error has recorded. */
+static int prepare_endpoint(struct wf_instance *wf,
+                            const struct wf_transport_config *t, FILE *errors)
+{
+    struct weft_core *c = &wf->eps[wf->ep_count];
+    char err[2048];
+    int bad;
+
+    if (wf->ep_count == WF_EPS_MAX) {
+        fprintf(errors, "%s: more than %d transports\n", t->where,
+                WF_EPS_MAX - 1);
+        return 1;
+    }
+    *c = (struct weft_core){.wf = wf, .index = wf->ep_count, .config = t};
+    c->plugin = wf_plugin_find(wf->config, t, err, sizeof err);
+    if (!c->plugin && errno) {
+        int r = errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
+        wf_error(wf_error_class(r), "%s", err);
+        return r;
+    }
+    if (!c->plugin) {
+        fprintf(errors, "%s\n", err);
+        return 1;
+    }
+    c->ops = c->plugin->ops;
+    c->cfg = calloc(1, c->plugin->cfg_size ? c->plugin->cfg_size : 1);
+    if (!c->cfg) {
+        wf_error(MPI_ERR_NO_MEM, "no memory for the options of transport '%s'",
+                 t->name);
+        return WEFT_ENOMEM;
+    }
+    bad = wf_config_plugin(wf->config, t, c->plugin, c->cfg, errors);
+    if (bad)
+        free(c->cfg);
+    else
+        wf->ep_count++;
+    return bad;
+}
+
+static bool holds_several_ranks(const struct wf_instance *wf)
+{
+    return wf->ranks && wf->ranks->count > 1;
+}
+
+static bool is_thread(const struct wf_transport_config *t)
+{
+    return strcmp(t->plugin, "thread") == 0;
+}
+
+/* Whether a transport beside self is to be opened. A singleton opens only self,
+ * and a process that holds all ranks of the job only thread, unless the
+ * configuration asks for more. */
+static bool is_wanted(const struct wf_instance *wf,
+                      const struct wf_transport_config *t)
+{
+    bool others = wf->nprocs > (wf->ranks ? wf->ranks->count : 1);
+
+    if (t->enable == 0 || strcmp(t->plugin, "self") == 0)
+        return false;
+    if (is_thread(t))
+        return holds_several_ranks(wf);
+    if (holds_several_ranks(wf) && !others &&
+        !wf_route_names(wf->config, t->name))
+        return t->enable == 1 || !wf_route_may_use(wf->config, "thread");
+    return wf->nprocs > 1 || t->enable == 1;
+}
+
+/* Whether the configuration has a section for thread, which is not implied. */
+static bool has_thread_section(const struct wf_transport_config *t, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (is_thread(&t[i]))
+            return true;
+    return false;
+}
+
+/* Add two results of prepare_endpoint(). */
+static int add_results(int a, int b)
+{
+    return a < 0 ? a : b < 0 ? b : a + b;
+}
+
+/* Prepare every transport before any is opened, so that all mistakes are
+ * reported at once. */
+static int prepare_each(struct wf_instance *wf, FILE *errors)
+{
+    static const struct wf_transport_config self = {
+        .name = "self", .plugin = "self", .enable = 1, .where = "built in"};
+    static const struct wf_transport_config thread = {
+        .name = "thread", .plugin = "thread", .enable = 2, .where = "built in"};
+    const struct wf_transport_config *t;
+    int n = wf_config_transports(wf->config, &t);
+    int bad = prepare_endpoint(wf, &self, errors);
+
+    if (holds_several_ranks(wf) && !has_thread_section(t, n))
+        bad = add_results(bad, prepare_endpoint(wf, &thread, errors));
+    for (int i = 0; i < n; i++)
+        if (is_wanted(wf, &t[i]))
+            bad = add_results(bad, prepare_endpoint(wf, &t[i], errors));
+    return bad;
+}
+
+static int prepare_all(struct wf_instance *wf)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *errors = open_memstream(&text, &n);
+    int bad = prepare_each(wf, errors ? errors : stderr);
+
+    if (errors)
+        fclose(errors);
+    wf_boot_print_fatal(text ? text : "", n);
+    free(text);
+    return bad;
+}
+
+/* Free the prepared endpoints from number `first` on. */
+static void free_prepared(struct wf_instance *wf, int first, int prepared)
+{
+    for (int i = first; i < prepared; i++)
+        free(wf->eps[i].cfg);
+}
+
+/* Whether a prepared endpoint is to be opened: it is self, the configuration
+ * asks for it, or a route may use it. */
+static bool is_useful(const struct wf_instance *wf, int i)
+{
+    const struct wf_transport_config *t = wf->eps[i].config;
+
+    return i == 0 || t->enable == 1 || wf_route_may_use(wf->config, t->name);
+}
+
+/* Whether opening failed for lack of memory or descriptors. The transport is
+ * not at fault then: another one would fail, too, and peers that rely on this
+ * one could not reach the process. */
+static bool is_starved(int r)
+{
+    const char *text = wf_error_last()->text;
+
+    return r == WEFT_ENOMEM || strstr(text, strerror(EMFILE)) ||
+           strstr(text, strerror(ENFILE));
+}
+
+/* Leave out a transport that cannot be opened: log the reason, and record it
+ * for a pair that has no other transport. The start fails if the configuration
+ * asks for the transport, or if memory or descriptors are lacking. */
+static int leave_out_transport(struct wf_instance *wf,
+                               const struct wf_transport_config *t,
+                               const char *why, int r)
+{
+    if (strstr(why, strerror(ENOMEM)))
+        r = WEFT_ENOMEM;
+    const char *lacking = r == WEFT_ENOMEM ? "no memory" : "";
+
+    if (why[0] || lacking[0])
+        wf_error(wf_error_class(r),
+                 "%s: transport '%s' cannot be used here: "
+                 "%s%s",
+                 t->where, t->name, why[0] ? why : lacking,
+                 why[0] && lacking[0] ? " (no memory)" : "");
+    else
+        wf_error(MPI_ERR_OTHER,
+                 "%s: transport '%s' cannot be used here "
+                 "(error %d)",
+                 t->where, t->name, r);
+    if (t->enable == 1 || is_starved(r))
+        return r == WEFT_ENOMEM ? r : WEFT_ESYS;
+    wf_log(wf, WF_LOG_INFO, "%s", wf_error_last()->text);
+    if (why[0])
+        wf_log(wf, WF_LOG_ERROR, "%s: %s", t->name, why);
+    for (int i = 0; i < WF_EPS_MAX; i++)
+        if (!wf->left_out[i].transport) {
+            wf->left_out[i].transport = t;
+            wf->left_out[i].error = r;
+            wf->left_out[i].why = why[0] ? strdup(why) : NULL;
+            break;
+        }
+    return 0;
+}
+
+/* Open number i of the prepared endpoints as the next endpoint. */
+static int open_prepared(struct wf_instance *wf, int i)
+{
+    struct weft_core *c = &wf->eps[wf->ep_count];
+    const struct wf_transport_config *t = wf->eps[i].config;
+    char why[WF_REFUSAL_MAX] = "";
+    int r;
+
+    if (!is_useful(wf, i)) {
+        free(wf->eps[i].cfg);
+        return 0;
+    }
+    if (c != &wf->eps[i])
+        *c = wf->eps[i];
+    c->index = wf->ep_count;
+    c->refusal = why;
+    r = start_endpoint(wf, c);
+    c->refusal = NULL;
+    if (r == 0) {
+        wf->ep_count++;
+        return 0;
+    }
+    free(c->cfg);
+    return leave_out_transport(wf, t, why, r);
+}
+
+int wf_endpoints_open(struct wf_instance *wf)
+{
+    if (wf->ranks)
+        pthread_mutex_lock(&wf->ranks->open_lock);
+    int bad = prepare_all(wf), prepared = wf->ep_count, r = 0;
+    if (wf->ranks)
+        pthread_mutex_unlock(&wf->ranks->open_lock);
+
+    wf->ep_count = 0;
+    if (bad) {
+        free_prepared(wf, 0, prepared);
+        return bad < 0 ? bad : WEFT_EINVAL;
+    }
+    for (int i = 0; i < prepared; i++)
+        if ((r = open_prepared(wf, i)) != 0) {
+            free_prepared(wf, i + 1, prepared);
+            break;
+        }
+    return r;
+}
+
+static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
+                     struct wf_traffic *t)
+{
+    for (uint32_t i = 0; wf->locs && i < wf->nprocs; i++) {
+        const struct weft_loc *loc = wf->locs[i];
+        for (unsigned k = 0; loc && k < loc->lanes; k++) {
+            if (loc->lane[k].order || loc->lane[k].core != c)
+                continue;
+            t->sent += loc->lane[k].seq;
+            t->sent_bytes += wf_lane_bytes(loc, k);
+        }
+        if (loc && loc->order)
+            wf_order_add_traffic(loc->order, c, t);
+    }
+}
+
+void wf_endpoint_traffic(const struct weft_core *c, struct wf_traffic *t)
+{
+    add_sent(c->wf, c, t);
+    t->received += c->rx_count;
+    t->received_bytes += c->rx_bytes;
+}
+
+static void report_traffic(struct wf_instance *wf, const struct weft_core *c)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_traffic t = {0};
+
+    wf_endpoint_traffic(c, &t);
+    for (unsigned i = 1; all && i < all->count; i++)
+        wf_endpoint_traffic(&all->all[i]->eps[c->index], &t);
+    if (!(t.sent | t.received))
+        return;
+    fprintf(stderr,
+            "weft: rank %u: %-6s sent %llu messages, %llu bytes; "
+            "received %llu messages, %llu bytes\n",
+            wf->rank, c->config->name, t.sent, t.sent_bytes, t.received,
+            t.received_bytes);
+}
+
+/* Print the number of packets that a transport dropped as damaged or forged. */
+static void report_dropped_packets(const struct wf_instance *wf,
+                                   const struct weft_core *c)
+{
+    const char *name;
+    uint64_t n;
+
+    if (!WEFT_HAS(c->ops, weft_ops, stat))
+        return;
+    for (int i = 0; c->ops->stat(c->ep, i, &name, &n) >= 0; i++)
+        if (n && strcmp(name, "strange_packets") == 0)
+            fprintf(stderr,
+                    "weft: rank %u: %-6s dropped %llu damaged or strange "
+                    "packets\n",
+                    wf->rank, c->config->name, (unsigned long long)n);
+}
+
+void wf_endpoints_report(struct wf_instance *wf)
+{
+    if (!wf->options->stats)
+        return;
+    for (int i = wf->ep_count; i-- > 0;) {
+        report_traffic(wf, &wf->eps[i]);
+        report_dropped_packets(wf, &wf->eps[i]);
+    }
+    if (wf->damaged)
+        fprintf(stderr, "weft: rank %u: %llu messages arrived damaged\n",
+                wf->rank, (unsigned long long)wf->damaged);
+}
+
+static void delete_peers(struct wf_instance *wf, struct weft_core *c)
+{
+    for (uint32_t i = 0; wf->locs && i < wf->nprocs; i++)
+        if (wf->locs[i] && wf->locs[i]->peers[c->index]) {
+            c->ops->peer_del(wf->locs[i]->peers[c->index], 1);
+            wf->locs[i]->peers[c->index] = NULL;
+        }
+}
+
+void wf_endpoints_close(struct wf_instance *wf)
+{
+    while (wf->ep_count > 0) {
+        struct weft_core *c = &wf->eps[wf->ep_count - 1];
+        delete_peers(wf, c);
+        c->ops->close(c->ep);
+        free(c->address);
+        free(c->cfg);
+        wf->ep_count--;
+    }
+    for (int i = 0; i < WF_EPS_MAX; i++) {
+        free(wf->left_out[i].why);
+        wf->left_out[i].transport = NULL;
+        wf->left_out[i].why = NULL;
+    }
+}

@@ -1,0 +1,84 @@
+/* The state that a rank reports to its launcher: what it waits for, in records
+ * of the state page (state_page.h).
+ *
+ *   binding   wf_call_name = "MPI_Recv"       in calls that may wait
+ *   waiter    spins, yields; before it sleeps:
+ *             wf_state_begin_wait -> describe -> a slot of the page
+ *             ... sleeps ...
+ *             wf_state_end_wait
+ *
+ * DESIGN  Nothing is written while spinning was enough, so a message that comes
+ * soon costs nothing. A waiter passes a function that describes the wait; it is
+ * called on the way to sleep only, inside the API section.
+ *
+ * THREADS  Any thread may call these functions; a slot belongs to one thread.
+ * Without a page (another launcher, or none) they do nothing.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_STATE_H
+#define WF_STATE_H
+
+#include "report/state_page.h"
+
+struct wf_comm;
+struct wf_instance;
+struct wf_process;
+struct wf_req;
+
+/* The name of the MPI function that this thread called last, of those that may
+ * wait (core/api/rules.py, NAMED), as a constant string. */
+extern _Thread_local const char *wf_call_name
+    __attribute__((tls_model("initial-exec")));
+/* True if it was the large-count form. The core function leaves the name in
+ * that case, so that a call that moves nothing need not set it
+ * (core/api/forms.py). */
+extern _Thread_local bool wf_call_large
+    __attribute__((tls_model("initial-exec")));
+
+/* A description of a wait. All fields are unknown at first. */
+struct wf_wait {
+    const char *call; /* used instead of wf_call_name if not NULL */
+    enum wf_state_operation operation;
+    const struct wf_comm *comm;
+    bool local;        /* peer is a rank of the local group */
+    int64_t peer, tag; /* WF_STATE_ANY: a wildcard; INT64_MAX: unknown */
+    uint32_t process;  /* the peer's rank in the job, where comm is NULL */
+    uint64_t bytes, number, active, count;
+};
+
+struct wf_wait_cause {
+    void (*describe)(const void *arg, struct wf_wait *);
+    const void *arg;
+};
+
+/* The mapped state page of a rank. */
+struct wf_state {
+    struct wf_state_head *head; /* NULL: there is no page */
+    uint32_t place;             /* the index of this rank in its process */
+};
+
+/* Map the page that the launcher made, if there is one and it is not mapped
+ * yet. */
+void wf_state_open(struct wf_process *);
+void wf_state_close(struct wf_process *);
+void wf_state_phase(struct wf_process *, enum wf_state_phase);
+
+/* Record that this thread is about to sleep; cause NULL: only the call is
+ * known. Returns the slot for wf_state_end_wait; NULL: there is no free one. */
+struct wf_state_slot *wf_state_begin_wait(struct wf_instance *,
+                                     const struct wf_wait_cause *);
+/* Record a sleep before there is an instance, or after. Returns as
+ * wf_state_begin_wait. */
+struct wf_state_slot *wf_state_begin_outside(struct wf_process *,
+                                             enum wf_state_operation);
+void wf_state_end_wait(struct wf_state_slot *);
+
+/* Record that the program has polled `failed_polls` times in a row without an
+ * event. */
+void wf_state_record_polls(struct wf_instance *, const struct wf_wait_cause *,
+                     uint32_t failed_polls);
+
+/* Describe the wait for one request. */
+void wf_state_describe_request(const struct wf_req *, struct wf_wait *);
+
+#endif
