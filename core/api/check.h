@@ -21,7 +21,7 @@
 #include "object/errhandler.h"
 #include "instance/instance.h"
 #include "protocol/request.h"
-#include "group/topo.h"
+#include "topo/topo.h"
 
 /* Marks the slow path of a binding that has a fast path, so that it is not
  * inlined into that. */

@@ -14,13 +14,14 @@
 
 enum { FIRST = WF_PREDEFINED_MAX + 1, SLOTS_MIN = 64 };
 
-struct wf_handle_ints {
+struct handle_table {
+    struct wf_handle_ints base; /* must be first */
     size_t count, slot_count; /* slot_count: a power of two, 2 * capacity */
     const void **handles;
     uint32_t *slots;
 };
 
-static size_t slot_of(const struct wf_handle_ints *t, const void *handle)
+static size_t slot_of(const struct handle_table *t, const void *handle)
 {
     size_t mask = t->slot_count - 1;
     size_t i = (size_t)(((uint64_t)(uintptr_t)handle >> 3) *
@@ -31,7 +32,7 @@ static size_t slot_of(const struct wf_handle_ints *t, const void *handle)
 }
 
 /* Make room for one more handle; false: out of memory, nothing has changed. */
-static bool ensure_room(struct wf_handle_ints *t)
+static bool ensure_room(struct handle_table *t)
 {
     if (t->count < t->slot_count / 2)
         return true;
@@ -51,13 +52,31 @@ static bool ensure_room(struct wf_handle_ints *t)
     return true;
 }
 
+static void free_table(struct wf_handle_ints *base)
+{
+    struct handle_table *t = (struct handle_table *)base;
+
+    free(t->handles);
+    free(t->slots);
+    free(t);
+}
+
+static struct handle_table *ensure_table(struct wf_instance *wf)
+{
+    struct handle_table *t = (struct handle_table *)wf->handle_ints;
+
+    if (!t && (t = calloc(1, sizeof *t)) != NULL) {
+        t->base.free = free_table;
+        wf->handle_ints = &t->base;
+    }
+    return t;
+}
+
 /* Returns the integer of an address, which is numbered now if it was not yet;
  * -1: out of memory. */
 static int number_handle(struct wf_instance *wf, const void *handle)
 {
-    if (!wf->handle_ints)
-        wf->handle_ints = calloc(1, sizeof(*wf->handle_ints));
-    struct wf_handle_ints *t = wf->handle_ints;
+    struct handle_table *t = ensure_table(wf);
     if (!t || !ensure_room(t) || t->count >= INT_MAX - FIRST)
         return -1;
     size_t i = slot_of(t, handle);
@@ -99,20 +118,9 @@ void *wf_handle_fromint(const char *fn, int value)
     }
     const void *handle = NULL;
     WF_SECTION(api, wf) {
-        struct wf_handle_ints *t = wf->handle_ints;
+        struct handle_table *t = (struct handle_table *)wf->handle_ints;
         if (t && value >= FIRST && (size_t)(value - FIRST) < t->count)
             handle = t->handles[value - FIRST];
     }
     return (void *)handle;
-}
-
-void wf_handle_ints_free(struct wf_instance *wf)
-{
-    struct wf_handle_ints *t = wf->handle_ints;
-    wf->handle_ints = NULL;
-    if (t) {
-        free(t->handles);
-        free(t->slots);
-        free(t);
-    }
 }

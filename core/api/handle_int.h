@@ -15,7 +15,4 @@
 int wf_handle_toint(const char *fn, const void *handle);
 /* Returns the handle of an integer, or NULL if no call gave that out. */
 void *wf_handle_fromint(const char *fn, int value);
-/* Free the table at the end of the instance. */
-void wf_handle_ints_free(struct wf_instance *);
-
 #endif

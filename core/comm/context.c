@@ -97,13 +97,6 @@ void wf_context_release(struct wf_instance *wf, uint32_t id)
         wf->env->contexts->free[id / 64] |= UINT64_C(1) << id % 64;
 }
 
-/* The words are spread, so that allocations of different parents seldom meet in
- * one. */
-uint32_t wf_context_first_word(uint32_t context)
-{
-    return context * 37 % WF_CONTEXT_WORDS;
-}
-
 /* ---- one allocation ------------------------------------------------------ */
 
 static struct wf_env *env_of(const struct wf_context_alloc *c)

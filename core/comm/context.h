@@ -32,12 +32,7 @@
 #define WF_CONTEXT_H
 
 #include "comm/agree.h"
-
-enum {
-    WF_CONTEXT_WORLD = 0,
-    WF_CONTEXT_SELF = 1,
-    WF_CONTEXT_WORDS = 64 /* words of a window */
-};
+#include "group/context_id.h"
 
 struct wf_contexts *wf_contexts_create(void);
 void wf_contexts_destroy(struct wf_contexts *);
@@ -74,8 +69,5 @@ struct wf_context_alloc {
 
 /* Starts an allocation. done is called when it has ended, perhaps at once. */
 void wf_context_start(struct wf_context_alloc *);
-/* Returns the word from which a communicator with this id derives others
- * first. */
-uint32_t wf_context_first_word(uint32_t context);
 
 #endif

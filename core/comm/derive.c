@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "comm/context.h"
+#include "comm/engines.h"
 #include "core_api.h"
 #include "progress/engines.h"
 #include "object/attr.h"

@@ -11,7 +11,7 @@
 #include "object/attr.h"
 #include "object/info.h"
 #include "instance/instance.h"
-#include "group/topo.h"
+#include "group/topology.h"
 
 static struct wf_comm *copy_comm(struct wf_comm *comm)
 {

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "boot/abort.h"
+#include "comm/world.h"
 #include "object/attr.h"
 #include "instance/env.h"
 #include "env/start.h"

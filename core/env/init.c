@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "comm/world.h"
 #include "instance/env.h"
 #include "env/start.h"
 #include "mpix.h"

@@ -14,7 +14,7 @@
 
 #include "core_api.h"
 #include "object/info.h"
-#include "env/session.h"
+#include "object/session.h"
 
 static struct wf_group *make_world_group(struct wf_instance *wf)
 {

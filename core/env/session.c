@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "env/session.h"
+#include "object/session.h"
 
 #include <stdlib.h>
 
@@ -14,20 +14,6 @@
 #include "env/start.h"
 #include "p2p/buffered.h"
 #include "progress/progress.h"
-
-void wf_session_get(struct wf_session *s)
-{
-    wf_object_get(&s->object);
-}
-
-void wf_session_put(struct wf_session *s)
-{
-    if (!wf_object_put(&s->object))
-        return;
-    wf_errhandler_put(s->errhandler);
-    wf_info_destroy(s->info);
-    free(s);
-}
 
 /* ---- begin --------------------------------------------------------------- */
 

@@ -11,14 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "coll/layout.h"
-#include "comm/context.h"
+#include "group/context_id.h"
 #include "instance/env.h"
 #include "object/errhandler.h"
 #include "object/info.h"
-#include "protocol/death.h"
-#include "protocol/fastpath.h"
-#include "group/topo.h"
+#include "group/topology.h"
+#include "protocol/p2p.h"
+#include "protocol/wire.h"
 
 struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)
 {
@@ -68,10 +67,7 @@ void wf_comm_put(struct wf_comm *comm)
     if (--comm->object.refs > 0)
         return;
     struct wf_env *env = comm->wf->env; /* NULL at the instance's end */
-    /* Collectives that ended because a member died leave messages behind, which
-     * must not match in another communicator: the id is not used again. */
-    if (env && comm->context != WF_CONTEXT_NONE && !wf_comm_is_dead(comm))
-        wf_context_release(comm->wf, comm->context);
+    comm->wf->comm_handlers->release(comm);
     if (comm->local_comm)
         wf_comm_put(comm->local_comm);
     wf_group_put(comm->local);
@@ -81,8 +77,6 @@ void wf_comm_put(struct wf_comm *comm)
     wf_info_destroy(comm->info);
     free(comm->bsend); /* it is empty: its messages hold the communicator */
     wf_contacts_drop(comm);
-    wf_layout_drop(comm);
-    wf_shmcoll_free(comm);
     comm->object.kind = WF_KIND_DEAD;
     if (!env) {
         free(comm);
@@ -158,65 +152,6 @@ void wf_comm_inherit(struct wf_comm *to, struct wf_comm *from)
     wf_errhandler_put(to->errhandler);
     to->errhandler = from->errhandler;
     wf_group_join_session(to->local, from->local->session);
-}
-
-/* ---- world and self ------------------------------------------------------ */
-
-static struct wf_comm *make_predefined(struct wf_instance *wf, uint32_t n,
-                                       uint32_t first, uint32_t context,
-                                       const char *name)
-{
-    struct wf_group *g = wf_group_create_regular(wf, (int)n, first, 1);
-    if (!g)
-        return NULL;
-    struct wf_comm *comm = wf_comm_create(wf, g, NULL, context, context);
-    if (comm) {
-        comm->errhandler = wf_errhandler_initial();
-        snprintf(comm->name, sizeof comm->name, "%s", name);
-    }
-    return comm;
-}
-
-int wf_world_begin(struct wf_instance *wf)
-{
-    wf->world =
-        make_predefined(wf, wf->nprocs, 0, WF_CONTEXT_WORLD, "MPI_COMM_WORLD");
-    wf->self =
-        make_predefined(wf, 1, wf->rank, WF_CONTEXT_SELF, "MPI_COMM_SELF");
-    wf_fastpath_update(wf);
-    if (wf->world && wf->self)
-        return 0;
-    wf_world_end(wf, true);
-    return WEFT_ENOMEM;
-}
-
-/* Ends a predefined communicator. One that is held by requests that the program
- * left unfinished stays until the end is final: sessions may still make
- * progress. At the final end the requests do not count: their memory is freed
- * with that of the engine, and they are not looked at again. */
-static void release_predefined(struct wf_comm **slot, struct wf_comm **ended,
-                               bool final)
-{
-    struct wf_comm *comm = *slot;
-    if (comm) {
-        *slot = NULL;
-        *ended = comm;
-        comm->freed = true;
-        wf_contacts_drop(comm);
-    }
-    comm = *ended;
-    if (!comm || (!final && comm->object.refs > 1))
-        return;
-    *ended = NULL;
-    comm->object.refs = 1;
-    wf_comm_put(comm);
-}
-
-void wf_world_end(struct wf_instance *wf, bool final)
-{
-    release_predefined(&wf->world, &wf->ended[0], final);
-    release_predefined(&wf->self, &wf->ended[1], final);
-    wf_fastpath_update(wf);
 }
 
 void wf_comm_forget_spares(struct wf_env *env)

@@ -33,6 +33,14 @@ enum wf_assert {
 struct wf_shmcoll;
 enum { WF_SHMCOLL_RANKS_MAX = 64 /* members */ };
 
+/* The functions by which layers above end what they keep with a communicator;
+ * registered by the instance. */
+struct wf_comm_handlers {
+    /* Called when the last reference is gone: gives the context id back and
+     * frees what collectives keep. */
+    void (*release)(struct wf_comm *);
+};
+
 struct wf_comm {
     struct wf_object object;
     uint32_t contact_end;       /* number of ranks in contacts: 0, or all */
@@ -58,7 +66,7 @@ struct wf_comm {
     struct wf_info *info;
     struct wf_comm *local_comm; /* inter: intracommunicator of the local group,
                                    for collectives and merge */
-    struct wf_topo *topo;       /* group/topo.h; or NULL */
+    struct wf_topo *topo;       /* topo/topo.h; or NULL */
     struct wf_bsend_buffer *bsend; /* for buffered sends: p2p/buffered.h */
     struct wf_oversubscription oversubscription;
     struct wf_layout *layout; /* its distribution over nodes: coll/layout.h;
@@ -117,12 +125,6 @@ static inline int wf_comm_draw_tag(struct wf_comm *c)
 /* Take and release a reference; the last release destroys the communicator. */
 void wf_comm_get(struct wf_comm *);
 void wf_comm_put(struct wf_comm *);
-
-/* MPI_COMM_WORLD and MPI_COMM_SELF exist between these calls. wf_world_end may
- * be called without wf_world_begin. final: nothing uses the instance any more,
- * not even a request that the program left unfinished. */
-int wf_world_begin(struct wf_instance *);
-void wf_world_end(struct wf_instance *, bool final);
 
 /* Makes a communicator over groups whose references it takes over, also on
  * failure (NULL: out of memory). remote NULL: an intracommunicator. The context

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "instance/env.h"
-#include "env/session.h"
+#include "object/session.h"
 
 struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group handle)
 {

@@ -23,7 +23,7 @@ static inline uint32_t wf_group_proc(const struct wf_group *g, int rank)
 }
 
 void wf_group_get(struct wf_group *);
-/* Notes that the new group came from this session (env/session.h). */
+/* Notes that the new group came from this session (object/session.h). */
 void wf_group_join_session(struct wf_group *, struct wf_session *);
 void wf_group_put(struct wf_group *);
 /* Makes a group of the processes in procs (malloc'ed, size entries), which it

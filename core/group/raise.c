@@ -18,9 +18,10 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "boot/abort.h"
 #include "instance/env.h"
 #include "object/errhandler.h"
-#include "env/session.h"
+#include "object/session.h"
 #include "os/trust.h"
 
 /* The initial handler is the one that the launcher's mpi_initial_errhandler

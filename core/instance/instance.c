@@ -14,7 +14,12 @@
 #include "boot/auth.h"
 #include "boot/key.h"
 #include "boot/fatal_message.h"
+#include "coll/layout.h"
 #include "coll/schedule.h"
+#include "coll/shm/shmcoll.h"
+#include "comm/context.h"
+#include "comm/engines.h"
+#include "comm/world.h"
 #include "datatype/type.h"
 #include "progress/engines.h"
 #include "instance/env.h"
@@ -22,12 +27,10 @@
 #include "os/node.h"
 #include "p2p/buffered.h"
 #include "progress/wait.h"
+#include "protocol/death.h"
 #include "protocol/order.h"
 #include "protocol/fastpath.h"
 #include "config/config.h"
-
-struct wf_instance *_Atomic wf_process_instance;
-_Thread_local struct wf_instance *wf_thread_instance WF_TLS_NEAR;
 
 static uint64_t read_monotonic_ns(void *clock)
 {
@@ -129,7 +132,7 @@ static bool for_each_engine(struct wf_instance *home, bool (*holds)(void *))
 static void free_other_engines(struct wf_instance *home)
 {
     if (wf_engines(home))
-        wf_engines(home)->ops->free(home);
+        wf_engines(home)->free(home);
 }
 
 /* Give an engine the job key: rank 0's key may come after the engines were
@@ -140,6 +143,13 @@ static bool share_key(void *engine)
 
     wf->key = wf_home(wf)->key;
     return true;
+}
+
+static int compare_cards(struct wf_instance *wf)
+{
+    struct weft_loc *below = wf_location(wf, wf->rank - 1);
+
+    return below ? wf_card_compare(below) : 0;
 }
 
 /* Publish this process's business card, wait for those of the others where the
@@ -158,7 +168,7 @@ static int exchange_business_cards(struct wf_instance *wf)
     if (r == 0 && !wf->key)
         r = wf_key_find(wf);
     for_each_engine(wf, share_key);
-    return r == 0 ? wf_card_compare(wf) : r;
+    return r == 0 && wf_card_is_comparable(wf) ? compare_cards(wf) : r;
 }
 
 /* A rank with one engine may leave its section off until the process has a
@@ -174,6 +184,24 @@ static void update_fast_path(struct wf_cs *cs)
 {
     wf_fastpath_update(wf_container(cs, struct wf_instance, api));
 }
+
+static void release_comm(struct wf_comm *comm)
+{
+    struct wf_instance *wf = comm->wf;
+
+    /* Collectives that ended because a member died leave messages behind, which
+     * must not match in another communicator: the id is not used again. */
+    if (wf->env && comm->context != WF_CONTEXT_NONE && !wf_comm_is_dead(comm))
+        wf_context_release(wf, comm->context);
+    wf_layout_drop(comm);
+    wf_shmcoll_free(comm);
+}
+
+static const struct wf_engine_makers engine_makers;
+
+static const struct wf_comm_handlers comm_handlers = {
+    .release = release_comm,
+};
 
 int wf_instance_create(const struct wf_instance_params *params,
                        struct wf_instance **out)
@@ -196,6 +224,8 @@ int wf_instance_create(const struct wf_instance_params *params,
     if (wf_route_encrypts(wf->config))
         wf->met = wf_carrier_add_session;
     wf->api.changed = update_fast_path;
+    wf->comm_handlers = &comm_handlers;
+    wf->engine_makers = &engine_makers;
     if (params->threads)
         wf_instance_allow_threads(wf);
     if ((r = find_node_and_cpus(wf)) != 0 || (r = open_engine(wf)) != 0)
@@ -240,6 +270,8 @@ static struct wf_instance *create_beside(struct wf_instance *home,
     wf->cpus = home->cpus;
     wf->own_cpus = home->own_cpus;
     wf->env = home->env;
+    wf->comm_handlers = home->comm_handlers;
+    wf->engine_makers = home->engine_makers;
     wf->state = home->state;
     wf->key = home->key;
     wf->met = home->met;
@@ -259,8 +291,8 @@ static int check_transports(const struct wf_instance *wf)
     return WEFT_ENOTSUP;
 }
 
-int wf_instance_open_engine(struct wf_instance *home, unsigned number,
-                            struct wf_instance **out)
+static int open_other_engine(struct wf_instance *home, unsigned number,
+                             struct wf_instance **out)
 {
     struct wf_instance *wf = create_beside(home, number);
     int r = wf ? open_engine(wf) : WEFT_ENOMEM;
@@ -283,13 +315,18 @@ int wf_instance_open_engine(struct wf_instance *home, unsigned number,
     return 0;
 }
 
-void wf_instance_close_engine(struct wf_instance *wf)
+static void close_other_engine(struct wf_instance *wf)
 {
     wf_progress_stop_helper(wf);
     wf_sched_fini(wf);
     close_engine(wf);
     free(wf);
 }
+
+static const struct wf_engine_makers engine_makers = {
+    .open = open_other_engine,
+    .close = close_other_engine,
+};
 
 bool wf_are_lanes_empty(void *arg)
 {
@@ -414,7 +451,8 @@ int wf_instance_destroy(struct wf_instance *wf)
     struct wf_boot *boot = wf->boot;
 
     for_each_engine(wf, stop_helper);
-    wf_handle_ints_free(wf);
+    if (wf->handle_ints)
+        wf->handle_ints->free(wf->handle_ints);
     wf_bsend_release(wf, &wf->bsend);
     WF_SECTION(api, wf)
         leave_job(wf);
@@ -438,18 +476,3 @@ int wf_instance_destroy(struct wf_instance *wf)
     return 0;
 }
 
-void wf_abort(struct wf_instance *wf, int code, const char *fmt, ...)
-{
-    char text[1024];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text - 1, fmt, ap);
-    va_end(ap);
-    fflush(stdout);
-    strcat(text, "\n");
-    wf_boot_print_fatal(text, strlen(text));
-    if (wf && wf->boot)
-        wf->boot->ops->abort(wf->boot, code, text);
-    _exit(code & 0xff ? code & 0xff : code ? 1 : 0);
-}

@@ -21,6 +21,9 @@
 struct wf_engine;   /* protocol/queues.h */
 struct wf_block;    /* core/instance/memory.c */
 struct wf_progress; /* progress/progress.h */
+struct wf_progress_handlers;
+struct wf_comm_handlers;
+struct wf_engine_makers;
 struct wf_env;      /* instance/env.h */
 struct wf_auth_key; /* boot/auth.c */
 struct wf_auth_session;
@@ -28,6 +31,12 @@ struct wf_type_named; /* datatype/named.h */
 struct wf_type_f90;
 struct wf_sched;   /* coll/schedule.h */
 struct wf_engines; /* engines.h */
+
+/* The numbers of handles that MPI_X_toint has given out: api/handle_int.c, which
+ * is linked only into programs that ask for some. */
+struct wf_handle_ints {
+    void (*free)(struct wf_handle_ints *);
+};
 
 struct wf_instance {
     struct wf_cs api; /* the critical section of this instance */
@@ -70,6 +79,9 @@ struct wf_instance {
     bool parting;     /* everything is acknowledged; connections may close */
     struct wf_engine *engine;
     struct wf_progress *progress;
+    const struct wf_progress_handlers *progress_handlers;
+    const struct wf_comm_handlers *comm_handlers; /* group/comm.h */
+    const struct wf_engine_makers *engine_makers; /* progress/engines.h */
     struct wf_env *env;
     struct wf_block *blocks; /* of MPI_Alloc_mem: core/instance/memory.c */
     struct wf_handle_ints *handle_ints; /* core/api/handle_int.h */
@@ -231,13 +243,6 @@ int wf_instance_create(const struct wf_instance_params *,
 int wf_instance_destroy(struct wf_instance *);
 /* Let several threads enter from now on. No thread may be inside. */
 void wf_instance_allow_threads(struct wf_instance *);
-/* Open a further engine of the rank (engines.h). Fails if it lacks a transport
- * that the first one has. */
-int wf_instance_open_engine(struct wf_instance *home, unsigned number,
-                            struct wf_instance **out);
-/* Close a further engine at once, without waiting for messages to leave. */
-void wf_instance_close_engine(struct wf_instance *);
-
 /* Whether the transports have taken all that was sent (arg: the instance). */
 bool wf_are_lanes_empty(void *arg);
 
@@ -252,10 +257,6 @@ static inline struct wf_instance *wf_current(void)
     struct wf_instance *wf = wf_thread_instance;
     return wf_unlikely(wf != NULL) ? wf : wf_load_acquire(&wf_process_instance);
 }
-
-/* Print the message, tell the launcher, and end the process. */
-void wf_abort(struct wf_instance *, int code, const char *fmt, ...)
-    __attribute__((noreturn, format(printf, 3, 4)));
 
 static inline uint64_t wf_now(struct wf_instance *wf)
 {

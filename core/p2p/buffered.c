@@ -23,7 +23,7 @@
 #include "core_api.h"
 #include "progress/engines.h"
 #include "instance/env.h"
-#include "env/session.h"
+#include "object/session.h"
 #include "p2p/p2p_api.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"

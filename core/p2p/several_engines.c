@@ -424,7 +424,6 @@ const struct wf_engines_ops wf_engines_ops = {
     .sleep = wf_other_engines_sleep,
     .tasks = wf_engine_tasks_run,
     .post = wf_engine_task_put,
-    .free = wf_engines_free,
     .several = are_of_several,
     .waitall = wait_all,
     .waitany = wait_any,

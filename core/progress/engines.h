@@ -51,6 +51,16 @@ struct wf_engine_tasks {
     struct wf_engine_task *first, **last;
 };
 
+/* The functions that make and end an engine; registered by the instance. */
+struct wf_engine_makers {
+    /* Opens engine `number` of the rank. Fails if it lacks a transport that the
+     * first one has. */
+    int (*open)(struct wf_instance *home, unsigned number,
+                struct wf_instance **out);
+    /* Closes an engine at once, without waiting for messages to leave. */
+    void (*close)(struct wf_instance *);
+};
+
 /* The functions that wait.c and the bindings call where there are several
  * engines. */
 struct wf_engines_ops {
@@ -64,8 +74,6 @@ struct wf_engines_ops {
     /* Runs the tasks that were posted to this engine; true: there were some. */
     bool (*tasks)(struct wf_instance *);
     void (*post)(struct wf_instance *to, struct wf_engine_task *);
-    /* Closes all engines but the first; called when the first ends. */
-    void (*free)(struct wf_instance *home);
     /* Requests of several engines: p2p/several_engines.c. `several` tells whether they
      * are; if they are all of one, it stores that one. */
     bool (*several)(struct wf_instance **, int n, const MPI_Request *);
@@ -93,6 +101,8 @@ struct wf_engines_ops {
 
 struct wf_engines {
     const struct wf_engines_ops *ops;
+    /* Closes all engines but the first; called when the first ends. */
+    void (*free)(struct wf_instance *home);
     unsigned count;                          /* including the first */
     struct wf_instance *all[WF_ENGINES_MAX]; /* by number */
     struct wf_lock boot; /* the connection to the launcher */
@@ -143,14 +153,6 @@ static inline struct wf_instance *wf_engine(struct wf_instance *wf,
     return number == wf->number ? wf : wf_engines(wf)->all[number];
 }
 
-/* Open the engines if they are wanted and not open yet; returns how many this
- * rank has. The section of wf is held. */
-unsigned wf_engines_ensure(struct wf_instance *wf);
-/* Open the engines at the start of the rank, if they are wanted and the
- * launcher exchanges business cards only then. The symbol is NULL in a static
- * program that derives no communicator. */
-void wf_engines_open_early(struct wf_instance *home) __attribute__((weak));
-
 /* Leave the section of one engine and enter that of another of the same
  * rank. */
 static inline void wf_engine_switch(struct wf_instance *from,
@@ -173,9 +175,7 @@ void wf_engine_task_cancel(struct wf_instance *to, struct wf_engine_task *e);
 
 bool wf_engine_tasks_run(struct wf_instance *);
 void wf_engine_task_put(struct wf_instance *to, struct wf_engine_task *);
-void wf_engines_free(struct wf_instance *home);
 
-extern const struct wf_engines_ops wf_engines_ops WF_HIDDEN; /* p2p/several_engines.c */
 void wf_other_engines_poll(struct wf_instance *); /* progress/other_engines.c */
 int wf_other_engines_sleep(struct wf_instance *, int timeout);
 

@@ -176,7 +176,7 @@ int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
     if (wf_unlikely((wf_progress_count_round(p) & (OTHERS_EVERY - 1)) == 0))
         poll_unasked_endpoints(wf, mask);
     if (wf_unlikely(wf->held))
-        mask |= wf_req_complete_held(wf);
+        mask |= wf->progress_handlers->complete_held(wf);
     mask &= p->all;
     while (mask) {
         struct weft_core *c = &wf->eps[__builtin_ctz(mask)];
@@ -186,7 +186,7 @@ int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
                 c->ep, p->oversubscribed ? BUDGET_OVERSUBSCRIBED : BUDGET);
     }
     if (wf_unlikely(wf->rx_stalled))
-        wf_arrive_resume(wf); /* there may be memory now; timers of pairs */
+        wf->progress_handlers->resume_arrivals(wf);
     if (wf_unlikely(wf->deferred) && !p->helping)
         n += wf->run_deferred(wf);
     if (p->led)

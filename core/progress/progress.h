@@ -22,6 +22,22 @@ struct wf_flag_wait {
     void (*arm)(struct wf_flag_wait *);
 };
 
+/* The functions by which the progress engine drives what it does not know: the
+ * protocol registers them before the first endpoint is opened. */
+struct wf_progress_handlers {
+    /* Completes sends that were held back until their endpoints are polled;
+     * returns the endpoints that must be polled for others. */
+    uint32_t (*complete_held)(struct wf_instance *);
+    /* Goes on with arrivals that lacked memory, and maintains ordered pairs.
+     * Called after a poll if wf->rx_stalled. */
+    void (*resume_arrivals)(struct wf_instance *);
+    /* Returns the time in ns at which an ordered pair wants to be polled;
+     * 0: none does. Called before a sleep. */
+    uint64_t (*next_deadline)(struct wf_instance *);
+    /* Looks for dead peers. Called by a sleeper about once a second. */
+    void (*check_peers)(struct wf_instance *);
+};
+
 int wf_progress_init(struct wf_instance *);
 void wf_progress_fini(struct wf_instance *);
 /* Register an endpoint with the progress engine, and its event descriptor with
@@ -91,9 +107,6 @@ void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
  * are short. True unless the deadline passed. API section held throughout. */
 bool wf_progress_poll_until(struct wf_instance *, int fd, bool (*done)(void *),
                             void *arg, uint64_t deadline);
-/* Check for dead peers. Called by a sleeper about once a second:
- * protocol/failure.c. */
-void wf_failure_watch(struct wf_instance *);
 /* Wake the leader among the sleeping threads of the instance. Callable by any
  * thread. */
 void wf_progress_wake_leader(struct wf_instance *);

@@ -128,7 +128,8 @@ bool wf_progress_arm(struct wf_instance *wf, int *timeout)
         shorten_timeout(timeout, deadline, now);
     }
     if (wf->orders)
-        shorten_timeout(timeout, wf_orders_deadline(wf), wf_now(wf));
+        shorten_timeout(timeout, wf->progress_handlers->next_deadline(wf),
+                        wf_now(wf));
     return true;
 }
 
@@ -270,7 +271,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
     if (rested && watch)
         p->missed += found > 0 || self->done(self->arg);
     if (rested)
-        wf_failure_watch(wf);
+        wf->progress_handlers->check_peers(wf);
     if (p->prefers_bell && !self->done(self->arg))
         sleep_on_bell(wf, self); /* it was woken for that */
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "boot/boot.h"
+#include "boot/abort.h"
 #include "progress/wait.h"
 #include "protocol/death.h"
 #include "protocol/order.h"

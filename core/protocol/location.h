@@ -170,10 +170,13 @@ int wf_location_attach(struct weft_loc *, struct weft_core *);
 bool wf_location_uses(const struct weft_loc *, const struct weft_core *);
 /* Publish the business card of this process under "weft.card.<id>". */
 int wf_card_publish(struct wf_instance *);
+/* Whether the next lower rank has its business card published, and the user
+ * wants configurations to be compared. */
+bool wf_card_is_comparable(const struct wf_instance *);
 /* Compare the configuration with that of the next lower rank: if any two ranks
  * of a job differ, two neighbours do. WEFT_EINVAL: they differ, and this has
  * been printed. */
-int wf_card_compare(struct wf_instance *);
+int wf_card_compare(struct weft_loc *below);
 /* Fetch and check the business card, which fills node and host. 0 or WEFT_E*,
  * with the cause recorded by wf_error. Without a card (static bootstrap) the
  * addresses of mpi.ini are used. */

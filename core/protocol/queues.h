@@ -421,6 +421,8 @@ int wf_arrive_words(struct weft_core *, struct weft_loc *, uint64_t h0,
 /* Let plugins read again that were told to stop for lack of memory; and run the
  * timers of ordered pairs. */
 void wf_arrive_resume(struct wf_instance *);
+/* Look for dead peers (failure.c). */
+void wf_failure_watch(struct wf_instance *);
 /* The answer to a send has come: SYNC, FIN or CANCELLED. */
 void wf_send_answered(struct wf_p2p *send, int error);
 /* Complete a send that waits for nothing any more. */

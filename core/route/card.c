@@ -285,23 +285,22 @@ static int check_config(struct weft_loc *loc, const struct head *h)
     return WEFT_EINVAL;
 }
 
-int wf_card_compare(struct wf_instance *wf)
+bool wf_card_is_comparable(const struct wf_instance *wf)
 {
-    struct weft_loc *loc;
-    bool launched;
-    int r;
-
     /* Without a launcher the rank below may not have started yet. */
-    launched = wf->boot->awaits || strcmp(wf->boot->ops->name, "pmi1") == 0;
-    if (wf->rank == 0 || !wf->options->check || !launched ||
-        wf_boot_hosted_has(wf->boot, wf->rank - 1))
-        return 0;
-    loc = wf_location(wf, wf->rank - 1);
-    r = loc ? wf_card_fetch(loc) : WEFT_ENOMEM;
-    if (r != WEFT_EINVAL)
+    bool launched =
+        wf->boot->awaits || strcmp(wf->boot->ops->name, "pmi1") == 0;
+
+    return wf->rank > 0 && wf->options->check && launched &&
+           !wf_boot_hosted_has(wf->boot, wf->rank - 1);
+}
+
+int wf_card_compare(struct weft_loc *below)
+{
+    if (wf_card_fetch(below) != WEFT_EINVAL)
         return 0; /* a rank that talks to it will report this */
     fprintf(stderr, "weft: %s\n", wf_error_last()->text);
-    return r;
+    return WEFT_EINVAL;
 }
 
 uint64_t wf_card_host_node(const char *host)

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 #include "api/check.h"
+#include "boot/abort.h"
 #include "env/start.h"
 #include "mpix.h"
 #include "os/futex.h"

@@ -4,7 +4,7 @@
 #ifndef WF_CART_H
 #define WF_CART_H
 
-#include "group/topo.h"
+#include "topo/topo.h"
 
 /* Check that the grid fits onto comm, and store the number of its cells. */
 int wf_cart_check(const struct wf_comm *comm, const struct wf_grid *,

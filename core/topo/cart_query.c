@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
-#include "group/topo.h"
+#include "topo/topo.h"
 
 static int check_room(const struct wf_topo *t, int maxdims)
 {

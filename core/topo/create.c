@@ -9,7 +9,7 @@
 
 #include "comm/derive.h"
 #include "core_api.h"
-#include "group/topo.h"
+#include "topo/topo.h"
 
 int wf_topo_check_parent(const struct wf_comm *parent)
 {

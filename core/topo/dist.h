@@ -4,7 +4,7 @@
 #ifndef WF_DIST_H
 #define WF_DIST_H
 
-#include "group/topo.h"
+#include "topo/topo.h"
 
 /* Create a distributed graph with lists of these lengths, which the caller
  * fills in; NULL: out of memory, recorded. */

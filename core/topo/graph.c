@@ -7,7 +7,7 @@
 
 #include "core_api.h"
 #include "topo/reorder.h"
-#include "group/topo.h"
+#include "topo/topo.h"
 
 /* ---- creation ------------------------------------------------------------ */
 

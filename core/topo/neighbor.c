@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/coll.h"
-#include "group/topo.h"
+#include "topo/topo.h"
 
 static int check_args(const struct wf_coll_args *a)
 {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
-#include "group/topo.h"
+#include "topo/topo.h"
 
 static const char *kind_name(int kind)
 {

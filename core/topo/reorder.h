@@ -10,7 +10,7 @@
 #define WF_REORDER_H
 
 #include "group/comm.h"
-#include "topo/grid.h"
+#include "group/grid.h"
 
 /* A graph of n vertices. The edges from vertex v lead to adjacent[first[v]] up
  * to, but not including, adjacent[first[v + 1]]; MPI_PROC_NULL is no edge. */

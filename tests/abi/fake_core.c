@@ -234,7 +234,8 @@ int fake_teardown(void **state)
     wf_process_instance = NULL;
     assert_int_equal(wf_load_relaxed(&job.wf.api.mutex.next),
                      wf_load_relaxed(&job.wf.api.mutex.serving));
-    wf_handle_ints_free(&job.wf);
+    if (job.wf.handle_ints)
+        job.wf.handle_ints->free(job.wf.handle_ints);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "progress/progress.h"
+#include "comm/world.h"
 #include "sim/fabric_inside.h"
 
 int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);

@@ -2,9 +2,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "group/topo.h"
+#include "group/topology.h"
 
 #include <stdlib.h>
+
+#include "object/handle.h"
 
 struct wf_topo *wf_topo_create(int kind, size_t n)
 {

@@ -1,0 +1,116 @@
+/* Opening and closing the other engines of a rank: see progress/engines.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "comm/engines.h"
+
+#include <stdlib.h>
+
+#include "instance/env.h"
+#include "progress/progress.h"
+#include "progress/wait.h"
+#include "config/config.h"
+
+/* Returns the number of engines without core.engines: several only in builds
+ * with per-object granularity (critical.h). There are more engines than CPUs
+ * because a thread whose CPU was taken away may be inside one. */
+static unsigned choose_default_count(uint32_t cpus)
+{
+    if (!WF_OBJECTS)
+        return 1;
+    return cpus < WF_ENGINES_MAX / 2 ? 2 * (cpus ? cpus : 1) : WF_ENGINES_MAX;
+}
+
+/* Returns how many engines the rank should have. Static start has one address
+ * per process, and ranks that are threads are engines of their own already. */
+static unsigned choose_count(const struct wf_instance *home)
+{
+    if (!home->api.threads || home->ranks ||
+        strcmp(home->boot->ops->name, "static") == 0)
+        return 1;
+    return home->options->engines == WF_AUTO ? choose_default_count(home->cpus)
+                                             : (unsigned)home->options->engines;
+}
+
+static void close_engines(struct wf_instance *home, struct wf_engines *all)
+{
+    while (all->count > 1)
+        home->engine_makers->close(all->all[--all->count]);
+    free(all);
+}
+
+static void free_engines(struct wf_instance *home)
+{
+    struct wf_engines *all = wf_engines(home);
+
+    wf_store_relaxed(&home->engines, NULL);
+    close_engines(home, all);
+}
+
+static struct wf_engines *create_table(struct wf_instance *home)
+{
+    struct wf_engines *all = calloc(1, sizeof *all);
+
+    if (!all)
+        return NULL;
+    all->ops = &wf_engines_ops;
+    all->free = free_engines;
+    all->all[0] = home;
+    all->count = 1;
+    for (int i = 0; i < WF_ENGINES_MAX; i++)
+        all->tasks[i].last = &all->tasks[i].first;
+    return all;
+}
+
+/* Open all engines with all their transports, or else none: the transports that
+ * a rank has must not depend on the communicator. */
+static struct wf_engines *open_engines(struct wf_instance *home, unsigned count)
+{
+    struct wf_engines *all = create_table(home);
+    int r = all ? wf_progress_open_sleeper(home->progress) : WEFT_ENOMEM;
+
+    for (; r == 0 && all->count < count; all->count += r == 0)
+        r = home->engine_makers->open(home, all->count, &all->all[all->count]);
+    if (r == 0)
+        return all;
+    wf_log(home, WF_LOG_WARN,
+           "core.engines: no second engine can be opened "
+           "(error %d: %s); all communicators share one",
+           r, wf_error_last()->text);
+    if (all)
+        close_engines(home, all);
+    return NULL;
+}
+
+static void publish_engines(struct wf_instance *home, struct wf_engines *all)
+{
+    wf_store_relaxed(&wf_refs_atomic, 1);
+    for (unsigned i = all->count; i-- > 0;) /* pairs with wf_engines */
+        wf_store_release(&all->all[i]->engines, all);
+}
+
+/* Open the engines, once: a rank that could not open them does not try
+ * again. */
+static void try_to_open_engines(struct wf_instance *home)
+{
+    struct wf_engines *all = open_engines(home, choose_count(home));
+
+    home->single_engine = !all;
+    if (all)
+        publish_engines(home, all);
+}
+
+unsigned wf_engines_ensure(struct wf_instance *wf)
+{
+    struct wf_instance *home = wf_home(wf);
+
+    if (!wf_engines(home) && choose_count(home) > 1 && !home->single_engine)
+        try_to_open_engines(home); /* wf is home, whose section is held */
+    return wf_engines(home) ? wf_engines(home)->count : 1;
+}
+
+void wf_engines_open_early(struct wf_instance *home)
+{
+    if (home->nprocs > 1 && !home->boot->awaits && choose_count(home) > 1)
+        try_to_open_engines(home);
+}

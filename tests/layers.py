@@ -1,0 +1,81 @@
+"""Calls between the folders of core go down the table in core/README.md.
+
+    tests/layers.py BUILD       checks; prints each reference that goes up
+    tests/layers.py BUILD -v    the references that go down as well, counted
+
+The table lists the folders from bottom to top. An object file may refer to
+symbols of its own folder and of those below it; what goes up is a handler that
+the upper folder has registered.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROW = re.compile(r"^\| `([a-z0-9]+)/` \|", re.M)
+
+
+def folders():
+    """The folders of core, from bottom to top."""
+    with open(os.path.join(ROOT, "core", "README.md"), encoding="utf-8") as f:
+        return ROW.findall(f.read())
+
+
+def objects(build):
+    """Yields object file and source of what CMake has compiled of core."""
+    for target in ("core.dir", "archive_only.dir"):
+        base = os.path.join(build, "CMakeFiles", target, "core")
+        for folder, _, names in os.walk(base):
+            for name in names:
+                path = os.path.join(folder, name)
+                source = "core/" + os.path.relpath(path, base)[:-len(".o")]
+                if name.endswith(".c.o") and \
+                        os.path.exists(os.path.join(ROOT, source)):
+                    yield path, source
+
+
+def symbols(path):
+    """The global symbols that an object file defines, and those it needs."""
+    out = subprocess.run(["nm", "-g", path], capture_output=True, text=True,
+                         check=True).stdout
+    words = [line.split() for line in out.splitlines()]
+    return ({w[2] for w in words if len(w) == 3},
+            {w[1] for w in words if len(w) == 2})
+
+
+def main(build, verbose):
+    """Prints what goes up; the exit status."""
+    order = {name: i for i, name in enumerate(folders())}
+    home, needs, bad = {}, [], []
+    for path, source in objects(build):
+        folder = source.split("/")[1]
+        if folder not in order:
+            bad.append(f"core/{folder}/ is not in the table of core/README.md")
+            continue
+        defined, wanted = symbols(path)
+        home.update(dict.fromkeys(defined, source))
+        needs.append((source, wanted))
+    if len(needs) < 100:
+        bad.append(f"only {len(needs)} object files of core in {build}")
+    count = collections.Counter()
+    for source, wanted in needs:
+        for name in sorted(wanted & home.keys()):
+            here, there = source.split("/")[1], home[name].split("/")[1]
+            count[here, there] += here != there
+            if order[there] > order[here]:
+                bad.append(f"{source} needs {name} of {home[name]}")
+    for line in sorted(set(bad)):
+        print(line)
+    if verbose:
+        for (here, there), n in sorted(count.items()):
+            print(f"{here} -> {there}: {n}")
+    print(f"{len(needs)} object files, {sum(count.values())} references between "
+          f"folders, {len(set(bad))} not allowed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], "-v" in sys.argv[2:]))
