@@ -49,7 +49,7 @@ struct block {
     unsigned char *source; /* 1: a cell of constant heat */
 };
 
-static double *cell(const struct block *b, double *plane, int row, int col)
+static double *cell_at(const struct block *b, double *plane, int row, int col)
 {
     return plane + (size_t)(row + 1) * (size_t)(b->cols + 2) + col + 1;
 }
@@ -68,19 +68,19 @@ static int in_letter(double y, double x)
 }
 
 /* Compute rows [r0, r1) x columns [c0, c1); returns the largest change. */
-static double compute(struct block *b, int r0, int r1, int c0, int c1)
+static double compute_cells(struct block *b, int r0, int r1, int c0, int c1)
 {
     double largest = 0;
 
     for (int r = r0; r < r1; r++)
         for (int c = c0; c < c1; c++) {
-            double here = *cell(b, b->now, r, c);
-            double flow = *cell(b, b->now, r - 1, c) +
-                          *cell(b, b->now, r + 1, c) +
-                          *cell(b, b->now, r, c - 1) +
-                          *cell(b, b->now, r, c + 1) - 4 * here;
+            double here = *cell_at(b, b->now, r, c);
+            double flow = *cell_at(b, b->now, r - 1, c) +
+                          *cell_at(b, b->now, r + 1, c) +
+                          *cell_at(b, b->now, r, c - 1) +
+                          *cell_at(b, b->now, r, c + 1) - 4 * here;
             double change = b->source[r * b->cols + c] ? 0 : RATE * flow;
-            *cell(b, b->next, r, c) = here + change;
+            *cell_at(b, b->next, r, c) = here + change;
             if (fabs(change) > largest)
                 largest = fabs(change);
         }
@@ -102,7 +102,7 @@ static int part_start(int n, int parts, int i)
     return (int)((long long)n * i / parts);
 }
 
-static void *must(void *memory)
+static void *check_memory(void *memory)
 {
     if (!memory) {
         fprintf(stderr, "heat: out of memory\n");
@@ -113,7 +113,7 @@ static void *must(void *memory)
 
 static double *new_plane(const struct block *b)
 {
-    return must(calloc((size_t)(b->rows + 2) * (size_t)(b->cols + 2),
+    return check_memory(calloc((size_t)(b->rows + 2) * (size_t)(b->cols + 2),
                        sizeof(double)));
 }
 
@@ -126,13 +126,13 @@ static void block_init(struct block *b, int n, const int grid[2],
     b->cols = part_start(n, grid[1], at[1] + 1) - b->first_col;
     b->now = new_plane(b);
     b->next = new_plane(b);
-    b->source = must(calloc((size_t)b->rows, (size_t)b->cols));
+    b->source = check_memory(calloc((size_t)b->rows, (size_t)b->cols));
     for (int r = 0; r < b->rows; r++)
         for (int c = 0; c < b->cols; c++)
             if (in_letter((b->first_row + r + 0.5) / n,
                           (b->first_col + c + 0.5) / n)) {
                 b->source[r * b->cols + c] = 1;
-                *cell(b, b->now, r, c) = HOT;
+                *cell_at(b, b->now, r, c) = HOT;
             }
 }
 
@@ -175,26 +175,26 @@ static void exchange_start(struct block *b, const int neighbour[SIDES],
     double *p = b->now;
     int last_row = b->rows - 1, last_col = b->cols - 1;
 
-    MPI_Irecv(cell(b, p, -1, 0), b->cols, MPI_DOUBLE, neighbour[UP], UP,
+    MPI_Irecv(cell_at(b, p, -1, 0), b->cols, MPI_DOUBLE, neighbour[UP], UP,
               MPI_COMM_WORLD, &q[0]);
-    MPI_Irecv(cell(b, p, b->rows, 0), b->cols, MPI_DOUBLE, neighbour[DOWN],
+    MPI_Irecv(cell_at(b, p, b->rows, 0), b->cols, MPI_DOUBLE, neighbour[DOWN],
               DOWN, MPI_COMM_WORLD, &q[1]);
-    MPI_Irecv(cell(b, p, 0, -1), 1, column, neighbour[LEFT], LEFT,
+    MPI_Irecv(cell_at(b, p, 0, -1), 1, column, neighbour[LEFT], LEFT,
               MPI_COMM_WORLD, &q[2]);
-    MPI_Irecv(cell(b, p, 0, b->cols), 1, column, neighbour[RIGHT], RIGHT,
+    MPI_Irecv(cell_at(b, p, 0, b->cols), 1, column, neighbour[RIGHT], RIGHT,
               MPI_COMM_WORLD, &q[3]);
 
-    MPI_Isend(cell(b, p, 0, 0), b->cols, MPI_DOUBLE, neighbour[UP], DOWN,
+    MPI_Isend(cell_at(b, p, 0, 0), b->cols, MPI_DOUBLE, neighbour[UP], DOWN,
               MPI_COMM_WORLD, &q[4]);
-    MPI_Isend(cell(b, p, last_row, 0), b->cols, MPI_DOUBLE, neighbour[DOWN],
+    MPI_Isend(cell_at(b, p, last_row, 0), b->cols, MPI_DOUBLE, neighbour[DOWN],
               UP, MPI_COMM_WORLD, &q[5]);
-    MPI_Isend(cell(b, p, 0, 0), 1, column, neighbour[LEFT], RIGHT,
+    MPI_Isend(cell_at(b, p, 0, 0), 1, column, neighbour[LEFT], RIGHT,
               MPI_COMM_WORLD, &q[6]);
-    MPI_Isend(cell(b, p, 0, last_col), 1, column, neighbour[RIGHT], LEFT,
+    MPI_Isend(cell_at(b, p, 0, last_col), 1, column, neighbour[RIGHT], LEFT,
               MPI_COMM_WORLD, &q[7]);
 }
 
-static double step(struct block *b, const int neighbour[SIDES],
+static double take_step(struct block *b, const int neighbour[SIDES],
                    MPI_Datatype column)
 {
     MPI_Request q[2 * SIDES];
@@ -202,24 +202,24 @@ static double step(struct block *b, const int neighbour[SIDES],
     double change;
 
     exchange_start(b, neighbour, column, q);
-    change = compute(b, 1, rows - 1, 1, cols - 1);
+    change = compute_cells(b, 1, rows - 1, 1, cols - 1);
     MPI_Waitall(2 * SIDES, q, MPI_STATUSES_IGNORE);
-    change = fmax(change, compute(b, 0, 1, 0, cols));
-    change = fmax(change, compute(b, rows - 1, rows, 0, cols));
-    change = fmax(change, compute(b, 1, rows - 1, 0, 1));
-    change = fmax(change, compute(b, 1, rows - 1, cols - 1, cols));
+    change = fmax(change, compute_cells(b, 0, 1, 0, cols));
+    change = fmax(change, compute_cells(b, rows - 1, rows, 0, cols));
+    change = fmax(change, compute_cells(b, 1, rows - 1, 0, 1));
+    change = fmax(change, compute_cells(b, 1, rows - 1, cols - 1, cols));
     swap_planes(b);
     return change;
 }
 
-static void report(int done, int steps, double change)
+static void print_progress(int done, int steps, double change)
 {
     printf("heat: %3d %%  step %*d of %d  largest change %.6f\n",
            100 * done / steps, 6, done, steps, change);
     fflush(stdout);
 }
 
-static void run(struct block *b, const struct options *o, const int grid[2],
+static void run_steps(struct block *b, const struct options *o, const int grid[2],
                 int rank)
 {
     int neighbour[SIDES], every = o->steps / REPORTS + (o->steps < REPORTS);
@@ -229,12 +229,12 @@ static void run(struct block *b, const struct options *o, const int grid[2],
     MPI_Type_vector(b->rows, 1, b->cols + 2, MPI_DOUBLE, &column);
     MPI_Type_commit(&column);
     for (int i = 1; i <= o->steps; i++) {
-        double mine = step(b, neighbour, column), all;
+        double mine = take_step(b, neighbour, column), all;
         if (i % every && i != o->steps)
             continue;
         MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         if (rank == 0)
-            report(i, o->steps, all);
+            print_progress(i, o->steps, all);
     }
     MPI_Type_free(&column);
 }
@@ -243,7 +243,7 @@ static void run(struct block *b, const struct options *o, const int grid[2],
 
 /* A plate in the order in which processes send it: block after block. Copy it
  * to where it belongs. */
-static void arrange(const double *blocks, double *plate, int n,
+static void arrange_blocks(const double *blocks, double *plate, int n,
                     const int grid[2])
 {
     for (int i = 0; i < grid[0] * grid[1]; i++) {
@@ -261,14 +261,14 @@ static void arrange(const double *blocks, double *plate, int n,
 
 /* The n x n cells of the plate at rank 0; elsewhere NULL. A type that leaves
  * out the halo sends the block from where it is. */
-static double *collect(struct block *b, int n, const int grid[2], int rank)
+static double *collect_plate(struct block *b, int n, const int grid[2], int rank)
 {
     int size = grid[0] * grid[1], cells = b->rows * b->cols, sum = 0;
     size_t bytes = (size_t)n * (size_t)n * sizeof(double);
-    int *counts = must(malloc((size_t)size * sizeof *counts));
-    int *displs = must(malloc((size_t)size * sizeof *displs));
-    double *blocks = rank == 0 ? must(malloc(bytes)) : NULL;
-    double *plate = rank == 0 ? must(malloc(bytes)) : NULL;
+    int *counts = check_memory(malloc((size_t)size * sizeof *counts));
+    int *displs = check_memory(malloc((size_t)size * sizeof *displs));
+    double *blocks = rank == 0 ? check_memory(malloc(bytes)) : NULL;
+    double *plate = rank == 0 ? check_memory(malloc(bytes)) : NULL;
     MPI_Datatype inside;
 
     MPI_Gather(&cells, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -276,11 +276,11 @@ static double *collect(struct block *b, int n, const int grid[2], int rank)
         displs[i] = sum;
     MPI_Type_vector(b->rows, b->cols, b->cols + 2, MPI_DOUBLE, &inside);
     MPI_Type_commit(&inside);
-    MPI_Gatherv(cell(b, b->now, 0, 0), 1, inside, blocks, counts, displs,
+    MPI_Gatherv(cell_at(b, b->now, 0, 0), 1, inside, blocks, counts, displs,
                 MPI_DOUBLE, 0, MPI_COMM_WORLD);
     MPI_Type_free(&inside);
     if (rank == 0)
-        arrange(blocks, plate, n, grid);
+        arrange_blocks(blocks, plate, n, grid);
     free(blocks);
     free(counts);
     free(displs);
@@ -288,26 +288,26 @@ static double *collect(struct block *b, int n, const int grid[2], int rank)
 }
 
 /* The same plate by one process, for comparison; rows that differ. */
-static long verify(const double *plate, const struct options *o)
+static long count_wrong_rows(const double *plate, const struct options *o)
 {
     struct block b;
     long wrong = 0;
 
     block_init(&b, o->n, (int[2]){1, 1}, (int[2]){0, 0});
     for (int i = 0; i < o->steps; i++) {
-        compute(&b, 0, o->n, 0, o->n);
+        compute_cells(&b, 0, o->n, 0, o->n);
         swap_planes(&b);
     }
     for (int r = 0; r < o->n; r++)
         wrong += memcmp(plate + (size_t)r * (size_t)o->n,
-                        cell(&b, b.now, r, 0),
+                        cell_at(&b, b.now, r, 0),
                         (size_t)o->n * sizeof *plate) != 0;
     block_free(&b);
     return wrong;
 }
 
 /* Black, red, yellow, white: the colours of glowing iron. */
-static void colour(double heat, unsigned char rgb[3])
+static void heat_to_rgb(double heat, unsigned char rgb[3])
 {
     double t = 3 * sqrt(heat / HOT);
 
@@ -327,7 +327,7 @@ static void write_picture(const double *plate, int n, const char *path)
     }
     fprintf(f, "P6\n%d %d\n255\n", n, n);
     for (size_t i = 0; i < (size_t)n * (size_t)n; i++) {
-        colour(plate[i], rgb);
+        heat_to_rgb(plate[i], rgb);
         fwrite(rgb, 1, sizeof rgb, f);
     }
     if (fclose(f) != 0)
@@ -339,7 +339,7 @@ static void write_picture(const double *plate, int n, const char *path)
 
 /* ---- main ---------------------------------------------------------------- */
 
-static int usage(int rank, const int grid[2])
+static int print_usage(int rank, const int grid[2])
 {
     if (rank == 0)
         fprintf(stderr, "usage: heat [-n cells] [-s steps] [-o file.ppm]\n"
@@ -351,7 +351,7 @@ static int usage(int rank, const int grid[2])
     return 2;
 }
 
-static int parse(int argc, char **argv, struct options *o)
+static int parse_options(int argc, char **argv, struct options *o)
 {
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 == argc || argv[i][0] != '-' || strlen(argv[i]) != 2)
@@ -374,9 +374,9 @@ static int parse(int argc, char **argv, struct options *o)
 }
 
 /* Rank 0, at the end; returns how much is wrong. */
-static long judge(const double *plate, const struct options *o)
+static long check_plate(const double *plate, const struct options *o)
 {
-    long wrong = verify(plate, o);
+    long wrong = count_wrong_rows(plate, o);
 
     if (wrong)
         printf("heat: WRONG: %ld rows differ from the serial computation\n",
@@ -387,7 +387,7 @@ static long judge(const double *plate, const struct options *o)
     return wrong;
 }
 
-static long simulate(const struct options *o, const int grid[2], int rank)
+static long simulate_plate(const struct options *o, const int grid[2], int rank)
 {
     struct block b;
     double start, *plate;
@@ -395,11 +395,11 @@ static long simulate(const struct options *o, const int grid[2], int rank)
 
     block_init(&b, o->n, grid, (int[2]){rank / grid[1], rank % grid[1]});
     start = MPI_Wtime();
-    run(&b, o, grid, rank);
-    plate = collect(&b, o->n, grid, rank);
+    run_steps(&b, o, grid, rank);
+    plate = collect_plate(&b, o->n, grid, rank);
     if (rank == 0) {
         printf("heat: %d steps in %.2f s\n", o->steps, MPI_Wtime() - start);
-        wrong = judge(plate, o);
+        wrong = check_plate(plate, o);
     }
     free(plate);
     block_free(&b);
@@ -416,12 +416,12 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     process_grid(size, grid);
-    if (!parse(argc, argv, &o) || o.n < 2 * grid[1])
-        return usage(rank, grid);
+    if (!parse_options(argc, argv, &o) || o.n < 2 * grid[1])
+        return print_usage(rank, grid);
     if (rank == 0)
         printf("heat: %d x %d cells on %d x %d processes\n", o.n, o.n, grid[0],
                grid[1]);
-    wrong = simulate(&o, grid, rank);
+    wrong = simulate_plate(&o, grid, rank);
     MPI_Finalize();
     return wrong != 0;
 }

@@ -14,7 +14,7 @@ struct words {
     size_t len;
 };
 
-static void *grown(void *p, size_t n)
+static void *grow_memory(void *p, size_t n)
 {
     p = realloc(p, n);
     if (!p) {
@@ -24,27 +24,27 @@ static void *grown(void *p, size_t n)
     return p;
 }
 
-static void begin(struct words *w)
+static void begin_word(struct words *w)
 {
     if (!w->text) {
-        w->text = grown(NULL, 1);
+        w->text = grow_memory(NULL, 1);
         w->len = 0;
     }
 }
 
-static void add(struct words *w, int c)
+static void add_char(struct words *w, int c)
 {
-    begin(w);
-    w->text = grown(w->text, w->len + 2);
+    begin_word(w);
+    w->text = grow_memory(w->text, w->len + 2);
     w->text[w->len++] = (char)c;
 }
 
-static void finish(struct words *w)
+static void finish_word(struct words *w)
 {
     if (!w->text)
         return;
     w->text[w->len] = 0;
-    w->list = grown(w->list, (w->n + 2) * sizeof(*w->list));
+    w->list = grow_memory(w->list, (w->n + 2) * sizeof(*w->list));
     w->list[w->n++] = w->text;
     w->list[w->n] = NULL;
     w->text = NULL;
@@ -60,46 +60,46 @@ static void skip_comment(FILE *in)
 }
 
 /* After the opening quote; false: the file ended first. */
-static bool quoted(struct words *w, FILE *in, int quote)
+static bool read_quoted(struct words *w, FILE *in, int quote)
 {
     int c;
-    begin(w);
+    begin_word(w);
     while ((c = getc(in)) != EOF && c != quote) {
         if (c == '\\' && quote == '"' && (c = getc(in)) == EOF)
             return false;
-        add(w, c);
+        add_char(w, c);
     }
     return c == quote;
 }
 
-static void escaped(struct words *w, FILE *in)
+static void read_escaped(struct words *w, FILE *in)
 {
     int c = getc(in);
     if (c != EOF && c != '\n')
-        add(w, c);
+        add_char(w, c);
 }
 
 char **wf_argfile_line(void *file, bool *bad)
 {
     FILE *in = file;
-    struct words w = {grown(NULL, sizeof(char *)), 0, NULL, 0};
+    struct words w = {grow_memory(NULL, sizeof(char *)), 0, NULL, 0};
     int c;
     w.list[0] = NULL;
     while ((c = getc(in)) != EOF && c != '\n') {
         if (c == ' ' || c == '\t' || c == '\r')
-            finish(&w);
+            finish_word(&w);
         else if (c == '#' && !w.text)
             skip_comment(in);
         else if (c == '\\')
-            escaped(&w, in);
+            read_escaped(&w, in);
         else if (c != '"' && c != '\'')
-            add(&w, c);
-        else if (!quoted(&w, in, c)) {
+            add_char(&w, c);
+        else if (!read_quoted(&w, in, c)) {
             *bad = true;
             break;
         }
     }
-    finish(&w);
+    finish_word(&w);
     if (!*bad && (c != EOF || w.n))
         return w.list;
     for (size_t i = 0; i < w.n; i++)

@@ -76,7 +76,7 @@ static bool is_below(const struct table *t, pid_t pid)
 }
 
 /* Mark until nothing changes: as many passes as the tree is deep. */
-static void mark(struct table *t, pid_t root)
+static void mark_descendants(struct table *t, pid_t root)
 {
     bool changed = true;
     while (changed) {
@@ -94,7 +94,7 @@ int wf_descendants_signal(pid_t root, int sig, pid_t except)
     struct table t = {NULL, 0, 0};
     int count = 0;
     read_table(&t);
-    mark(&t, root);
+    mark_descendants(&t, root);
     for (size_t i = 0; i < t.n; i++)
         if (t.list[i].below && t.list[i].pid != except &&
             kill(t.list[i].pid, sig) == 0)
@@ -106,7 +106,7 @@ int wf_descendants_signal(pid_t root, int sig, pid_t except)
 /* Does it catch this signal, or does it, if that counts, block it? One that blocks
  * faults, too, blocks everything for a moment: it starts a thread or a process,
  * and is not waiting for the signal. */
-static bool expects(pid_t pid, int sig, bool blocked_counts)
+static bool expects_signal(pid_t pid, int sig, bool blocked_counts)
 {
     char path[32], line[256];
     unsigned long long mask, expected = 0;
@@ -129,10 +129,10 @@ void wf_descendants_notify(pid_t root, int sig)
     struct table t = {NULL, 0, 0};
 
     read_table(&t);
-    mark(&t, root);
+    mark_descendants(&t, root);
     for (size_t i = 0; i < t.n; i++)
         if ((t.list[i].below || t.list[i].pid == root) &&
-            expects(t.list[i].pid, sig, t.list[i].pid == root))
+            expects_signal(t.list[i].pid, sig, t.list[i].pid == root))
             kill(t.list[i].pid, sig);
     free(t.list);
 }

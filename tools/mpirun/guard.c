@@ -34,7 +34,7 @@ struct guard {
 /* Does the text hold this variable? The mark begins and ends with a zero byte;
  * the text is read in pieces, each with the end of the one before, so it may be
  * of any length. */
-static bool holds(int fd, const char *mark, size_t mark_size)
+static bool file_contains(int fd, const char *mark, size_t mark_size)
 {
     char text[65536] = {0}; /* as if a variable had ended before the first */
     size_t kept = 1;
@@ -51,14 +51,14 @@ static bool holds(int fd, const char *mark, size_t mark_size)
 }
 
 /* Does /proc/<pid>/environ hold the mark? */
-static bool marked(const char *pid, const char *mark, size_t mark_size)
+static bool has_mark(const char *pid, const char *mark, size_t mark_size)
 {
     char path[32];
     snprintf(path, sizeof(path), "/proc/%.10s/environ", pid);
     int fd = open(path, O_RDONLY);
     if (fd < 0)
         return false;
-    bool yes = holds(fd, mark, mark_size);
+    bool yes = file_contains(fd, mark, mark_size);
     close(fd);
     return yes;
 }
@@ -70,7 +70,7 @@ static int kill_marked(const char *mark, size_t mark_size)
     struct dirent *e;
     while (dir && (e = readdir(dir)) != NULL) {
         pid_t pid = (pid_t)atoi(e->d_name);
-        if (pid > 1 && pid != getpid() && marked(e->d_name, mark, mark_size) &&
+        if (pid > 1 && pid != getpid() && has_mark(e->d_name, mark, mark_size) &&
             kill(pid, SIGKILL) == 0)
             count++;
     }

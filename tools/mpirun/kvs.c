@@ -18,7 +18,7 @@ struct kvs {
 
 enum { KVS_FIRST = 256 };
 
-static uint32_t hash(const char *s)
+static uint32_t hash_key(const char *s)
 {
     uint32_t h = 2166136261u; /* FNV-1a */
     for (; *s; s++)
@@ -26,9 +26,9 @@ static uint32_t hash(const char *s)
     return h;
 }
 
-static struct pair *find(const struct kvs *k, const char *key)
+static struct pair *find_slot(const struct kvs *k, const char *key)
 {
-    size_t i = hash(key);
+    size_t i = hash_key(key);
     while (k->slots[i & (k->room - 1)].key &&
            strcmp(k->slots[i & (k->room - 1)].key, key) != 0)
         i++;
@@ -61,7 +61,7 @@ void wf_kvs_destroy(struct kvs *k)
     free(k);
 }
 
-static int grow(struct kvs *k)
+static int grow_table(struct kvs *k)
 {
     struct kvs bigger = {calloc(k->room * 2, sizeof(*k->slots)), k->room * 2,
                          k->used};
@@ -69,7 +69,7 @@ static int grow(struct kvs *k)
         return -1;
     for (size_t i = 0; i < k->room; i++)
         if (k->slots[i].key)
-            *find(&bigger, k->slots[i].key) = k->slots[i];
+            *find_slot(&bigger, k->slots[i].key) = k->slots[i];
     free(k->slots);
     *k = bigger;
     return 0;
@@ -77,9 +77,9 @@ static int grow(struct kvs *k)
 
 int wf_kvs_put(struct kvs *k, const char *key, const char *value, size_t n)
 {
-    if (k->used * 4 >= k->room * 3 && grow(k) < 0)
+    if (k->used * 4 >= k->room * 3 && grow_table(k) < 0)
         return -1;
-    struct pair *p = find(k, key);
+    struct pair *p = find_slot(k, key);
     char *copy = malloc(n + 1);
     char *name = p->key ? p->key : strdup(key);
     if (!copy || !name) {
@@ -100,5 +100,5 @@ int wf_kvs_put(struct kvs *k, const char *key, const char *value, size_t n)
 
 const char *wf_kvs_get(const struct kvs *k, const char *key)
 {
-    return find(k, key)->value;
+    return find_slot(k, key)->value;
 }

@@ -133,7 +133,7 @@ void wf_job_once(struct job *job)
     wf_end_deadline(job);
 }
 
-static void run(struct job *job)
+static void run_loop(struct job *job)
 {
     while ((job->alive > 0 || job->settle) && job->phase != PHASE_LOST)
         wf_job_once(job);
@@ -182,7 +182,7 @@ int wf_job_prepare(struct job *job)
     return wf_guard_start(job);
 }
 
-static int prepare(struct job *job)
+static int prepare_job(struct job *job)
 {
     if (wf_io_open(job) < 0)
         return -1;
@@ -234,7 +234,7 @@ static int prepare_files(struct job *job)
     return job->set.report_pid && report_pid(job) < 0 ? 1 : -1;
 }
 
-static int launch(struct job *job, int argc, char **argv)
+static int launch_job(struct job *job, int argc, char **argv)
 {
     int status = wf_option_parse(job, argc, argv);
     if (status >= 0)
@@ -245,7 +245,7 @@ static int launch(struct job *job, int argc, char **argv)
     wf_env_check(job);
     if (job->set.verbose)
         wf_env_hint(job);
-    if (prepare(job) < 0) {
+    if (prepare_job(job) < 0) {
         wf_job_say(job, "cannot start: %s", strerror(errno));
         return 1;
     }
@@ -256,7 +256,7 @@ static int launch(struct job *job, int argc, char **argv)
         wf_end_begin(job, SIGTERM);
     }
     wf_pump_start(job);
-    run(job);
+    run_loop(job);
     wf_said_report(job);
     wf_end_report(job);
     wf_output_close(job);
@@ -287,5 +287,5 @@ int main(int argc, char **argv)
         exit(wf_agent_run(&job, argv[2]));
     if (argc == 3 && strcmp(argv[1], "--net-probe") == 0)
         exit(wf_probe_run(argv[2]));
-    exit(check_output(&job, launch(&job, argc, argv)));
+    exit(check_output(&job, launch_job(&job, argc, argv)));
 }

@@ -14,7 +14,7 @@
 #include "probe.h"
 #include "starter.h"
 
-static bool whole(const char *text, long low, long high, int *out)
+static bool read_integer(const char *text, long low, long high, int *out)
 {
     char *end;
     long n = strtol(text, &end, 10);
@@ -26,7 +26,7 @@ static bool whole(const char *text, long low, long high, int *out)
 
 static int take_count(struct parse *p, char **args)
 {
-    if (!whole(args[0], 1, 1000000, &p->app->count))
+    if (!read_integer(args[0], 1, 1000000, &p->app->count))
         return wf_option_error("%s %s: the number of ranks is at least 1",
                                p->option, args[0]);
     return OPTION_DONE;
@@ -34,7 +34,7 @@ static int take_count(struct parse *p, char **args)
 
 static int take_each(struct parse *p, char **args)
 {
-    if (!whole(args[0], 1, 16384, &p->app->each))
+    if (!read_integer(args[0], 1, 16384, &p->app->each))
         return wf_option_error("%s %s: a process holds 1 to 16384 ranks",
                                p->option, args[0]);
     return OPTION_DONE;
@@ -82,7 +82,7 @@ static int take_ini(struct parse *p, char **args)
 
 static int take_nodes(struct parse *p, char **args)
 {
-    if (!whole(args[0], 1, 1000000, &p->job->set.nodes))
+    if (!read_integer(args[0], 1, 1000000, &p->job->set.nodes))
         return wf_option_error("%s %s: the number of nodes is at least 1",
                                p->option, args[0]);
     return OPTION_DONE;
@@ -97,7 +97,7 @@ static int take_stdin(struct parse *p, char **args)
         *rank = STDIN_ALL;
     else if (strcmp(args[0], "none") == 0)
         *rank = STDIN_NONE;
-    else if (!whole(args[0], 0, 1000000, rank))
+    else if (!read_integer(args[0], 0, 1000000, rank))
         return wf_option_error("%s %s: a rank, all or none", p->option, args[0]);
     return OPTION_DONE;
 }
@@ -147,7 +147,7 @@ static int take_nothing(struct parse *p, char **args)
 
 static int take_universe(struct parse *p, char **args)
 {
-    if (!whole(args[0], 1, 1000000000, &p->job->set.universe))
+    if (!read_integer(args[0], 1, 1000000000, &p->job->set.universe))
         return wf_option_error("%s %s: a number above 0", p->option, args[0]);
     return OPTION_DONE;
 }
@@ -164,7 +164,7 @@ static int add_host(struct parse *p, const char *name, size_t n, int slots)
         size_t digits = n - (size_t)(colon - name) - 1;
         if (digits < sizeof number)
             memcpy(number, colon + 1, digits);
-        if (!whole(number, 1, 100000, &slots))
+        if (!read_integer(number, 1, 100000, &slots))
             return wf_option_error("%s %.*s: name:slots, slots above 0",
                                    p->option, (int)n, name);
         n = (size_t)(colon - name);
@@ -265,7 +265,7 @@ static int take_wait_hosts(struct parse *p, char **args)
 
 static int take_tree_width(struct parse *p, char **args)
 {
-    if (!whole(args[0], 1, 1000, &p->job->set.tree_width))
+    if (!read_integer(args[0], 1, 1000, &p->job->set.tree_width))
         return wf_option_error("%s %s: 1 to 1000 hosts", p->option, args[0]);
     return OPTION_DONE;
 }

@@ -50,7 +50,7 @@ static const struct option_row *find_row(const char *word, size_t n)
 }
 
 /* Edits (insert, delete, replace) that turn a into b, both short. */
-static size_t edits(const char *a, size_t n, const char *b)
+static size_t edit_distance(const char *a, size_t n, const char *b)
 {
     size_t m = strlen(b), row[64];
     if (n > 40 || m > 40)
@@ -73,13 +73,13 @@ static size_t edits(const char *a, size_t n, const char *b)
     return row[m];
 }
 
-static int unknown(const char *word, size_t dashes, size_t n)
+static int refuse_unknown(const char *word, size_t dashes, size_t n)
 {
     const char *name = word + dashes, *nearest = NULL;
     size_t best = n <= 3 ? 2 : 3;
     for (const struct option_row *row = wf_option_table; row->take; row++) {
         for (size_t i = 0; i < 6 && row->names[i]; i++) {
-            size_t d = edits(name, n, row->names[i]);
+            size_t d = edit_distance(name, n, row->names[i]);
             if (d < best && d < n) {
                 best = d;
                 nearest = row->names[i];
@@ -104,7 +104,7 @@ static int read_option(struct parse *p, int argc, char **argv, int *i)
     char *inlined = word[dashes + n] == '=' ? word + dashes + n + 1 : NULL;
     const struct option_row *row = find_row(word + dashes, n);
     if (!row)
-        return unknown(word, dashes, n);
+        return refuse_unknown(word, dashes, n);
     int have = 0;
     p->option = word;
     if (inlined && row->args == 0)

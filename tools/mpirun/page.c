@@ -78,7 +78,7 @@ struct wf_state_slot *wf_page_slots(struct wf_state_head *h, int ranks)
     return (struct wf_state_slot *)(wf_page_places(h) + ranks);
 }
 
-static bool equal(const struct wf_state_slot *a, const struct wf_state_slot *b)
+static bool is_slot_stable(const struct wf_state_slot *a, const struct wf_state_slot *b)
 {
     uint64_t version = wf_state_le(atomic_load_explicit(&a->version,
                                                         memory_order_relaxed));
@@ -87,7 +87,7 @@ static bool equal(const struct wf_state_slot *a, const struct wf_state_slot *b)
 }
 
 /* Keep in `to` what two reads agree about; how many slots they do not. */
-static int settle(struct wf_state_head *to, struct wf_state_head *again,
+static int merge_reads(struct wf_state_head *to, struct wf_state_head *again,
                   int ranks, bool *settled)
 {
     int open = 0, n = (int)wf_state_slot_count((uint64_t)ranks);
@@ -97,7 +97,7 @@ static int settle(struct wf_state_head *to, struct wf_state_head *again,
     for (int i = 0; i < n; i++) {
         if (settled[i])
             continue;
-        settled[i] = equal(&a[i], &b[i]);
+        settled[i] = is_slot_stable(&a[i], &b[i]);
         if (settled[i])
             continue;
         open++;
@@ -117,7 +117,7 @@ struct wf_state_head *wf_page_read(int fd, int ranks)
     for (int round = 0; good && open && round < ROUNDS; round++) {
         good = read_all(fd, again, size);
         if (good)
-            open = settle(page, again, ranks, settled);
+            open = merge_reads(page, again, ranks, settled);
     }
     for (int i = 0; good && i < slots; i++)
         if (!settled[i])

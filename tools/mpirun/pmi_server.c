@@ -44,7 +44,7 @@ enum {
     JOB_KEY_BYTES = 32
 };
 
-static void drop(struct job *job, struct rank *r)
+static void drop_rank(struct job *job, struct rank *r)
 {
     if (r->pmi_open && r->host->link)
         wf_link_send(job, r->host, FRAME_PMI, r->index, NULL, 0);
@@ -67,7 +67,7 @@ static void send_line(struct job *job, struct rank *r, const char *line, size_t 
 }
 
 static __attribute__((format(printf, 3, 4))) void
-answer(struct job *job, struct rank *r, const char *fmt, ...)
+send_answer(struct job *job, struct rank *r, const char *fmt, ...)
 {
     char text[PMI_ANSWER_MAX];
     va_list args;
@@ -77,7 +77,7 @@ answer(struct job *job, struct rank *r, const char *fmt, ...)
     int n = vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     if (n < 0 || (size_t)n >= sizeof(text))
-        drop(job, r);
+        drop_rank(job, r);
     else
         send_line(job, r, text, (size_t)n);
 }
@@ -90,30 +90,30 @@ static void on_init(struct job *job, struct rank *r, const char *line)
     wf_pmi_field_int(line, "pmi_version", &version);
     r->pmi_init = version == 1;
     r->pmi_finalized = false;
-    answer(job, r,
+    send_answer(job, r,
            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d\n",
            version == 1 ? 0 : -1);
 }
 
 static void on_maxes(struct job *job, struct rank *r, const char *line)
 {
-    answer(job, r, "cmd=maxes kvsname_max=256 keylen_max=%d vallen_max=%d\n",
+    send_answer(job, r, "cmd=maxes kvsname_max=256 keylen_max=%d vallen_max=%d\n",
            PMI_KEYLEN, PMI_VALLEN);
 }
 
 static void on_kvsname(struct job *job, struct rank *r, const char *line)
 {
-    answer(job, r, "cmd=my_kvsname kvsname=%s\n", job->name);
+    send_answer(job, r, "cmd=my_kvsname kvsname=%s\n", job->name);
 }
 
 static void on_appnum(struct job *job, struct rank *r, const char *line)
 {
-    answer(job, r, "cmd=appnum appnum=%d\n", (int)(r->app - job->apps));
+    send_answer(job, r, "cmd=appnum appnum=%d\n", (int)(r->app - job->apps));
 }
 
 static void on_universe(struct job *job, struct rank *r, const char *line)
 {
-    answer(job, r, "cmd=universe_size size=%d rc=0\n",
+    send_answer(job, r, "cmd=universe_size size=%d rc=0\n",
            job->set.universe ? job->set.universe : job->size);
 }
 
@@ -138,7 +138,7 @@ static void serve_awaiting(struct job *job, const char *key, const char *value)
         if (r->awaits != id)
             continue;
         r->awaits = -1;
-        answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n", value);
+        send_answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n", value);
     }
 }
 
@@ -148,15 +148,15 @@ static void on_put(struct job *job, struct rank *r, const char *line)
     const char *value;
     size_t n;
     if (!wf_pmi_field_copy(line, "key", key, sizeof(key)))
-        answer(job, r, "cmd=put_result rc=-1 msg=key_too_long\n");
+        send_answer(job, r, "cmd=put_result rc=-1 msg=key_too_long\n");
     else if (!wf_pmi_field(line, "value", &value, &n))
-        answer(job, r, "cmd=put_result rc=-1 msg=no_value\n");
+        send_answer(job, r, "cmd=put_result rc=-1 msg=no_value\n");
     else if (n > PMI_VALLEN)
-        answer(job, r, "cmd=put_result rc=-1 msg=value_too_long\n");
+        send_answer(job, r, "cmd=put_result rc=-1 msg=value_too_long\n");
     else if (wf_kvs_put(job->kvs, key, value, n) < 0)
-        answer(job, r, "cmd=put_result rc=-1 msg=out_of_memory\n");
+        send_answer(job, r, "cmd=put_result rc=-1 msg=out_of_memory\n");
     else {
-        answer(job, r, "cmd=put_result rc=0 msg=success\n");
+        send_answer(job, r, "cmd=put_result rc=0 msg=success\n");
         serve_awaiting(job, key, value);
     }
 }
@@ -210,11 +210,11 @@ static void on_get(struct job *job, struct rank *r, const char *line)
         id = card_owner(job, key);
     }
     if (value)
-        answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n", value);
+        send_answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n", value);
     else if (id >= 0)
         await_card(job, r, id);
     else
-        answer(job, r, "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
+        send_answer(job, r, "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
 }
 
 static void end_barrier(struct job *job)
@@ -223,7 +223,7 @@ static void end_barrier(struct job *job)
     for (int i = 0; i < job->count; i++) {
         struct rank *r = &job->ranks[i];
         if (r->in_barrier)
-            answer(job, r, "cmd=barrier_out\n");
+            send_answer(job, r, "cmd=barrier_out\n");
         r->in_barrier = false;
     }
 }
@@ -242,7 +242,7 @@ static void on_barrier(struct job *job, struct rank *r, const char *line)
 static void on_finalize(struct job *job, struct rank *r, const char *line)
 {
     r->pmi_finalized = true;
-    answer(job, r, "cmd=finalize_ack\n");
+    send_answer(job, r, "cmd=finalize_ack\n");
 }
 
 static void on_abort(struct job *job, struct rank *r, const char *line)
@@ -276,7 +276,7 @@ static void on_lost(struct job *job, struct rank *r, const char *line)
     int id;
     struct rank *other = find_holder(job, line, &id);
     if (other && other != r && !other->in_barrier && !other->ended)
-        answer(job, other, "cmd=weft_lost_by rank=%d\n", r->id);
+        send_answer(job, other, "cmd=weft_lost_by rank=%d\n", r->id);
 }
 
 static void on_runs(struct job *job, struct rank *r, const char *line)
@@ -284,7 +284,7 @@ static void on_runs(struct job *job, struct rank *r, const char *line)
     int id;
     const struct rank *other = find_holder(job, line, &id);
     if (other)
-        answer(job, r, "cmd=weft_state rank=%d runs=%d\n", id,
+        send_answer(job, r, "cmd=weft_state rank=%d runs=%d\n", id,
                !other->ended && !other->pmi_finalized);
 }
 
@@ -314,11 +314,11 @@ static void on_line(struct job *job, struct rank *r, const char *line)
         /* spawn, in several lines: mpirun starts what it was given, no more */
         r->in_mcmd = strcmp(line, "endcmd") != 0;
         if (!r->in_mcmd)
-            answer(job, r, "cmd=spawn_result rc=-1 msg=not_supported\n");
+            send_answer(job, r, "cmd=spawn_result rc=-1 msg=not_supported\n");
         return;
     }
     if (!wf_pmi_field_copy(line, "cmd", cmd, sizeof(cmd))) {
-        drop(job, r);
+        drop_rank(job, r);
         return;
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -327,7 +327,7 @@ static void on_line(struct job *job, struct rank *r, const char *line)
             return;
         }
     }
-    answer(job, r, "cmd=%s_result rc=-1 msg=not_supported\n", cmd);
+    send_answer(job, r, "cmd=%s_result rc=-1 msg=not_supported\n", cmd);
 }
 
 /* --continuous: the living do not wait for the dead. */
@@ -355,7 +355,7 @@ static void check_cards(struct job *job)
             return;
         }
         r->awaits = -1;
-        answer(job, r, "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
+        send_answer(job, r, "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
     }
 }
 
@@ -428,7 +428,7 @@ void wf_pmi_take(struct job *job, struct rank *r, const char *data, size_t n)
     if (!r->pmi_open)
         return;
     if (n == 0 || !make_room(r, n)) {
-        drop(job, r);
+        drop_rank(job, r);
         return;
     }
     memcpy(r->in + r->have, data, n);
@@ -451,7 +451,7 @@ void wf_pmi_ready(struct job *job, struct source *s)
 
 /* ---- start ------------------------------------------------------------ */
 
-static int put(struct job *job, const char *key, const char *value)
+static int put_value(struct job *job, const char *key, const char *value)
 {
     return wf_kvs_put(job->kvs, key, value, strlen(value));
 }
@@ -483,18 +483,18 @@ int wf_pmi_serve(struct job *job)
         return -1;
     bool apart = wf_host_elsewhere(&job->hosts);
     if (make_key(job) < 0 ||
-        put(job, "weft.hosts", apart ? "0,await" : "1,await") < 0)
+        put_value(job, "weft.hosts", apart ? "0,await" : "1,await") < 0)
         return -1;
     /* a hint, which may be too long */
     return wf_node_map_text(job, text, sizeof(text))
-               ? put(job, "PMI_process_mapping", text)
+               ? put_value(job, "PMI_process_mapping", text)
                : 0;
 }
 
 void wf_pmi_close(struct job *job)
 {
     for (int i = 0; i < job->count; i++)
-        drop(job, &job->ranks[i]);
+        drop_rank(job, &job->ranks[i]);
     wf_kvs_destroy(job->kvs);
     wf_pmi_forget_key(job);
 }

@@ -35,11 +35,11 @@ struct stdin_pump {
     char data[PUMP_BUFFER];
 };
 
-static void run(struct job *job);
+static void forward_input(struct job *job);
 
 static void on_input(struct job *job, struct source *s)
 {
-    run(job);
+    forward_input(job);
 }
 
 int wf_pump_open(struct job *job)
@@ -72,7 +72,7 @@ void wf_pump_add_remote(struct job *job, struct rank *r)
         .source.fd = -1, .rank = r, .open = true};
 }
 
-static void arm(struct job *job, struct outlet *o, bool on)
+static void watch_pipe(struct job *job, struct outlet *o, bool on)
 {
     struct epoll_event e = {EPOLLOUT, {.ptr = o}};
     if (on != o->armed)
@@ -103,14 +103,14 @@ static bool push_remote(struct job *job, struct stdin_pump *p, struct outlet *o)
 }
 
 /* True when this rank has everything and would take more, or wants none. */
-static bool push(struct job *job, struct stdin_pump *p, struct outlet *o)
+static bool push_input(struct job *job, struct stdin_pump *p, struct outlet *o)
 {
     if (o->rank)
         return push_remote(job, p, o);
     while (o->open && o->at < p->have) {
         ssize_t n = write(o->source.fd, p->data + o->at, p->have - o->at);
         if (n < 0 && errno == EAGAIN) {
-            arm(job, o, true);
+            watch_pipe(job, o, true);
             return false;
         }
         if (n < 0)
@@ -119,7 +119,7 @@ static bool push(struct job *job, struct stdin_pump *p, struct outlet *o)
             o->at += (size_t)n;
     }
     if (o->open)
-        arm(job, o, false);
+        watch_pipe(job, o, false);
     return true;
 }
 
@@ -127,14 +127,14 @@ static bool push_all(struct job *job, struct stdin_pump *p)
 {
     bool done = true, reader = false;
     for (int i = 0; i < p->count; i++) {
-        done &= push(job, p, &p->outlets[i]);
+        done &= push_input(job, p, &p->outlets[i]);
         reader |= p->outlets[i].open;
     }
     p->ended |= !reader;
     return done;
 }
 
-static void watch(struct job *job, struct stdin_pump *p, bool on)
+static void watch_input(struct job *job, struct stdin_pump *p, bool on)
 {
     struct epoll_event e = {EPOLLIN, {.ptr = p}};
     if (on != p->watched &&
@@ -143,10 +143,10 @@ static void watch(struct job *job, struct stdin_pump *p, bool on)
 }
 
 /* After the last byte: every rank sees the end of its input. */
-static void end(struct job *job, struct stdin_pump *p)
+static void end_input(struct job *job, struct stdin_pump *p)
 {
     p->ended = true;
-    watch(job, p, false);
+    watch_input(job, p, false);
     for (int i = 0; i < p->count; i++)
         close_outlet(job, &p->outlets[i]);
 }
@@ -170,7 +170,7 @@ void wf_pump_more(struct job *job, const struct rank *r, size_t n)
     o->room += n;
     if (job->pump->ended) /* before the rank was there */
         wf_remote_input(job, r, NULL, 0);
-    run(job);
+    forward_input(job);
 }
 
 void wf_pump_drop(struct job *job, const struct rank *r)
@@ -180,22 +180,22 @@ void wf_pump_drop(struct job *job, const struct rank *r)
     if (!o)
         return;
     o->open = false;
-    run(job);
+    forward_input(job);
 }
 
 /* One read, when the buffer is free. False: no input now, or its end. */
-static bool refill(struct job *job, struct stdin_pump *p)
+static bool refill_buffer(struct job *job, struct stdin_pump *p)
 {
     struct pollfd ready = {0, POLLIN, 0};
     if (poll(&ready, 1, 0) != 1) {
-        watch(job, p, true);
+        watch_input(job, p, true);
         return false;
     }
     ssize_t n = read(0, p->data, sizeof(p->data));
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return true;
     if (n <= 0) {
-        end(job, p);
+        end_input(job, p);
         return false;
     }
     p->have = (size_t)n;
@@ -204,18 +204,18 @@ static bool refill(struct job *job, struct stdin_pump *p)
     return true;
 }
 
-static void run(struct job *job)
+static void forward_input(struct job *job)
 {
     struct stdin_pump *p = job->pump;
     while (!p->ended) {
         if (!push_all(job, p)) {
-            watch(job, p, false); /* until the slowest has caught up */
+            watch_input(job, p, false); /* until the slowest has caught up */
             return;
         }
-        if (!p->ended && !refill(job, p))
+        if (!p->ended && !refill_buffer(job, p))
             return;
     }
-    end(job, p);
+    end_input(job, p);
 }
 
 void wf_pump_start(struct job *job)
@@ -225,7 +225,7 @@ void wf_pump_start(struct job *job)
         return;
     p->input.ready = on_input;
     if (wf_io_input_is_ours())
-        run(job);
+        forward_input(job);
     else
-        end(job, p);
+        end_input(job, p);
 }

@@ -25,7 +25,7 @@ static const char *skip_rank(const char *text)
     return text;
 }
 
-static bool same(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
     while (*a && *a == *b) {
         if (strncmp(a, "rank ", 5) == 0 && strncmp(b, "rank ", 5) == 0) {
@@ -40,10 +40,10 @@ static bool same(const char *a, const char *b)
 }
 
 /* Takes the text over. */
-static void note(struct job *job, const struct rank *r, char *text)
+static void note_message(struct job *job, const struct rank *r, char *text)
 {
     struct said **at = &job->said, *s;
-    while (*at && !same((*at)->text, text))
+    while (*at && !is_same_text((*at)->text, text))
         at = &(*at)->next;
     if (!*at) {
         fputs(text, stderr);
@@ -73,11 +73,11 @@ void wf_said(struct job *job, const struct rank *r, const char *base64,
         return;
     }
     text[len] = 0;
-    note(job, r, text);
+    note_message(job, r, text);
 }
 
 /* "0-3, 7"; false: fewer than two. */
-static bool list(const struct job *job, const bool *by, char *out, size_t size)
+static bool list_ranks(const struct job *job, const bool *by, char *out, size_t size)
 {
     int ranks = 0;
     size_t used = 0;
@@ -98,7 +98,7 @@ static bool list(const struct job *job, const bool *by, char *out, size_t size)
 }
 
 /* Are there ranks in `by` that no line has named? Now one has. */
-static bool news(const struct job *job, const bool *by, bool *named)
+static bool names_new_ranks(const struct job *job, const bool *by, bool *named)
 {
     bool found = false;
 
@@ -119,8 +119,8 @@ void wf_said_report(struct job *job)
     while (job->said) {
         struct said *s = job->said;
         job->said = s->next;
-        if (named && list(job, s->by, ranks, sizeof(ranks)) &&
-            news(job, s->by, named) && !job->set.quiet)
+        if (named && list_ranks(job, s->by, ranks, sizeof(ranks)) &&
+            names_new_ranks(job, s->by, named) && !job->set.quiet)
             wf_job_say(job, "ranks %s ended with the same message", ranks);
         free(s->text);
         free(s->by);

@@ -36,7 +36,7 @@ static void signal_rank(const struct rank *r, int sig)
 }
 
 /* from_terminal: our own group has it already. */
-static void forward(struct job *job, int sig, bool from_terminal)
+static void forward_signal(struct job *job, int sig, bool from_terminal)
 {
     char number = (char)sig;
     for (int i = 0; i < job->count; i++) {
@@ -51,7 +51,7 @@ static void forward(struct job *job, int sig, bool from_terminal)
 
 void wf_signal_all(struct job *job, int sig)
 {
-    forward(job, sig, false);
+    forward_signal(job, sig, false);
 }
 
 static void on_interrupt(struct job *job, bool from_terminal)
@@ -59,7 +59,7 @@ static void on_interrupt(struct job *job, bool from_terminal)
     job->user_ended = true;
     job->interrupts++;
     if (job->interrupts == 1) {
-        forward(job, SIGINT, from_terminal);
+        forward_signal(job, SIGINT, from_terminal);
     } else if (job->interrupts == 2) {
         job->phase = PHASE_ENDING;
         wf_signal_all(job, SIGTERM);
@@ -71,12 +71,12 @@ static void on_interrupt(struct job *job, bool from_terminal)
 
 static void on_stop(struct job *job, bool from_terminal)
 {
-    forward(job, SIGTSTP, from_terminal);
+    forward_signal(job, SIGTSTP, from_terminal);
     kill(getpid(), SIGSTOP);
 }
 
 /* A process that does not handle a user's signal would end by it. */
-static void notify(struct job *job, int sig)
+static void notify_ranks(struct job *job, int sig)
 {
     char number = (char)sig;
     for (int i = 0; i < job->count; i++) {
@@ -90,9 +90,9 @@ static void notify(struct job *job, int sig)
 void wf_signal_pass(struct job *job, int sig)
 {
     if (sig == SIGUSR1 || sig == SIGUSR2)
-        notify(job, sig);
+        notify_ranks(job, sig);
     else
-        forward(job, sig, false);
+        forward_signal(job, sig, false);
 }
 
 static void on_signal(struct job *job, const struct signalfd_siginfo *info)
@@ -119,12 +119,12 @@ static void on_signal(struct job *job, const struct signalfd_siginfo *info)
         break;
     case SIGUSR1:
     case SIGUSR2:
-        notify(job, sig);
+        notify_ranks(job, sig);
         if (sig == SIGUSR1)
             wf_where_begin(job, false);
         break;
     default:
-        forward(job, sig, from_terminal && sig != SIGCONT);
+        forward_signal(job, sig, from_terminal && sig != SIGCONT);
     }
 }
 

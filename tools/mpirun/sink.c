@@ -50,7 +50,7 @@ void wf_sink_fail(struct job *job, struct sink *s, const char *why)
     s->broken = job->output_lost = true;
 }
 
-static void flush(struct job *job, struct sink *s)
+static void flush_sink(struct job *job, struct sink *s)
 {
     size_t at = 0;
     while (at < s->have && has_room(s)) {
@@ -79,7 +79,7 @@ static void flush(struct job *job, struct sink *s)
 
 static void on_writable(struct job *job, struct source *source)
 {
-    flush(job, (struct sink *)source);
+    flush_sink(job, (struct sink *)source);
     wf_io_drain(job);
 }
 
@@ -99,5 +99,5 @@ void wf_sink_write(struct job *job, struct sink *s, const char *data, size_t n)
     }
     memcpy(s->data + s->have, data, n);
     s->have += n;
-    flush(job, s);
+    flush_sink(job, s);
 }

@@ -42,7 +42,7 @@ static void child_fail(struct launch *l, const char *what)
 }
 
 /* In the child. The program's own PATH and directory are already known. */
-static void child(struct launch *l)
+static void exec_program(struct launch *l)
 {
     const struct app *app = l->rank->app;
     const struct wf_cpus *cpus = l->rank->cpus;
@@ -108,11 +108,11 @@ static int open_pmi(struct job *job, struct rank *r, int *child_fd)
 }
 
 /* Alone in its function: what vfork may clobber is then nobody's. */
-static __attribute__((noinline)) pid_t launch(struct launch *l)
+static __attribute__((noinline)) pid_t vfork_child(struct launch *l)
 {
     pid_t pid = vfork();
     if (pid == 0)
-        child(l);
+        exec_program(l);
     return pid;
 }
 
@@ -126,7 +126,7 @@ static void say_failure(struct job *job, const struct launch *l, pid_t pid)
                 pid < 0 ? "fork" : l->what, strerror(error));
 }
 
-static int start(struct job *job, struct rank *r, char **app_env, char **sh)
+static int start_process(struct job *job, struct rank *r, char **app_env, char **sh)
 {
     struct launch l = {.job = job, .rank = r, .sh = sh, .parent = getpid(),
                        .pmi = -1};
@@ -139,7 +139,7 @@ static int start(struct job *job, struct rank *r, char **app_env, char **sh)
     }
     wf_where_open(r);
     l.env = wf_env_of_rank(app_env, job, r, l.pmi, l.fds[2]);
-    pid_t pid = launch(&l);
+    pid_t pid = vfork_child(&l);
     if (pid < 0 || l.error) {
         say_failure(job, &l, pid);
         goto out;
@@ -167,7 +167,7 @@ static int start_app(struct job *job, struct app *app)
 
     for (int i = 0; i < job->count && rc == 0; i++)
         if (job->ranks[i].app == app && job->ranks[i].host->here)
-            rc = start(job, &job->ranks[i], env, sh);
+            rc = start_process(job, &job->ranks[i], env, sh);
     free(sh);
     wf_env_free(env);
     return rc;

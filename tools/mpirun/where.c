@@ -35,7 +35,7 @@ static int still_asked(const struct job *job)
     return n;
 }
 
-static void report(struct job *job);
+static void finish_report(struct job *job);
 
 void wf_where_take(struct job *job, struct rank *r, const char *page, size_t n)
 {
@@ -47,7 +47,7 @@ void wf_where_take(struct job *job, struct rank *r, const char *page, size_t n)
     }
     r->asked = false;
     if (job->where && still_asked(job) == 0)
-        report(job);
+        finish_report(job);
 }
 
 void wf_where_begin(struct job *job, bool then_end)
@@ -62,13 +62,13 @@ void wf_where_begin(struct job *job, bool then_end)
     wf_links_send(job, FRAME_ASK, NULL, 0);
     job->where = wf_job_now() + ANSWER_NS;
     if (still_asked(job) == 0)
-        report(job);
+        finish_report(job);
 }
 
 void wf_where_deadline(struct job *job)
 {
     if (job->where && wf_job_now() >= job->where)
-        report(job);
+        finish_report(job);
 }
 
 /* ---- printing ----------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void end_range(struct group *g)
 }
 
 /* Ranks come in their order; one with several threads more than once. */
-static void join(struct group *g, const struct where_line *line)
+static void join_group(struct group *g, const struct where_line *line)
 {
     double s = line->where.seconds;
 
@@ -145,7 +145,7 @@ static void put_times(const struct where *w, const struct group *g, char *text,
                  g->most);
 }
 
-static const char *key(const struct where_line *line, bool brief)
+static const char *text_of(const struct where_line *line, bool brief)
 {
     return brief ? line->brief : line->text;
 }
@@ -160,10 +160,10 @@ static void print_group(const struct job *job, struct where_lines *lines,
 
     for (size_t i = first; i < lines->n; i++) {
         struct where_line *line = &lines->list[i];
-        if (line->shown || strcmp(key(line, brief), key(one, brief)) != 0)
+        if (line->shown || strcmp(text_of(line, brief), text_of(one, brief)) != 0)
             continue;
         line->shown = true;
-        join(&g, line);
+        join_group(&g, line);
     }
     end_range(&g);
     if (g.count > 1)
@@ -171,10 +171,10 @@ static void print_group(const struct job *job, struct where_lines *lines,
     else
         name_one(job, one, who, sizeof who);
     put_times(&one->where, &g, times, sizeof times);
-    wf_job_say(job, "%s: %s%s", who, key(one, brief), times);
+    wf_job_say(job, "%s: %s%s", who, text_of(one, brief), times);
 }
 
-static bool many(const struct where_lines *lines)
+static bool has_many_texts(const struct where_lines *lines)
 {
     size_t different = 0;
 
@@ -187,7 +187,7 @@ static bool many(const struct where_lines *lines)
     return different > LINES_MANY;
 }
 
-static void print(struct job *job)
+static void print_states(struct job *job)
 {
     struct where_lines lines = {0};
     bool good = true, brief;
@@ -196,20 +196,20 @@ static void print(struct job *job)
         good = wf_where_read(job, &job->ranks[i], &lines);
     if (!good)
         wf_job_say(job, "no memory to say where all ranks are");
-    brief = many(&lines);
+    brief = has_many_texts(&lines);
     for (size_t i = 0; i < lines.n; i++)
         if (!lines.list[i].shown)
             print_group(job, &lines, i, brief);
     free(lines.list);
 }
 
-static void report(struct job *job)
+static void finish_report(struct job *job)
 {
     bool ends = job->where_ends;
 
     job->where = 0;
     job->where_ends = false;
-    print(job);
+    print_states(job);
     for (int i = 0; i < job->count; i++)
         job->ranks[i].asked = false;
     if (ends)

@@ -12,7 +12,7 @@ enum {
     POLLS_STALE = 1    /* s: who asked longer ago does something else */
 };
 
-static uint64_t word(const struct wf_state_slot *s, enum wf_state_word w)
+static uint64_t read_word(const struct wf_state_slot *s, enum wf_state_word w)
 {
     return wf_state_le(s->word[w]);
 }
@@ -36,7 +36,7 @@ static int64_t rank_or_tag(uint64_t value)
                : v;
 }
 
-static double seconds(uint64_t now, uint64_t then)
+static double seconds_between(uint64_t now, uint64_t then)
 {
     return now > then ? (double)(now - then) / 1e9 : 0;
 }
@@ -44,42 +44,42 @@ static double seconds(uint64_t now, uint64_t then)
 static void take_slot(struct where *w, const struct wf_state_slot *s,
                       uint64_t now)
 {
-    uint64_t operation = word(s, WF_STATE_OPERATION);
+    uint64_t operation = read_word(s, WF_STATE_OPERATION);
 
-    w->kind = (enum wf_state_kind)word(s, WF_STATE_KIND);
+    w->kind = (enum wf_state_kind)read_word(s, WF_STATE_KIND);
     w->operation = operation < WF_STATE_OPERATIONS
                        ? (enum wf_state_operation)operation
                        : WF_STATE_UNKNOWN;
-    w->thread = word(s, WF_STATE_THREAD);
-    w->seconds = seconds(now, word(s, WF_STATE_SINCE));
-    w->vain = word(s, WF_STATE_FAILED_POLLS);
-    w->peer = rank_or_tag(word(s, WF_STATE_PEER));
-    w->world = rank_or_tag(word(s, WF_STATE_WORLD));
-    w->tag = rank_or_tag(word(s, WF_STATE_TAG));
-    w->bytes = word(s, WF_STATE_BYTES);
-    w->context = word(s, WF_STATE_CONTEXT);
-    w->number = word(s, WF_STATE_NUMBER);
-    w->active = word(s, WF_STATE_ACTIVE);
-    w->count = word(s, WF_STATE_COUNT);
+    w->thread = read_word(s, WF_STATE_THREAD);
+    w->seconds = seconds_between(now, read_word(s, WF_STATE_SINCE));
+    w->vain = read_word(s, WF_STATE_FAILED_POLLS);
+    w->peer = rank_or_tag(read_word(s, WF_STATE_PEER));
+    w->world = rank_or_tag(read_word(s, WF_STATE_WORLD));
+    w->tag = rank_or_tag(read_word(s, WF_STATE_TAG));
+    w->bytes = read_word(s, WF_STATE_BYTES);
+    w->context = read_word(s, WF_STATE_CONTEXT);
+    w->number = read_word(s, WF_STATE_NUMBER);
+    w->active = read_word(s, WF_STATE_ACTIVE);
+    w->count = read_word(s, WF_STATE_COUNT);
     take_text(w->call, s->call, sizeof w->call);
     take_text(w->comm, s->comm, sizeof w->comm);
 }
 
 /* Does this record say where the rank is now? */
-static bool counts(const struct wf_state_slot *s, int place, uint64_t now)
+static bool is_current(const struct wf_state_slot *s, int place, uint64_t now)
 {
-    uint64_t kind = word(s, WF_STATE_KIND);
+    uint64_t kind = read_word(s, WF_STATE_KIND);
 
-    if (word(s, WF_STATE_PLACE) != (uint64_t)place)
+    if (read_word(s, WF_STATE_PLACE) != (uint64_t)place)
         return false;
     return kind == WF_STATE_WAITS ||
            (kind == WF_STATE_POLLS &&
-            seconds(now, word(s, WF_STATE_LAST)) < POLLS_STALE);
+            seconds_between(now, read_word(s, WF_STATE_LAST)) < POLLS_STALE);
 }
 
 /* Of a thread the innermost wait, which began last; one that only asks does not
  * count where it waits. */
-static void keep(struct where *out, int room, int *n, const struct where *w)
+static void keep_innermost(struct where *out, int room, int *n, const struct where *w)
 {
     for (int i = 0; i < *n; i++) {
         if (out[i].thread != w->thread)
@@ -112,10 +112,10 @@ bool wf_where_judge(struct wf_state_head *page, int ranks, int place,
     for (uint64_t i = 0; i < slots; i++) {
         const struct wf_state_slot *s = &wf_page_slots(page, ranks)[i];
         struct where w = common;
-        if (!counts(s, place, now))
+        if (!is_current(s, place, now))
             continue;
         take_slot(&w, s, now);
-        keep(out, room, n, &w);
+        keep_innermost(out, room, n, &w);
     }
     if (*n == 1)
         out[0].thread = 0;
@@ -147,7 +147,7 @@ static void look_at_process(const struct rank *r, struct where *w)
     w->process = r->pid ? wf_page_process_state(w->pid) : 0;
 }
 
-static bool add(struct job *job, const struct rank *r, int rank,
+static bool add_state(struct job *job, const struct rank *r, int rank,
                 const struct where *w, struct where_lines *lines)
 {
     struct where_line *line = add_line(lines);
@@ -180,7 +180,7 @@ bool wf_where_read(struct job *job, const struct rank *r,
         if (page)
             good = wf_where_judge(page, r->held, i, now, all, THREADS_MOST, &n);
         for (int k = 0; good && k < n; k++)
-            good = add(job, r, r->id + i, &all[k], lines);
+            good = add_state(job, r, r->id + i, &all[k], lines);
     }
     if (page != r->brought)
         free(page);

@@ -18,9 +18,9 @@ struct text {
     size_t left;
 };
 
-static void put(struct text *t, const char *fmt, ...)
+static void put_format(struct text *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static void put(struct text *t, const char *fmt, ...)
+static void put_format(struct text *t, const char *fmt, ...)
 {
     va_list args;
     int n;
@@ -36,7 +36,7 @@ static void put(struct text *t, const char *fmt, ...)
     t->left -= (size_t)n;
 }
 
-static bool starts(const char *call, const char *with)
+static bool starts_with(const char *call, const char *with)
 {
     return strncmp(call, with, strlen(with)) == 0;
 }
@@ -49,24 +49,24 @@ static void put_operation(struct text *t, const struct where *w)
         [WF_STATE_RECV] = "a receive",
         [WF_STATE_COLLECTIVE] = "an operation of several messages",
         [WF_STATE_GENERALIZED] = "a generalized request"};
-    bool asks = starts(w->call, "MPI_Wait") || starts(w->call, "MPI_Test") ||
-                starts(w->call, "MPI_Request") || starts(w->call, "MPI_Sendrecv");
+    bool asks = starts_with(w->call, "MPI_Wait") || starts_with(w->call, "MPI_Test") ||
+                starts_with(w->call, "MPI_Request") || starts_with(w->call, "MPI_Sendrecv");
 
     if (w->count)
-        put(t, w->operation == WF_STATE_REQUESTS ? " for any of %llu requests"
+        put_format(t, w->operation == WF_STATE_REQUESTS ? " for any of %llu requests"
                                                  : " for %llu of %llu requests",
             (unsigned long long)w->active, (unsigned long long)w->count);
     if (asks && nouns[w->operation])
-        put(t, "%s %s", w->count ? ", the first" : " for",
+        put_format(t, "%s %s", w->count ? ", the first" : " for",
             nouns[w->operation]);
 }
 
 static void put_comm(struct text *t, const struct where *w)
 {
     if (w->context && w->comm[0])
-        put(t, " on '%s'", w->comm);
+        put_format(t, " on '%s'", w->comm);
     else if (w->context)
-        put(t, " on an unnamed communicator (context %llu)",
+        put_format(t, " on an unnamed communicator (context %llu)",
             (unsigned long long)w->context - 1);
 }
 
@@ -77,22 +77,22 @@ static void put_peer(struct text *t, const struct job *job,
     if (w->peer == INT64_MAX)
         return;
     if (w->peer == WF_STATE_ANY)
-        put(t, "%s any rank", before);
+        put_format(t, "%s any rank", before);
     else
-        put(t, "%s rank %lld", before, (long long)w->peer);
+        put_format(t, "%s rank %lld", before, (long long)w->peer);
     if (w->peer >= 0 && w->world >= 0 && w->world < job->size &&
         w->world != w->peer)
-        put(t, " (rank %lld of the job)", (long long)w->world);
+        put_format(t, " (rank %lld of the job)", (long long)w->world);
 }
 
 static void put_tag(struct text *t, const struct where *w)
 {
     if (w->tag == WF_STATE_ANY)
-        put(t, ", any tag");
+        put_format(t, ", any tag");
     else if (w->tag >= 0 && w->tag != INT64_MAX)
-        put(t, ", tag %lld", (long long)w->tag);
+        put_format(t, ", tag %lld", (long long)w->tag);
     if (w->bytes != WF_STATE_NOT_KNOWN)
-        put(t, ", %llu bytes", (unsigned long long)w->bytes);
+        put_format(t, ", %llu bytes", (unsigned long long)w->bytes);
 }
 
 static void put_details(struct text *t, const struct job *job,
@@ -114,19 +114,19 @@ static void put_details(struct text *t, const struct job *job,
         break;
     case WF_STATE_COLLECTIVE:
         if (w->number)
-            put(t, ", collective %llu", (unsigned long long)w->number);
+            put_format(t, ", collective %llu", (unsigned long long)w->number);
         if (!brief)
             put_peer(t, job, w, ", needs");
         break;
     case WF_STATE_BUFFER:
-        put(t, " until the buffered messages have left");
+        put_format(t, " until the buffered messages have left");
         break;
     case WF_STATE_ADDRESS:
         if (w->world >= 0 && w->world < job->size)
-            put(t, " until rank %lld has entered MPI_Init", (long long)w->world);
+            put_format(t, " until rank %lld has entered MPI_Init", (long long)w->world);
         break;
     case WF_STATE_END:
-        put(t, " until every rank has called it");
+        put_format(t, " until every rank has called it");
         break;
     default:
         break;
@@ -136,32 +136,32 @@ static void put_details(struct text *t, const struct job *job,
 static void put_call(struct text *t, const struct job *job, const struct rank *r,
                      const struct where *w, bool brief)
 {
-    put(t, "%s%s", w->kind == WF_STATE_POLLS ? "asks again and again: " : "",
+    put_format(t, "%s%s", w->kind == WF_STATE_POLLS ? "asks again and again: " : "",
         w->call[0] ? w->call : "a call of MPI");
     put_operation(t, w);
     put_comm(t, w);
     put_details(t, job, w, brief);
     if (w->operation == WF_STATE_START && r->awaits >= 0)
-        put(t, " until rank %d has entered it", r->awaits);
+        put_format(t, " until rank %d has entered it", r->awaits);
     else if (w->operation == WF_STATE_START && r->in_barrier)
-        put(t, " until every rank has entered it");
+        put_format(t, " until every rank has entered it");
 }
 
 /* No call waits. */
 static void put_idle(struct text *t, const struct rank *r, const struct where *w)
 {
     if (r->ended)
-        put(t, "has ended with status %d", r->status);
+        put_format(t, "has ended with status %d", r->status);
     else if (!w->entered && (r->pmi_init || (r->state_page < 0 && !r->brought)))
-        put(t, "says nothing (another version of Weft, or another MPI?)");
+        put_format(t, "says nothing (another version of Weft, or another MPI?)");
     else if (!w->entered || w->phase == WF_STATE_BEFORE)
-        put(t, "has not called MPI_Init");
+        put_format(t, "has not called MPI_Init");
     else if (w->phase == WF_STATE_FINALIZED)
-        put(t, "has called MPI_Finalize");
+        put_format(t, "has called MPI_Finalize");
     else if (w->phase == WF_STATE_BETWEEN)
-        put(t, "has finalized its last session");
+        put_format(t, "has finalized its last session");
     else
-        put(t, "computes (no MPI call waits%s)",
+        put_format(t, "computes (no MPI call waits%s)",
             w->dropped ? ", or one of too many threads" : "");
 }
 
@@ -181,7 +181,7 @@ static void put_process(struct text *t, const struct where *w)
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         if (w->process == states[i].state &&
             (states[i].always || w->kind == WF_STATE_FREE))
-            put(t, "; the process is %s", states[i].text);
+            put_format(t, "; the process is %s", states[i].text);
 }
 
 void wf_where_text(const struct job *job, const struct rank *r,
@@ -191,7 +191,7 @@ void wf_where_text(const struct job *job, const struct rank *r,
 
     text[0] = 0;
     if (r->asked)
-        put(&t, "the other host does not answer; last known: ");
+        put_format(&t, "the other host does not answer; last known: ");
     if (w->kind == WF_STATE_FREE || r->ended)
         put_idle(&t, r, w);
     else

@@ -49,7 +49,7 @@ struct drawing {
     struct plan plan;
 };
 
-static int wrong(const char *option, const char *value, const char *remedy)
+static int refuse_value(const char *option, const char *value, const char *remedy)
 {
     fprintf(stderr, "weft-info: %s '%s' %s\n", option, value, remedy);
     return WRONG_USE;
@@ -70,7 +70,7 @@ static int take_collective(struct drawing *d, const char *name)
     }
     snprintf(text, sizeof text, "cannot be drawn%s",
              wf_words_hint(&words, name, hint, sizeof hint));
-    return wrong("--collective", name, text);
+    return refuse_value("--collective", name, text);
 }
 
 static int take_algorithm(struct drawing *d, const char *name)
@@ -90,7 +90,7 @@ static int take_algorithm(struct drawing *d, const char *name)
         return 0;
     snprintf(text, sizeof text, "is not an algorithm of %s%s", kind->name,
              wf_words_hint(&words, name, hint, sizeof hint));
-    return wrong("--algorithm", name, text);
+    return refuse_value("--algorithm", name, text);
 }
 
 /* A number of [lo, hi]; text NULL: dflt. */
@@ -102,7 +102,7 @@ static int take_number(const char *option, const char *text, int64_t lo,
     snprintf(remedy, sizeof remedy, "is not a number of %lld..%lld",
              (long long)lo, (long long)hi);
     if (text != NULL && (!wf_value_int(text, &n) || n < lo || n > hi))
-        return wrong(option, text, remedy);
+        return refuse_value(option, text, remedy);
     *out = (int)n;
     return 0;
 }
@@ -112,24 +112,24 @@ static int take_size(struct drawing *d, const char *text)
     uint64_t bytes = 8, p = (uint64_t)d->ranks;
     if (text != NULL &&
         (!wf_value_size(text, &bytes) || bytes > UINT64_C(1) << 40))
-        return wrong("--size", text,
+        return refuse_value("--size", text,
                      "is not a size up to 1T (digits, then K, M, G or T)");
     d->count = d->what->size == ALL_BLOCKS ? (bytes + p - 1) / p : bytes;
     return 0;
 }
 
-static int take(struct drawing *d, const struct draw_arguments *a)
+static int take_arguments(struct drawing *d, const struct draw_arguments *a)
 {
     int rc = take_collective(d, a->collective);
     if (rc == 0 && a->ranks == NULL)
-        return wrong("--collective", a->collective,
+        return refuse_value("--collective", a->collective,
                      "needs --ranks N as well");
     if (rc == 0)
         rc = take_number("--ranks", a->ranks, 1, PLAN_RANKS_MAX, 1, &d->ranks);
     if (rc == 0)
         rc = take_number("--nodes", a->nodes, 1, d->ranks, 1, &d->nodes);
     if (rc == 0 && a->root != NULL && !d->what->root)
-        return wrong("--root", a->root, "is for bcast, gather, reduce and "
+        return refuse_value("--root", a->root, "is for bcast, gather, reduce and "
                                         "scatter");
     if (rc == 0)
         rc = take_number("--root", a->root, 0, d->ranks - 1, 0, &d->root);
@@ -141,7 +141,7 @@ static int take(struct drawing *d, const struct draw_arguments *a)
 /* ---- building ------------------------------------------------------------ */
 
 /* Buffers that are never looked at. */
-static void arguments(void *user, int rank, struct wf_coll_args *a)
+static void set_arguments(void *user, int rank, struct wf_coll_args *a)
 {
     static char out, in;
     const struct drawing *d = user;
@@ -154,7 +154,7 @@ static void arguments(void *user, int rank, struct wf_coll_args *a)
     a->root = d->root;
 }
 
-static int build(struct drawing *d, const struct wf_coll_rules *rules)
+static int build_plan(struct drawing *d, const struct wf_coll_rules *rules)
 {
     const struct wf_coll_rule only = wf_coll_rule_always(d->algorithm);
     struct wf_coll_rules forced = {.count = {0}};
@@ -162,7 +162,7 @@ static int build(struct drawing *d, const struct wf_coll_rules *rules)
     forced.count[d->what->kind] = 1;
     if (plan_open(&d->plan, d->ranks, 0, d->nodes,
                   d->algorithm >= 0 ? &forced : rules) &&
-        plan_build(&d->plan, d->what->builder, arguments, d) &&
+        plan_build(&d->plan, d->what->builder, set_arguments, d) &&
         plan_match(&d->plan) && plan_weigh(&d->plan))
         return 0;
     fprintf(stderr, "weft-info: %s: %s\n", d->what->name, d->plan.error);
@@ -170,7 +170,7 @@ static int build(struct drawing *d, const struct wf_coll_rules *rules)
 }
 
 /* What was chosen; -1: there was nothing to choose. */
-static int chosen(const struct drawing *d)
+static int chosen_algorithm(const struct drawing *d)
 {
     int a = d->plan.scheds[0]->algorithm;
     return a < WF_ALGORITHMS ? a : -1;
@@ -253,9 +253,9 @@ static void print_head(const struct drawing *d)
     if (d->what->size != NOTHING)
         printf(", %llu bytes (%s)", (unsigned long long)(d->count * p),
                size_words[d->what->size]);
-    if (chosen(d) >= 0)
-        printf("\nalgorithm  %s: %s", wf_coll_algorithms[chosen(d)].name,
-               wf_coll_algorithms[chosen(d)].about);
+    if (chosen_algorithm(d) >= 0)
+        printf("\nalgorithm  %s: %s", wf_coll_algorithms[chosen_algorithm(d)].name,
+               wf_coll_algorithms[chosen_algorithm(d)].about);
     printf("\n");
 }
 
@@ -334,12 +334,12 @@ int info_draw(const struct wf_coll_rules *rules,
               const struct draw_arguments *a)
 {
     struct drawing d = {.algorithm = -1};
-    int rc = take(&d, a);
+    int rc = take_arguments(&d, a);
     if (rc != 0)
         return rc;
-    rc = build(&d, rules);
-    if (rc == 0 && d.algorithm >= 0 && chosen(&d) != d.algorithm)
-        rc = wrong("--algorithm", a->algorithm,
+    rc = build_plan(&d, rules);
+    if (rc == 0 && d.algorithm >= 0 && chosen_algorithm(&d) != d.algorithm)
+        rc = refuse_value("--algorithm", a->algorithm,
                    "cannot do this call; see docs/mpi-ini.md, [collectives]");
     if (rc == 0 && a->dot)
         print_dot(&d);

@@ -104,7 +104,7 @@ static void candidate_judge(const struct decision *d,
                          : "other node";
 }
 
-static void decide(const struct info *info, struct decision *d, uint64_t size)
+static void decide_route(const struct info *info, struct decision *d, uint64_t size)
 {
     d->size = size;
     for (int i = 0; i < info->count; i++)
@@ -117,7 +117,7 @@ static void decide(const struct info *info, struct decision *d, uint64_t size)
 }
 
 /* Of several transports: what they do for each other. */
-static const char *together(const struct decision *d)
+static const char *describe_failover(const struct decision *d)
 {
     if (d->count < 2)
         return NULL;
@@ -139,7 +139,7 @@ static bool is_chosen(const struct decision *d, int i)
 }
 
 /* Why candidate i is not among the chosen. */
-static const char *reason(const struct info *info, const struct decision *d,
+static const char *explain_exclusion(const struct info *info, const struct decision *d,
                           int i, char *buf, size_t n)
 {
     const struct wf_route_rule *rule =
@@ -169,7 +169,7 @@ static void print_lane(const struct decision *d, const char *lane)
 
 static void print_together(const struct decision *d)
 {
-    const char *how = together(d);
+    const char *how = describe_failover(d);
 
     if (how != NULL)
         printf("    %s\n", how);
@@ -182,7 +182,7 @@ static void print_rejected(const struct info *info, const struct decision *d)
         if (!is_chosen(d, i))
             printf("    %-10s %-14s %s\n", "rejected",
                    d->candidate[i].transport,
-                   reason(info, d, i, why, sizeof why));
+                   explain_exclusion(info, d, i, why, sizeof why));
     }
 }
 
@@ -202,15 +202,15 @@ static void write_lane(struct json *j, const struct info *info,
         json_close(j, '}');
     }
     json_close(j, ']');
-    if (d->size == 0 && together(d) != NULL)
-        json_text(j, "together", together(d));
+    if (d->size == 0 && describe_failover(d) != NULL)
+        json_text(j, "together", describe_failover(d));
     json_open(j, "rejected", '[');
     for (int i = 0; i < info->count; i++) {
         if (is_chosen(d, i))
             continue;
         json_open(j, NULL, '{');
         json_text(j, "transport", d->candidate[i].transport);
-        json_text(j, "reason", reason(info, d, i, why, sizeof why));
+        json_text(j, "reason", explain_exclusion(info, d, i, why, sizeof why));
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -233,11 +233,11 @@ static int explain_json(const struct info *info, struct decision *d,
     json_text(&j, "configuration", wf_config_source(info->config));
     write_end(&j, "from", &d->from);
     write_end(&j, "to", &d->to);
-    decide(info, d, 0);
+    decide_route(info, d, 0);
     write_lane(&j, info, d, "messages");
     int unreachable = d->count == 0;
     if (size > 0) {
-        decide(info, d, size);
+        decide_route(info, d, size);
         write_lane(&j, info, d, "payload");
     }
     json_close(&j, '}');
@@ -250,7 +250,7 @@ static int explain_text(const struct info *info, struct decision *d,
     printf("pair %u (%s) -> %u (%s), configuration %s\n", d->from.facts.rank,
            d->from.host, d->to.facts.rank, d->to.host,
            wf_config_source(info->config));
-    decide(info, d, 0);
+    decide_route(info, d, 0);
     print_lane(d, "messages, in order");
     print_together(d);
     print_rejected(info, d);
@@ -259,7 +259,7 @@ static int explain_text(const struct info *info, struct decision *d,
         char lane[64];
         snprintf(lane, sizeof lane, "large payload of %llu bytes",
                  (unsigned long long)size);
-        decide(info, d, size);
+        decide_route(info, d, size);
         print_lane(d, lane);
         print_rejected(info, d);
     }

@@ -8,7 +8,7 @@
 
 #include "os/trust.h"
 
-static bool identifier(const char *name, char *buf, size_t n)
+static bool make_identifier(const char *name, char *buf, size_t n)
 {
     size_t i = 0;
     for (; name[i] != '\0' && i + 1 < n; i++) {
@@ -26,7 +26,7 @@ int info_table(char *const *names, int n)
 {
     char id[64];
     for (int i = 0; i < n; i++) {
-        if (!identifier(names[i], id, sizeof id)) {
+        if (!make_identifier(names[i], id, sizeof id)) {
             fprintf(stderr, "weft-info: '%s' is not the name of a plugin\n",
                     names[i]);
             return 2;
@@ -39,7 +39,7 @@ int info_table(char *const *names, int n)
            "extern const weft_plugin weft_plugin_%d_self;\n",
            WEFT_ABI_MAJOR);
     for (int i = 0; i < n; i++) {
-        identifier(names[i], id, sizeof id);
+        make_identifier(names[i], id, sizeof id);
         if (strcmp(id, "self") != 0)
             printf("extern const weft_plugin weft_plugin_%d_%s;\n",
                    WEFT_ABI_MAJOR, id);
@@ -48,7 +48,7 @@ int info_table(char *const *names, int n)
            "    &weft_plugin_%d_self,\n",
            WEFT_ABI_MAJOR);
     for (int i = 0; i < n; i++) {
-        identifier(names[i], id, sizeof id);
+        make_identifier(names[i], id, sizeof id);
         if (strcmp(id, "self") != 0)
             printf("    &weft_plugin_%d_%s,\n", WEFT_ABI_MAJOR, id);
     }

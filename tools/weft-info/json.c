@@ -18,7 +18,7 @@ static void put_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static void begin(struct json *j, const char *key)
+static void begin_member(struct json *j, const char *key)
 {
     if (j->members++ > 0)
         fputc(',', j->out);
@@ -32,7 +32,7 @@ static void begin(struct json *j, const char *key)
 
 void json_open(struct json *j, const char *key, char bracket)
 {
-    begin(j, key);
+    begin_member(j, key);
     fputc(bracket, j->out);
     j->depth++;
     j->members = 0;
@@ -51,7 +51,7 @@ void json_close(struct json *j, char bracket)
 
 void json_text(struct json *j, const char *key, const char *value)
 {
-    begin(j, key);
+    begin_member(j, key);
     if (value == NULL)
         fputs("null", j->out);
     else
@@ -60,12 +60,12 @@ void json_text(struct json *j, const char *key, const char *value)
 
 void json_number(struct json *j, const char *key, double value)
 {
-    begin(j, key);
+    begin_member(j, key);
     fprintf(j->out, "%.15g", value);
 }
 
 void json_flag(struct json *j, const char *key, int value)
 {
-    begin(j, key);
+    begin_member(j, key);
     fputs(value ? "true" : "false", j->out);
 }

@@ -72,7 +72,7 @@ static bool append_set(const char *value)
 }
 
 /* Takes argv[i] and its value; returns how many were taken, 0: unknown. */
-static int take(struct arguments *a, int argc, char **argv, int i)
+static int take_option(struct arguments *a, int argc, char **argv, int i)
 {
     const struct {
         const char *name;
@@ -122,7 +122,7 @@ static int take(struct arguments *a, int argc, char **argv, int i)
 }
 
 /* Load as MPI_Init does, then report or explain. */
-static int run(const struct arguments *a)
+static int dispatch_command(const struct arguments *a)
 {
     static struct info info; /* too large for a small stack */
     struct wf_config *config;
@@ -175,7 +175,7 @@ static int run_command(int argc, char **argv)
     for (int i = 1; i < argc;) {
         if (strcmp(argv[i], "--table") == 0)
             return info_table(argv + i + 1, argc - i - 1);
-        int n = take(&a, argc, argv, i);
+        int n = take_option(&a, argc, argv, i);
         if (n == 0) {
             fprintf(stderr, "weft-info: '%s' is unknown or lacks its value\n%s",
                     argv[i], usage);
@@ -205,7 +205,7 @@ static int run_command(int argc, char **argv)
         return info_check(a.check, a.load, a.json);
     if (a.embed != NULL)
         return info_embed(a.embed);
-    return run(&a);
+    return dispatch_command(&a);
 }
 
 /* Output that is incomplete is no success, whatever it was about. */

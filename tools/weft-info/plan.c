@@ -10,9 +10,9 @@
 
 enum { REFERENCES = 1 << 28 /* nobody drops the last one */ };
 
-static bool fails(struct plan *p, const char *fmt, ...)
+static bool set_error(struct plan *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static bool fails(struct plan *p, const char *fmt, ...)
+static bool set_error(struct plan *p, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -64,7 +64,7 @@ bool plan_open(struct plan *p, int ranks, int left, int nodes,
     p->boot.node_of = calloc(n, sizeof *p->boot.node_of);
     if (!p->wf || !p->comms || !p->locals || !p->scheds || !p->base ||
         !p->boot.node_of)
-        return fails(p, "out of memory");
+        return set_error(p, "out of memory");
     p->boot.size = (uint32_t)ranks;
     p->boot.node_count = (uint32_t)nodes;
     for (int i = 0; i < ranks; i++)
@@ -116,14 +116,14 @@ static bool build_rank(struct plan *p, int rank, wf_coll_builder *builder,
     struct wf_sched *s = wf_sched_create(a.comm);
     p->scheds[rank] = s;
     if (!s)
-        return fails(p, "out of memory");
+        return set_error(p, "out of memory");
     args(user, rank, &a);
     int rc = builder(s, &a);
     if (rc != MPI_SUCCESS)
-        return fails(p, "rank %d: error class %d: %s", rank, rc,
+        return set_error(p, "rank %d: error class %d: %s", rank, rc,
                      wf_error_last()->text);
     if (s->no_memory)
-        return fails(p, "out of memory");
+        return set_error(p, "out of memory");
     p->base[rank + 1] = p->base[rank] + s->vertices;
     return true;
 }
@@ -173,7 +173,7 @@ static int compare_ends(const void *x, const void *y)
 }
 
 /* All ends of one kind, sorted; returns how many. */
-static int collect(const struct plan *p, enum wf_vertex_kind kind,
+static int collect_ends(const struct plan *p, enum wf_vertex_kind kind,
                    struct end *out)
 {
     int n = 0;
@@ -193,17 +193,17 @@ static int collect(const struct plan *p, enum wf_vertex_kind kind,
     return n;
 }
 
-static bool pair(struct plan *p, const struct end *s, const struct end *r)
+static bool pair_ends(struct plan *p, const struct end *s, const struct end *r)
 {
     if (s->from != r->from || s->to != r->to || s->local != r->local)
-        return fails(p, "a message %d->%d is sent, one %d->%d is received",
+        return set_error(p, "a message %d->%d is sent, one %d->%d is received",
                      s->from, s->to, r->from, r->to);
     const struct wf_vertex *out = plan_vertex(p, s->from, s->number);
     const struct wf_vertex *in = plan_vertex(p, s->to, r->number);
     uint64_t sent = out->count * (uint64_t)out->type->size;
     uint64_t room = in->count * (uint64_t)in->type->size;
     if (sent != room)
-        return fails(p, "a message %d->%d has %llu bytes, %llu are expected",
+        return set_error(p, "a message %d->%d has %llu bytes, %llu are expected",
                      s->from, s->to, (unsigned long long)sent,
                      (unsigned long long)room);
     p->message_of[s->number] = p->message_of[r->number] = p->messages;
@@ -212,15 +212,15 @@ static bool pair(struct plan *p, const struct end *s, const struct end *r)
     return true;
 }
 
-static bool match(struct plan *p, struct end *sends, struct end *recvs)
+static bool match_ends(struct plan *p, struct end *sends, struct end *recvs)
 {
-    int n = collect(p, WF_VERTEX_SEND, sends);
-    int m = collect(p, WF_VERTEX_RECV, recvs);
+    int n = collect_ends(p, WF_VERTEX_SEND, sends);
+    int m = collect_ends(p, WF_VERTEX_RECV, recvs);
     for (int i = 0; i < n && i < m; i++)
-        if (!pair(p, &sends[i], &recvs[i]))
+        if (!pair_ends(p, &sends[i], &recvs[i]))
             return false;
     if (n != m)
-        return fails(p, "%d messages are sent, %d are received", n, m);
+        return set_error(p, "%d messages are sent, %d are received", n, m);
     return true;
 }
 
@@ -234,9 +234,9 @@ bool plan_match(struct plan *p)
     bool good = sends && recvs && p->message && p->message_of;
     if (good) {
         memset(p->message_of, 0xff, n * sizeof *p->message_of);
-        good = match(p, sends, recvs);
+        good = match_ends(p, sends, recvs);
     } else {
-        fails(p, "out of memory");
+        set_error(p, "out of memory");
     }
     free(sends);
     free(recvs);
@@ -260,14 +260,14 @@ static void raise_to(struct plan_depth *d, struct plan_depth to)
         d->bytes = to.bytes;
 }
 
-static void release(struct weighing *w, int number, struct plan_depth at)
+static void release_vertex(struct weighing *w, int number, struct plan_depth at)
 {
     raise_to(&w->start[number], at);
     if (--w->missing[number] == 0)
         w->queue[w->queued++] = number;
 }
 
-static void complete(struct weighing *w, int number)
+static void complete_vertex(struct weighing *w, int number)
 {
     struct plan *p = w->p;
     int rank = plan_rank(p, number), base = p->base[rank];
@@ -276,17 +276,17 @@ static void complete(struct weighing *w, int number)
     struct plan_depth done = w->start[number];
     p->depth[number] = done;
     if (v->follower >= 0)
-        release(w, base + v->follower, done);
+        release_vertex(w, base + v->follower, done);
     for (int e = v->out; e >= 0; e = s->e[e].next)
-        release(w, base + s->e[e].to, done);
+        release_vertex(w, base + s->e[e].to, done);
     if (v->kind != WF_VERTEX_SEND)
         return;
     done.rounds++;
     done.bytes += v->count * (uint64_t)v->type->size;
-    release(w, p->message[p->message_of[number]].recv, done);
+    release_vertex(w, p->message[p->message_of[number]].recv, done);
 }
 
-static int weigh(struct weighing *w)
+static int weigh_vertices(struct weighing *w)
 {
     struct plan *p = w->p;
     int all = p->base[p->ranks], done = 0;
@@ -299,7 +299,7 @@ static int weigh(struct weighing *w)
             w->queue[w->queued++] = i;
     }
     while (done < w->queued)
-        complete(w, w->queue[done++]);
+        complete_vertex(w, w->queue[done++]);
     return all - done;
 }
 
@@ -313,12 +313,12 @@ bool plan_weigh(struct plan *p)
     w.queue = calloc(n, sizeof *w.queue);
     p->depth = calloc(n, sizeof *p->depth);
     if (w.start && w.missing && w.queue && p->depth)
-        left = weigh(&w);
+        left = weigh_vertices(&w);
     free(w.start);
     free(w.missing);
     free(w.queue);
     if (left < 0)
-        return fails(p, "out of memory");
+        return set_error(p, "out of memory");
     return left == 0 ||
-           fails(p, "%d steps wait for each other for ever", left);
+           set_error(p, "%d steps wait for each other for ever", left);
 }

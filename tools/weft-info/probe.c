@@ -158,7 +158,7 @@ void info_forget(struct info *info)
     info->count = 0;
 }
 
-static int ask(const weft_ops *ops, const weft_open *open, weft_attr *attr)
+static int read_attributes(const weft_ops *ops, const weft_open *open, weft_attr *attr)
 {
     weft_ep *ep;
     if (WEFT_HAS(ops, weft_ops, probe))
@@ -187,10 +187,10 @@ static void probe_one(struct info *info, struct info_transport *t)
     t->attr.size = sizeof t->attr;
     t->attr.cost.size = sizeof t->attr.cost;
     wf_config_plugin(info->config, t->config, t->plugin, cfg, NULL);
-    int rc = ask(ops, &open, &t->attr);
+    int rc = read_attributes(ops, &open, &t->attr);
     if (rc < 0) { /* no way to other hosts; then as a job on one host */
         open.flags = WEFT_OPEN_ONE_HOST;
-        rc = ask(ops, &open, &t->attr);
+        rc = read_attributes(ops, &open, &t->attr);
     }
     free(cfg);
     t->usable = rc >= 0;

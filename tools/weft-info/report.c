@@ -19,7 +19,7 @@ static const char *value_of(const struct info *info, const char *section,
 }
 
 /* Secrets do not belong into a report that is pasted into mails. */
-static const char *shown(const char *key, const char *value)
+static const char *hide_secret(const char *key, const char *value)
 {
     return strcmp(key, "job_key") == 0 && value[0] != '\0' ? "(hidden)" : value;
 }
@@ -32,7 +32,7 @@ static void print_options(const struct info *info, const char *section,
     for (const weft_option *o = table; o != NULL && o->name != NULL; o++) {
         const char *where, *value = value_of(info, section, o, &where);
         char line[128];
-        snprintf(line, sizeof line, "%s = %s", o->name, shown(o->name, value));
+        snprintf(line, sizeof line, "%s = %s", o->name, hide_secret(o->name, value));
         printf("  %-30s %-14s %s", line, where, o->help != NULL ? o->help : "");
         if (o->range != NULL)
             printf(" (%s)", o->range);
@@ -137,7 +137,7 @@ static void write_options(struct json *j, const struct info *info,
         json_open(j, NULL, '{');
         json_text(j, "key", o->name);
         json_text(j, "type", wf_value_type_name(o->type));
-        json_text(j, "value", shown(o->name, value));
+        json_text(j, "value", hide_secret(o->name, value));
         json_text(j, "set", where);
         json_text(j, "default", o->dflt);
         json_text(j, "range", o->range);

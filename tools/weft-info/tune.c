@@ -63,7 +63,7 @@ struct tuning {
 
 /* ---- what is tried ------------------------------------------------------- */
 
-static void add(struct tuning *t, struct span *span, const char *transport,
+static void add_trial(struct tuning *t, struct span *span, const char *transport,
                 struct trial_kind kind, const char *set)
 {
     if (t->count == TRIALS_MAX)
@@ -98,24 +98,24 @@ static void add_option(struct tuning *t, struct span *span,
          w = strtok_r(NULL, " \n", &save)) {
         snprintf(set, sizeof set, "transport.%s.%s=%s", o->transport, o->key,
                  w);
-        add(t, span, o->transport, o->kind, set);
+        add_trial(t, span, o->transport, o->kind, set);
     }
 }
 
-static void plan(struct tuning *t)
+static void plan_trials(struct tuning *t)
 {
     const struct trial_kind rate = {"rate", 8, 8, 2};
     const struct trial_kind bulk = {"stream", MB, MB, 2};
-    add(t, &t->sleep, "shm", smallest, "core.spin=1s");
-    add(t, &t->sleep, "shm", smallest, "core.spin=0");
+    add_trial(t, &t->sleep, "shm", smallest, "core.spin=1s");
+    add_trial(t, &t->sleep, "shm", smallest, "core.spin=0");
     for (int i = 0; i < TUNED; i++)
         add_option(t, &t->option[i], &table[i]);
     for (int i = 0; i < TRANSPORTS; i++) {
-        add(t, &t->eager[i], transports[i], crossing, "core.eager=1G");
-        add(t, &t->eager[i], transports[i], crossing, "core.eager=0");
-        add(t, &t->cost[i], transports[i], smallest, "core.spin=1s");
-        add(t, &t->cost[i], transports[i], rate, "core.spin=1s");
-        add(t, &t->cost[i], transports[i], bulk, "core.spin=1s");
+        add_trial(t, &t->eager[i], transports[i], crossing, "core.eager=1G");
+        add_trial(t, &t->eager[i], transports[i], crossing, "core.eager=0");
+        add_trial(t, &t->cost[i], transports[i], smallest, "core.spin=1s");
+        add_trial(t, &t->cost[i], transports[i], rate, "core.spin=1s");
+        add_trial(t, &t->cost[i], transports[i], bulk, "core.spin=1s");
     }
 }
 
@@ -127,7 +127,7 @@ static double now_s(void)
 }
 
 /* Rounds until the time is up; the first is always completed. */
-static int measure(struct tuning *t, double seconds)
+static int run_trials(struct tuning *t, double seconds)
 {
     double end = now_s() + seconds;
     int ms = seconds >= 5 ? MS : 1, good = 0;
@@ -165,7 +165,7 @@ int tune_best(const struct trial *t, int n, double gain)
 }
 
 /* The logarithm of what is gained by sending sizes 0..limit without asking. */
-static double gained(const struct trial *eager, const struct trial *asking,
+static double eager_gain(const struct trial *eager, const struct trial *asking,
                      int limit)
 {
     double sum = 0;
@@ -179,9 +179,9 @@ int tune_crossover(const struct trial *eager, const struct trial *asking,
 {
     int best = now;
     double clear = log(1 + gain);
-    double most = gained(eager, asking, now) + clear;
+    double most = eager_gain(eager, asking, now) + clear;
     for (int i = -1; i < trial_sizes(&eager->kind); i++) {
-        double more = gained(eager, asking, i);
+        double more = eager_gain(eager, asking, i);
         if (i > now) /* an unexpected message is copied once more */
             more -= clear * (i - now);
         if (more > most) {
@@ -194,12 +194,12 @@ int tune_crossover(const struct trial *eager, const struct trial *asking,
 
 /* ---- the fragment -------------------------------------------------------- */
 
-static const char *value(const struct trial *t)
+static const char *option_value(const struct trial *t)
 {
     return strchr(t->set, '=') + 1;
 }
 
-static bool measured(const struct trial *t, int n)
+static bool all_measured(const struct trial *t, int n)
 {
     for (int i = 0; i < n; i++) {
         if (t[i].rounds == 0)
@@ -215,13 +215,13 @@ static void print_option(const struct tuning *t, const struct tuned *o,
     printf("\n# %s, us per message:", o->about);
     for (int i = 0; i < span->n; i++) {
         if (x[i].rounds > 0)
-            printf(" %s %.3g,", value(&x[i]), trial_mean(&x[i]));
+            printf(" %s %.3g,", option_value(&x[i]), trial_mean(&x[i]));
         else
-            printf(" %s cannot be set,", value(&x[i]));
+            printf(" %s cannot be set,", option_value(&x[i]));
     }
-    printf(" built in: %s\n", value(x));
+    printf(" built in: %s\n", option_value(x));
     if (x->rounds > 0)
-        printf("%s = %s\n", o->key, value(&x[tune_best(x, span->n, clear_gain)]));
+        printf("%s = %s\n", o->key, option_value(&x[tune_best(x, span->n, clear_gain)]));
 }
 
 static void print_size(long bytes)
@@ -238,7 +238,7 @@ static void print_eager(const struct tuning *t, int which)
     const struct trial *asking = eager + 1;
     int now = 0, limit;
     long size = crossing.first;
-    if (!measured(eager, 2))
+    if (!all_measured(eager, 2))
         return;
     while (crossing.first << now < eager_built_in[which])
         now++;
@@ -260,7 +260,7 @@ static void print_eager(const struct tuning *t, int which)
 static void print_cost(const struct tuning *t, int which)
 {
     const struct trial *x = &t->trial[t->cost[which].first];
-    if (!measured(x, 3))
+    if (!all_measured(x, 3))
         return;
     double trip = trial_mean(&x[0]), each = trial_mean(&x[1]);
     double rest = trip > each ? trip - each : 0;
@@ -276,7 +276,7 @@ static void print_cost(const struct tuning *t, int which)
 static void print_spin(const struct tuning *t)
 {
     const struct trial *x = &t->trial[t->sleep.first];
-    if (!measured(x, 2))
+    if (!all_measured(x, 2))
         return;
     double cost = trial_mean(&x[1]) - trial_mean(&x[0]);
     printf("\n[core]\n# half round trip, us: polling %.3g, sleeping at once "
@@ -327,8 +327,8 @@ int info_tune(double seconds)
     /* nothing but the setting under trial */
     unsetenv("WEFT_SET");
     unsetenv("WEFT_ROUTE");
-    plan(t);
-    int good = measure(t, seconds);
+    plan_trials(t);
+    int good = run_trials(t, seconds);
     if (good > 0)
         print_fragment(t);
     else

@@ -32,7 +32,7 @@ static double now_s(void)
 /* ---- what is chosen ------------------------------------------------------ */
 
 /* Of a few rounds. */
-static double middle(const double *given, int n)
+static double median_of(const double *given, int n)
 {
     double v[TUNE_ROUNDS];
     for (int i = 0; i < n; i++) {
@@ -44,7 +44,7 @@ static double middle(const double *given, int n)
     return v[n / 2];
 }
 
-static bool better(const struct coll_trial *t, const struct coll_trial *now,
+static bool is_better(const struct coll_trial *t, const struct coll_trial *now,
                    int size)
 {
     int rounds = t->rounds < now->rounds ? t->rounds : now->rounds;
@@ -53,17 +53,17 @@ static bool better(const struct coll_trial *t, const struct coll_trial *now,
     for (int r = 0; r < rounds; r++)
         if (t->us[size][r] >= now->us[size][r])
             return false;
-    return middle(t->us[size], rounds) <
-           middle(now->us[size], rounds) * (1 - clear_gain);
+    return median_of(t->us[size], rounds) <
+           median_of(now->us[size], rounds) * (1 - clear_gain);
 }
 
 int tune_coll_best(const struct coll_trial *t, int n, int size)
 {
     int best = 0;
     for (int i = 1; i < n; i++)
-        if (better(&t[i], &t[0], size) &&
-            (best == 0 || middle(t[i].us[size], t[i].rounds) <
-                              middle(t[best].us[size], t[best].rounds)))
+        if (is_better(&t[i], &t[0], size) &&
+            (best == 0 || median_of(t[i].us[size], t[i].rounds) <
+                              median_of(t[best].us[size], t[best].rounds)))
             best = i;
     return best;
 }
@@ -105,7 +105,7 @@ void tune_coll_rules(const struct coll_trial *t, int n, int ranks, char *out,
 
 /* One collective: the built-in choice first, then each algorithm that one node
  * has a use for. */
-static int plan(enum wf_coll_kind kind, struct coll_trial *t)
+static int plan_trials(enum wf_coll_kind kind, struct coll_trial *t)
 {
     int n = 1;
     t[0] = (struct coll_trial){.algorithm = "auto"};
@@ -116,7 +116,7 @@ static int plan(enum wf_coll_kind kind, struct coll_trial *t)
     return n;
 }
 
-static bool run(struct coll_trial *t, enum wf_coll_kind kind, int ranks)
+static bool run_trial(struct coll_trial *t, enum wf_coll_kind kind, int ranks)
 {
     char set[160], number[16], ms[16];
     double us[COLL_SIZES];
@@ -140,7 +140,7 @@ static bool run(struct coll_trial *t, enum wf_coll_kind kind, int ranks)
 }
 
 /* Rounds until the time is up; the first is always completed. */
-static int measure(struct coll_trial *t, int n, enum wf_coll_kind kind,
+static int run_trials(struct coll_trial *t, int n, enum wf_coll_kind kind,
                    int ranks, double seconds)
 {
     double end = now_s() + seconds;
@@ -149,7 +149,7 @@ static int measure(struct coll_trial *t, int n, enum wf_coll_kind kind,
         if (round > 0 && now_s() > end)
             break;
         for (int i = 0; i < n; i++)
-            good += run(&t[i], kind, ranks);
+            good += run_trial(&t[i], kind, ranks);
     }
     return good;
 }
@@ -165,7 +165,7 @@ static void print_kind(const struct coll_trial *t, int n,
     for (int k = 0; k < n; k++) {
         printf("#   %-18s", t[k].algorithm);
         for (int i = 0; t[k].rounds > 0 && i < t->sizes; i++)
-            printf(" %.3g", middle(t[k].us[i], t[k].rounds));
+            printf(" %.3g", median_of(t[k].us[i], t[k].rounds));
         printf("\n");
     }
     tune_coll_rules(t, n, ranks, rules, sizeof rules);
@@ -203,8 +203,8 @@ int info_tune_collectives(const char *ranks_text, const char *only,
     for (int kind = first; kind < end; kind++) {
         if (kind == WF_COLL_BARRIER) /* has no sizes */
             continue;
-        int n = plan((enum wf_coll_kind)kind, t);
-        good += measure(t, n, (enum wf_coll_kind)kind, ranks,
+        int n = plan_trials((enum wf_coll_kind)kind, t);
+        good += run_trials(t, n, (enum wf_coll_kind)kind, ranks,
                         seconds / (end - first));
         print_kind(t, n, (enum wf_coll_kind)kind, ranks);
         fflush(stdout);

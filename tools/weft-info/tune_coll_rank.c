@@ -19,41 +19,41 @@ struct calls {
     int size, ranks; /* bytes that count */
 };
 
-static int block(const struct calls *c)
+static int block_size(const struct calls *c)
 {
     return (c->size + c->ranks - 1) / c->ranks;
 }
 
-static void allgather(const struct calls *c)
+static void call_allgather(const struct calls *c)
 {
-    MPI_Allgather(c->in, block(c), MPI_BYTE, c->out, block(c), MPI_BYTE,
+    MPI_Allgather(c->in, block_size(c), MPI_BYTE, c->out, block_size(c), MPI_BYTE,
                   MPI_COMM_WORLD);
 }
 
-static void allreduce(const struct calls *c)
+static void call_allreduce(const struct calls *c)
 {
     MPI_Allreduce(c->in, c->out, c->size / 8, MPI_DOUBLE, MPI_SUM,
                   MPI_COMM_WORLD);
 }
 
-static void alltoall(const struct calls *c)
+static void call_alltoall(const struct calls *c)
 {
     MPI_Alltoall(c->in, c->size, MPI_BYTE, c->out, c->size, MPI_BYTE,
                  MPI_COMM_WORLD);
 }
 
-static void bcast(const struct calls *c)
+static void call_bcast(const struct calls *c)
 {
     MPI_Bcast(c->out, c->size, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
-static void gather(const struct calls *c)
+static void call_gather(const struct calls *c)
 {
     MPI_Gather(c->in, c->size, MPI_BYTE, c->out, c->size, MPI_BYTE, 0,
                MPI_COMM_WORLD);
 }
 
-static void reduce(const struct calls *c)
+static void call_reduce(const struct calls *c)
 {
     MPI_Reduce(c->in, c->out, c->size / 8, MPI_DOUBLE, MPI_SUM, 0,
                MPI_COMM_WORLD);
@@ -61,16 +61,16 @@ static void reduce(const struct calls *c)
 
 static void reduce_scatter(const struct calls *c)
 {
-    MPI_Reduce_scatter_block(c->in, c->out, (block(c) + 7) / 8, MPI_DOUBLE,
+    MPI_Reduce_scatter_block(c->in, c->out, (block_size(c) + 7) / 8, MPI_DOUBLE,
                              MPI_SUM, MPI_COMM_WORLD);
 }
 
-static void scan(const struct calls *c)
+static void call_scan(const struct calls *c)
 {
     MPI_Scan(c->in, c->out, c->size / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static void scatter(const struct calls *c)
+static void call_scatter(const struct calls *c)
 {
     MPI_Scatter(c->in, c->size, MPI_BYTE, c->out, c->size, MPI_BYTE, 0,
                 MPI_COMM_WORLD);
@@ -80,11 +80,11 @@ static const struct {
     const char *name;
     void (*call)(const struct calls *);
     bool blocks; /* size is of one of as many blocks as there are ranks */
-} known[] = {{"allgather", allgather, false}, {"allreduce", allreduce, false},
-             {"alltoall", alltoall, true},    {"bcast", bcast, false},
-             {"gather", gather, true},        {"reduce", reduce, false},
+} known[] = {{"allgather", call_allgather, false}, {"allreduce", call_allreduce, false},
+             {"alltoall", call_alltoall, true},    {"bcast", call_bcast, false},
+             {"gather", call_gather, true},        {"reduce", call_reduce, false},
              {"reduce_scatter", reduce_scatter, false},
-             {"scan", scan, false},           {"scatter", scatter, true}};
+             {"scan", call_scan, false},           {"scatter", call_scatter, true}};
 
 static double batch_us(void (*call)(const struct calls *),
                        const struct calls *c, int times)
@@ -101,7 +101,7 @@ static double batch_us(void (*call)(const struct calls *),
 
 /* The shortest of a few batches, which together take about so long; a call that
  * takes longer is made three times. */
-static double measure(void (*call)(const struct calls *),
+static double measure_call(void (*call)(const struct calls *),
                       const struct calls *c, double limit_us)
 {
     double best = batch_us(call, c, 1), once = batch_us(call, c, 1);
@@ -137,7 +137,7 @@ int info_tune_collective_rank(int argc, char **argv)
     if (c.in == NULL || c.out == NULL)
         MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 0; i < sizes; i++, c.size *= FACTOR) {
-        double us = measure(known[which].call, &c, atof(argv[1]) * 1e3);
+        double us = measure_call(known[which].call, &c, atof(argv[1]) * 1e3);
         if (rank == 0)
             printf("%d %.6g\n", c.size, us);
     }

@@ -21,7 +21,7 @@ struct pair {
     MPI_Request reqs[WINDOW_MAX];
 };
 
-static void pong(struct pair *p)
+static void exchange_once(struct pair *p)
 {
     if (p->rank == 0)
         MPI_Send(p->buf, p->size, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
@@ -32,7 +32,7 @@ static void pong(struct pair *p)
 }
 
 /* Messages in flight, each with its own buffer, then an empty answer. */
-static void stream(struct pair *p)
+static void send_window(struct pair *p)
 {
     for (int i = 0; i < p->window; i++) {
         char *buf = p->buf + (size_t)i * (size_t)p->size;
@@ -55,21 +55,21 @@ static double batch_us(struct pair *p, long times)
     double start = MPI_Wtime();
     for (long i = 0; i < times; i++) {
         if (p->window > 0)
-            stream(p);
+            send_window(p);
         else
-            pong(p);
+            exchange_once(p);
     }
     return (MPI_Wtime() - start) * 1e6 / (double)times;
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 /* Median of the batches that fit into the time; rank 0 decides when to end. */
-static double measure(struct pair *p, double limit_us)
+static double measure_pair(struct pair *p, double limit_us)
 {
     double v[SAMPLES], once = batch_us(p, 3);
     long times = once < BATCH_US ? (long)(BATCH_US / once) + 1 : 1;
@@ -81,12 +81,12 @@ static double measure(struct pair *p, double limit_us)
         more = n < SAMPLES && MPI_Wtime() < end;
         MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
-    qsort(v, (size_t)n, sizeof *v, ascending);
+    qsort(v, (size_t)n, sizeof *v, compare_doubles);
     return v[n / 2] / (p->window > 0 ? p->window : 2);
 }
 
 /* Messages per window: as many as wanted while they are 4 MB together. */
-static int window(const char *how, long size)
+static int window_of(const char *how, long size)
 {
     int wanted = strcmp(how, "rate") == 0     ? WINDOW_MAX
                  : strcmp(how, "stream") == 0 ? 16
@@ -131,8 +131,8 @@ int info_tune_rank(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     for (long size = k.first; size <= k.last; size *= k.factor) {
         p.size = (int)size;
-        p.window = window(k.how, size);
-        double us = measure(&p, atof(argv[4]) * 1e3);
+        p.window = window_of(k.how, size);
+        double us = measure_pair(&p, atof(argv[4]) * 1e3);
         if (p.rank == 0)
             printf("%ld %.6g\n", size, us);
     }

@@ -28,7 +28,7 @@ int trial_sizes(const struct trial_kind *k)
 }
 
 /* Starts argv with its output in a pipe, its complaints nowhere. */
-static pid_t start(char *const *argv, FILE **out)
+static pid_t start_program(char *const *argv, FILE **out)
 {
     posix_spawn_file_actions_t act;
     int fd[2];
@@ -91,7 +91,7 @@ int tune_job(const char *ranks, const char *route, const char *set,
     while (*words != NULL && argc < 23)
         argv[argc++] = *words++;
     argv[argc] = NULL;
-    pid_t pid = start((char *const *)argv, &out);
+    pid_t pid = start_program((char *const *)argv, &out);
     if (out != NULL) {
         n = read_results(out, us, most);
         fclose(out);
@@ -115,7 +115,7 @@ bool trial_run(struct trial *t, int ms)
     return true;
 }
 
-static double middle(double *v, int n)
+static double median_of(double *v, int n)
 {
     for (int i = 1; i < n; i++) {
         for (int k = i; k > 0 && v[k] < v[k - 1]; k--) {
@@ -141,7 +141,7 @@ double trial_mean(const struct trial *t)
     double v[TUNE_ROUNDS];
     for (int r = 0; r < t->rounds; r++)
         v[r] = trial_round(t, r);
-    return middle(v, t->rounds);
+    return median_of(v, t->rounds);
 }
 
 double trial_at(const struct trial *t, int size)
@@ -149,5 +149,5 @@ double trial_at(const struct trial *t, int size)
     double v[TUNE_ROUNDS];
     for (int r = 0; r < t->rounds; r++)
         v[r] = t->us[r][size];
-    return middle(v, t->rounds);
+    return median_of(v, t->rounds);
 }
