@@ -1,4 +1,4 @@
-/* Fuzz target: any bytes as the state page of a process (tools/mpirun/where.h).
+/* Fuzz target: any bytes as the state page of a process (tools/mpirun/state_report.h).
  *
  * Whatever stands there gives a line for each rank, which ends within its room
  * and has nothing in it that a terminal would obey.
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "where.h"
+#include "state_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,16 +30,16 @@ static void check_text(const char *text, size_t size)
             abort();
 }
 
-static void say(const struct where *w)
+static void say(const struct rank_state *w)
 {
     struct job job = {.size = RANKS};
-    struct rank rank = {.held = RANKS, .awaits = -1};
+    struct rank rank = {.rank_count = RANKS, .awaited_rank = -1};
     char text[512], small[40];
 
     for (int brief = 0; brief < 2; brief++) {
-        wf_where_text(&job, &rank, w, brief, text, sizeof text);
+        wf_state_report_text(&job, &rank, w, brief, text, sizeof text);
         check_text(text, sizeof text);
-        wf_where_text(&job, &rank, w, brief, small, sizeof small);
+        wf_state_report_text(&job, &rank, w, brief, small, sizeof small);
         check_text(small, sizeof small);
     }
 }
@@ -48,14 +48,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t bytes = wf_state_bytes(RANKS);
     struct wf_state_head *page = calloc(1, bytes);
-    struct where all[ROOM];
+    struct rank_state all[ROOM];
     int n;
 
     if (!page)
         return 0;
     memcpy(page, data, size < bytes ? size : bytes);
     for (int place = 0; place < RANKS; place++) {
-        if (!wf_where_judge(page, RANKS, place, 2000000000, all, ROOM, &n) ||
+        if (!wf_state_report_judge(page, RANKS, place, 2000000000, all, ROOM, &n) ||
             n < 1 || n > ROOM)
             abort();
         for (int i = 0; i < n; i++)

@@ -20,11 +20,11 @@
 #include <unistd.h>
 
 #include "binding.h"
-#include "inlet.h"
+#include "rank_input.h"
 #include "job.h"
 #include "link.h"
-#include "order.h"
-#include "page.h"
+#include "launch_request.h"
+#include "state_page_file.h"
 
 enum {
     SILENT_USUAL = 300, /* ticks of a second without a word from above */
@@ -39,7 +39,7 @@ struct agent {
     bool paused;      /* mpirun has said that it stops */
     int silent, silent_most; /* ticks */
     uint64_t tick, settle; /* ns */
-    char *order;      /* the job points into it */
+    char *request;     /* the job points into it */
     const struct host *host;
 };
 
@@ -93,7 +93,7 @@ static void close_pmi(struct job *job, struct rank *r)
     wf_job_unwatch(job, &r->pmi);
 }
 
-void wf_agent_pmi_ready(struct job *job, struct source *s)
+void wf_agent_pmi_ready(struct job *job, struct event_source *s)
 {
     struct rank *r = (struct rank *)s;
     char data[FRAME_DATA];
@@ -145,7 +145,7 @@ static bool is_blocked(const struct stream *s)
 /* Its end is told after everything that it has written. */
 static void report_end(struct job *job, struct rank *r)
 {
-    if (!r->ended || r->told)
+    if (!r->ended || r->end_sent)
         return;
     while (pass_output(job, &r->out))
         ;
@@ -153,11 +153,11 @@ static void report_end(struct job *job, struct rank *r)
         ;
     if (is_blocked(&r->out) || is_blocked(&r->err))
         return;
-    r->told = true;
-    send_number(job, FRAME_ENDED, r->index, (uint32_t)r->how);
+    r->end_sent = true;
+    send_number(job, FRAME_ENDED, r->index, (uint32_t)r->wait_status);
 }
 
-void wf_agent_output(struct job *job, struct source *source)
+void wf_agent_output(struct job *job, struct event_source *source)
 {
     struct stream *s = (struct stream *)source;
 
@@ -172,7 +172,7 @@ void wf_agent_ended(struct job *job, struct rank *r, int status)
     wf_guard_note(job, r, 0);
     r->pid = 0;
     r->ended = true;
-    r->how = status;
+    r->wait_status = status;
     job->alive--;
     report_end(job, r);
 }
@@ -203,9 +203,9 @@ static void give_up_ranks(struct job *job)
         struct rank *r = &job->ranks[i];
         if (!r->host->here || r->pid || r->ended)
             continue;
-        r->ended = r->told = true;
-        r->how = (job->exit_code & 0xff) << 8;
-        send_number(job, FRAME_ENDED, r->index, (uint32_t)r->how);
+        r->ended = r->end_sent = true;
+        r->wait_status = (job->exit_code & 0xff) << 8;
+        send_number(job, FRAME_ENDED, r->index, (uint32_t)r->wait_status);
     }
 }
 
@@ -225,17 +225,17 @@ static void start_all(struct job *job)
         give_up_ranks(job);
     tell_started(job);
     for (int i = 0; i < job->count; i++)
-        wf_inlet_start(job, &job->ranks[i]);
+        wf_rank_input_start(job, &job->ranks[i]);
 }
 
-static void take_order(struct job *job, const struct frame *f)
+static void take_launch_request(struct job *job, const struct frame *f)
 {
     struct agent *a = agent_of(job);
 
-    a->order = a->order ? NULL : malloc(f->len);
-    if (a->order)
-        memcpy(a->order, f->data, f->len);
-    if (a->order && wf_order_read(job, a->order, f->len)) {
+    a->request = a->request ? NULL : malloc(f->len);
+    if (a->request)
+        memcpy(a->request, f->data, f->len);
+    if (a->request && wf_launch_request_read(job, a->request, f->len)) {
         start_all(job);
         return;
     }
@@ -250,17 +250,17 @@ static void send_pages(struct job *job)
     for (int i = 0; i < job->count; i++) {
         struct rank *r = &job->ranks[i];
         struct wf_state_head *page =
-            r->pid && r->state_page >= 0 ? wf_page_read(r->state_page, r->held)
+            r->pid && r->state_page >= 0 ? wf_state_page_read(r->state_page, r->rank_count)
                                          : NULL;
         if (page) {
             uint64_t pid = wf_state_le(page->pid);
             pid_t p = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : r->pid;
             page->now = wf_state_le(wf_job_now());
-            page->process = wf_state_le((uint64_t)wf_page_process_state(p));
+            page->process = wf_state_le((uint64_t)wf_state_page_process_state(p));
         }
         if (r->host->here && !r->ended)
             send_up(job, FRAME_STATE, r->index, page,
-                    page ? wf_state_bytes((uint64_t)r->held) : 0);
+                    page ? wf_state_bytes((uint64_t)r->rank_count) : 0);
         free(page);
     }
 }
@@ -298,7 +298,7 @@ static void take_of_rank(struct job *job, struct rank *r, const struct frame *f)
         pass_pmi(job, r, f);
         break;
     case FRAME_IN:
-        wf_inlet_take(job, r, f->data, f->len);
+        wf_rank_input_take(job, r, f->data, f->len);
         break;
     case FRAME_MORE:
         widen_window(job, r, f);
@@ -355,8 +355,8 @@ static void take_from_above(struct job *job, struct channel *c, struct frame *f)
     if (f->type != FRAME_PING)
         a->paused = false;
     if (!a->host) {
-        if (f->type == FRAME_ORDER)
-            take_order(job, f);
+        if (f->type == FRAME_LAUNCH)
+            take_launch_request(job, f);
         return;
     }
     if (f->node == WF_NODE_ALL) {
@@ -401,7 +401,7 @@ static void look_at_clock(struct job *job)
         if (!a->paused && ++a->silent > a->silent_most)
             a->over = true;
     }
-    job->wake = a->settle && a->settle < a->tick ? a->settle : a->tick;
+    job->agent_wake = a->settle && a->settle < a->tick ? a->settle : a->tick;
 }
 
 static void clean_up_host(struct job *job)
@@ -411,7 +411,7 @@ static void clean_up_host(struct job *job)
             (void)kill(-job->ranks[i].pid, SIGKILL);
     wf_links_close(job);
     while (wf_links_open(job))
-        wf_job_once(job);
+        wf_job_run_once(job);
     wf_links_free(job);
     wf_guard_stop(job);
     wf_descendants_end();
@@ -461,9 +461,9 @@ int wf_agent_run(struct job *job, const char *seconds)
     }
     while (!a.over) {
         look_at_clock(job);
-        wf_job_once(job);
+        wf_job_run_once(job);
     }
-    job->wake = 0;
+    job->agent_wake = 0;
     heard = a.silent <= a.silent_most;
     clean_up_host(job);
     if (heard)

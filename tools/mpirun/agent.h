@@ -16,8 +16,8 @@ int wf_agent_run(struct job *, const char *seconds);
 /* News of its ranks, to be sent up. */
 void wf_agent_fail(struct job *, int status, const char *text);
 void wf_agent_ended(struct job *, struct rank *, int wait_status);
-void wf_agent_pmi_ready(struct job *, struct source *);
-void wf_agent_output(struct job *, struct source *);
+void wf_agent_pmi_ready(struct job *, struct event_source *);
+void wf_agent_output(struct job *, struct event_source *);
 void wf_agent_more(struct job *, const struct rank *, size_t n);
 /* A signal to the agent itself. */
 void wf_agent_signal(struct job *, int sig);

@@ -5,48 +5,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deal.h"
+#include "cpu_layout.h"
 
-static void add_processor(const struct deal *d, int i, struct wf_cpus *s)
+static void add_processor(const struct cpu_layout *d, int i, struct wf_cpus *s)
 {
-    const struct processor *p = &d->m->processors[i];
+    const struct processor *p = &d->machine->processors[i];
 
-    if (d->p->bind == PLACE_THREAD)
+    if (d->placement->bind == PLACE_THREAD)
         wf_cpu_add(s, p->cpus[0]);
-    else if (d->p->bind == PLACE_NODE)
-        *s = d->m->usable;
+    else if (d->placement->bind == PLACE_NODE)
+        *s = d->machine->usable;
     else
-        wf_machine_add(d->m, wf_place_type(d->p->bind),
-                       p->first[wf_place_type(d->p->bind)], s);
+        wf_machine_add(d->machine, wf_place_type(d->placement->bind),
+                       p->first[wf_place_type(d->placement->bind)], s);
 }
 
-static void bind_to_parts(const struct deal *d, struct wf_cpus *sets)
+static void bind_to_parts(const struct cpu_layout *d, struct wf_cpus *sets)
 {
-    for (int i = 0; i < d->who->count; i++) {
-        int place = d->order[i];
-        for (int k = d->start[place]; k < d->start[place + 1]; k++)
+    for (int i = 0; i < d->processes->count; i++) {
+        int place = d->place_of[i];
+        for (int k = d->first_pick[place]; k < d->first_pick[place + 1]; k++)
             add_processor(d, d->picks[k], &sets[i]);
     }
 }
 
 /* Each process an equal share of the processors for each of its ranks, and at
  * least one. */
-static void bind_to_shares(const struct deal *d, struct wf_cpus *sets)
+static void bind_to_shares(const struct cpu_layout *d, struct wf_cpus *sets)
 {
-    long all = d->start[d->who->count], n = d->m->count;
+    long all = d->first_pick[d->processes->count], n = d->machine->count;
 
-    for (int i = 0; i < d->who->count; i++) {
-        long k = d->start[i] * n / all, end = d->start[i + 1] * n / all;
+    for (int i = 0; i < d->processes->count; i++) {
+        long k = d->first_pick[i] * n / all, end = d->first_pick[i + 1] * n / all;
         for (end = end > k ? end : k + 1; k < end; k++)
-            for (int c = 0; c < d->m->processors[k].count; c++)
-                wf_cpu_add(&sets[i], d->m->processors[k].cpus[c]);
+            for (int c = 0; c < d->machine->processors[k].count; c++)
+                wf_cpu_add(&sets[i], d->machine->processors[k].cpus[c]);
     }
 }
 
-static void bind_to_all(const struct deal *d, struct wf_cpus *sets)
+static void bind_to_all(const struct cpu_layout *d, struct wf_cpus *sets)
 {
-    for (int i = 0; i < d->who->count; i++)
-        sets[i] = d->m->usable;
+    for (int i = 0; i < d->processes->count; i++)
+        sets[i] = d->machine->usable;
 }
 
 /* ---- list: --------------------------------------------------------------- */
@@ -63,28 +63,28 @@ static bool read_set(const char *text, size_t n, struct wf_cpus *s)
     return wf_cpus_read(copy, s) && wf_cpus_lowest(s) >= 0;
 }
 
-static bool refuse_set(const struct deal *d, const char *text, size_t n)
+static bool refuse_set(const struct cpu_layout *d, const char *text, size_t n)
 {
     char usable[128];
 
-    wf_cpus_text(&d->m->usable, usable, sizeof usable);
-    return wf_deal_refuse(d, "--bind-to %s: '%.*s' is no set such as 0-3+8 of the "
+    wf_cpus_text(&d->machine->usable, usable, sizeof usable);
+    return wf_cpu_layout_refuse(d, "--bind-to %s: '%.*s' is no set such as 0-3+8 of the "
                           "processors %s, which this job may use",
-                          d->p->bind_text, (int)n, text, usable);
+                          d->placement->bind_text, (int)n, text, usable);
 }
 
 /* More processes than sets begin at the first set again. */
-static bool bind_to_list(const struct deal *d, struct wf_cpus *sets)
+static bool bind_to_list(const struct cpu_layout *d, struct wf_cpus *sets)
 {
-    const char *at = d->p->list;
+    const char *at = d->placement->list;
 
-    for (int i = 0; i < d->who->count; i++) {
+    for (int i = 0; i < d->processes->count; i++) {
         size_t n = strcspn(at, ",");
         if (!read_set(at, n, &sets[i]) ||
-            !wf_cpus_inside(&sets[i], &d->m->usable))
+            !wf_cpus_inside(&sets[i], &d->machine->usable))
             return refuse_set(d, at, n);
         at += n;
-        at = *at ? at + 1 : d->p->list;
+        at = *at ? at + 1 : d->placement->list;
     }
     return true;
 }
@@ -110,47 +110,47 @@ static struct placement complete_placement(const struct placement *given)
 }
 
 /* Two options that both say who gets which processors. */
-static bool options_agree(const struct deal *d)
+static bool options_agree(const struct cpu_layout *d)
 {
-    const struct placement *p = d->p;
+    const struct placement *p = d->placement;
     bool ranked = wf_place_is_part(p->rank);
 
     if ((p->binding != BIND_SHARE && p->binding != BIND_LIST) ||
         (!ranked && !wf_place_is_part(p->map) && !p->width))
         return true;
-    return wf_deal_refuse(d, "--bind-to %s says by itself who gets which "
+    return wf_cpu_layout_refuse(d, "--bind-to %s says by itself who gets which "
                           "processors; leave out %s %s, or use --bind-to core",
                           p->bind_text, ranked ? "--rank-by" : "--map-by",
                           ranked ? p->rank_text
                           : p->map_text ? p->map_text : "PE=");
 }
 
-static bool is_known(const struct deal *d, enum place place, const char *option)
+static bool is_known(const struct cpu_layout *d, enum place place, const char *option)
 {
-    const struct machine *m = d->m;
+    const struct machine *m = d->machine;
     bool cached = place == PLACE_PART + WF_HARDWARE_L2 &&
                   wf_machine_knows(m, WF_HARDWARE_L3);
 
     if (!wf_place_is_part(place) || wf_machine_knows(m, wf_place_type(place)))
         return true;
-    return wf_deal_refuse(d, "%s %s: this host does not say which processors share "
+    return wf_cpu_layout_refuse(d, "%s %s: this host does not say which processors share "
                           "one; the nearest is %s", option, wf_place_name(place),
                           cached ? "l3cache" : "socket");
 }
 
 /* Ranks that are bound to the same processor wait for each other; who wants
  * that says so. */
-static enum binding_result refuse_overload(const struct deal *d,
+static enum binding_result refuse_overload(const struct cpu_layout *d,
                                            const struct placement *given)
 {
     bool mapped = given->binding == BIND_DEFAULT;
     const char *value = mapped ? given->map_text : given->bind_text;
 
-    (void)wf_deal_refuse(d, "%s %s: the ranks need %d processors, and this job may "
+    (void)wf_cpu_layout_refuse(d, "%s %s: the ranks need %d processors, and this job may "
                          "use %d here; use --bind-to none, or --bind-to "
                          "%s:overload-allowed", mapped ? "--map-by" : "--bind-to",
-                         value ? value : "PE=", d->start[d->who->count],
-                         d->m->count, mapped ? wf_place_name(d->p->bind) : value);
+                         value ? value : "PE=", d->first_pick[d->processes->count],
+                         d->machine->count, mapped ? wf_place_name(d->placement->bind) : value);
     return BINDING_REFUSED;
 }
 
@@ -162,9 +162,9 @@ static bool binds_to_single(const struct placement *p)
 
 /* ---- sets ---------------------------------------------------------------- */
 
-static enum binding_result bind_all(struct deal *d, struct wf_cpus *sets)
+static enum binding_result bind_all(struct cpu_layout *d, struct wf_cpus *sets)
 {
-    const struct placement *p = d->p;
+    const struct placement *p = d->placement;
 
     if (p->binding == BIND_NONE && !p->cpus)
         return BINDING_UNBOUND;
@@ -179,7 +179,7 @@ static enum binding_result bind_all(struct deal *d, struct wf_cpus *sets)
     return BINDING_MADE;
 }
 
-static enum binding_result make_sets(struct deal *d,
+static enum binding_result make_sets(struct cpu_layout *d,
                                      const struct placement *given,
                                      struct placement *p, struct wf_cpus *sets)
 {
@@ -193,7 +193,7 @@ static enum binding_result make_sets(struct deal *d,
             return BINDING_REFUSED;
         p->binding = BIND_NONE;
     }
-    if (!wf_deal_make(d))
+    if (!wf_cpu_layout_make(d))
         return BINDING_REFUSED;
     if (d->overloaded && binds_to_single(p) && !p->overload) {
         if (!open)
@@ -209,7 +209,7 @@ enum binding_result wf_binding_make(const struct machine *m,
                                     struct wf_cpus *sets, char *error)
 {
     struct placement p = complete_placement(given);
-    struct deal d = {.m = m, .p = &p, .who = who, .error = error};
+    struct cpu_layout d = {.machine = m, .placement = &p, .processes = who, .error = error};
     enum binding_result result;
 
     if (m->count == 0) {
@@ -218,6 +218,6 @@ enum binding_result wf_binding_make(const struct machine *m,
     }
     memset(sets, 0, (size_t)who->count * sizeof *sets);
     result = make_sets(&d, given, &p, sets);
-    wf_deal_free(&d);
+    wf_cpu_layout_free(&d);
     return result;
 }

@@ -114,7 +114,7 @@ static enum binding_result make_sets(struct job *job, char *error)
 
     for (int i = 0; held && i < job->count; i++)
         if (is_bound_here(job, &job->ranks[i]))
-            held[who.count++] = job->ranks[i].held;
+            held[who.count++] = job->ranks[i].rank_count;
     if (held && sets)
         result = wf_binding_make(job->machine, &job->set.place, &who, sets,
                                  error);
@@ -190,12 +190,12 @@ void wf_binding_report(const struct job *job, const struct rank *r)
 
     if (!wf_hardware_affinity(r->pid, &s))
         return; /* it has ended */
-    if (r->held > 1)
+    if (r->rank_count > 1)
         snprintf(ranks, sizeof ranks, "ranks %d-%d", r->id,
-                 r->id + r->held - 1);
+                 r->id + r->rank_count - 1);
     else
         snprintf(ranks, sizeof ranks, "rank %d", r->id);
     wf_binding_text(job, &s, text, sizeof text);
-    wf_job_say(job, "%s %s %s%s", ranks, r->held > 1 ? "are" : "is",
+    wf_job_say(job, "%s %s %s%s", ranks, r->rank_count > 1 ? "are" : "is",
                r->cpus ? "bound to " : "not bound: ", text);
 }

@@ -84,7 +84,7 @@ static bool take_frame(struct job *job, struct channel *c)
         return false;
     len = wf_number_read(head + 12);
     f.type = (enum frame_type)(unsigned char)head[0];
-    if (f.type < FRAME_ORDER || f.type > FRAME_LAST || len > FRAME_MOST) {
+    if (f.type < FRAME_LAUNCH || f.type > FRAME_LAST || len > FRAME_MOST) {
         fail_channel(job, c, "says what is no frame");
         return false;
     }
@@ -146,7 +146,7 @@ static bool read_channel(struct job *job, struct channel *c)
     return c->in.fd >= 0;
 }
 
-static void on_readable(struct job *job, struct source *s)
+static void on_readable(struct job *job, struct event_source *s)
 {
     (void)read_channel(job, (struct channel *)s);
 }
@@ -195,7 +195,7 @@ static void flush_output(struct job *job, struct channel *c)
         arm_output(job, c, c->left.at < c->left.end);
 }
 
-static void on_writable(struct job *job, struct source *s)
+static void on_writable(struct job *job, struct event_source *s)
 {
     struct channel *c =
         (struct channel *)((char *)s - offsetof(struct channel, out));
@@ -230,7 +230,7 @@ void wf_channel_send(struct job *job, struct channel *c, enum frame_type type,
 
 int wf_channel_open(struct job *job, struct channel *c, int in, int out)
 {
-    c->out = (struct source){out, on_writable};
+    c->out = (struct event_source){out, on_writable};
     c->armed = false;
     c->got = c->left = (struct bytes){.data = NULL};
     (void)fcntl(in, F_SETFL, fcntl(in, F_GETFL) | O_NONBLOCK);

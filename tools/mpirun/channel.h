@@ -18,10 +18,10 @@
 #ifndef WF_MPIRUN_CHANNEL_H
 #define WF_MPIRUN_CHANNEL_H
 
-#include "source.h"
+#include "event_source.h"
 
 enum frame_type {
-    FRAME_ORDER = 1,
+    FRAME_LAUNCH = 1,
     FRAME_STARTED,
     FRAME_FAILED,
     FRAME_PMI,
@@ -65,7 +65,7 @@ struct bytes {
 };
 
 struct channel {
-    struct source in, out;
+    struct event_source in, out;
     /* Bytes before the first frame: true when it has taken the greeting out of
      * them. NULL: frames from now on. */
     bool (*greet)(struct job *, struct channel *, struct bytes *);

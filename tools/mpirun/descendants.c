@@ -19,7 +19,7 @@
 
 struct process {
     pid_t pid, parent;
-    bool below;
+    bool is_descendant;
 };
 
 struct table {
@@ -71,7 +71,7 @@ static bool is_below(const struct table *t, pid_t pid)
 {
     for (size_t i = 0; i < t->n; i++)
         if (t->list[i].pid == pid)
-            return t->list[i].below;
+            return t->list[i].is_descendant;
     return false;
 }
 
@@ -83,8 +83,8 @@ static void mark_descendants(struct table *t, pid_t root)
         changed = false;
         for (size_t i = 0; i < t->n; i++) {
             struct process *p = &t->list[i];
-            if (!p->below && (p->parent == root || is_below(t, p->parent)))
-                p->below = changed = true;
+            if (!p->is_descendant && (p->parent == root || is_below(t, p->parent)))
+                p->is_descendant = changed = true;
         }
     }
 }
@@ -96,7 +96,7 @@ int wf_descendants_signal(pid_t root, int sig, pid_t except)
     read_table(&t);
     mark_descendants(&t, root);
     for (size_t i = 0; i < t.n; i++)
-        if (t.list[i].below && t.list[i].pid != except &&
+        if (t.list[i].is_descendant && t.list[i].pid != except &&
             kill(t.list[i].pid, sig) == 0)
             count++;
     free(t.list);
@@ -131,7 +131,7 @@ void wf_descendants_notify(pid_t root, int sig)
     read_table(&t);
     mark_descendants(&t, root);
     for (size_t i = 0; i < t.n; i++)
-        if ((t.list[i].below || t.list[i].pid == root) &&
+        if ((t.list[i].is_descendant || t.list[i].pid == root) &&
             expects_signal(t.list[i].pid, sig, t.list[i].pid == root))
             kill(t.list[i].pid, sig);
     free(t.list);

@@ -77,12 +77,12 @@ static void say_how(const struct job *job, const struct rank *r)
     name_process(job, r, who, sizeof who);
     if (r->aborts)
         wf_job_say(job, "%s aborted the job with code %d", who, r->abort_code);
-    else if (WIFSIGNALED(r->how))
+    else if (WIFSIGNALED(r->wait_status))
         wf_job_say(job, "%s was killed by signal %d (%s)%s", who,
-                   WTERMSIG(r->how), strsignal(WTERMSIG(r->how)),
-                   WCOREDUMP(r->how) ? ", core dumped" : "");
-    else if (WEXITSTATUS(r->how))
-        wf_job_say(job, "%s exited with status %d", who, WEXITSTATUS(r->how));
+                   WTERMSIG(r->wait_status), strsignal(WTERMSIG(r->wait_status)),
+                   WCOREDUMP(r->wait_status) ? ", core dumped" : "");
+    else if (WEXITSTATUS(r->wait_status))
+        wf_job_say(job, "%s exited with status %d", who, WEXITSTATUS(r->wait_status));
     else
         wf_job_say(job, "%s exited without MPI_Finalize", who);
 }
@@ -95,7 +95,7 @@ static int weigh_cause(const struct rank *r)
         return r->abort_code == MPI_ERR_PROC_ABORTED ? 1 : 3;
     if (!r->failed || r->pmi_finalized)
         return 0;
-    return WIFSIGNALED(r->how) ? 4 : 2;
+    return WIFSIGNALED(r->wait_status) ? 4 : 2;
 }
 
 /* Of a job that goes on when ranks fail, only an abort counts later. */
@@ -105,7 +105,7 @@ static struct rank *find_cause(struct job *job)
 
     for (int i = 0; i < job->count; i++) {
         struct rank *r = &job->ranks[i];
-        if (job->cause >= 0 && !r->aborts)
+        if (job->first_failed >= 0 && !r->aborts)
             continue;
         if (weigh_cause(r) > (best ? weigh_cause(best) : 0))
             best = r;
@@ -118,9 +118,9 @@ static void judge_failure(struct job *job)
 {
     struct rank *r = find_cause(job);
 
-    job->settle = 0;
+    job->settle_deadline = 0;
     if (r) {
-        job->cause = r->index;
+        job->first_failed = r->index;
         say_how(job, r);
         r->failed = true;
     }
@@ -138,22 +138,22 @@ static void judge_failure(struct job *job)
 /* Something failed. Agents may know of what has happened before. */
 static void consider_failure(struct job *job)
 {
-    if (job->settle || job->phase != PHASE_RUN)
+    if (job->settle_deadline || job->phase != PHASE_RUN)
         return;
-    job->unsettled = 0;
-    for (int i = 0; job->cause < 0 && i < job->hosts.count; i++)
-        job->unsettled += wf_link_is_up(&job->hosts.all[i]);
-    if (!job->unsettled) {
+    job->hosts_unsettled = 0;
+    for (int i = 0; job->first_failed < 0 && i < job->hosts.count; i++)
+        job->hosts_unsettled += wf_link_is_up(&job->hosts.all[i]);
+    if (!job->hosts_unsettled) {
         judge_failure(job);
         return;
     }
-    job->settle = in_seconds(SETTLE_S);
+    job->settle_deadline = in_seconds(SETTLE_S);
     wf_links_send(job, FRAME_SETTLE, NULL, 0);
 }
 
 void wf_end_settled(struct job *job)
 {
-    if (job->settle && --job->unsettled <= 0)
+    if (job->settle_deadline && --job->hosts_unsettled <= 0)
         judge_failure(job);
 }
 
@@ -164,8 +164,8 @@ void wf_end_fail(struct job *job, struct rank *r, const char *why)
     if (r->status == 0)
         r->status = 1;
     r->failed = true;
-    if (job->cause < 0)
-        job->cause = r->index;
+    if (job->first_failed < 0)
+        job->first_failed = r->index;
     end_others(job);
 }
 
@@ -187,7 +187,7 @@ static void leave_job(struct job *job, struct rank *r)
     job->alive--;
     if (!r->host->here) {
         wf_pmi_take(job, r, NULL, 0);
-        wf_pump_drop(job, r);
+        wf_stdin_drop_reader(job, r);
         wf_io_end(job, r);
     }
 }
@@ -209,8 +209,8 @@ void wf_end_lost(struct job *job, const char *why)
         return;
     if (!job->user_ended && !job->set.quiet)
         wf_job_say(job, "%s", why);
-    job->settle = 0;
-    job->cause = job->cause < 0 ? first : job->cause;
+    job->settle_deadline = 0;
+    job->first_failed = job->first_failed < 0 ? first : job->first_failed;
     end_others(job);
     wf_pmi_check_waiting(job);
 }
@@ -226,7 +226,7 @@ static void note_end(struct job *job, struct rank *r, int status)
         wf_guard_note(job, r, 0);
     }
     leave_job(job, r);
-    r->how = status;
+    r->wait_status = status;
     r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                     : WEXITSTATUS(status);
     if (job->set.verbose)
@@ -263,14 +263,14 @@ static void follow_end(struct job *job)
 
     if (find_failed(job, false))
         consider_failure(job);
-    else if (last && job->cause < 0 && job->late < 0) {
-        job->late = last->index;
+    else if (last && job->first_failed < 0 && job->died_after_finalize < 0) {
+        job->died_after_finalize = last->index;
         say_how(job, last);
     }
     wf_pmi_check_waiting(job);
 }
 
-void wf_end_of(struct job *job, struct rank *r, int status)
+void wf_end_remote_process(struct job *job, struct rank *r, int status)
 {
     if (r->ended)
         return;
@@ -289,7 +289,7 @@ void wf_end_reap(struct job *job)
         else if (r)
             note_end(job, r, status);
         else if (!wf_link_reaped(job, pid, status))
-            wf_guard_reaped(job, pid);
+            wf_guard_handle_exit(job, pid);
     }
     if (job->alive < before && !job->up)
         follow_end(job);
@@ -298,7 +298,7 @@ void wf_end_reap(struct job *job)
 void wf_end_deadline(struct job *job)
 {
     uint64_t now = wf_job_now();
-    if (job->settle && now >= job->settle)
+    if (job->settle_deadline && now >= job->settle_deadline)
         judge_failure(job);
     if (job->timeout && now >= job->timeout && job->phase == PHASE_RUN) {
         job->timeout = 0;
@@ -306,7 +306,7 @@ void wf_end_deadline(struct job *job)
         if (!job->set.quiet) {
             wf_job_say(job, "--timeout: %g s are over, %d of %d ranks still run",
                        job->set.timeout, job->alive, job->count);
-            wf_where_begin(job, true);
+            wf_state_report_begin(job, true);
         } else {
             wf_end_begin(job, SIGTERM);
         }
@@ -342,7 +342,7 @@ void wf_end_report(const struct job *job)
 {
     int others = 0, last = -1, status = 0;
     for (int i = 0; i < job->count; i++)
-        if (job->ranks[i].failed && i != job->cause && i != job->late &&
+        if (job->ranks[i].failed && i != job->first_failed && i != job->died_after_finalize &&
             !job->ranks[i].host->lost) {
             others++;
             last = job->ranks[i].id;

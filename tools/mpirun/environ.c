@@ -15,7 +15,7 @@
 #include "job.h"
 #include "layout.h"
 #include "os/prefix.h"
-#include "page.h"
+#include "state_page_file.h"
 
 extern char **environ;
 
@@ -69,8 +69,8 @@ static bool belongs_to_machine(const char *entry)
 
 void wf_env_change(struct env_changes *c, const char *name, const char *value)
 {
-    c->list = wf_job_must(realloc(c->list, (c->n + 1) * sizeof(*c->list)));
-    c->list[c->n].name = wf_job_must(strdup(name));
+    c->list = wf_job_check_memory(realloc(c->list, (c->n + 1) * sizeof(*c->list)));
+    c->list[c->n].name = wf_job_check_memory(strdup(name));
     c->list[c->n++].value = value;
 }
 
@@ -94,7 +94,7 @@ static size_t count_entries(char **env)
 static void set_variable(char **env, const char *name, const char *value)
 {
     size_t n = strlen(name) + strlen(value) + 2;
-    char *entry = wf_job_must(malloc(n));
+    char *entry = wf_job_check_memory(malloc(n));
     snprintf(entry, n, "%s=%s", name, value);
     size_t i = 0;
     while (env[i] && !is_name(env[i], name))
@@ -157,12 +157,12 @@ bool wf_env_has_base(const struct job *job, const struct app *app)
 /* Our own environment, without what names a rank, and room for so many more. */
 static char **copy_own(bool here, bool all, size_t more)
 {
-    char **env = wf_job_must(calloc(count_entries(environ) + more + ENV_OWN + 1,
+    char **env = wf_job_check_memory(calloc(count_entries(environ) + more + ENV_OWN + 1,
                                     sizeof(*env)));
     size_t n = 0;
     for (char **e = environ; all && *e; e++)
         if (!names_a_rank(*e) && (here || !belongs_to_machine(*e)))
-            env[n++] = wf_job_must(strdup(*e));
+            env[n++] = wf_job_check_memory(strdup(*e));
     return env;
 }
 
@@ -179,7 +179,7 @@ static void change_all(char **env, const struct job *job, const struct app *app)
         set_variable(env, "WEFT_SET", job->set.set);
 }
 
-char **wf_env_that_travels(const struct job *job, const struct app *app)
+char **wf_env_for_agent(const struct job *job, const struct app *app)
 {
     char **env = copy_own(base_of(job, app) == ENV_ALL,
                           wf_env_has_base(job, app),
@@ -197,7 +197,7 @@ static void prepend_directory(char **env, const char *name, const char *dir)
         i++;
     const char *old = env[i] ? env[i] + strlen(name) + 1 : "";
     if (asprintf(&text, "%s%s%s", dir, *old ? ":" : "", old) < 0)
-        wf_job_must(NULL);
+        wf_job_check_memory(NULL);
     set_variable(env, name, text);
     free(text);
 }
@@ -214,9 +214,9 @@ static void set_prefix(char **env)
 /* In an agent: what came with the order, over what is here. */
 static char **env_of_order(const struct job *job, const struct app *app)
 {
-    char **env = copy_own(true, app->own_env, count_entries(app->travels));
-    for (char **e = app->travels; *e; e++) {
-        char *name = wf_job_must(strndup(*e, strcspn(*e, "=")));
+    char **env = copy_own(true, app->own_env, count_entries(app->sent_env));
+    for (char **e = app->sent_env; *e; e++) {
+        char *name = wf_job_check_memory(strndup(*e, strcspn(*e, "=")));
         if (strchr(*e, '='))
             set_variable(env, name, strchr(*e, '=') + 1);
         free(name);
@@ -236,7 +236,7 @@ static char **env_of_options(const struct job *job, const struct app *app)
 
 char **wf_env_of_app(const struct job *job, const struct app *app)
 {
-    char **env = app->travels ? env_of_order(job, app)
+    char **env = app->sent_env ? env_of_order(job, app)
                               : env_of_options(job, app);
     if (app->wdir)
         set_variable(env, "PWD", app->wdir);
@@ -270,7 +270,7 @@ static void set_say(char **env, int pmi_fd, int err_fd)
 static void set_descriptor(char **env, const char *name, int fd)
 {
     char text[48];
-    if (wf_page_name(fd, text, sizeof(text)))
+    if (wf_state_page_name(fd, text, sizeof(text)))
         set_variable(env, name, text);
 }
 
@@ -279,9 +279,9 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
 {
     size_t n = count_entries(app_env);
     char node[24];
-    char **env = wf_job_must(calloc(n + ENV_OWN + 1, sizeof(*env)));
+    char **env = wf_job_check_memory(calloc(n + ENV_OWN + 1, sizeof(*env)));
     for (size_t i = 0; i < n; i++)
-        env[i] = wf_job_must(strdup(app_env[i]));
+        env[i] = wf_job_check_memory(strdup(app_env[i]));
     set_int(env, "PMI_FD", pmi_fd);
     if (!job->set.output.captured && !job->set.output.merge)
         set_say(env, pmi_fd, err_fd);
@@ -289,7 +289,7 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
     set_int(env, "PMI_RANK", r->id);
     set_int(env, "PMI_SIZE", job->size);
     if (r->app->each > 1)
-        set_int(env, "WEFT_PROCESS_RANKS", r->held);
+        set_int(env, "WEFT_PROCESS_RANKS", r->rank_count);
     set_int(env, "MPI_LOCALRANKID", r->local);
     set_int(env, "MPI_LOCALNRANKS", r->local_count);
     set_int(env, "WEFT_LOCAL_RANK", r->local);

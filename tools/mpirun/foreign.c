@@ -44,7 +44,7 @@ enum { LIBRARIES = sizeof libraries / sizeof *libraries };
 
 static void say_foreign(struct job *job, const struct rank *r, int library)
 {
-    job->foreign_at = 0;
+    job->foreign_deadline = 0;
     job->foreign_round = ROUNDS;
     wf_job_say(job, "%s uses %s of %s and has not joined this job, so each of "
                "its %d ranks finds itself rank 0 of 1: start it by that "
@@ -185,7 +185,7 @@ static bool is_suspect(const struct job *job, const struct rank *r)
 void wf_foreign_start(struct job *job)
 {
     if (job->count && is_suspect(job, &job->ranks[0]))
-        job->foreign_at = wf_job_now() + FIRST_MS * 1000000ull;
+        job->foreign_deadline = wf_job_now() + FIRST_MS * 1000000ull;
 }
 
 void wf_foreign_deadline(struct job *job)
@@ -194,9 +194,9 @@ void wf_foreign_deadline(struct job *job)
     uint64_t now = wf_job_now(), wait = FIRST_MS * 1000000ull;
     int found;
 
-    if (!job->foreign_at || now < job->foreign_at)
+    if (!job->foreign_deadline || now < job->foreign_deadline)
         return;
-    job->foreign_at = 0;
+    job->foreign_deadline = 0;
     if (!is_suspect(job, r) || !r->pid)
         return;
     found = library_mapped(r->pid);
@@ -207,7 +207,7 @@ void wf_foreign_deadline(struct job *job)
     for (int i = 0; i <= job->foreign_round; i++)
         wait *= 3;
     if (++job->foreign_round < ROUNDS)
-        job->foreign_at = now + wait;
+        job->foreign_deadline = now + wait;
 }
 
 void wf_foreign_ended(struct job *job, const struct rank *r)

@@ -27,7 +27,7 @@
 struct guard {
     pid_t pid;
     int fd;               /* closes with mpirun */
-    volatile pid_t *dead; /* [count], shared: what to kill, 0 nothing */
+    volatile pid_t *targets; /* [count], shared: what to kill, 0 nothing */
     size_t size;
 };
 
@@ -91,8 +91,8 @@ static void clean_up(const struct job *job, const struct guard *g)
     size_t mark_size = (size_t)snprintf(mark, sizeof(mark), "%cPMI_GUARD=%s", 0,
                                         job->mark) + 1;
     for (int i = 0; i < job->count; i++)
-        if (g->dead[i])
-            kill(g->dead[i], SIGKILL);
+        if (g->targets[i])
+            kill(g->targets[i], SIGKILL);
     for (int round = 0; round < ROUNDS && quiet < QUIET_ROUNDS; round++) {
         quiet = kill_marked(mark, mark_size) > 0 ? 0 : quiet + 1;
         nanosleep(&pause, NULL);
@@ -137,7 +137,7 @@ int wf_guard_start(struct job *job)
     struct guard *g = calloc(1, sizeof(*g));
     if (!g)
         return -1;
-    g->size = (size_t)(job->count + 1) * sizeof(*g->dead);
+    g->size = (size_t)(job->count + 1) * sizeof(*g->targets);
     g->fd = -1;
     void *shared = mmap(NULL, g->size, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -145,7 +145,7 @@ int wf_guard_start(struct job *job)
         free(g);
         return -1;
     }
-    g->dead = shared;
+    g->targets = shared;
     job->guard = g;
     /* what the ranks leave behind becomes our child, see descendants.c */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -153,7 +153,7 @@ int wf_guard_start(struct job *job)
 }
 
 /* Somebody has killed it. Its number may be another process's from now on. */
-void wf_guard_reaped(struct job *job, pid_t pid)
+void wf_guard_handle_exit(struct job *job, pid_t pid)
 {
     struct guard *g = job->guard;
     if (!g || g->pid != pid)
@@ -168,7 +168,7 @@ void wf_guard_reaped(struct job *job, pid_t pid)
 
 void wf_guard_note(struct job *job, const struct rank *r, pid_t target)
 {
-    job->guard->dead[r - job->ranks] = target;
+    job->guard->targets[r - job->ranks] = target;
 }
 
 void wf_guard_stop(struct job *job)
@@ -182,7 +182,7 @@ void wf_guard_stop(struct job *job)
     }
     if (g->fd >= 0)
         close(g->fd);
-    munmap((void *)g->dead, g->size);
+    munmap((void *)g->targets, g->size);
     free(g);
     job->guard = NULL;
 }

@@ -37,7 +37,7 @@ bool wf_host_elsewhere(const struct host_list *); /* is one not here? */
  * of slots. */
 int wf_host_first(const struct host_list *, int hosts, int processes);
 
-/* here.c: does this name or address mean this host? */
+/* local_host.c: does this name or address mean this host? */
 bool wf_host_is_here(const char *name, size_t len);
 
 #endif

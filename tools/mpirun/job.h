@@ -31,7 +31,7 @@
 #include "hosts.h"
 #include "output.h"
 #include "placement.h"
-#include "source.h"
+#include "event_source.h"
 
 /* One change to the environment: name=value, or name copied if value NULL. */
 struct env_change {
@@ -56,14 +56,14 @@ struct app {
     struct env_changes env;
     /* In an agent: NAME=VALUE that came with the order; is the environment of the
      * agent below them? */
-    char **travels;
+    char **sent_env;
     bool own_env;
 };
 
 /* The output of a rank, on its way to our own stdout or stderr, or from an
  * agent to whoever started it. */
 struct stream {
-    struct source source;
+    struct event_source source;
     struct rank *rank;
     struct sink *sink, *copy; /* both get what is written; copy may be NULL */
     char *line; /* bytes not yet written to the sinks */
@@ -77,10 +77,10 @@ struct stream {
 };
 
 struct rank {
-    struct source pmi;
+    struct event_source pmi;
     int index; /* in job.ranks */
     int id;    /* its rank, or the first of several */
-    int held;  /* how many */
+    int rank_count;  /* how many */
     struct app *app;
     struct host *host;
     int local, local_count; /* among the ranks of its host */
@@ -90,9 +90,9 @@ struct rank {
     bool ended;
     bool failed; /* by itself, before we began to end the job */
     int status;  /* exit status as a shell would say it */
-    int how;     /* wait status */
+    int wait_status;     /* wait status */
     pid_t last_pid; /* when it has ended */
-    bool told;   /* in an agent: its end was */
+    bool end_sent;   /* in an agent: its end was */
     bool aborts; /* has asked to end the job, with abort_code */
     int abort_code;
     /* PMI */
@@ -100,18 +100,18 @@ struct rank {
     size_t have, room;
     bool pmi_open, pmi_init, pmi_finalized, in_barrier, in_mcmd;
     int key_gets; /* how often it has asked for the job key */
-    int awaits; /* the rank whose card it asked for, or -1 */
+    int awaited_rank; /* the rank whose card it asked for, or -1 */
     int state_page; /* what it waits for; -1: none */
-    struct wf_state_head *brought; /* the page of another host, as it was */
-    bool asked;                    /* its agent, for that */
+    struct wf_state_head *remote_page; /* the page of another host, as it was */
+    bool page_requested;                    /* its agent, for that */
     struct stream out, err;
-    struct inlet *inlet; /* in an agent: input on its way to it */
+    struct rank_input *input; /* in an agent: input on its way to it */
     const struct wf_cpus *cpus; /* that it is bound to; NULL: not bound */
 };
 
 /* Our stdout or stderr, or a file, with what could not be written yet. */
 struct sink {
-    struct source source;
+    struct event_source source;
     const char *name; /* for messages */
     char *data;
     size_t have, room;
@@ -156,8 +156,8 @@ struct job {
     struct link *links;
     int link_count;
     struct channel *up; /* in an agent: to whoever started it */
-    uint64_t tick;      /* ns of the next second of links; 0: none */
-    uint64_t wake;      /* ns at which an agent looks at its clock */
+    uint64_t link_tick;      /* ns of the next second of links; 0: none */
+    uint64_t agent_wake;      /* ns at which an agent looks at its clock */
     struct app *apps;
     int app_count;
     char ***file_words; /* lines of argument files: apps point into them */
@@ -175,7 +175,7 @@ struct job {
     struct job_key *key; /* until all have it: pmi_server.c */
     int in_barrier;
 
-    struct source signals;
+    struct event_source signals;
     sigset_t old_mask;
     struct rlimit old_files;
 
@@ -184,29 +184,29 @@ struct job {
     bool user_ended;   /* by a signal to mpirun */
     uint64_t deadline; /* ns of the next step; 0: none */
     uint64_t timeout;  /* ns at which --timeout strikes; 0: none */
-    uint64_t where;    /* ns until which answers are waited for; 0: nobody asks */
-    bool where_ends;   /* and then the job ends */
-    uint64_t foreign_at; /* ns of the next look at another MPI; 0: none */
+    uint64_t report_deadline;    /* ns until which answers are waited for; 0: nobody asks */
+    bool report_ends_job;   /* and then the job ends */
+    uint64_t foreign_deadline; /* ns of the next look at another MPI; 0: none */
     int foreign_round;
     int exit_code;     /* -1: from the ranks */
-    int cause;         /* process that failed first, or -1 */
-    int late;          /* process whose end after MPI_Finalize was said, or -1 */
-    uint64_t settle;   /* ns until which agents may tell what has happened */
-    int unsettled;     /* hosts that have not */
+    int first_failed;         /* process that failed first, or -1 */
+    int died_after_finalize;          /* process whose end after MPI_Finalize was said, or -1 */
+    uint64_t settle_deadline;   /* ns until which agents may tell what has happened */
+    int hosts_unsettled;     /* hosts that have not */
 
     struct sink sink_out, sink_err;
     struct output_file *files;
     int held_streams; /* output_lines.h */
     bool output_lost; /* some of the ranks' could not be written */
-    struct said *said; /* said.c */
-    struct stdin_pump *pump;
+    struct repeated_message *messages; /* repeated_messages.c */
+    struct stdin_forward *stdin_forward;
     struct guard *guard;
 };
 
 /* main.c */
-int wf_job_watch(struct job *, struct source *, int fd, uint32_t events,
-                 void (*ready)(struct job *, struct source *));
-void wf_job_unwatch(struct job *, struct source *); /* and close */
+int wf_job_watch(struct job *, struct event_source *, int fd, uint32_t events,
+                 void (*ready)(struct job *, struct event_source *));
+void wf_job_unwatch(struct job *, struct event_source *); /* and close */
 void wf_job_say(const struct job *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Say why nothing can be started, and with which status the job ends. */
@@ -214,10 +214,10 @@ void wf_job_fail(struct job *, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Descriptors, signals, guard; then the ranks. 0, or -1 and it was said. */
 int wf_job_prepare(struct job *);
-void wf_job_once(struct job *); /* one round of the loop */
+void wf_job_run_once(struct job *); /* one round of the loop */
 uint64_t wf_job_now(void);
 /* p; without memory (NULL) it ends mpirun. */
-void *wf_job_must(void *p);
+void *wf_job_check_memory(void *p);
 
 /* map.c: the processes of the job, each on its host. 0, or -1: no memory */
 int wf_map_make(struct job *);
@@ -227,8 +227,8 @@ const struct host *wf_map_overfull(const struct job *);
 /* the process of this index, or NULL */
 struct rank *wf_map_rank(const struct job *, int index);
 /* the process that holds this rank */
-struct rank *wf_job_holder(struct job *, int rank);
-/* show.c: --display-map, --dry-run */
+struct rank *wf_job_find_holder(struct job *, int rank);
+/* map_show.c: --display-map, --dry-run */
 void wf_map_show(const struct job *, FILE *);
 
 /* options.c: fills the job from the command line. Returns -1 to go on, or the
@@ -245,7 +245,7 @@ void wf_env_forget(struct env_changes *);
 char **wf_env_of_app(const struct job *, const struct app *);
 /* The part of our environment that goes to other hosts, and whether it is put
  * over that of the agent. */
-char **wf_env_that_travels(const struct job *, const struct app *);
+char **wf_env_for_agent(const struct job *, const struct app *);
 bool wf_env_has_base(const struct job *, const struct app *);
 /* err_fd: its standard error */
 char **wf_env_of_rank(char **app_env, const struct job *, const struct rank *,
@@ -265,7 +265,7 @@ int wf_spawn_all(struct job *);
 bool wf_node_map_text(const struct job *, char *text, size_t size);
 /* pmi_server.c */
 int wf_pmi_serve(struct job *);
-void wf_pmi_ready(struct job *, struct source *);
+void wf_pmi_ready(struct job *, struct event_source *);
 /* Bytes of a rank on another host; n 0: the end of its line. */
 void wf_pmi_take(struct job *, struct rank *, const char *data, size_t n);
 void wf_pmi_check_waiting(struct job *);
@@ -273,9 +273,9 @@ void wf_pmi_check_waiting(struct job *);
 void wf_pmi_forget_key(struct job *);
 void wf_pmi_close(struct job *);
 
-/* said.c: last words of the ranks, each once */
-void wf_said(struct job *, const struct rank *, const char *base64, size_t n);
-void wf_said_report(struct job *);
+/* repeated_messages.c: last words of the ranks, each once */
+void wf_repeated_message_take(struct job *, const struct rank *, const char *base64, size_t n);
+void wf_repeated_message_report(struct job *);
 
 /* stdio.c: the three descriptors of each rank */
 int wf_io_open(struct job *);
@@ -297,14 +297,14 @@ void wf_sink_open(struct sink *, int fd, const char *name);
 void wf_sink_fail(struct job *, struct sink *, const char *why);
 void wf_sink_write(struct job *, struct sink *, const char *data, size_t n);
 bool wf_sink_full(const struct sink *);
-/* pump.c: --stdin all, or a rank on another host */
-int wf_pump_open(struct job *);
-int wf_pump_add(struct job *); /* the reading end of a new rank's pipe */
-void wf_pump_add_remote(struct job *, struct rank *);
+/* stdin_forward.c: --stdin all, or a rank on another host */
+int wf_stdin_open(struct job *);
+int wf_stdin_add_pipe(struct job *); /* the reading end of a new rank's pipe */
+void wf_stdin_add_remote(struct job *, struct rank *);
 /* It has room for so many bytes more; or it has ended. */
-void wf_pump_more(struct job *, const struct rank *, size_t n);
-void wf_pump_drop(struct job *, const struct rank *);
-void wf_pump_start(struct job *);
+void wf_stdin_add_credit(struct job *, const struct rank *, size_t n);
+void wf_stdin_drop_reader(struct job *, const struct rank *);
+void wf_stdin_start(struct job *);
 
 /* signals.c */
 int wf_signal_open(struct job *);
@@ -317,7 +317,7 @@ void wf_end_begin(struct job *, int sig);
 void wf_end_abort(struct job *, struct rank *, int code);
 void wf_end_fail(struct job *, struct rank *, const char *why);
 /* A process on another host has ended. */
-void wf_end_of(struct job *, struct rank *, int wait_status);
+void wf_end_remote_process(struct job *, struct rank *, int wait_status);
 /* Hosts have got `lost`. */
 void wf_end_lost(struct job *, const char *why);
 void wf_end_settled(struct job *); /* one host has told all */
@@ -335,14 +335,14 @@ void wf_foreign_ended(struct job *, const struct rank *);
 int wf_guard_start(struct job *);
 void wf_guard_note(struct job *, const struct rank *, pid_t group);
 /* A process that is neither a rank nor a link has ended. */
-void wf_guard_reaped(struct job *, pid_t);
+void wf_guard_handle_exit(struct job *, pid_t);
 void wf_guard_stop(struct job *);
-/* where.c: what every rank waits for (where.h). The page of a new rank: */
-void wf_where_open(struct rank *);
+/* state_report.c: what every rank waits for (state_report.h). The page of a new rank: */
+void wf_state_report_open(struct rank *);
 /* The page of a rank on another host has come. */
-void wf_where_take(struct job *, struct rank *, const char *page, size_t n);
+void wf_state_report_take(struct job *, struct rank *, const char *page, size_t n);
 /* Print it, perhaps a little later, and then end the job (--timeout). */
-void wf_where_begin(struct job *, bool then_end);
-void wf_where_deadline(struct job *);
+void wf_state_report_begin(struct job *, bool then_end);
+void wf_state_report_deadline(struct job *);
 
 #endif

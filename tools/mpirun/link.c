@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "job.h"
-#include "order.h"
+#include "launch_request.h"
 #include "remote.h"
 #include "starter.h"
 
@@ -189,7 +189,7 @@ static bool take_greeting(struct job *job, struct channel *c, struct bytes *got)
     wf_bytes_take(got, n);
     l->state = LINK_UP;
     l->silent = 0;
-    wf_order_send(job, l);
+    wf_launch_request_send(job, l);
     return true;
 }
 
@@ -324,7 +324,7 @@ int wf_links_start(struct job *job)
         rc = start_link(job, l);
     }
     if (job->link_count)
-        job->tick = now + second;
+        job->link_tick = now + second;
     return rc;
 }
 
@@ -418,12 +418,12 @@ static void strike_limit(struct job *job, struct link *l)
 void wf_links_deadline(struct job *job)
 {
     uint64_t now = wf_job_now();
-    bool ticks = job->tick && now >= job->tick;
+    bool ticks = job->link_tick && now >= job->link_tick;
 
     if (job->link_count == 0 && !job->up)
         return;
     if (ticks)
-        job->tick = now + second;
+        job->link_tick = now + second;
     for (int i = 0; i < job->link_count; i++) {
         struct link *l = &job->links[i];
         if (has_limit(l) && now >= l->deadline)
@@ -435,7 +435,7 @@ void wf_links_deadline(struct job *job)
 
 uint64_t wf_links_next(const struct job *job)
 {
-    uint64_t next = job->tick;
+    uint64_t next = job->link_tick;
 
     for (int i = 0; i < job->link_count; i++) {
         const struct link *l = &job->links[i];

@@ -33,7 +33,7 @@ uint64_t wf_job_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-void *wf_job_must(void *p)
+void *wf_job_check_memory(void *p)
 {
     if (!p) {
         fputs("mpirun: out of memory\n", stderr);
@@ -71,8 +71,8 @@ void wf_job_fail(struct job *job, int status, const char *fmt, ...)
         job->exit_code = status;
 }
 
-int wf_job_watch(struct job *job, struct source *s, int fd, uint32_t events,
-                 void (*ready)(struct job *, struct source *))
+int wf_job_watch(struct job *job, struct event_source *s, int fd, uint32_t events,
+                 void (*ready)(struct job *, struct event_source *))
 {
     struct epoll_event e = {events, {.ptr = s}};
     s->fd = fd;
@@ -80,7 +80,7 @@ int wf_job_watch(struct job *job, struct source *s, int fd, uint32_t events,
     return epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
-void wf_job_unwatch(struct job *job, struct source *s)
+void wf_job_unwatch(struct job *job, struct event_source *s)
 {
     if (s->fd < 0)
         return;
@@ -97,14 +97,14 @@ static int milliseconds_left(const struct job *job)
     uint64_t lines = wf_lines_next(job);
     if (job->timeout && (!next || job->timeout < next))
         next = job->timeout;
-    if (job->where && (!next || job->where < next))
-        next = job->where;
-    if (job->settle && (!next || job->settle < next))
-        next = job->settle;
-    if (job->foreign_at && (!next || job->foreign_at < next))
-        next = job->foreign_at;
-    if (job->wake && (!next || job->wake < next))
-        next = job->wake;
+    if (job->report_deadline && (!next || job->report_deadline < next))
+        next = job->report_deadline;
+    if (job->settle_deadline && (!next || job->settle_deadline < next))
+        next = job->settle_deadline;
+    if (job->foreign_deadline && (!next || job->foreign_deadline < next))
+        next = job->foreign_deadline;
+    if (job->agent_wake && (!next || job->agent_wake < next))
+        next = job->agent_wake;
     if (lines && (!next || lines < next))
         next = lines;
     if (wf_links_next(job) && (!next || wf_links_next(job) < next))
@@ -117,30 +117,30 @@ static int milliseconds_left(const struct job *job)
     return ms > 1000000 ? 1000000 : (int)ms;
 }
 
-void wf_job_once(struct job *job)
+void wf_job_run_once(struct job *job)
 {
     struct epoll_event events[64];
     int n = epoll_wait(job->epoll, events, 64, milliseconds_left(job));
     for (int i = 0; i < n; i++) {
-        struct source *s = events[i].data.ptr;
+        struct event_source *s = events[i].data.ptr;
         if (s->fd >= 0) /* not closed by an earlier event of this round */
             s->ready(job, s);
     }
     wf_lines_pass_all(job);
     wf_links_deadline(job);
     wf_foreign_deadline(job);
-    wf_where_deadline(job);
+    wf_state_report_deadline(job);
     wf_end_deadline(job);
 }
 
 static void run_loop(struct job *job)
 {
-    while ((job->alive > 0 || job->settle) && job->phase != PHASE_LOST)
-        wf_job_once(job);
+    while ((job->alive > 0 || job->settle_deadline) && job->phase != PHASE_LOST)
+        wf_job_run_once(job);
     job->deadline = job->timeout = 0;
     wf_links_close(job);
     while (wf_links_open(job)) /* agents clean up on their hosts */
-        wf_job_once(job);
+        wf_job_run_once(job);
     wf_links_free(job);
     wf_guard_stop(job);
     wf_descendants_end();
@@ -148,7 +148,7 @@ static void run_loop(struct job *job)
     /* A slow reader of our output may have the rest, until it is interrupted. */
     int interrupts = job->interrupts;
     while (wf_io_pending(job) && job->interrupts == interrupts) {
-        wf_job_once(job);
+        wf_job_run_once(job);
         wf_io_drain(job);
     }
 }
@@ -255,9 +255,9 @@ static int launch_job(struct job *job, int argc, char **argv)
             job->exit_code = 1;
         wf_end_begin(job, SIGTERM);
     }
-    wf_pump_start(job);
+    wf_stdin_start(job);
     run_loop(job);
-    wf_said_report(job);
+    wf_repeated_message_report(job);
     wf_end_report(job);
     wf_output_close(job);
     wf_pmi_close(job);
@@ -281,7 +281,7 @@ static int check_output(const struct job *job, int status)
 /* The job lives as long as the process: exit, not return, keeps it in scope. */
 int main(int argc, char **argv)
 {
-    struct job job = {.cause = -1, .late = -1, .exit_code = -1};
+    struct job job = {.first_failed = -1, .died_after_finalize = -1, .exit_code = -1};
 
     if ((argc == 2 || argc == 3) && strcmp(argv[1], "--agent") == 0)
         exit(wf_agent_run(&job, argv[2]));

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 
 #include "job.h"
-#include "spread.h"
+#include "host_layout.h"
 
 /* ---- making it ----------------------------------------------------------- */
 
 static bool reads_input(const struct job *job, const struct rank *r)
 {
     int chosen = job->set.stdin_rank;
-    return chosen == STDIN_ALL || (chosen >= r->id && chosen < r->id + r->held);
+    return chosen == STDIN_ALL || (chosen >= r->id && chosen < r->id + r->rank_count);
 }
 
 /* The ranks of each host are numbered there in their order. */
@@ -22,7 +22,7 @@ static void put_on_hosts(struct job *job, const int *host, int *there)
         r->host = &job->hosts.all[host[i]];
         r->local = there[host[i]];
         r->reads_input = reads_input(job, r);
-        there[host[i]] += r->held;
+        there[host[i]] += r->rank_count;
     }
     for (int i = 0; i < job->count; i++)
         job->ranks[i].local_count = there[host[i]];
@@ -33,7 +33,7 @@ static bool place_ranks(struct job *job)
     int *host = calloc((size_t)job->count, sizeof *host);
     int *there = calloc((size_t)job->hosts.count, sizeof *there);
     bool good = host && there &&
-                wf_spread_make(&job->set.place, &job->hosts, job->count, host);
+                wf_host_layout_make(&job->set.place, &job->hosts, job->count, host);
 
     if (good)
         put_on_hosts(job, host, there);
@@ -44,7 +44,7 @@ static bool place_ranks(struct job *job)
 
 void wf_map_clear(struct rank *r)
 {
-    r->awaits = -1;
+    r->awaited_rank = -1;
     r->pmi.fd = r->out.source.fd = r->err.source.fd = -1;
     r->state_page = -1;
     r->out.rank = r->err.rank = r;
@@ -56,7 +56,7 @@ static void describe_rank(struct rank *r, struct app *app, int i)
     wf_map_clear(r);
     r->index = app->first_process + i;
     r->id = app->first + i * app->each;
-    r->held = left < app->each ? left : app->each;
+    r->rank_count = left < app->each ? left : app->each;
     r->app = app;
 }
 
@@ -103,10 +103,10 @@ const struct host *wf_map_overfull(const struct job *job)
     return NULL;
 }
 
-struct rank *wf_job_holder(struct job *job, int rank)
+struct rank *wf_job_find_holder(struct job *job, int rank)
 {
     int i = 0;
-    while (job->ranks[i].id + job->ranks[i].held <= rank)
+    while (job->ranks[i].id + job->ranks[i].rank_count <= rank)
         i++;
     return &job->ranks[i];
 }

@@ -24,7 +24,7 @@ static int find_runs(const struct job *job, struct run *runs)
         const struct rank *r = &job->ranks[i];
         if (n == 0 || runs[n - 1].node != r->host->node)
             runs[n++] = (struct run){r->host->node, 0};
-        runs[n - 1].ranks += r->held;
+        runs[n - 1].ranks += r->rank_count;
     }
     return n;
 }

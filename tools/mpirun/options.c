@@ -128,7 +128,7 @@ static int read_option(struct parse *p, int argc, char **argv, int *i)
 
 static void add_app(struct job *job, const struct app *app)
 {
-    job->apps = wf_job_must(
+    job->apps = wf_job_check_memory(
         realloc(job->apps, (size_t)(job->app_count + 1) * sizeof(*job->apps)));
     job->apps[job->app_count++] = *app;
 }
@@ -156,7 +156,7 @@ static int read_part(struct parse *p, int argc, char **argv)
     }
     if (i == argc)
         return wf_option_error("no program given; 'mpirun --help' shows how");
-    char **words = wf_job_must(calloc((size_t)(argc - i) + 1, sizeof(*words)));
+    char **words = wf_job_check_memory(calloc((size_t)(argc - i) + 1, sizeof(*words)));
     memcpy(words, argv + i, (size_t)(argc - i) * sizeof(*words));
     p->part.argv = words;
     add_app(p->job, &p->part);
@@ -380,10 +380,10 @@ static int check_net(const struct parse *p)
         return wf_option_error("%.*s is for ranks, and --check-net starts one "
                                "process on each host and no rank: leave it out",
                                (int)strcspn(p->of_ranks, "="), p->of_ranks);
-    words = wf_job_must(calloc(4, sizeof *words));
-    words[0] = wf_job_must(strdup("mpirun"));
-    words[1] = wf_job_must(strdup("--net-probe"));
-    words[2] = wf_job_must(strdup(job->set.check_net));
+    words = wf_job_check_memory(calloc(4, sizeof *words));
+    words[0] = wf_job_check_memory(strdup("mpirun"));
+    words[1] = wf_job_check_memory(strdup("--net-probe"));
+    words[2] = wf_job_check_memory(strdup(job->set.check_net));
     app.argv = words;
     for (int i = 0; i < job->hosts.count; i++)
         job->hosts.all[i].slots = 1;

@@ -52,7 +52,7 @@ static void drop_rank(struct job *job, struct rank *r)
     wf_job_unwatch(job, &r->pmi);
     free(r->in);
     r->in = NULL;
-    r->awaits = -1;
+    r->awaited_rank = -1;
     r->have = r->room = 0;
 }
 
@@ -135,9 +135,9 @@ static void serve_awaiting(struct job *job, const char *key, const char *value)
     int id = card_owner(job, key);
     for (int i = 0; id >= 0 && i < job->count; i++) {
         struct rank *r = &job->ranks[i];
-        if (r->awaits != id)
+        if (r->awaited_rank != id)
             continue;
-        r->awaits = -1;
+        r->awaited_rank = -1;
         send_answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n", value);
     }
 }
@@ -164,7 +164,7 @@ static void on_put(struct job *job, struct rank *r, const char *line)
 /* Rank r asked for the card of `id`, which is not there yet. */
 static void await_card(struct job *job, struct rank *r, int id)
 {
-    r->awaits = id;
+    r->awaited_rank = id;
     wf_pmi_check_waiting(job);
 }
 
@@ -184,7 +184,7 @@ void wf_pmi_forget_key(struct job *job)
 static void check_key(struct job *job)
 {
     for (int i = 0; i < job->count; i++)
-        if (!job->ranks[i].ended && job->ranks[i].key_gets < job->ranks[i].held)
+        if (!job->ranks[i].ended && job->ranks[i].key_gets < job->ranks[i].rank_count)
             return;
     wf_pmi_forget_key(job);
 }
@@ -258,7 +258,7 @@ static void on_say(struct job *job, struct rank *r, const char *line)
     const char *text;
     size_t n;
     if (wf_pmi_field(line, "text", &text, &n))
-        wf_said(job, r, text, n);
+        wf_repeated_message_take(job, r, text, n);
 }
 
 /* Returns the process that holds the rank *id of a line, NULL if none does. */
@@ -266,7 +266,7 @@ static struct rank *find_holder(struct job *job, const char *line, int *id)
 {
     *id = -1;
     wf_pmi_field_int(line, "rank", id);
-    return *id < 0 || *id >= job->size ? NULL : wf_job_holder(job, *id);
+    return *id < 0 || *id >= job->size ? NULL : wf_job_find_holder(job, *id);
 }
 
 /* No answer. Rank r has given another one up, which may hear nothing from it. Who
@@ -348,13 +348,13 @@ static void check_cards(struct job *job)
 {
     for (int i = 0; i < job->count && job->phase == PHASE_RUN; i++) {
         struct rank *r = &job->ranks[i];
-        if (r->awaits < 0 || !wf_job_holder(job, r->awaits)->ended)
+        if (r->awaited_rank < 0 || !wf_job_find_holder(job, r->awaited_rank)->ended)
             continue;
         if (!job->set.keep_going) {
-            wf_end_fail(job, wf_job_holder(job, r->awaits), never_there);
+            wf_end_fail(job, wf_job_find_holder(job, r->awaited_rank), never_there);
             return;
         }
-        r->awaits = -1;
+        r->awaited_rank = -1;
         send_answer(job, r, "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
     }
 }
@@ -383,7 +383,7 @@ static void check_barrier(struct job *job)
 void wf_pmi_check_waiting(struct job *job)
 {
     check_key(job);
-    if (job->settle)
+    if (job->settle_deadline)
         return; /* why a rank has ended will be known soon */
     check_cards(job);
     check_barrier(job);
@@ -437,7 +437,7 @@ void wf_pmi_take(struct job *job, struct rank *r, const char *data, size_t n)
 }
 
 /* Everything that has arrived; the loop matters when the rank has just died. */
-void wf_pmi_ready(struct job *job, struct source *s)
+void wf_pmi_ready(struct job *job, struct event_source *s)
 {
     struct rank *r = (struct rank *)s;
     char data[2048];

@@ -75,14 +75,14 @@ static void take_of_rank(struct job *job, struct rank *r, const struct frame *f)
         break;
     case FRAME_MORE:
         if (f->len == 4)
-            wf_pump_more(job, r, wf_number_read(f->data));
+            wf_stdin_add_credit(job, r, wf_number_read(f->data));
         break;
     case FRAME_STATE:
-        wf_where_take(job, r, f->data, f->len);
+        wf_state_report_take(job, r, f->data, f->len);
         break;
     case FRAME_ENDED:
         if (f->len == 4)
-            wf_end_of(job, r, (int)wf_number_read(f->data));
+            wf_end_remote_process(job, r, (int)wf_number_read(f->data));
         break;
     default:
         break;

@@ -55,10 +55,10 @@ static const char *path_of(const struct app *app)
 {
     const char *path = app->own_env ? getenv("PATH") : NULL;
 
-    for (char **e = app->travels; e && *e; e++)
+    for (char **e = app->sent_env; e && *e; e++)
         if (strncmp(*e, "PATH=", 5) == 0)
             path = *e + 5;
-    return app->travels ? path : getenv("PATH");
+    return app->sent_env ? path : getenv("PATH");
 }
 
 /* A relative path is relative to the directory where the rank starts. */

@@ -121,14 +121,14 @@ static void on_signal(struct job *job, const struct signalfd_siginfo *info)
     case SIGUSR2:
         notify_ranks(job, sig);
         if (sig == SIGUSR1)
-            wf_where_begin(job, false);
+            wf_state_report_begin(job, false);
         break;
     default:
         forward_signal(job, sig, from_terminal && sig != SIGCONT);
     }
 }
 
-static void on_ready(struct job *job, struct source *s)
+static void on_ready(struct job *job, struct event_source *s)
 {
     struct signalfd_siginfo info[16];
     ssize_t n = read(s->fd, info, sizeof(info));

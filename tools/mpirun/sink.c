@@ -38,7 +38,7 @@ static bool has_room(const struct sink *s)
     return !s->pollable || (poll(&p, 1, 0) == 1 && p.revents);
 }
 
-static void on_writable(struct job *job, struct source *source);
+static void on_writable(struct job *job, struct event_source *source);
 
 /* Once: the job's output is incomplete, and its status says so, too. The ranks
  * learn it as we did, by a pipe that nobody reads (stdio.c). */
@@ -77,7 +77,7 @@ static void flush_sink(struct job *job, struct sink *s)
     }
 }
 
-static void on_writable(struct job *job, struct source *source)
+static void on_writable(struct job *job, struct event_source *source)
 {
     flush_sink(job, (struct sink *)source);
     wf_io_drain(job);

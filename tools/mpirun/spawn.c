@@ -137,7 +137,7 @@ static int start_process(struct job *job, struct rank *r, char **app_env, char *
                                       "rank: raise ulimit -Hn" : "");
         goto out;
     }
-    wf_where_open(r);
+    wf_state_report_open(r);
     l.env = wf_env_of_rank(app_env, job, r, l.pmi, l.fds[2]);
     pid_t pid = vfork_child(&l);
     if (pid < 0 || l.error) {
@@ -184,7 +184,7 @@ static void expect_remote(struct job *job)
         job->alive++;
         wf_io_attach(job, r);
         if (r->reads_input)
-            wf_pump_add_remote(job, r);
+            wf_stdin_add_remote(job, r);
     }
 }
 

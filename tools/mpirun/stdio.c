@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "agent.h"
-#include "inlet.h"
+#include "rank_input.h"
 #include "job.h"
 #include "remote.h"
 
@@ -44,7 +44,7 @@ int wf_io_open(struct job *job)
     close(fd);
     wf_sink_open(&job->sink_out, 1, "standard output");
     wf_sink_open(&job->sink_err, 2, "standard error");
-    return wf_pump_open(job);
+    return wf_stdin_open(job);
 }
 
 /* ---- captured output --------------------------------------------------- */
@@ -74,7 +74,7 @@ static bool read_stream(struct job *job, struct stream *s)
     return true;
 }
 
-static void on_stream(struct job *job, struct source *source)
+static void on_stream(struct job *job, struct event_source *source)
 {
     struct stream *s = (struct stream *)source;
     if (!wf_output_full(s))
@@ -191,14 +191,14 @@ static int open_pipe(struct job *job, struct stream *s)
     return pair[1];
 }
 
-static int rank_input(struct job *job, struct rank *r)
+static int open_input(struct job *job, struct rank *r)
 {
     bool all = job->set.stdin_rank == STDIN_ALL && job->count > 1;
     r->own_group = true;
     if (r->reads_input && job->up)
-        return wf_inlet_open(job, r);
+        return wf_rank_input_open(job, r);
     if (r->reads_input && all)
-        return wf_pump_add(job);
+        return wf_stdin_add_pipe(job);
     if (!r->reads_input || !wf_io_input_is_ours())
         return open("/dev/null", O_RDONLY | O_CLOEXEC);
     r->own_group = !isatty(0);
@@ -217,7 +217,7 @@ int wf_io_rank(struct job *job, struct rank *r, int child[3])
 {
     child[1] = 1;
     child[2] = 2;
-    child[0] = rank_input(job, r);
+    child[0] = open_input(job, r);
     if (job->set.output.captured || job->up) {
         wf_io_attach(job, r);
         child[1] = open_pipe(job, &r->out);

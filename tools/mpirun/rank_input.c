@@ -2,7 +2,7 @@
  * buffer; MORE is said for what it has taken.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "inlet.h"
+#include "rank_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,21 +14,21 @@
 #include "agent.h"
 #include "job.h"
 
-struct inlet {
-    struct source source; /* our end of the rank's pipe */
+struct rank_input {
+    struct event_source source; /* our end of the rank's pipe */
     struct rank *rank;
     size_t have;
     bool armed, ended; /* ended: nothing follows what is here */
-    char data[INLET_ROOM];
+    char data[RANK_INPUT_ROOM];
 };
 
-static void close_inlet(struct job *job, struct inlet *in)
+static void close_inlet(struct job *job, struct rank_input *in)
 {
     wf_job_unwatch(job, &in->source);
     in->have = 0;
 }
 
-static void arm_inlet(struct job *job, struct inlet *in, bool on)
+static void arm_inlet(struct job *job, struct rank_input *in, bool on)
 {
     struct epoll_event e = {EPOLLOUT, {.ptr = in}};
 
@@ -38,7 +38,7 @@ static void arm_inlet(struct job *job, struct inlet *in, bool on)
     in->armed = on;
 }
 
-static void flush_inlet(struct job *job, struct inlet *in)
+static void flush_inlet(struct job *job, struct rank_input *in)
 {
     size_t at = 0;
 
@@ -63,14 +63,14 @@ static void flush_inlet(struct job *job, struct inlet *in)
         arm_inlet(job, in, in->have > 0);
 }
 
-static void on_writable(struct job *job, struct source *s)
+static void on_writable(struct job *job, struct event_source *s)
 {
-    flush_inlet(job, (struct inlet *)s);
+    flush_inlet(job, (struct rank_input *)s);
 }
 
-int wf_inlet_open(struct job *job, struct rank *r)
+int wf_rank_input_open(struct job *job, struct rank *r)
 {
-    struct inlet *in = calloc(1, sizeof *in);
+    struct rank_input *in = calloc(1, sizeof *in);
     int pair[2];
 
     if (!in || pipe2(pair, O_CLOEXEC) < 0) {
@@ -78,21 +78,21 @@ int wf_inlet_open(struct job *job, struct rank *r)
         return -1;
     }
     (void)fcntl(pair[1], F_SETFL, O_NONBLOCK);
-    in->source = (struct source){pair[1], on_writable};
+    in->source = (struct event_source){pair[1], on_writable};
     in->rank = r;
-    r->inlet = in;
+    r->input = in;
     return pair[0];
 }
 
-void wf_inlet_start(struct job *job, struct rank *r)
+void wf_rank_input_start(struct job *job, struct rank *r)
 {
-    if (r->inlet)
-        wf_agent_more(job, r, INLET_ROOM);
+    if (r->input)
+        wf_agent_more(job, r, RANK_INPUT_ROOM);
 }
 
-void wf_inlet_take(struct job *job, struct rank *r, const char *data, size_t n)
+void wf_rank_input_take(struct job *job, struct rank *r, const char *data, size_t n)
 {
-    struct inlet *in = r->inlet;
+    struct rank_input *in = r->input;
 
     if (!in || in->source.fd < 0)
         return;

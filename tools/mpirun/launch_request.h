@@ -1,8 +1,8 @@
 /* The order: what an agent is told to start, for its host and those behind it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_MPIRUN_ORDER_H
-#define WF_MPIRUN_ORDER_H
+#ifndef WF_MPIRUN_LAUNCH_REQUEST_H
+#define WF_MPIRUN_LAUNCH_REQUEST_H
 
 #include "link.h"
 #include "mpi.h"
@@ -12,9 +12,9 @@
 #define AGENT_GREETING AGENT_WORD "1 " WEFT_VERSION "\n"
 
 /* To an agent that has said its greeting: what is behind this link. */
-void wf_order_send(struct job *, struct link *);
+void wf_launch_request_send(struct job *, struct link *);
 /* In an agent: fill the job. The bytes must stay as long as it. False: they are
  * no order, or there is no memory. */
-bool wf_order_read(struct job *, const char *data, size_t n);
+bool wf_launch_request_read(struct job *, const char *data, size_t n);
 
 #endif

@@ -1,11 +1,11 @@
 /* Judging the page of a process: any bytes give lines, none gives nonsense that
- * a terminal would obey. See where.h.
+ * a terminal would obey. See state_report.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "where.h"
+#include "state_report.h"
 
 enum {
     THREADS_MOST = 64, /* lines of one rank */
@@ -41,7 +41,7 @@ static double seconds_between(uint64_t now, uint64_t then)
     return now > then ? (double)(now - then) / 1e9 : 0;
 }
 
-static void take_slot(struct where *w, const struct wf_state_slot *s,
+static void take_slot(struct rank_state *w, const struct wf_state_slot *s,
                       uint64_t now)
 {
     uint64_t operation = read_word(s, WF_STATE_OPERATION);
@@ -52,9 +52,9 @@ static void take_slot(struct where *w, const struct wf_state_slot *s,
                        : WF_STATE_UNKNOWN;
     w->thread = read_word(s, WF_STATE_THREAD);
     w->seconds = seconds_between(now, read_word(s, WF_STATE_SINCE));
-    w->vain = read_word(s, WF_STATE_FAILED_POLLS);
+    w->failed_polls = read_word(s, WF_STATE_FAILED_POLLS);
     w->peer = rank_or_tag(read_word(s, WF_STATE_PEER));
-    w->world = rank_or_tag(read_word(s, WF_STATE_WORLD));
+    w->world_rank = rank_or_tag(read_word(s, WF_STATE_WORLD));
     w->tag = rank_or_tag(read_word(s, WF_STATE_TAG));
     w->bytes = read_word(s, WF_STATE_BYTES);
     w->context = read_word(s, WF_STATE_CONTEXT);
@@ -79,7 +79,7 @@ static bool is_current(const struct wf_state_slot *s, int place, uint64_t now)
 
 /* Of a thread the innermost wait, which began last; one that only asks does not
  * count where it waits. */
-static void keep_innermost(struct where *out, int room, int *n, const struct where *w)
+static void keep_innermost(struct rank_state *out, int room, int *n, const struct rank_state *w)
 {
     for (int i = 0; i < *n; i++) {
         if (out[i].thread != w->thread)
@@ -94,13 +94,13 @@ static void keep_innermost(struct where *out, int room, int *n, const struct whe
         out[(*n)++] = *w;
 }
 
-bool wf_where_judge(struct wf_state_head *page, int ranks, int place,
-                    uint64_t now, struct where *out, int room, int *n)
+bool wf_state_report_judge(struct wf_state_head *page, int ranks, int place,
+                    uint64_t now, struct rank_state *out, int room, int *n)
 {
     uint64_t slots = wf_state_slot_count((uint64_t)ranks);
-    uint64_t phase = wf_state_le(wf_page_places(page)[place].phase);
+    uint64_t phase = wf_state_le(wf_state_page_places(page)[place].phase);
     uint64_t pid = wf_state_le(page->pid), process = wf_state_le(page->process);
-    struct where common = {
+    struct rank_state common = {
         .phase = phase <= WF_STATE_BETWEEN ? (enum wf_state_phase)phase
                                            : WF_STATE_INSIDE,
         .entered = pid != 0,
@@ -110,8 +110,8 @@ bool wf_where_judge(struct wf_state_head *page, int ranks, int place,
 
     *n = 0;
     for (uint64_t i = 0; i < slots; i++) {
-        const struct wf_state_slot *s = &wf_page_slots(page, ranks)[i];
-        struct where w = common;
+        const struct wf_state_slot *s = &wf_state_page_slots(page, ranks)[i];
+        struct rank_state w = common;
         if (!is_current(s, place, now))
             continue;
         take_slot(&w, s, now);
@@ -124,11 +124,11 @@ bool wf_where_judge(struct wf_state_head *page, int ranks, int place,
     return true;
 }
 
-static struct where_line *add_line(struct where_lines *lines)
+static struct rank_state_line *add_line(struct rank_state_lines *lines)
 {
     if (lines->n == lines->room) {
         size_t room = lines->room ? 2 * lines->room : 64;
-        struct where_line *list = realloc(lines->list, room * sizeof *list);
+        struct rank_state_line *list = realloc(lines->list, room * sizeof *list);
         if (!list)
             return NULL;
         lines->list = list;
@@ -139,50 +139,50 @@ static struct where_line *add_line(struct where_lines *lines)
 }
 
 /* Of a process here the system knows more than its page. */
-static void look_at_process(const struct rank *r, struct where *w)
+static void look_at_process(const struct rank *r, struct rank_state *w)
 {
-    if (r->brought)
+    if (r->remote_page)
         return;
     w->pid = w->pid ? w->pid : r->pid;
-    w->process = r->pid ? wf_page_process_state(w->pid) : 0;
+    w->process = r->pid ? wf_state_page_process_state(w->pid) : 0;
 }
 
 static bool add_state(struct job *job, const struct rank *r, int rank,
-                const struct where *w, struct where_lines *lines)
+                const struct rank_state *w, struct rank_state_lines *lines)
 {
-    struct where_line *line = add_line(lines);
+    struct rank_state_line *line = add_line(lines);
 
     if (!line)
         return false;
     line->rank = rank;
-    line->where = *w;
-    look_at_process(r, &line->where);
-    wf_where_text(job, r, &line->where, false, line->text, sizeof line->text);
-    wf_where_text(job, r, &line->where, true, line->brief, sizeof line->brief);
+    line->state = *w;
+    look_at_process(r, &line->state);
+    wf_state_report_text(job, r, &line->state, false, line->text, sizeof line->text);
+    wf_state_report_text(job, r, &line->state, true, line->brief, sizeof line->brief);
     return true;
 }
 
-bool wf_where_read(struct job *job, const struct rank *r,
-                   struct where_lines *lines)
+bool wf_state_report_read(struct job *job, const struct rank *r,
+                   struct rank_state_lines *lines)
 {
-    struct where all[THREADS_MOST], nothing = {0};
+    struct rank_state all[THREADS_MOST], nothing = {0};
     struct wf_state_head *page = r->ended        ? NULL
-                                 : r->brought    ? r->brought
+                                 : r->remote_page    ? r->remote_page
                                  : r->state_page < 0
                                      ? NULL
-                                     : wf_page_read(r->state_page, r->held);
+                                     : wf_state_page_read(r->state_page, r->rank_count);
     bool good = true;
     uint64_t now = page && page->now ? wf_state_le(page->now) : wf_job_now();
 
-    for (int i = 0; good && i < r->held; i++) {
+    for (int i = 0; good && i < r->rank_count; i++) {
         int n = 1;
         all[0] = nothing;
         if (page)
-            good = wf_where_judge(page, r->held, i, now, all, THREADS_MOST, &n);
+            good = wf_state_report_judge(page, r->rank_count, i, now, all, THREADS_MOST, &n);
         for (int k = 0; good && k < n; k++)
             good = add_state(job, r, r->id + i, &all[k], lines);
     }
-    if (page != r->brought)
+    if (page != r->remote_page)
         free(page);
     return good;
 }

@@ -2,17 +2,17 @@
  * found from it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_MPIRUN_SOURCE_H
-#define WF_MPIRUN_SOURCE_H
+#ifndef WF_MPIRUN_EVENT_SOURCE_H
+#define WF_MPIRUN_EVENT_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct job;
-struct source {
+struct event_source {
     int fd; /* -1: closed */
-    void (*ready)(struct job *, struct source *);
+    void (*ready)(struct job *, struct event_source *);
 };
 
 #endif

@@ -2,8 +2,8 @@
  * it makes, and whose bytes it does not trust.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_PAGE_H
-#define WF_PAGE_H
+#ifndef WF_MPIRUN_STATE_PAGE_FILE_H
+#define WF_MPIRUN_STATE_PAGE_FILE_H
 
 #include <sys/types.h>
 
@@ -11,20 +11,20 @@
 
 /* A descriptor (close on exec) of the page of a process that holds so many ranks;
  * -1: there is none, and the job goes on without. */
-int wf_page_create(int ranks);
+int wf_state_page_create(int ranks);
 /* FD:INODE for the environment; false: not a descriptor. */
-bool wf_page_name(int fd, char *text, size_t size);
+bool wf_state_page_name(int fd, char *text, size_t size);
 /* The descriptor that an environment variable of that form names, if it is the
  * same file; else -1. */
-int wf_page_inherited(const char *variable);
+int wf_state_page_inherited(const char *variable);
 
 /* A copy of the page to be freed, in which a slot that was being written all the
  * time is free; NULL: no memory, or not readable. */
-struct wf_state_head *wf_page_read(int fd, int ranks);
-struct wf_state_place *wf_page_places(struct wf_state_head *);
-struct wf_state_slot *wf_page_slots(struct wf_state_head *, int ranks);
+struct wf_state_head *wf_state_page_read(int fd, int ranks);
+struct wf_state_place *wf_state_page_places(struct wf_state_head *);
+struct wf_state_slot *wf_state_page_slots(struct wf_state_head *, int ranks);
 
 /* R, S, D, T, t, Z as in /proc/PID/stat; 0: no such process. */
-char wf_page_process_state(pid_t pid);
+char wf_state_page_process_state(pid_t pid);
 
 #endif

@@ -1,21 +1,21 @@
 /* Input that an agent hands to one of its ranks.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_MPIRUN_INLET_H
-#define WF_MPIRUN_INLET_H
+#ifndef WF_MPIRUN_RANK_INPUT_H
+#define WF_MPIRUN_RANK_INPUT_H
 
 #include <stddef.h>
 
 struct job;
 struct rank;
 
-enum { INLET_ROOM = 64 << 10 };
+enum { RANK_INPUT_ROOM = 64 << 10 };
 
 /* The reading end of a pipe for this rank, or -1. */
-int wf_inlet_open(struct job *, struct rank *);
+int wf_rank_input_open(struct job *, struct rank *);
 /* Say how much may come: once, when the rank runs. */
-void wf_inlet_start(struct job *, struct rank *);
+void wf_rank_input_start(struct job *, struct rank *);
 /* n 0: the end of its input. */
-void wf_inlet_take(struct job *, struct rank *, const char *data, size_t n);
+void wf_rank_input_take(struct job *, struct rank *, const char *data, size_t n);
 
 #endif

@@ -11,10 +11,10 @@
 #include "os/base64.h"
 #include "job.h"
 
-struct said {
+struct repeated_message {
     char *text;
-    bool *by; /* [count] */
-    struct said *next;
+    bool *sent_by; /* [count] */
+    struct repeated_message *next;
 };
 
 static const char *skip_rank(const char *text)
@@ -42,7 +42,7 @@ static bool is_same_text(const char *a, const char *b)
 /* Takes the text over. */
 static void note_message(struct job *job, const struct rank *r, char *text)
 {
-    struct said **at = &job->said, *s;
+    struct repeated_message **at = &job->messages, *s;
     while (*at && !is_same_text((*at)->text, text))
         at = &(*at)->next;
     if (!*at) {
@@ -50,7 +50,7 @@ static void note_message(struct job *job, const struct rank *r, char *text)
         s = calloc(1, sizeof(*s));
         bool *by = calloc((size_t)job->count, sizeof(*by));
         if (s && by) {
-            *s = (struct said){text, by, NULL};
+            *s = (struct repeated_message){text, by, NULL};
             by[r->index] = true;
             *at = s;
             return;
@@ -58,12 +58,12 @@ static void note_message(struct job *job, const struct rank *r, char *text)
         free(s);
         free(by);
     } else {
-        (*at)->by[r->index] = true;
+        (*at)->sent_by[r->index] = true;
     }
     free(text);
 }
 
-void wf_said(struct job *job, const struct rank *r, const char *base64,
+void wf_repeated_message_take(struct job *job, const struct rank *r, const char *base64,
              size_t n)
 {
     char *text = malloc(n / 4 * 3 + 3);
@@ -88,7 +88,7 @@ static bool list_ranks(const struct job *job, const bool *by, char *out, size_t 
         if (!by[i] || used >= size)
             continue;
         const struct rank *first = &job->ranks[i], *last = &job->ranks[end];
-        int to = last->id + last->held - 1;
+        int to = last->id + last->rank_count - 1;
         ranks += to - first->id + 1;
         used += (size_t)snprintf(out + used, size - used,
                                  to > first->id ? "%s%d-%d" : "%s%d",
@@ -111,19 +111,19 @@ static bool names_new_ranks(const struct job *job, const bool *by, bool *named)
 
 /* Some of those who said the first of several texts were ended before they
  * could say the others: that is not worth a line each. */
-void wf_said_report(struct job *job)
+void wf_repeated_message_report(struct job *job)
 {
     bool *named = calloc((size_t)job->count, sizeof *named);
     char ranks[200];
 
-    while (job->said) {
-        struct said *s = job->said;
-        job->said = s->next;
-        if (named && list_ranks(job, s->by, ranks, sizeof(ranks)) &&
-            names_new_ranks(job, s->by, named) && !job->set.quiet)
+    while (job->messages) {
+        struct repeated_message *s = job->messages;
+        job->messages = s->next;
+        if (named && list_ranks(job, s->sent_by, ranks, sizeof(ranks)) &&
+            names_new_ranks(job, s->sent_by, named) && !job->set.quiet)
             wf_job_say(job, "ranks %s ended with the same message", ranks);
         free(s->text);
-        free(s->by);
+        free(s->sent_by);
         free(s);
     }
     free(named);

@@ -3,10 +3,10 @@
  *   USR1 --> ask those on other hosts --all answered, or a second--> print
  *
  * Ranks on this host need no asking: their pages are read as they are, whatever
- * the ranks do or whether they are stopped. Equal lines are merged. See where.h.
+ * the ranks do or whether they are stopped. Equal lines are merged. See state_report.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "where.h"
+#include "state_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +21,9 @@ enum {
 
 /* ---- asking ------------------------------------------------------------------- */
 
-void wf_where_open(struct rank *r)
+void wf_state_report_open(struct rank *r)
 {
-    r->state_page = wf_page_create(r->held);
+    r->state_page = wf_state_page_create(r->rank_count);
 }
 
 static int still_asked(const struct job *job)
@@ -31,43 +31,43 @@ static int still_asked(const struct job *job)
     int n = 0;
 
     for (int i = 0; i < job->count; i++)
-        n += job->ranks[i].asked;
+        n += job->ranks[i].page_requested;
     return n;
 }
 
 static void finish_report(struct job *job);
 
-void wf_where_take(struct job *job, struct rank *r, const char *page, size_t n)
+void wf_state_report_take(struct job *job, struct rank *r, const char *page, size_t n)
 {
-    if (n == wf_state_bytes((uint64_t)r->held)) {
-        free(r->brought);
-        r->brought = malloc(n);
-        if (r->brought)
-            memcpy(r->brought, page, n);
+    if (n == wf_state_bytes((uint64_t)r->rank_count)) {
+        free(r->remote_page);
+        r->remote_page = malloc(n);
+        if (r->remote_page)
+            memcpy(r->remote_page, page, n);
     }
-    r->asked = false;
-    if (job->where && still_asked(job) == 0)
+    r->page_requested = false;
+    if (job->report_deadline && still_asked(job) == 0)
         finish_report(job);
 }
 
-void wf_where_begin(struct job *job, bool then_end)
+void wf_state_report_begin(struct job *job, bool then_end)
 {
-    job->where_ends |= then_end;
-    if (job->where)
+    job->report_ends_job |= then_end;
+    if (job->report_deadline)
         return; /* it was asked for already */
     for (int i = 0; i < job->count; i++) {
         struct rank *r = &job->ranks[i];
-        r->asked = !r->ended && wf_link_is_up(r->host);
+        r->page_requested = !r->ended && wf_link_is_up(r->host);
     }
     wf_links_send(job, FRAME_ASK, NULL, 0);
-    job->where = wf_job_now() + ANSWER_NS;
+    job->report_deadline = wf_job_now() + ANSWER_NS;
     if (still_asked(job) == 0)
         finish_report(job);
 }
 
-void wf_where_deadline(struct job *job)
+void wf_state_report_deadline(struct job *job)
 {
-    if (job->where && wf_job_now() >= job->where)
+    if (job->report_deadline && wf_job_now() >= job->report_deadline)
         finish_report(job);
 }
 
@@ -90,9 +90,9 @@ static void end_range(struct group *g)
 }
 
 /* Ranks come in their order; one with several threads more than once. */
-static void join_group(struct group *g, const struct where_line *line)
+static void join_group(struct group *g, const struct rank_state_line *line)
 {
-    double s = line->where.seconds;
+    double s = line->state.seconds;
 
     if (g->count == 0 || s < g->least)
         g->least = s;
@@ -107,27 +107,27 @@ static void join_group(struct group *g, const struct where_line *line)
     g->last = line->rank;
 }
 
-static void name_one(const struct job *job, const struct where_line *line,
+static void name_one(const struct job *job, const struct rank_state_line *line,
                      char *text, size_t size)
 {
-    const struct rank *r = wf_job_holder((struct job *)job, line->rank);
+    const struct rank *r = wf_job_find_holder((struct job *)job, line->rank);
     char host[80] = "", thread[40] = "";
 
     if (job->set.nodes)
         snprintf(host, sizeof host, "node%d, ", r->host->node);
     else if (wf_host_elsewhere(&job->hosts))
         snprintf(host, sizeof host, "host %.64s, ", r->host->name);
-    if (line->where.thread)
+    if (line->state.thread)
         snprintf(thread, sizeof thread, ", thread %llu",
-                 (unsigned long long)line->where.thread);
-    if (line->where.pid)
+                 (unsigned long long)line->state.thread);
+    if (line->state.pid)
         snprintf(text, size, "rank %d (%spid %d%s)", line->rank, host,
-                 line->where.pid, thread);
+                 line->state.pid, thread);
     else
         snprintf(text, size, "rank %d", line->rank);
 }
 
-static void put_times(const struct where *w, const struct group *g, char *text,
+static void put_times(const struct rank_state *w, const struct group *g, char *text,
                       size_t size)
 {
     const char *s = g->count > 1 ? "" : "s";
@@ -145,21 +145,21 @@ static void put_times(const struct where *w, const struct group *g, char *text,
                  g->most);
 }
 
-static const char *text_of(const struct where_line *line, bool brief)
+static const char *text_of(const struct rank_state_line *line, bool brief)
 {
     return brief ? line->brief : line->text;
 }
 
 /* One line for this rank and all later ones of which the same is true. */
-static void print_group(const struct job *job, struct where_lines *lines,
+static void print_group(const struct job *job, struct rank_state_lines *lines,
                         size_t first, bool brief)
 {
-    struct where_line *one = &lines->list[first];
+    struct rank_state_line *one = &lines->list[first];
     struct group g = {.from = -1};
     char who[400], times[80];
 
     for (size_t i = first; i < lines->n; i++) {
-        struct where_line *line = &lines->list[i];
+        struct rank_state_line *line = &lines->list[i];
         if (line->shown || strcmp(text_of(line, brief), text_of(one, brief)) != 0)
             continue;
         line->shown = true;
@@ -170,11 +170,11 @@ static void print_group(const struct job *job, struct where_lines *lines,
         snprintf(who, sizeof who, "ranks %s", g.ranks);
     else
         name_one(job, one, who, sizeof who);
-    put_times(&one->where, &g, times, sizeof times);
+    put_times(&one->state, &g, times, sizeof times);
     wf_job_say(job, "%s: %s%s", who, text_of(one, brief), times);
 }
 
-static bool has_many_texts(const struct where_lines *lines)
+static bool has_many_texts(const struct rank_state_lines *lines)
 {
     size_t different = 0;
 
@@ -189,11 +189,11 @@ static bool has_many_texts(const struct where_lines *lines)
 
 static void print_states(struct job *job)
 {
-    struct where_lines lines = {0};
+    struct rank_state_lines lines = {0};
     bool good = true, brief;
 
     for (int i = 0; good && i < job->count; i++)
-        good = wf_where_read(job, &job->ranks[i], &lines);
+        good = wf_state_report_read(job, &job->ranks[i], &lines);
     if (!good)
         wf_job_say(job, "no memory to say where all ranks are");
     brief = has_many_texts(&lines);
@@ -205,13 +205,13 @@ static void print_states(struct job *job)
 
 static void finish_report(struct job *job)
 {
-    bool ends = job->where_ends;
+    bool ends = job->report_ends_job;
 
-    job->where = 0;
-    job->where_ends = false;
+    job->report_deadline = 0;
+    job->report_ends_job = false;
     print_states(job);
     for (int i = 0; i < job->count; i++)
-        job->ranks[i].asked = false;
+        job->ranks[i].page_requested = false;
     if (ends)
         wf_end_begin(job, SIGTERM);
 }

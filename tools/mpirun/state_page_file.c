@@ -1,7 +1,7 @@
-/* State pages as a launcher sees them: see page.h.
+/* State pages as a launcher sees them: see state_page_file.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "page.h"
+#include "state_page_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 enum { ROUNDS = 4 /* reads of a page in which something changes */ };
 
 /* Its size is sealed: the ranks map it, and a page cut short would kill them. */
-int wf_page_create(int ranks)
+int wf_state_page_create(int ranks)
 {
     struct wf_state_head head = {
         .magic = wf_state_le(WF_STATE_MAGIC),
@@ -32,7 +32,7 @@ int wf_page_create(int ranks)
     return -1;
 }
 
-bool wf_page_name(int fd, char *text, size_t size)
+bool wf_state_page_name(int fd, char *text, size_t size)
 {
     struct stat st;
 
@@ -42,7 +42,7 @@ bool wf_page_name(int fd, char *text, size_t size)
     return true;
 }
 
-int wf_page_inherited(const char *variable)
+int wf_state_page_inherited(const char *variable)
 {
     const char *text = getenv(variable);
     unsigned long long inode;
@@ -68,14 +68,14 @@ static bool read_all(int fd, void *to, size_t size)
     return true;
 }
 
-struct wf_state_place *wf_page_places(struct wf_state_head *h)
+struct wf_state_place *wf_state_page_places(struct wf_state_head *h)
 {
     return (struct wf_state_place *)(h + 1);
 }
 
-struct wf_state_slot *wf_page_slots(struct wf_state_head *h, int ranks)
+struct wf_state_slot *wf_state_page_slots(struct wf_state_head *h, int ranks)
 {
-    return (struct wf_state_slot *)(wf_page_places(h) + ranks);
+    return (struct wf_state_slot *)(wf_state_page_places(h) + ranks);
 }
 
 static bool is_slot_stable(const struct wf_state_slot *a, const struct wf_state_slot *b)
@@ -91,8 +91,8 @@ static int merge_reads(struct wf_state_head *to, struct wf_state_head *again,
                   int ranks, bool *settled)
 {
     int open = 0, n = (int)wf_state_slot_count((uint64_t)ranks);
-    struct wf_state_slot *a = wf_page_slots(to, ranks);
-    struct wf_state_slot *b = wf_page_slots(again, ranks);
+    struct wf_state_slot *a = wf_state_page_slots(to, ranks);
+    struct wf_state_slot *b = wf_state_page_slots(again, ranks);
 
     for (int i = 0; i < n; i++) {
         if (settled[i])
@@ -106,7 +106,7 @@ static int merge_reads(struct wf_state_head *to, struct wf_state_head *again,
     return open;
 }
 
-struct wf_state_head *wf_page_read(int fd, int ranks)
+struct wf_state_head *wf_state_page_read(int fd, int ranks)
 {
     size_t size = wf_state_bytes((uint64_t)ranks);
     int slots = (int)wf_state_slot_count((uint64_t)ranks), open = slots;
@@ -121,7 +121,7 @@ struct wf_state_head *wf_page_read(int fd, int ranks)
     }
     for (int i = 0; good && i < slots; i++)
         if (!settled[i])
-            wf_page_slots(page, ranks)[i].word[WF_STATE_KIND] = WF_STATE_FREE;
+            wf_state_page_slots(page, ranks)[i].word[WF_STATE_KIND] = WF_STATE_FREE;
     free(settled);
     free(again);
     if (!good) {
@@ -131,7 +131,7 @@ struct wf_state_head *wf_page_read(int fd, int ranks)
     return page;
 }
 
-char wf_page_process_state(pid_t pid)
+char wf_state_page_process_state(pid_t pid)
 {
     char path[32], text[512], *end;
     ssize_t n = -1;

@@ -1,4 +1,4 @@
-/* Where a rank is, as a sentence. See where.h.
+/* Where a rank is, as a sentence. See state_report.h.
  *
  *   MPI_Recv on 'MPI_COMM_WORLD' from rank 0, tag 7, 4096 bytes
  *   MPI_Waitall (2 of 3 requests left), receive on 'ocean' from rank 1 (rank 5 in
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "where.h"
+#include "state_report.h"
 
 struct text {
     char *at;
@@ -42,7 +42,7 @@ static bool starts_with(const char *call, const char *with)
 }
 
 /* Of calls that may be about any operation, which one it is. */
-static void put_operation(struct text *t, const struct where *w)
+static void put_operation(struct text *t, const struct rank_state *w)
 {
     static const char *const nouns[WF_STATE_OPERATIONS] = {
         [WF_STATE_SEND] = "a send", [WF_STATE_SSEND] = "a synchronous send",
@@ -61,7 +61,7 @@ static void put_operation(struct text *t, const struct where *w)
             nouns[w->operation]);
 }
 
-static void put_comm(struct text *t, const struct where *w)
+static void put_comm(struct text *t, const struct rank_state *w)
 {
     if (w->context && w->comm[0])
         put_format(t, " on '%s'", w->comm);
@@ -72,7 +72,7 @@ static void put_comm(struct text *t, const struct where *w)
 
 /* The peer in the communicator, and which rank of the job that is. */
 static void put_peer(struct text *t, const struct job *job,
-                     const struct where *w, const char *before)
+                     const struct rank_state *w, const char *before)
 {
     if (w->peer == INT64_MAX)
         return;
@@ -80,12 +80,12 @@ static void put_peer(struct text *t, const struct job *job,
         put_format(t, "%s any rank", before);
     else
         put_format(t, "%s rank %lld", before, (long long)w->peer);
-    if (w->peer >= 0 && w->world >= 0 && w->world < job->size &&
-        w->world != w->peer)
-        put_format(t, " (rank %lld of the job)", (long long)w->world);
+    if (w->peer >= 0 && w->world_rank >= 0 && w->world_rank < job->size &&
+        w->world_rank != w->peer)
+        put_format(t, " (rank %lld of the job)", (long long)w->world_rank);
 }
 
-static void put_tag(struct text *t, const struct where *w)
+static void put_tag(struct text *t, const struct rank_state *w)
 {
     if (w->tag == WF_STATE_ANY)
         put_format(t, ", any tag");
@@ -96,7 +96,7 @@ static void put_tag(struct text *t, const struct where *w)
 }
 
 static void put_details(struct text *t, const struct job *job,
-                        const struct where *w, bool brief)
+                        const struct rank_state *w, bool brief)
 {
     switch (w->operation) {
     case WF_STATE_SEND:
@@ -122,8 +122,8 @@ static void put_details(struct text *t, const struct job *job,
         put_format(t, " until the buffered messages have left");
         break;
     case WF_STATE_ADDRESS:
-        if (w->world >= 0 && w->world < job->size)
-            put_format(t, " until rank %lld has entered MPI_Init", (long long)w->world);
+        if (w->world_rank >= 0 && w->world_rank < job->size)
+            put_format(t, " until rank %lld has entered MPI_Init", (long long)w->world_rank);
         break;
     case WF_STATE_END:
         put_format(t, " until every rank has called it");
@@ -134,25 +134,25 @@ static void put_details(struct text *t, const struct job *job,
 }
 
 static void put_call(struct text *t, const struct job *job, const struct rank *r,
-                     const struct where *w, bool brief)
+                     const struct rank_state *w, bool brief)
 {
     put_format(t, "%s%s", w->kind == WF_STATE_POLLS ? "asks again and again: " : "",
         w->call[0] ? w->call : "a call of MPI");
     put_operation(t, w);
     put_comm(t, w);
     put_details(t, job, w, brief);
-    if (w->operation == WF_STATE_START && r->awaits >= 0)
-        put_format(t, " until rank %d has entered it", r->awaits);
+    if (w->operation == WF_STATE_START && r->awaited_rank >= 0)
+        put_format(t, " until rank %d has entered it", r->awaited_rank);
     else if (w->operation == WF_STATE_START && r->in_barrier)
         put_format(t, " until every rank has entered it");
 }
 
 /* No call waits. */
-static void put_idle(struct text *t, const struct rank *r, const struct where *w)
+static void put_idle(struct text *t, const struct rank *r, const struct rank_state *w)
 {
     if (r->ended)
         put_format(t, "has ended with status %d", r->status);
-    else if (!w->entered && (r->pmi_init || (r->state_page < 0 && !r->brought)))
+    else if (!w->entered && (r->pmi_init || (r->state_page < 0 && !r->remote_page)))
         put_format(t, "says nothing (another version of Weft, or another MPI?)");
     else if (!w->entered || w->phase == WF_STATE_BEFORE)
         put_format(t, "has not called MPI_Init");
@@ -165,7 +165,7 @@ static void put_idle(struct text *t, const struct rank *r, const struct where *w
             w->dropped ? ", or one of too many threads" : "");
 }
 
-static void put_process(struct text *t, const struct where *w)
+static void put_process(struct text *t, const struct rank_state *w)
 {
     static const struct {
         char state;
@@ -184,13 +184,13 @@ static void put_process(struct text *t, const struct where *w)
             put_format(t, "; the process is %s", states[i].text);
 }
 
-void wf_where_text(const struct job *job, const struct rank *r,
-                   const struct where *w, bool brief, char *text, size_t size)
+void wf_state_report_text(const struct job *job, const struct rank *r,
+                   const struct rank_state *w, bool brief, char *text, size_t size)
 {
     struct text t = {text, size};
 
     text[0] = 0;
-    if (r->asked)
+    if (r->page_requested)
         put_format(&t, "the other host does not answer; last known: ");
     if (w->kind == WF_STATE_FREE || r->ended)
         put_idle(&t, r, w);

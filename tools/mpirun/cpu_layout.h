@@ -7,30 +7,30 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_MPIRUN_DEAL_H
-#define WF_MPIRUN_DEAL_H
+#ifndef WF_MPIRUN_CPU_LAYOUT_H
+#define WF_MPIRUN_CPU_LAYOUT_H
 
 #include "binding.h"
 
-struct deal {
-    const struct machine *m;
-    const struct placement *p;
-    const struct local_processes *who;
-    int *used;  /* of each processor: by how many */
-    int *first; /* the instances of placement.map, by their lowest CPU */
+struct cpu_layout {
+    const struct machine *machine;
+    const struct placement *placement;
+    const struct local_processes *processes;
+    int *use_count;  /* of each processor: by how many */
+    int *first_cpu; /* the instances of placement.map, by their lowest CPU */
     int instances;
-    int *start; /* of each process: its picks begin here; [count + 1] */
+    int *first_pick; /* of each process: its picks begin here; [count + 1] */
     int *picks; /* numbers of processors */
-    int *order; /* process i of the host gets the place order[i] */
+    int *place_of; /* process i of the host gets the place order[i] */
     bool overloaded; /* a processor is taken twice */
     char *error;
 };
 
 /* Set the error; returns false. */
-bool wf_deal_refuse(const struct deal *, const char *fmt, ...)
+bool wf_cpu_layout_refuse(const struct cpu_layout *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* False: refused, and the error says why, or no memory. */
-bool wf_deal_make(struct deal *);
-void wf_deal_free(struct deal *);
+bool wf_cpu_layout_make(struct cpu_layout *);
+void wf_cpu_layout_free(struct cpu_layout *);
 
 #endif

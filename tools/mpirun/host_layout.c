@@ -1,4 +1,4 @@
-/* Spreading processes over hosts: see spread.h.
+/* Spreading processes over hosts: see host_layout.h.
  *
  *   slot (as of itself)   0 0 1 1   the slots of each host, in their order
  *   node                  0 1 0 1   one on each, as long as it has slots
@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "spread.h"
+#include "host_layout.h"
 
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ static bool renumber_ranks(bool in_turn, int hosts, int processes, int *host)
     return true;
 }
 
-bool wf_spread_make(const struct placement *p, const struct host_list *list,
+bool wf_host_layout_make(const struct placement *p, const struct host_list *list,
                     int processes, int *host)
 {
     if (p->per_node)

@@ -43,9 +43,9 @@ static int show_block(const struct job *job, int i, FILE *f)
     for (i++; i < job->count && belong_together(first, &job->ranks[i]); i++)
         last = &job->ranks[i];
     name_host(job, first->host, host, sizeof host);
-    if (last->id + last->held - 1 > first->id)
+    if (last->id + last->rank_count - 1 > first->id)
         snprintf(ranks, sizeof ranks, "ranks %d-%d", first->id,
-                 last->id + last->held - 1);
+                 last->id + last->rank_count - 1);
     else
         snprintf(ranks, sizeof ranks, "rank %d", first->id);
     fprintf(f, "  %-24s %-16s %s", host, ranks, first->app->argv[0]);

@@ -1,4 +1,4 @@
-/* Writing and reading orders: see order.h.
+/* Writing and reading orders: see launch_request.h.
  *
  *   settings | programs | hosts | ranks
  *
@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "order.h"
+#include "launch_request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +17,14 @@
 #include "job.h"
 #include "machine.h"
 
-enum order_flag {
-    ORDER_CAPTURED = 1,
-    ORDER_VERBOSE = 2,
-    ORDER_MERGE = 4,
-    ORDER_REPORT_BINDINGS = 8,
-    ORDER_PRETENDED = 16, /* nodes of --nodes */
-    ORDER_PREFIX = 32,
-    ORDER_CHECK_NET = 64
+enum launch_flag {
+    LAUNCH_CAPTURED = 1,
+    LAUNCH_VERBOSE = 2,
+    LAUNCH_MERGE = 4,
+    LAUNCH_REPORT_BINDINGS = 8,
+    LAUNCH_PRETENDED = 16, /* nodes of --nodes */
+    LAUNCH_PREFIX = 32,
+    LAUNCH_CHECK_NET = 64
 };
 
 /* ---- writing ------------------------------------------------------------- */
@@ -56,13 +56,13 @@ static void put_list(FILE *f, char **list)
 
 static uint32_t flags_of(const struct job *job)
 {
-    return (job->set.output.captured ? ORDER_CAPTURED : 0) |
-           (job->set.output.merge ? ORDER_MERGE : 0) |
-           (job->set.verbose ? ORDER_VERBOSE : 0) |
-           (job->set.report_bindings ? ORDER_REPORT_BINDINGS : 0) |
-           (job->set.nodes ? ORDER_PRETENDED : 0) |
-           (job->set.prefix ? ORDER_PREFIX : 0) |
-           (job->set.check_net ? ORDER_CHECK_NET : 0);
+    return (job->set.output.captured ? LAUNCH_CAPTURED : 0) |
+           (job->set.output.merge ? LAUNCH_MERGE : 0) |
+           (job->set.verbose ? LAUNCH_VERBOSE : 0) |
+           (job->set.report_bindings ? LAUNCH_REPORT_BINDINGS : 0) |
+           (job->set.nodes ? LAUNCH_PRETENDED : 0) |
+           (job->set.prefix ? LAUNCH_PREFIX : 0) |
+           (job->set.check_net ? LAUNCH_CHECK_NET : 0);
 }
 
 /* Of the policy, what is decided on a host. */
@@ -97,13 +97,13 @@ static void put_settings(FILE *f, const struct job *job)
 static void put_app(FILE *f, struct job *job, struct app *app)
 {
     char *dir = app->wdir ? NULL : getcwd(NULL, 0);
-    char **env = app->travels ? NULL : wf_env_that_travels(job, app);
+    char **env = app->sent_env ? NULL : wf_env_for_agent(job, app);
 
     put_number(f, (uint32_t)app->each);
     put_list(f, app->argv);
     put_text(f, app->wdir ? app->wdir : dir ? dir : "/");
-    put_number(f, app->travels ? app->own_env : wf_env_has_base(job, app));
-    put_list(f, app->travels ? app->travels : env);
+    put_number(f, app->sent_env ? app->own_env : wf_env_has_base(job, app));
+    put_list(f, app->sent_env ? app->sent_env : env);
     wf_env_free(env);
     free(dir);
 }
@@ -122,7 +122,7 @@ static void put_rank(FILE *f, const struct job *job, const struct rank *r)
 {
     put_number(f, (uint32_t)r->index);
     put_number(f, (uint32_t)r->id);
-    put_number(f, (uint32_t)r->held);
+    put_number(f, (uint32_t)r->rank_count);
     put_number(f, (uint32_t)(r->app - job->apps));
     put_number(f, (uint32_t)r->host->node);
     put_number(f, (uint32_t)r->local);
@@ -157,7 +157,7 @@ static void put_ranks(FILE *f, const struct job *job, const struct link *l)
             put_rank(f, job, &job->ranks[i]);
 }
 
-void wf_order_send(struct job *job, struct link *l)
+void wf_launch_request_send(struct job *job, struct link *l)
 {
     char *text = NULL;
     size_t n = 0;
@@ -172,7 +172,7 @@ void wf_order_send(struct job *job, struct link *l)
         put_ranks(f, job, l);
     }
     if (f && fclose(f) == 0)
-        wf_channel_send(job, &l->channel, FRAME_ORDER, l->host->node, 0, text,
+        wf_channel_send(job, &l->channel, FRAME_LAUNCH, l->host->node, 0, text,
                         n);
     free(text);
 }
@@ -285,13 +285,13 @@ static void get_settings(struct reader *r, struct job *job)
     snprintf(job->name, sizeof job->name, "%s", get_text(r));
     job->size = get_count(r, INT32_MAX);
     flags = get_number(r);
-    job->set.output.captured = flags & ORDER_CAPTURED;
-    job->set.output.merge = flags & ORDER_MERGE;
-    job->set.verbose = flags & ORDER_VERBOSE;
-    job->set.report_bindings = flags & ORDER_REPORT_BINDINGS;
-    job->set.nodes = flags & ORDER_PRETENDED ? 1 : 0;
-    job->set.prefix = flags & ORDER_PREFIX ? "" : NULL;
-    job->set.check_net = flags & ORDER_CHECK_NET ? "" : NULL;
+    job->set.output.captured = flags & LAUNCH_CAPTURED;
+    job->set.output.merge = flags & LAUNCH_MERGE;
+    job->set.verbose = flags & LAUNCH_VERBOSE;
+    job->set.report_bindings = flags & LAUNCH_REPORT_BINDINGS;
+    job->set.nodes = flags & LAUNCH_PRETENDED ? 1 : 0;
+    job->set.prefix = flags & LAUNCH_PREFIX ? "" : NULL;
+    job->set.check_net = flags & LAUNCH_CHECK_NET ? "" : NULL;
     job->set.umask = get_count(r, 0777);
     job->set.tree_width = get_count(r, INT32_MAX);
     job->set.host_timeout = get_number(r) / 1000.0;
@@ -308,7 +308,7 @@ static void get_app(struct reader *r, struct app *app)
     app->argv = get_list(r);
     app->wdir = get_text(r);
     app->own_env = get_count(r, 1);
-    app->travels = get_list(r);
+    app->sent_env = get_list(r);
     r->bad = r->bad || !app->argv || !app->argv[0];
 }
 
@@ -342,7 +342,7 @@ static void get_rank(struct reader *r, struct job *job, int i)
     wf_map_clear(rank);
     rank->index = get_count(r, INT32_MAX);
     rank->id = get_count(r, INT32_MAX);
-    rank->held = get_count(r, INT32_MAX);
+    rank->rank_count = get_count(r, INT32_MAX);
     app = get_count(r, INT32_MAX);
     rank->host = wf_host_of_node(&job->hosts, get_count(r, INT32_MAX));
     rank->local = get_count(r, INT32_MAX);
@@ -355,7 +355,7 @@ static void get_rank(struct reader *r, struct job *job, int i)
         rank->app = &job->apps[app];
 }
 
-bool wf_order_read(struct job *job, const char *data, size_t n)
+bool wf_launch_request_read(struct job *job, const char *data, size_t n)
 {
     struct reader r = {data, n, false};
 

@@ -16,63 +16,63 @@
 #include "job.h"
 #include "remote.h"
 
-enum { PUMP_BUFFER = 1 << 16 };
+enum { STDIN_BUFFER = 1 << 16 };
 
-struct outlet {
-    struct source source; /* our end of the rank's pipe */
+struct stdin_reader {
+    struct event_source source; /* our end of the rank's pipe */
     struct rank *rank;    /* on another host; then there is no pipe */
     size_t room;          /* and this is what its agent has room for */
     size_t at;            /* bytes of the buffer already written */
     bool armed, open;
 };
 
-struct stdin_pump {
-    struct source input;
-    struct outlet *outlets;
+struct stdin_forward {
+    struct event_source input;
+    struct stdin_reader *readers;
     int count;
     size_t have;
     bool watched, ended;
-    char data[PUMP_BUFFER];
+    char data[STDIN_BUFFER];
 };
 
 static void forward_input(struct job *job);
 
-static void on_input(struct job *job, struct source *s)
+static void on_input(struct job *job, struct event_source *s)
 {
     forward_input(job);
 }
 
-int wf_pump_open(struct job *job)
+int wf_stdin_open(struct job *job)
 {
-    job->pump = calloc(1, sizeof(*job->pump));
-    if (!job->pump)
+    job->stdin_forward = calloc(1, sizeof(*job->stdin_forward));
+    if (!job->stdin_forward)
         return -1;
-    job->pump->outlets =
-        calloc((size_t)job->count, sizeof(*job->pump->outlets));
-    return job->pump->outlets ? 0 : -1;
+    job->stdin_forward->readers =
+        calloc((size_t)job->count, sizeof(*job->stdin_forward->readers));
+    return job->stdin_forward->readers ? 0 : -1;
 }
 
-int wf_pump_add(struct job *job)
+int wf_stdin_add_pipe(struct job *job)
 {
     int pair[2];
-    struct stdin_pump *p = job->pump;
+    struct stdin_forward *p = job->stdin_forward;
     if (pipe2(pair, O_CLOEXEC) < 0)
         return -1;
     (void)fcntl(pair[1], F_SETFL, O_NONBLOCK);
-    p->outlets[p->count++] = (struct outlet){
+    p->readers[p->count++] = (struct stdin_reader){
         .source = {pair[1], on_input}, .open = true};
     return pair[0];
 }
 
-void wf_pump_add_remote(struct job *job, struct rank *r)
+void wf_stdin_add_remote(struct job *job, struct rank *r)
 {
-    struct stdin_pump *p = job->pump;
+    struct stdin_forward *p = job->stdin_forward;
 
-    p->outlets[p->count++] = (struct outlet){
+    p->readers[p->count++] = (struct stdin_reader){
         .source.fd = -1, .rank = r, .open = true};
 }
 
-static void watch_pipe(struct job *job, struct outlet *o, bool on)
+static void watch_pipe(struct job *job, struct stdin_reader *o, bool on)
 {
     struct epoll_event e = {EPOLLOUT, {.ptr = o}};
     if (on != o->armed)
@@ -82,7 +82,7 @@ static void watch_pipe(struct job *job, struct outlet *o, bool on)
 }
 
 /* The rank sees the end of its input. */
-static void close_outlet(struct job *job, struct outlet *o)
+static void close_reader(struct job *job, struct stdin_reader *o)
 {
     if (o->open && o->rank)
         wf_remote_input(job, o->rank, NULL, 0);
@@ -90,7 +90,7 @@ static void close_outlet(struct job *job, struct outlet *o)
     wf_job_unwatch(job, &o->source);
 }
 
-static bool push_remote(struct job *job, struct stdin_pump *p, struct outlet *o)
+static bool push_remote(struct job *job, struct stdin_forward *p, struct stdin_reader *o)
 {
     while (o->open && o->room && o->at < p->have) {
         size_t n = p->have - o->at < o->room ? p->have - o->at : o->room;
@@ -103,7 +103,7 @@ static bool push_remote(struct job *job, struct stdin_pump *p, struct outlet *o)
 }
 
 /* True when this rank has everything and would take more, or wants none. */
-static bool push_input(struct job *job, struct stdin_pump *p, struct outlet *o)
+static bool push_input(struct job *job, struct stdin_forward *p, struct stdin_reader *o)
 {
     if (o->rank)
         return push_remote(job, p, o);
@@ -114,7 +114,7 @@ static bool push_input(struct job *job, struct stdin_pump *p, struct outlet *o)
             return false;
         }
         if (n < 0)
-            close_outlet(job, o);
+            close_reader(job, o);
         else
             o->at += (size_t)n;
     }
@@ -123,18 +123,18 @@ static bool push_input(struct job *job, struct stdin_pump *p, struct outlet *o)
     return true;
 }
 
-static bool push_all(struct job *job, struct stdin_pump *p)
+static bool push_all(struct job *job, struct stdin_forward *p)
 {
     bool done = true, reader = false;
     for (int i = 0; i < p->count; i++) {
-        done &= push_input(job, p, &p->outlets[i]);
-        reader |= p->outlets[i].open;
+        done &= push_input(job, p, &p->readers[i]);
+        reader |= p->readers[i].open;
     }
     p->ended |= !reader;
     return done;
 }
 
-static void watch_input(struct job *job, struct stdin_pump *p, bool on)
+static void watch_input(struct job *job, struct stdin_forward *p, bool on)
 {
     struct epoll_event e = {EPOLLIN, {.ptr = p}};
     if (on != p->watched &&
@@ -143,39 +143,39 @@ static void watch_input(struct job *job, struct stdin_pump *p, bool on)
 }
 
 /* After the last byte: every rank sees the end of its input. */
-static void end_input(struct job *job, struct stdin_pump *p)
+static void end_input(struct job *job, struct stdin_forward *p)
 {
     p->ended = true;
     watch_input(job, p, false);
     for (int i = 0; i < p->count; i++)
-        close_outlet(job, &p->outlets[i]);
+        close_reader(job, &p->readers[i]);
 }
 
-static struct outlet *outlet_of(const struct job *job, const struct rank *r)
+static struct stdin_reader *reader_of(const struct job *job, const struct rank *r)
 {
-    struct stdin_pump *p = job->pump;
+    struct stdin_forward *p = job->stdin_forward;
 
     for (int i = 0; i < p->count; i++)
-        if (p->outlets[i].rank == r)
-            return &p->outlets[i];
+        if (p->readers[i].rank == r)
+            return &p->readers[i];
     return NULL;
 }
 
-void wf_pump_more(struct job *job, const struct rank *r, size_t n)
+void wf_stdin_add_credit(struct job *job, const struct rank *r, size_t n)
 {
-    struct outlet *o = outlet_of(job, r);
+    struct stdin_reader *o = reader_of(job, r);
 
     if (!o)
         return;
     o->room += n;
-    if (job->pump->ended) /* before the rank was there */
+    if (job->stdin_forward->ended) /* before the rank was there */
         wf_remote_input(job, r, NULL, 0);
     forward_input(job);
 }
 
-void wf_pump_drop(struct job *job, const struct rank *r)
+void wf_stdin_drop_reader(struct job *job, const struct rank *r)
 {
-    struct outlet *o = outlet_of(job, r);
+    struct stdin_reader *o = reader_of(job, r);
 
     if (!o)
         return;
@@ -184,7 +184,7 @@ void wf_pump_drop(struct job *job, const struct rank *r)
 }
 
 /* One read, when the buffer is free. False: no input now, or its end. */
-static bool refill_buffer(struct job *job, struct stdin_pump *p)
+static bool refill_buffer(struct job *job, struct stdin_forward *p)
 {
     struct pollfd ready = {0, POLLIN, 0};
     if (poll(&ready, 1, 0) != 1) {
@@ -200,13 +200,13 @@ static bool refill_buffer(struct job *job, struct stdin_pump *p)
     }
     p->have = (size_t)n;
     for (int i = 0; i < p->count; i++)
-        p->outlets[i].at = 0;
+        p->readers[i].at = 0;
     return true;
 }
 
 static void forward_input(struct job *job)
 {
-    struct stdin_pump *p = job->pump;
+    struct stdin_forward *p = job->stdin_forward;
     while (!p->ended) {
         if (!push_all(job, p)) {
             watch_input(job, p, false); /* until the slowest has caught up */
@@ -218,9 +218,9 @@ static void forward_input(struct job *job)
     end_input(job, p);
 }
 
-void wf_pump_start(struct job *job)
+void wf_stdin_start(struct job *job)
 {
-    struct stdin_pump *p = job->pump;
+    struct stdin_forward *p = job->stdin_forward;
     if (!p || p->count == 0)
         return;
     p->input.ready = on_input;
