@@ -1,10 +1,10 @@
-/* The life of an agent: see agent.h.
+/* This file runs an agent from its start to its end: see agent.h.
  *
  *   greeting -> order -> agents below, ranks -> loop -> clean up
  *
- * It is over when whoever started it has closed the channel, says nothing any more,
- * or when the agent gets a signal that ends processes. Then nothing that its ranks
- * have started stays here.
+ * An agent ends when the process that started it has closed the channel or
+ * sends nothing any more, or when the agent gets a signal that ends processes.
+ * Afterwards no process that its ranks have started is left on the host.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -112,7 +112,8 @@ void wf_agent_pmi_ready(struct job *job, struct event_source *s)
     }
 }
 
-/* One read of what the window lets through. False: nothing more now. */
+/* Read once, at most what the window allows. Returns false when nothing more
+ * can be read now. */
 static bool pass_output(struct job *job, struct stream *s)
 {
     size_t room = STREAM_WINDOW - s->window;
@@ -142,7 +143,7 @@ static bool is_blocked(const struct stream *s)
     return s->source.fd >= 0 && s->window >= STREAM_WINDOW;
 }
 
-/* Its end is told after everything that it has written. */
+/* Report the end of a process after everything that it has written. */
 static void report_end(struct job *job, struct rank *r)
 {
     if (!r->ended || r->end_sent)
@@ -196,7 +197,7 @@ static void tell_started(struct job *job)
     free(pairs);
 }
 
-/* Ranks that never ran have ended, too. */
+/* Report ranks that could not be started as ended. */
 static void give_up_ranks(struct job *job)
 {
     for (int i = 0; i < job->count; i++) {
@@ -322,7 +323,7 @@ static void take_signal(struct job *job, const struct frame *f)
     wf_signal_pass(job, sig); /* also to the agents below */
 }
 
-/* For all hosts of the subtree. */
+/* Handle a frame for all hosts of the subtree. */
 static void take_for_all(struct job *job, const struct frame *f)
 {
     switch (f->type) {
@@ -468,7 +469,7 @@ int wf_agent_run(struct job *job, const char *seconds)
     clean_up_host(job);
     if (heard)
         return 0;
-    /* last, for it may be that nobody reads this */
+    /* this comes last because perhaps no process reads it any more */
     wf_job_say(job, "nothing was heard from mpirun for %d s, so the ranks here "
                "were killed", a.silent_most);
     return STATUS_LOST;

@@ -1,4 +1,5 @@
-/* Hosts of an allocation, as each batch system describes them: allocation.h.
+/* This file reads the hosts of an allocation in the form of each batch system:
+ * see allocation.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "allocation.h"
@@ -37,7 +38,8 @@ static int add_host(struct host_list *list, const char *name, size_t n,
     return -1;
 }
 
-/* A number from 1 on, at *at, which moves behind it; 0: there is none. */
+/* Read a number from 1 on at *at and move *at behind it; returns 0 where there
+ * is none. */
 static long take_number(const char **at)
 {
     char *end;
@@ -55,13 +57,14 @@ static long take_number(const char **at)
 
 /* ---- Slurm: "n[1-2,5],gpu01" and "3,1(x2)" ------------------------------- */
 
-/* Numbers of slots, each for one host or, with "(xN)", for N of them. */
+/* A list of slot counts, each for one host or, with "(xN)", for N hosts. */
 struct counts {
     const char *at;
     long slots, repeat;
 };
 
-/* The slots of the next host; 0: the text is no such list, or too short. */
+/* Returns the slots of the next host; 0 if the text is no such list, or too
+ * short. */
 static long next_count(struct counts *c)
 {
     if (c->repeat == 0) {
@@ -82,7 +85,7 @@ static long next_count(struct counts *c)
     return c->slots;
 }
 
-/* To the comma that is not inside brackets. */
+/* Returns the length up to the first comma outside brackets. */
 static size_t pattern_length(const char *at)
 {
     int depth = 0;
@@ -93,7 +96,8 @@ static size_t pattern_length(const char *at)
     return n;
 }
 
-/* -1: no memory, -2: no such list of hosts, -3: fewer counts than hosts */
+/* Returns -1 without memory, -2 if this is no list of hosts, -3 if there are
+ * fewer counts than hosts. */
 static int add_pattern(struct host_list *list, const char *pattern,
                        struct counts *counts)
 {
@@ -138,7 +142,7 @@ static int read_slurm(struct host_list *list)
 
 /* ---- PBS, LSF, SGE: words ------------------------------------------------- */
 
-/* One line: a host, and where lines are `counted` its slots behind it. */
+/* Add the host of one line; where lines are `counted`, its slots follow it. */
 static int add_line(struct host_list *list, const char *line, bool counted)
 {
     const char *name = line + strspn(line, " \t\r\n");
@@ -151,7 +155,7 @@ static int add_line(struct host_list *list, const char *line, bool counted)
     return slots ? add_host(list, name, n, slots) : -2;
 }
 
-/* The file that the variable names. */
+/* Read the file that the variable names. */
 static int read_file(struct host_list *list, const char *variable, bool counted)
 {
     FILE *file = fopen(value_of(variable), "r");
@@ -171,7 +175,7 @@ static int read_file(struct host_list *list, const char *variable, bool counted)
     return rc;
 }
 
-/* "host 4 host 2", or without numbers "host host host". */
+/* Read "host 4 host 2", or without numbers "host host host". */
 static int read_words(struct host_list *list, const char *variable,
                       bool counted)
 {

@@ -1,4 +1,5 @@
-/* Hosts that a batch system has given to the job in which mpirun runs.
+/* This interface reads the hosts that a batch system has given to the job in
+ * which mpirun runs.
  *
  *   Slurm  SLURM_JOB_NODELIST, SLURM_TASKS_PER_NODE
  *   PBS    PBS_NODEFILE
@@ -20,13 +21,13 @@ enum allocation {
     ALLOCATION_SGE
 };
 
-/* Which batch system runs this process. */
+/* Returns the batch system that runs this process. */
 enum allocation wf_allocation_of(void);
-/* Add its hosts, with a slot for each rank that it has room for. 0; or -1, and
- * it has said what is wrong. */
+/* Add its hosts, with a slot for each rank that it has room for. Returns 0, or
+ * -1 after a message that says what is wrong. */
 int wf_allocation_read(enum allocation, struct host_list *);
-/* The batch system's own way to start an agent on one of its hosts, a name of
- * starter.h, if that command is here; else ssh. */
+/* Returns the batch system's own way to start an agent on one of its hosts, a
+ * name of starter.h, if that command is installed; else ssh. */
 const char *wf_allocation_starter(enum allocation);
 
 #endif

@@ -1,5 +1,6 @@
-/* Lines of words for -configfile: blanks separate, quotes and backslashes keep,
- * "#" starts a comment, a backslash at the end continues the line.
+/* This file splits lines for -configfile into words: blanks separate, quotes
+ * and backslashes keep, "#" starts a comment, a backslash at the end continues
+ * the line.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -59,7 +60,8 @@ static void skip_comment(FILE *in)
         ungetc(c, in);
 }
 
-/* After the opening quote; false: the file ended first. */
+/* Read a word from behind its opening quote on; returns false if the file ends
+ * first. */
 static bool read_quoted(struct words *w, FILE *in, int quote)
 {
     int c;

@@ -1,4 +1,4 @@
-/* From a policy to a set of CPUs for each process: see binding.h.
+/* This file turns a policy into a set of CPUs for each process: see binding.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -29,8 +29,8 @@ static void bind_to_parts(const struct cpu_layout *d, struct wf_cpus *sets)
     }
 }
 
-/* Each process an equal share of the processors for each of its ranks, and at
- * least one. */
+/* Give each process an equal share of the processors for each of its ranks, and
+ * at least one processor. */
 static void bind_to_shares(const struct cpu_layout *d, struct wf_cpus *sets)
 {
     long all = d->first_pick[d->processes->count], n = d->machine->count;
@@ -73,7 +73,8 @@ static bool refuse_set(const struct cpu_layout *d, const char *text, size_t n)
                           d->placement->bind_text, (int)n, text, usable);
 }
 
-/* More processes than sets begin at the first set again. */
+/* Give process i the i-th set; more processes than sets begin at the first set
+ * again. */
 static bool bind_to_list(const struct cpu_layout *d, struct wf_cpus *sets)
 {
     const char *at = d->placement->list;
@@ -91,7 +92,8 @@ static bool bind_to_list(const struct cpu_layout *d, struct wf_cpus *sets)
 
 /* ---- what a policy may ask for ------------------------------------------- */
 
-/* The placement with the defaults for all that the user left open. */
+/* Returns the placement with the defaults for everything that the user left
+ * open. */
 static struct placement complete_placement(const struct placement *given)
 {
     struct placement p = *given;
@@ -109,7 +111,7 @@ static struct placement complete_placement(const struct placement *given)
     return p;
 }
 
-/* Two options that both say who gets which processors. */
+/* Refuse two options that both choose the processors of a process. */
 static bool options_agree(const struct cpu_layout *d)
 {
     const struct placement *p = d->placement;
@@ -138,8 +140,8 @@ static bool is_known(const struct cpu_layout *d, enum place place, const char *o
                           cached ? "l3cache" : "socket");
 }
 
-/* Ranks that are bound to the same processor wait for each other; who wants
- * that says so. */
+/* Refuse to bind several ranks to one processor unless the user allows it: such
+ * ranks wait for each other. */
 static enum binding_result refuse_overload(const struct cpu_layout *d,
                                            const struct placement *given)
 {

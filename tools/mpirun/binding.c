@@ -1,4 +1,4 @@
-/* Binding the processes that this mpirun starts: see binding.h.
+/* This file binds the processes that this mpirun starts: see binding.h.
  *
  * Nodes that --nodes pretends share the processors of this host. Where agents
  * start their processes, they are told which processors these get.
@@ -29,7 +29,7 @@ bool wf_binding_asked(const struct placement *p)
 
 /* ---- the machine --------------------------------------------------------- */
 
-/* The CPUs that --cpu-set leaves. */
+/* Find the CPUs that --cpu-set leaves. */
 static bool usable_cpus(const struct placement *p, struct wf_cpus *s,
                         char *error)
 {
@@ -80,13 +80,13 @@ static int count_cpus(const struct wf_cpus *s)
     return n;
 }
 
-/* Is it on this machine, and ours to bind? */
+/* Returns whether the process is on this machine and bound by this mpirun. */
 static bool is_bound_here(const struct job *job, const struct rank *r)
 {
     return r->host->here || (job->set.nodes && !job->up);
 }
 
-/* Each of these processes gets its set; they stay as long as the job. */
+/* Give each of these processes its set; the sets stay as long as the job. */
 static void hand_out(struct job *job, struct wf_cpus *sets)
 {
     for (int i = 0, at = 0; i < job->count; i++)

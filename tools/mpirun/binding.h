@@ -1,4 +1,4 @@
-/* Binding: which processors of this host each of its processes may use.
+/* Binding decides which processors of this host each of its processes may use.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MPIRUN_BINDING_H
@@ -22,21 +22,24 @@ struct local_processes {
     const int *held; /* ranks of each */
 };
 
-/* bind_sets.c. sets: [count] */
+/* Make the sets, one for each process (bind_sets.c). sets: [count] */
 enum binding_result wf_binding_make(const struct machine *,
                                     const struct placement *,
                                     const struct local_processes *,
                                     struct wf_cpus *sets, char *error);
 
-/* Does the policy speak of processors? */
+/* Returns whether the policy speaks of processors. */
 bool wf_binding_asked(const struct placement *);
-/* For the processes that this mpirun starts. False: refused, and said. */
+/* Bind the processes that this mpirun starts. Returns false after a message if
+ * that is refused. */
 bool wf_binding_all(struct job *);
-/* Processes without -n, where the processors tell; 0: refused, and said. */
+/* Returns how many processes the processors ask for without -n; 0 after a
+ * message if that is refused. */
 int wf_binding_count(const struct placement *);
-/* --report-bindings: what the kernel says of a process that has started. */
+/* Print the binding that the kernel reports for a started process
+ * (--report-bindings). */
 void wf_binding_report(const struct job *, const struct rank *);
-/* "processors 0-1 (socket 0, NUMA node 0, core 0)" */
+/* Write "processors 0-1 (socket 0, NUMA node 0, core 0)". */
 void wf_binding_text(const struct job *, const struct wf_cpus *, char *text,
                      size_t size);
 

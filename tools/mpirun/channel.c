@@ -1,4 +1,4 @@
-/* Frames over two descriptors: see channel.h.
+/* This file sends and receives frames over two descriptors: see channel.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "channel.h"
@@ -73,7 +73,8 @@ static void fail_channel(struct job *job, struct channel *c, const char *why)
     c->ended(job, c, why);
 }
 
-/* False: not all of it is there yet, or the channel has ended. */
+/* Take one frame. Returns false if it is not complete yet, or if the channel
+ * has ended. */
 static bool take_frame(struct job *job, struct channel *c)
 {
     const char *head = c->got.data + c->got.at;
@@ -113,7 +114,7 @@ static void take_frames(struct job *job, struct channel *c)
         ;
 }
 
-/* How many bytes the frame that has begun still needs; READ_SIZE at least. */
+/* Returns how many bytes the current frame still needs; at least READ_SIZE. */
 static size_t count_wanted(const struct channel *c)
 {
     size_t have = c->got.end - c->got.at, len;
@@ -125,7 +126,7 @@ static size_t count_wanted(const struct channel *c)
     return len > have + READ_SIZE ? len - have : READ_SIZE;
 }
 
-/* One read. False: nothing more now. */
+/* Read once. Returns false when nothing more can be read now. */
 static bool read_channel(struct job *job, struct channel *c)
 {
     ssize_t n;

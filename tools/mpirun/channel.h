@@ -1,17 +1,17 @@
-/* The channel between an agent and whoever started it: frames over two
- * descriptors, which never block.
+/* A channel connects an agent with the process that started it: it carries
+ * frames over two descriptors, which never block.
  *
  *   type 1 | 3 zero bytes | node 4 | rank 4 | length 4 | payload | newline
  *
- * Numbers are little-endian. The newline makes a frame whole lines, because some
- * commands that start agents pass output on by lines (srun).
- * node is the host that the frame is for or from, WF_NODE_ALL all of a subtree;
- * rank is the index of a process in the job. docs/internals/launching.md has the
- * meaning of each type.
+ * Numbers are little-endian. The newline makes a frame consist of whole lines,
+ * because some commands that start agents pass output on by lines (srun).
+ * `node` is the host that the frame is for or from, or WF_NODE_ALL for all
+ * hosts of a subtree; `rank` is the index of a process in the job.
+ * docs/internals/launching.md has the meaning of each type.
  *
- * INVARIANTS  A frame is foreign bytes: its length is bounded here, and the rest
- * checked by who takes it. Buffers are wiped when their bytes have gone, for the
- * job key passes through them.
+ * INVARIANTS  A frame is foreign bytes: its length is bounded here, and its
+ * receiver checks the rest. Buffers are wiped when their bytes have been sent
+ * or taken, because the job key passes through them.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -48,7 +48,8 @@ enum {
     FRAME_TAIL = 1,
     FRAME_DATA = 16 << 10, /* most bytes of a stream in one frame */
     FRAME_MOST = 64 << 20, /* of any frame */
-    /* Bytes of a stream that may be on their way before MORE is said. */
+    /* The bytes of a stream that may be under way before FRAME_MORE allows
+     * more. */
     STREAM_WINDOW = 256 << 10
 };
 
@@ -66,29 +67,30 @@ struct bytes {
 
 struct channel {
     struct event_source in, out;
-    /* Bytes before the first frame: true when it has taken the greeting out of
-     * them. NULL: frames from now on. */
+    /* Called with the bytes before the first frame; returns true when it has
+     * taken the greeting out of them. NULL: everything is frames. */
     bool (*greet)(struct job *, struct channel *, struct bytes *);
     void (*take)(struct job *, struct channel *, struct frame *);
-    /* why: NULL at the end of the input, else what is wrong with it */
+    /* Called at the end of the input (why: NULL), or with what is wrong with
+     * it. */
     void (*ended)(struct job *, struct channel *, const char *why);
     struct bytes got, left;
     bool armed;
 };
 
-/* Both descriptors become the channel's. 0, or -1 and errno. */
+/* Open a channel that owns both descriptors. Returns 0, or -1 and errno. */
 int wf_channel_open(struct job *, struct channel *, int in, int out);
 void wf_channel_send(struct job *, struct channel *, enum frame_type, int node,
                      int rank, const void *data, size_t n);
-/* Say no more; what was said arrives. */
+/* Send nothing more; what was sent before still arrives. */
 void wf_channel_finish(struct job *, struct channel *);
-/* Everything that can be read now. */
+/* Handle everything that can be read now. */
 void wf_channel_drain(struct job *, struct channel *);
 void wf_channel_close(struct job *, struct channel *);
 
 /* Take n bytes out, wiping them. */
 void wf_bytes_take(struct bytes *, size_t n);
-/* Room for n bytes more; false: no memory. */
+/* Make room for n bytes more; returns false without memory. */
 bool wf_bytes_grow(struct bytes *, size_t n);
 void wf_bytes_free(struct bytes *);
 

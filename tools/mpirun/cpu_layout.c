@@ -1,4 +1,4 @@
-/* Dealing out processors: see cpu_layout.h.
+/* This file assigns processors to processes: see cpu_layout.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "cpu_layout.h"
@@ -29,7 +29,8 @@ static int part_of(const struct cpu_layout *d, int processor, enum place place)
     return d->machine->processors[processor].first[wf_place_type(place)];
 }
 
-/* instance: -1 is the whole machine */
+/* Returns whether the processor is in the instance; -1 means the whole
+ * machine. */
 static bool is_in(const struct cpu_layout *d, int processor, int instance)
 {
     return instance < 0 ||
@@ -45,7 +46,7 @@ static int count_free(const struct cpu_layout *d, int instance)
     return n;
 }
 
-/* The first of those that fewest have taken. */
+/* Returns the first of the processors with the fewest users. */
 static int least_used(const struct cpu_layout *d, int instance)
 {
     int best = -1;
@@ -66,7 +67,8 @@ static void take_processors(struct cpu_layout *d, int process, int instance)
     }
 }
 
-/* The next instance in turn that has room; where none has, the next. */
+/* Returns the next instance in turn that has room; if none has, the next
+ * one. */
 static int next_in_turn(const struct cpu_layout *d, int process)
 {
     for (int k = 0; k < d->instances; k++) {
@@ -95,7 +97,8 @@ static bool place_all(struct cpu_layout *d)
 
 /* ---- ranks --------------------------------------------------------------- */
 
-/* Insertion keeps equal ones in their order. key: of each place */
+/* Sort the places by key; the insertion sort keeps equal ones in their order.
+ * key: of each place */
 static void sort_by(struct cpu_layout *d, const int *key)
 {
     for (int i = 1; i < d->processes->count; i++) {
@@ -111,7 +114,8 @@ static int first_processor(const struct cpu_layout *d, int place)
     return d->picks[d->first_pick[place]];
 }
 
-/* How many places before it are in the same part. */
+/* Set the key of each place to the number of places before it in the same
+ * part. */
 static void count_before(const struct cpu_layout *d, int *key)
 {
     for (int i = 0; i < d->processes->count; i++) {
@@ -133,8 +137,8 @@ static bool all_alike(struct cpu_layout *d)
     return true;
 }
 
-/* --rank-by: in the order of the machine; by a part, the first place of every
- * part, then the second of every part, and so on. */
+/* Number the ranks (--rank-by): in the order of the machine; by a part, the
+ * first place of every part, then the second of every part, and so on. */
 static bool number_ranks(struct cpu_layout *d)
 {
     int count = d->processes->count, *key;

@@ -1,9 +1,9 @@
-/* The deal: which processors the processes of one host take.
+/* A CPU layout says which processors the processes of one host use.
  *
- * Every process takes its processors in a part of the machine: the next part in
- * turn (--map-by numa), the part that has not yet its share (ppr:2:socket), or
- * the whole. There it takes those that fewest have taken, in the order of the
- * machine.
+ * Every process takes its processors in one part of the machine: the next part
+ * in turn (--map-by numa), the first part that has not got its number of
+ * processes yet (ppr:2:socket), or the whole machine. Within the part it takes
+ * the processors with the fewest users, in the order of the machine.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -16,20 +16,21 @@ struct cpu_layout {
     const struct machine *machine;
     const struct placement *placement;
     const struct local_processes *processes;
-    int *use_count;  /* of each processor: by how many */
-    int *first_cpu; /* the instances of placement.map, by their lowest CPU */
+    int *use_count;  /* processes on each processor */
+    int *first_cpu; /* of placement.map: the lowest CPU of each instance */
     int instances;
-    int *first_pick; /* of each process: its picks begin here; [count + 1] */
+    int *first_pick; /* where the picks of each process begin; [count + 1] */
     int *picks; /* numbers of processors */
-    int *place_of; /* process i of the host gets the place order[i] */
+    int *place_of; /* the place of each process of the host */
     bool overloaded; /* a processor is taken twice */
     char *error;
 };
 
-/* Set the error; returns false. */
+/* Set the error text; returns false. */
 bool wf_cpu_layout_refuse(const struct cpu_layout *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* False: refused, and the error says why, or no memory. */
+/* Make the layout. Returns false if it is refused, and the error says why, or
+ * if there is no memory. */
 bool wf_cpu_layout_make(struct cpu_layout *);
 void wf_cpu_layout_free(struct cpu_layout *);
 

@@ -1,7 +1,8 @@
-/* Every process below a given one, from /proc.
+/* This file finds every process below a given one in /proc.
  *
- * Used when a job ends: what a rank left running is our child by then (we are
- * its subreaper), whatever process group or session it moved to.
+ * It is used when a job ends: processes that a rank has left running are
+ * children of mpirun by then (mpirun is their subreaper), whatever process
+ * group or session they moved to.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <dirent.h>
@@ -38,8 +39,8 @@ static pid_t parent_of(const char *pid)
     if (n <= 0)
         return 0;
     text[n] = 0;
-    /* "pid (name) state parent": the name may hold anything, so search from
-     * its end */
+    /* the line is "pid (name) state parent"; the name may contain any
+     * character, so the search begins at its end */
     char *end = strrchr(text, ')');
     int parent = 0;
     return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
@@ -75,7 +76,8 @@ static bool is_below(const struct table *t, pid_t pid)
     return false;
 }
 
-/* Mark until nothing changes: as many passes as the tree is deep. */
+/* Mark all descendants of root: repeat until nothing changes, which takes as
+ * many passes as the tree is deep. */
 static void mark_descendants(struct table *t, pid_t root)
 {
     bool changed = true;
@@ -103,9 +105,9 @@ int wf_descendants_signal(pid_t root, int sig, pid_t except)
     return count;
 }
 
-/* Does it catch this signal, or does it, if that counts, block it? One that blocks
- * faults, too, blocks everything for a moment: it starts a thread or a process,
- * and is not waiting for the signal. */
+/* Returns whether the process catches this signal or, if blocked_counts, blocks
+ * it. A process that also blocks faults blocks everything for a moment, because
+ * it is starting a thread or a process, and does not wait for the signal. */
 static bool expects_signal(pid_t pid, int sig, bool blocked_counts)
 {
     char path[32], line[256];
@@ -137,7 +139,7 @@ void wf_descendants_notify(pid_t root, int sig)
     free(t.list);
 }
 
-/* True when no child is left. Waits at most ms for one to end. */
+/* Wait at most ms for a child to end; returns true when no child is left. */
 static bool all_reaped(int ms)
 {
     struct timespec wait = {ms / 1000, ms % 1000 * 1000000L};
@@ -153,7 +155,7 @@ static bool all_reaped(int ms)
     }
 }
 
-/* Nothing that the ranks left behind survives us. */
+/* Kill everything that the ranks left behind. */
 void wf_descendants_end(void)
 {
     if (all_reaped(0))

@@ -1,4 +1,5 @@
-/* Processes below another one, from /proc.
+/* These functions find and signal the processes below another one, which they
+ * look up in /proc.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_DESCENDANTS_H
@@ -6,13 +7,15 @@
 
 #include <sys/types.h>
 
-/* Send the signal to all but `except`; how many got it. */
+/* Send the signal to all processes below root but `except`; returns how many
+ * got it. */
 int wf_descendants_signal(pid_t root, int sig, pid_t except);
-/* To root and those below it, each only if it catches the signal: the others do
- * not expect it, and would end. Root may wait for it instead (sigwait, signalfd);
- * below, a process in which it is blocked may be one that is about to be executed. */
+/* Send the signal to root and the processes below it, each only if it catches
+ * the signal: the others do not expect it and would end. Root may instead wait
+ * for it (sigwait, signalfd); a process below in which it is blocked may be one
+ * that is about to be executed. */
 void wf_descendants_notify(pid_t root, int sig);
-/* No child of ours, and nothing below one, is left afterwards. */
+/* Kill and reap all children of this process and everything below them. */
 void wf_descendants_end(void);
 
 #endif

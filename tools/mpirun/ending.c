@@ -1,4 +1,4 @@
-/* How a job ends.
+/* This file decides how a job ends.
  *
  *            first failure, abort,          grace over        still there
  *            timeout, SIGTERM
@@ -10,10 +10,11 @@
  *   LOST    a process does not even die of SIGKILL (stuck in the kernel): say
  *           so and leave
  *
- * Nobody waits for a rank that MPI_Finalize has let go: a status or a signal that
- * ends it later is said and returned, and the others run on.
+ * mpirun does not wait for a rank that has completed MPI_Finalize: if a status
+ * or a signal ends it later, that is reported and returned, and the other ranks
+ * run on.
  *
- * The status is that of the lowest rank that failed by itself.
+ * The exit status is that of the lowest rank that failed by itself.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -48,7 +49,7 @@ static void end_others(struct job *job)
     if (job->set.keep_going || job->phase != PHASE_RUN)
         return;
     if (job->interrupts) {
-        /* all had the interrupt: let them clean up in their own time */
+        /* all ranks got the interrupt and clean up in their own time */
         job->phase = PHASE_ENDING;
         job->deadline = in_seconds(GRACE_S);
     } else {
@@ -87,8 +88,8 @@ static void say_how(const struct job *job, const struct rank *r)
         wf_job_say(job, "%s exited without MPI_Finalize", who);
 }
 
-/* How good a cause this rank is: 0 is none. One that aborts because it has lost
- * another is the worst. */
+/* Returns how likely this rank is the cause: 0 means it is none. A rank that
+ * aborts because it has lost another one is the least likely. */
 static int weigh_cause(const struct rank *r)
 {
     if (r->aborts)
@@ -98,7 +99,8 @@ static int weigh_cause(const struct rank *r)
     return WIFSIGNALED(r->wait_status) ? 4 : 2;
 }
 
-/* Of a job that goes on when ranks fail, only an abort counts later. */
+/* Find the process that has caused the end. In a job that goes on when ranks
+ * fail, only an abort counts later. */
 static struct rank *find_cause(struct job *job)
 {
     struct rank *best = NULL;
@@ -113,7 +115,7 @@ static struct rank *find_cause(struct job *job)
     return best;
 }
 
-/* The first failure of the job: say it, and end the others. */
+/* Report the first failure of the job and end the other processes. */
 static void judge_failure(struct job *job)
 {
     struct rank *r = find_cause(job);
@@ -125,7 +127,7 @@ static void judge_failure(struct job *job)
         r->failed = true;
     }
     if (r && r->aborts) {
-        /* a status has eight bits, and 0 of them would say that all is well */
+        /* a status has eight bits, and 0 would mean success */
         job->exit_code = r->abort_code & 0xff ? r->abort_code & 0xff
                                               : r->abort_code != 0;
         wf_end_begin(job, SIGTERM);
@@ -135,7 +137,8 @@ static void judge_failure(struct job *job)
     }
 }
 
-/* Something failed. Agents may know of what has happened before. */
+/* Handle a failure: ask the agents first, because they may know of an earlier
+ * one. */
 static void consider_failure(struct job *job)
 {
     if (job->settle_deadline || job->phase != PHASE_RUN)
@@ -219,7 +222,7 @@ void wf_end_lost(struct job *job, const char *why)
 
 static void note_end(struct job *job, struct rank *r, int status)
 {
-    /* what it said before it died comes first: finalize, or abort */
+    /* its last messages, finalize or abort, are read first */
     if (r->host->here) {
         wf_pmi_ready(job, &r->pmi);
         wf_foreign_ended(job, r);
@@ -247,7 +250,8 @@ static struct rank *rank_of(struct job *job, pid_t pid)
     return NULL;
 }
 
-/* The first of those that failed before or after MPI_Finalize let them go. */
+/* Find the first process that failed before, or with let_go after,
+ * MPI_Finalize. */
 static struct rank *find_failed(const struct job *job, bool let_go)
 {
     for (int i = 0; i < job->count; i++)
@@ -256,7 +260,7 @@ static struct rank *find_failed(const struct job *job, bool let_go)
     return NULL;
 }
 
-/* Only when all who have ended are known it is decided what follows. */
+/* Decide what follows when all processes that have ended are known. */
 static void follow_end(struct job *job)
 {
     struct rank *last = find_failed(job, true);
@@ -337,7 +341,7 @@ int wf_end_status(const struct job *job)
     return 0;
 }
 
-/* At most two lines more than the one that said what happened first. */
+/* Print at most two lines besides the one that said what happened first. */
 void wf_end_report(const struct job *job)
 {
     int others = 0, last = -1, status = 0;

@@ -1,8 +1,8 @@
-/* The environment of each rank: ours, changed as the options say, then what
- * names the rank.
+/* This file makes the environment of each rank: that of mpirun, changed as the
+ * options say, then the variables that name the rank.
  *
- * Variables by which a launcher names a rank are never passed on from our own
- * environment: mpirun may itself run inside a rank.
+ * Variables by which a launcher names a rank are never passed on from mpirun's
+ * own environment: mpirun may itself run inside a rank.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <limits.h>
@@ -30,8 +30,8 @@ static const char *const per_rank[] = {
 static const char *const foreign[] = {"OMPI_COMM_WORLD_", "PMIX_", "HYDI_",
                                       "PRTE_"};
 
-/* Variables of a machine or a login stay there, unless somebody names them.
- * Those of a login are known by their beginnings. */
+/* Variables of a machine or a login are not sent to other hosts unless the user
+ * names them. Variables of a login are known by their prefixes. */
 static const char *const of_machine[] = {
     "HOME",    "USER",    "LOGNAME",    "SHELL",  "MAIL",   "HOSTNAME", "HOST",
     "DISPLAY", "TMPDIR",  "XAUTHORITY", "PWD",    "OLDPWD", "SHLVL",    "_",
@@ -90,7 +90,8 @@ static size_t count_entries(char **env)
     return n;
 }
 
-/* env has room; the last setting of a name wins. */
+/* Set a variable in env, which has room for it; the last setting of a name
+ * wins. */
 static void set_variable(char **env, const char *name, const char *value)
 {
     size_t n = strlen(name) + strlen(value) + 2;
@@ -129,8 +130,8 @@ void wf_env_check(const struct job *job)
         check_changes(job, &job->apps[a].env);
 }
 
-/* Programs are linked with libmpi.a and lie anywhere; what belongs to Weft's
- * installation is near this program. */
+/* Set the paths of Weft's installation, which is near this program; programs
+ * that are linked with libmpi.a may lie anywhere. */
 static void set_installation(char **env)
 {
     char path[PATH_MAX];
@@ -154,7 +155,8 @@ bool wf_env_has_base(const struct job *job, const struct app *app)
     return base == ENV_DEFAULT || base == ENV_ALL;
 }
 
-/* Our own environment, without what names a rank, and room for so many more. */
+/* Copy mpirun's environment without the variables that name a rank, with room
+ * for so many more. */
 static char **copy_own(bool here, bool all, size_t more)
 {
     char **env = wf_job_check_memory(calloc(count_entries(environ) + more + ENV_OWN + 1,
@@ -166,7 +168,7 @@ static char **copy_own(bool here, bool all, size_t more)
     return env;
 }
 
-/* Make the changes that the command line says. */
+/* Make the changes that the command line asks for. */
 static void change_all(char **env, const struct job *job, const struct app *app)
 {
     apply_changes(env, &job->set.env);
@@ -188,7 +190,7 @@ char **wf_env_for_agent(const struct job *job, const struct app *app)
     return env;
 }
 
-/* DIR of --prefix, in front of what a list of directories names. */
+/* Put DIR of --prefix in front of the directories that a variable lists. */
 static void prepend_directory(char **env, const char *name, const char *dir)
 {
     size_t i = 0;
@@ -211,7 +213,8 @@ static void set_prefix(char **env)
         prepend_directory(env, "LD_LIBRARY_PATH", path);
 }
 
-/* In an agent: what came with the order, over what is here. */
+/* Returns the environment of an agent's rank: what came with the launch
+ * request, set over the agent's own environment. */
 static char **env_of_order(const struct job *job, const struct app *app)
 {
     char **env = copy_own(true, app->own_env, count_entries(app->sent_env));
@@ -253,8 +256,9 @@ static void set_int(char **env, const char *name, int value)
     set_variable(env, name, text);
 }
 
-/* Name the line for last words, which go there instead of standard error if
- * that is still what the rank was given: core/boot/fatal_message.c. */
+/* Name the PMI descriptor for fatal messages, which go there instead of
+ * standard error if standard error is still the one that the rank was given:
+ * core/boot/fatal_message.c. */
 static void set_say(char **env, int pmi_fd, int err_fd)
 {
     struct stat pmi, err;
@@ -309,7 +313,7 @@ void wf_env_free(char **env)
     free(env);
 }
 
-/* Settings of other MPIs that have no meaning here. */
+/* Warn of settings of other MPI libraries that have no effect here. */
 void wf_env_hint(const struct job *job)
 {
     static const char *const prefixes[] = {"OMPI_MCA_", "I_MPI_", "MPIR_CVAR_",

@@ -1,5 +1,5 @@
-/* A descriptor in mpirun's loop. It is the first member of whoever owns it, or
- * found from it.
+/* An event source is a descriptor in mpirun's epoll loop. It is the first
+ * member of the object that owns it, or leads to that object.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MPIRUN_EVENT_SOURCE_H

@@ -1,10 +1,12 @@
-/* Programs of other MPI libraries that do not join the job: each of their processes
- * finds itself rank 0 of 1, and nothing else would say so.
+/* This file detects programs of other MPI libraries that do not join the job:
+ * each of their processes finds itself rank 0 of 1, and nothing else would
+ * report it.
  *
- * Told once, of the first process of a job of several ranks, when it has never
- * asked for its PMI line and has such a library: while it runs, from what it has
- * mapped (looked at a few times, ever more rarely), and when it ends, from what its
- * file needs. MPICH's programs speak PMI-1, and are served.
+ * It reports once, for the first process of a job of several ranks, if that
+ * process has never used its PMI connection and has such a library: while it
+ * runs, according to what it has mapped (checked a few times, ever more
+ * rarely), and when it ends, according to what its file needs. MPICH's programs
+ * speak PMI-1 and are served.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -55,7 +57,8 @@ static void say_foreign(struct job *job, const struct rank *r, int library)
 
 /* ---- what is mapped -------------------------------------------------------- */
 
-/* The library that a line of /proc/PID/maps or a NEEDED entry names, or -1. */
+/* Returns the library that a line of /proc/PID/maps or a NEEDED entry names, or
+ * -1. */
 static int library_in(const char *text)
 {
     const char *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text;
@@ -89,7 +92,8 @@ struct file {
     size_t size;
 };
 
-/* So many members at this offset, or NULL. */
+/* Returns n members at this offset of the file, or NULL if they are not all
+ * inside it. */
 static const void *find_part(const struct file *f, size_t at, size_t n,
                              size_t size)
 {
@@ -110,7 +114,7 @@ static const elf_segment *find_segments(const struct file *f, size_t *n)
     return find_part(f, e->e_phoff, *n, sizeof(elf_segment));
 }
 
-/* The offset in the file of an address; 0: none. */
+/* Returns the offset in the file of an address; 0 if it has none. */
 static size_t find_offset(const elf_segment *h, size_t n, size_t address)
 {
     for (size_t i = 0; i < n; i++)

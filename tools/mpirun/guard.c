@@ -1,12 +1,13 @@
-/* The guard: a small process that outlives mpirun only to clean up after it.
+/* The guard is a small process that outlives mpirun only to clean up after it.
  *
- * PR_SET_PDEATHSIG takes a rank down when mpirun is killed, but not what the
- * rank has started. The guard waits on a pipe whose other end only mpirun
- * holds; when that closes without a word, it kills every process group of the
- * job and every process that carries this launcher's mark in its environment
- * (PMI_GUARD: job and node, for an agent may be on the same machine).
+ * PR_SET_PDEATHSIG ends a rank when mpirun is killed, but not the processes
+ * that the rank has started. The guard waits on a pipe whose other end only
+ * mpirun holds. When that end closes without a byte, the guard kills every
+ * process group of the job and every process that has this launcher's mark in
+ * its environment (PMI_GUARD: job and node, because an agent may be on the same
+ * machine).
  *
- * It holds no other descriptor, is in a session of its own and heeds no
+ * It holds no other descriptor, has a session of its own, and blocks every
  * signal that can be blocked.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,13 +28,13 @@
 struct guard {
     pid_t pid;
     int fd;               /* closes with mpirun */
-    volatile pid_t *targets; /* [count], shared: what to kill, 0 nothing */
+    volatile pid_t *targets; /* [count], shared: the targets of kill(); 0: none */
     size_t size;
 };
 
-/* Does the text hold this variable? The mark begins and ends with a zero byte;
- * the text is read in pieces, each with the end of the one before, so it may be
- * of any length. */
+/* Returns whether the file contains this variable. The mark begins and ends
+ * with a zero byte; the file is read in pieces, each with the end of the one
+ * before, so it may have any length. */
 static bool file_contains(int fd, const char *mark, size_t mark_size)
 {
     char text[65536] = {0}; /* as if a variable had ended before the first */
@@ -50,7 +51,7 @@ static bool file_contains(int fd, const char *mark, size_t mark_size)
     return false;
 }
 
-/* Does /proc/<pid>/environ hold the mark? */
+/* Returns whether /proc/<pid>/environ contains the mark. */
 static bool has_mark(const char *pid, const char *mark, size_t mark_size)
 {
     char path[32];
@@ -79,9 +80,10 @@ static int kill_marked(const char *mark, size_t mark_size)
     return count;
 }
 
-/* A process that executes another program shows no environment for a moment, and
- * one that forks has a child that the listing of /proc may miss. So the end is
- * reached only when nothing was found several times in a row. */
+/* Kill all processes of the job. A process that executes another program shows
+ * no environment for a moment, and the listing of /proc may miss the child of a
+ * process that forks, so cleaning up ends only when nothing was found several
+ * times in a row. */
 static void clean_up(const struct job *job, const struct guard *g)
 {
     enum { ROUNDS = 100, QUIET_ROUNDS = 10 };
@@ -147,12 +149,13 @@ int wf_guard_start(struct job *job)
     }
     g->targets = shared;
     job->guard = g;
-    /* what the ranks leave behind becomes our child, see descendants.c */
+    /* orphans of the ranks become children of mpirun: descendants.c */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return fork_guard(job, g);
 }
 
-/* Somebody has killed it. Its number may be another process's from now on. */
+/* Handle the end of the guard, which somebody has killed: start another one.
+ * Its process id may belong to another process from now on. */
 void wf_guard_handle_exit(struct job *job, pid_t pid)
 {
     struct guard *g = job->guard;

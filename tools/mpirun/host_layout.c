@@ -1,4 +1,4 @@
-/* Spreading processes over hosts: see host_layout.h.
+/* This file assigns processes to hosts: see host_layout.h.
  *
  *   slot (as of itself)   0 0 1 1   the slots of each host, in their order
  *   node                  0 1 0 1   one on each, as long as it has slots
@@ -17,7 +17,8 @@ static void by_slot(const struct host_list *list, int processes, int *host)
             host[at++] = i;
 }
 
-/* In round r the hosts with more than r slots; when no slot is left, all. */
+/* Assign processes to hosts in turn: in round r to the hosts with more than r
+ * slots; when no slot is left, to all. */
 static void by_node(const struct host_list *list, int processes, int *host)
 {
     int slots = wf_host_slots(list), at = 0;
@@ -34,8 +35,8 @@ static void by_number(int each, int hosts, int processes, int *host)
         host[i] = i / each % hosts;
 }
 
-/* --rank-by: as many on each host, the ranks over the hosts in turn or in
- * blocks. */
+/* Renumber the ranks (--rank-by): each host keeps as many, and the ranks go
+ * over the hosts in turn or in blocks. */
 static bool renumber_ranks(bool in_turn, int hosts, int processes, int *host)
 {
     int *left = calloc((size_t)hosts, sizeof *left), at = 0;

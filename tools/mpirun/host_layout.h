@@ -1,4 +1,4 @@
-/* Which of the hosts each process of a job is on.
+/* A host layout says on which host each process of a job runs.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MPIRUN_HOST_LAYOUT_H
@@ -7,7 +7,8 @@
 #include "hosts.h"
 #include "placement.h"
 
-/* host: of each process, its place in the list. False: no memory. */
+/* Make the layout. host: of each process, its index in the list. Returns false
+ * without memory. */
 bool wf_host_layout_make(const struct placement *, const struct host_list *,
                     int processes, int *host);
 

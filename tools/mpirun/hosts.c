@@ -1,4 +1,4 @@
-/* The list of hosts: see hosts.h.
+/* This file keeps the list of hosts: see hosts.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "hosts.h"

@@ -1,4 +1,5 @@
-/* Hosts of a job and their slots: what --host, --hostfile and --nodes say.
+/* A host list holds the hosts of a job and their slots, as --host, --hostfile
+ * and --nodes say.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MPIRUN_HOSTS_H
@@ -15,7 +16,7 @@ struct host {
     int node;          /* its number in the job */
     bool here;         /* we start its ranks ourselves */
     struct link *link; /* the agent behind which it is; NULL: here */
-    bool lost;         /* it can be reached no more */
+    bool lost;         /* it cannot be reached any more */
 };
 
 struct host_list {
@@ -23,21 +24,22 @@ struct host_list {
     int count;
 };
 
-/* hosts.c: so many ranks more may be there; false: no memory. Names of this host
- * are one host. */
+/* hosts.c: add slots to a host, which is added if it is new; all names of this
+ * host count as one. Returns false without memory. */
 bool wf_host_add(struct host_list *, const char *name, size_t n, int slots);
-/* One more, whatever it is called. NULL: no memory. */
+/* Append a host, even if its name is in the list already. Returns NULL without
+ * memory. */
 struct host *wf_host_append(struct host_list *, const char *name, size_t n);
-/* NULL: the list has none of this number. */
+/* Returns the host of this node number, or NULL. */
 struct host *wf_host_of_node(const struct host_list *, int node);
 int wf_host_slots(const struct host_list *); /* of all */
 bool wf_host_elsewhere(const struct host_list *); /* is one not here? */
-/* Processes of the first `hosts` hosts, of so many in all: they fill the slots
- * in the order of the hosts; more processes than slots are spread by the numbers
- * of slots. */
+/* Returns how many of `processes` processes are on the first `hosts` hosts:
+ * they fill the slots in the order of the hosts; more processes than slots are
+ * spread in proportion to the slots. */
 int wf_host_first(const struct host_list *, int hosts, int processes);
 
-/* local_host.c: does this name or address mean this host? */
+/* local_host.c: returns whether this name or address means this host. */
 bool wf_host_is_here(const char *name, size_t len);
 
 #endif

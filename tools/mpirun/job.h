@@ -1,4 +1,4 @@
-/* mpirun's data: one job of several programs.
+/* This header has mpirun's data: one job of several programs.
  *
  *   struct job ── apps[]   what the command line said, one per ":" part
  *              ── hosts    in the order of their nodes
@@ -9,8 +9,8 @@
  * An agent (agent.c) has the same data: the part of it that is behind its link,
  * with its own host as the first.
  *
- * One thread, one epoll loop. Each descriptor in the loop belongs to a struct
- * source, which is the first member of whoever owns it.
+ * mpirun has one thread and one epoll loop. Each descriptor in the loop belongs
+ * to a struct event_source, which is the first member of its owner.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -33,7 +33,8 @@
 #include "placement.h"
 #include "event_source.h"
 
-/* One change to the environment: name=value, or name copied if value NULL. */
+/* A change to the environment sets name=value, or copies name if value is
+ * NULL. */
 struct env_change {
     char *name;
     const char *value;
@@ -54,14 +55,14 @@ struct app {
     char *program; /* argv[0] as it is executed, after search in PATH */
     const char *wdir;
     struct env_changes env;
-    /* In an agent: NAME=VALUE that came with the order; is the environment of the
-     * agent below them? */
+    /* In an agent: the NAME=VALUE strings of the launch request; own_env: they
+     * are set over the agent's own environment. */
     char **sent_env;
     bool own_env;
 };
 
-/* The output of a rank, on its way to our own stdout or stderr, or from an
- * agent to whoever started it. */
+/* The output of a rank on its way to mpirun's stdout or stderr, or from an
+ * agent to its parent. */
 struct stream {
     struct event_source source;
     struct rank *rank;
@@ -70,8 +71,8 @@ struct stream {
     size_t have, room;
     uint64_t last_write; /* ns; of the rank */
     bool held, ended; /* output_lines.h: waits for the line of another stream */
-    /* Of a rank on another host: bytes taken for which MORE was not said. In an
-     * agent: bytes sent for which it was not heard. */
+    /* Of a rank on another host: bytes taken but not yet allowed again by
+     * FRAME_MORE. In an agent: bytes sent for which no FRAME_MORE has come. */
     size_t window;
     bool paused;
 };
@@ -91,9 +92,9 @@ struct rank {
     bool failed; /* by itself, before we began to end the job */
     int status;  /* exit status as a shell would say it */
     int wait_status;     /* wait status */
-    pid_t last_pid; /* when it has ended */
-    bool end_sent;   /* in an agent: its end was */
-    bool aborts; /* has asked to end the job, with abort_code */
+    pid_t last_pid; /* set when it has ended */
+    bool end_sent;   /* in an agent: its end was reported */
+    bool aborts; /* it has called MPI_Abort with abort_code */
     int abort_code;
     /* PMI */
     char *in;
@@ -106,10 +107,10 @@ struct rank {
     bool page_requested;                    /* its agent, for that */
     struct stream out, err;
     struct rank_input *input; /* in an agent: input on its way to it */
-    const struct wf_cpus *cpus; /* that it is bound to; NULL: not bound */
+    const struct wf_cpus *cpus; /* the CPUs it is bound to; NULL: not bound */
 };
 
-/* Our stdout or stderr, or a file, with what could not be written yet. */
+/* mpirun's stdout or stderr, or a file, with what could not be written yet. */
 struct sink {
     struct event_source source;
     const char *name; /* for messages */
@@ -140,7 +141,7 @@ struct settings {
     struct env_changes env;
     const char *route, *ini;
     char *set;
-    /* Agents: starter.h. */
+    /* Agents are started with these settings: starter.h. */
     const char *starter; /* their command */
     bool starter_given;  /* --launcher-exec: also for pretended nodes */
     const char *prefix, *agent;
@@ -184,20 +185,20 @@ struct job {
     bool user_ended;   /* by a signal to mpirun */
     uint64_t deadline; /* ns of the next step; 0: none */
     uint64_t timeout;  /* ns at which --timeout strikes; 0: none */
-    uint64_t report_deadline;    /* ns until which answers are waited for; 0: nobody asks */
-    bool report_ends_job;   /* and then the job ends */
-    uint64_t foreign_deadline; /* ns of the next look at another MPI; 0: none */
+    uint64_t report_deadline;    /* ns; until then answers are awaited; 0: none */
+    bool report_ends_job;   /* then the job ends */
+    uint64_t foreign_deadline; /* ns of the next check for another MPI; 0: none */
     int foreign_round;
     int exit_code;     /* -1: from the ranks */
     int first_failed;         /* process that failed first, or -1 */
-    int died_after_finalize;          /* process whose end after MPI_Finalize was said, or -1 */
-    uint64_t settle_deadline;   /* ns until which agents may tell what has happened */
-    int hosts_unsettled;     /* hosts that have not */
+    int died_after_finalize;          /* process reported to end so, or -1 */
+    uint64_t settle_deadline;   /* ns; until then agents may report */
+    int hosts_unsettled;     /* hosts that have not reported */
 
     struct sink sink_out, sink_err;
     struct output_file *files;
     int held_streams; /* output_lines.h */
-    bool output_lost; /* some of the ranks' could not be written */
+    bool output_lost; /* some output of the ranks could not be written */
     struct repeated_message *messages; /* repeated_messages.c */
     struct stdin_forward *stdin_forward;
     struct guard *guard;
@@ -209,99 +210,108 @@ int wf_job_watch(struct job *, struct event_source *, int fd, uint32_t events,
 void wf_job_unwatch(struct job *, struct event_source *); /* and close */
 void wf_job_say(const struct job *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Say why nothing can be started, and with which status the job ends. */
+/* Report why nothing can be started, and set the status with which the job
+ * ends. */
 void wf_job_fail(struct job *, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Descriptors, signals, guard; then the ranks. 0, or -1 and it was said. */
+/* Prepare descriptors, signals and the guard before the ranks start. Returns 0,
+ * or -1 after a message. */
 int wf_job_prepare(struct job *);
 void wf_job_run_once(struct job *); /* one round of the loop */
 uint64_t wf_job_now(void);
-/* p; without memory (NULL) it ends mpirun. */
+/* Returns p; ends mpirun if p is NULL, which means that there is no memory. */
 void *wf_job_check_memory(void *p);
 
-/* map.c: the processes of the job, each on its host. 0, or -1: no memory */
+/* map.c: make the processes of the job, each on its host. Returns 0, or -1
+ * without memory. */
 int wf_map_make(struct job *);
 void wf_map_clear(struct rank *); /* as it is before anything is known of it */
-/* The first host with more processes than slots, or NULL. */
+/* Returns the first host with more processes than slots, or NULL. */
 const struct host *wf_map_overfull(const struct job *);
-/* the process of this index, or NULL */
+/* Returns the process of this index, or NULL. */
 struct rank *wf_map_rank(const struct job *, int index);
-/* the process that holds this rank */
+/* Returns the process that holds this rank. */
 struct rank *wf_job_find_holder(struct job *, int rank);
-/* map_show.c: --display-map, --dry-run */
+/* map_show.c: print the map for --display-map and --dry-run. */
 void wf_map_show(const struct job *, FILE *);
 
 /* options.c: fills the job from the command line. Returns -1 to go on, or the
  * exit status. */
 int wf_option_parse(struct job *, int argc, char **argv);
-/* argfile.c: the words of one line, NULL-ended; NULL at the end of the file or
- * on an unclosed quote (then *bad). */
+/* argfile.c: returns the words of one line, NULL-ended; NULL at the end of the
+ * file or on an unclosed quote (then *bad). */
 char **wf_argfile_line(void *file, bool *bad);
 
 /* environ.c */
 void wf_env_change(struct env_changes *, const char *name, const char *value);
-/* Free the changes of a part that starts no program. */
+/* Free the changes of a part of the command line that starts no program. */
 void wf_env_forget(struct env_changes *);
 char **wf_env_of_app(const struct job *, const struct app *);
-/* The part of our environment that goes to other hosts, and whether it is put
- * over that of the agent. */
+/* Returns the part of mpirun's environment that goes to other hosts, and
+ * whether it is set over that of the agent. */
 char **wf_env_for_agent(const struct job *, const struct app *);
 bool wf_env_has_base(const struct job *, const struct app *);
-/* err_fd: its standard error */
+/* Returns the environment of one process. err_fd: its standard error */
 char **wf_env_of_rank(char **app_env, const struct job *, const struct rank *,
                       int pmi_fd, int err_fd);
 void wf_env_free(char **env);
 void wf_env_check(const struct job *); /* say what cannot be passed */
 void wf_env_hint(const struct job *);
 
-/* resolve.c: what each program is and where it starts. 0, or the status */
+/* resolve.c: find each program and the directory where it starts. Returns 0, or
+ * the status. */
 int wf_resolve_all(struct job *);
-/* Look for a program in the directories of path (NULL: the usual ones). 0, with
- * its full name, which is the caller's; or the status of a job without it. */
+/* Look for a program in the directories of path (NULL: the default ones).
+ * Returns 0 with its full name, which the caller frees; or the exit status of a
+ * job without it. */
 int wf_resolve_search(const char *path, const char *name, char **found);
 /* spawn.c */
 int wf_spawn_all(struct job *);
-/* node_map.c: false where the text is too long */
+/* node_map.c: returns false if the text is too long. */
 bool wf_node_map_text(const struct job *, char *text, size_t size);
 /* pmi_server.c */
 int wf_pmi_serve(struct job *);
 void wf_pmi_ready(struct job *, struct event_source *);
-/* Bytes of a rank on another host; n 0: the end of its line. */
+/* Handle bytes of a rank on another host; n 0: the end of its connection. */
 void wf_pmi_take(struct job *, struct rank *, const char *data, size_t n);
 void wf_pmi_check_waiting(struct job *);
-/* Wipe the job key: in a process that does not need it, or not any more. */
+/* Wipe the job key in a process that does not need it, or does not need it any
+ * more. */
 void wf_pmi_forget_key(struct job *);
 void wf_pmi_close(struct job *);
 
-/* repeated_messages.c: last words of the ranks, each once */
+/* repeated_messages.c: print the fatal messages of the ranks, each once. */
 void wf_repeated_message_take(struct job *, const struct rank *, const char *base64, size_t n);
 void wf_repeated_message_report(struct job *);
 
-/* stdio.c: the three descriptors of each rank */
+/* stdio.c: these functions manage the three standard descriptors of each
+ * rank. */
 int wf_io_open(struct job *);
 int wf_io_rank(struct job *, struct rank *, int child[3]);
-/* Output of a rank on another host. */
+/* Handle output of a rank on another host. */
 void wf_io_take(struct job *, struct stream *, const char *data, size_t n);
 void wf_io_end(struct job *, struct rank *);
 void wf_io_attach(struct job *, struct rank *);
 void wf_io_pause(struct job *, struct stream *, bool pause);
-/* Is nothing read of the stream, because what it writes to is full? */
+/* Returns whether the stream is not read because its sink is full. */
 bool wf_io_is_paused(const struct stream *);
-bool wf_io_input_is_ours(void); /* may a rank with our input read from it? */
+bool wf_io_input_is_ours(void); /* may a rank with our input read it? */
 void wf_io_drain(struct job *);
 bool wf_io_pending(const struct job *);
-/* sink.c: what is written to our own stdout and stderr and to files, never
- * blocking */
+/* sink.c: these functions write to mpirun's own stdout and stderr and to files
+ * and never block. */
 void wf_sink_open(struct sink *, int fd, const char *name);
-/* Nothing more can be written there: say it once. */
+/* Report, once, that nothing more can be written there. */
 void wf_sink_fail(struct job *, struct sink *, const char *why);
 void wf_sink_write(struct job *, struct sink *, const char *data, size_t n);
 bool wf_sink_full(const struct sink *);
-/* stdin_forward.c: --stdin all, or a rank on another host */
+/* stdin_forward.c: forward input for --stdin all, or to a rank on another
+ * host. */
 int wf_stdin_open(struct job *);
-int wf_stdin_add_pipe(struct job *); /* the reading end of a new rank's pipe */
+int wf_stdin_add_pipe(struct job *); /* returns the reading end of a new rank's pipe */
 void wf_stdin_add_remote(struct job *, struct rank *);
-/* It has room for so many bytes more; or it has ended. */
+/* Allow n bytes more for a rank on another host; or drop a rank that has
+ * ended. */
 void wf_stdin_add_credit(struct job *, const struct rank *, size_t n);
 void wf_stdin_drop_reader(struct job *, const struct rank *);
 void wf_stdin_start(struct job *);
@@ -309,24 +319,26 @@ void wf_stdin_start(struct job *);
 /* signals.c */
 int wf_signal_open(struct job *);
 void wf_signal_all(struct job *, int sig);
-/* The same, as from a user: SIGUSR1 and SIGUSR2 only to those who catch them. */
+/* Do the same with a signal of the user: SIGUSR1 and SIGUSR2 go only to
+ * processes that catch them. */
 void wf_signal_pass(struct job *, int sig);
 
 /* ending.c */
 void wf_end_begin(struct job *, int sig);
 void wf_end_abort(struct job *, struct rank *, int code);
 void wf_end_fail(struct job *, struct rank *, const char *why);
-/* A process on another host has ended. */
+/* Handle the end of a process on another host. */
 void wf_end_remote_process(struct job *, struct rank *, int wait_status);
-/* Hosts have got `lost`. */
+/* Handle the loss of hosts, which are marked `lost`. */
 void wf_end_lost(struct job *, const char *why);
-void wf_end_settled(struct job *); /* one host has told all */
+void wf_end_settled(struct job *); /* one host has reported all */
 void wf_end_reap(struct job *);
 void wf_end_deadline(struct job *);
 int wf_end_status(const struct job *);
 void wf_end_report(const struct job *);
 
-/* foreign.c: programs of other MPIs that do not join the job */
+/* foreign.c: detect programs of other MPI libraries, which do not join the
+ * job. */
 void wf_foreign_start(struct job *);
 void wf_foreign_deadline(struct job *);
 void wf_foreign_ended(struct job *, const struct rank *);
@@ -334,14 +346,17 @@ void wf_foreign_ended(struct job *, const struct rank *);
 /* guard.c */
 int wf_guard_start(struct job *);
 void wf_guard_note(struct job *, const struct rank *, pid_t group);
-/* A process that is neither a rank nor a link has ended. */
+/* Handle the end of a process that is neither a rank nor a link: perhaps it is
+ * the guard. */
 void wf_guard_handle_exit(struct job *, pid_t);
 void wf_guard_stop(struct job *);
-/* state_report.c: what every rank waits for (state_report.h). The page of a new rank: */
+/* state_report.c: print what every rank waits for (state_report.h). The first
+ * function makes the page of a new process. */
 void wf_state_report_open(struct rank *);
-/* The page of a rank on another host has come. */
+/* Take the page of a process on another host. */
 void wf_state_report_take(struct job *, struct rank *, const char *page, size_t n);
-/* Print it, perhaps a little later, and then end the job (--timeout). */
+/* Print the report, perhaps a little later, and with then_end end the job
+ * afterwards (--timeout). */
 void wf_state_report_begin(struct job *, bool then_end);
 void wf_state_report_deadline(struct job *);
 

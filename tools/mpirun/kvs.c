@@ -1,4 +1,5 @@
-/* A hash table of strings, doubled when it is three quarters full.
+/* This key-value store is a hash table of strings that doubles when it is three
+ * quarters full.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "kvs.h"

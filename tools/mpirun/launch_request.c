@@ -1,9 +1,10 @@
-/* Writing and reading orders: see launch_request.h.
+/* This file writes and reads launch requests: see launch_request.h.
  *
  *   settings | programs | hosts | ranks
  *
  * Numbers have four bytes, little-endian; a text is its length, its bytes and a
- * zero, so that a reader may point into the order. The reader trusts nothing.
+ * zero byte, so that the reader may point into the request. The reader trusts
+ * nothing.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -22,7 +23,7 @@ enum launch_flag {
     LAUNCH_VERBOSE = 2,
     LAUNCH_MERGE = 4,
     LAUNCH_REPORT_BINDINGS = 8,
-    LAUNCH_PRETENDED = 16, /* nodes of --nodes */
+    LAUNCH_PRETENDED = 16, /* the nodes are those of --nodes */
     LAUNCH_PREFIX = 32,
     LAUNCH_CHECK_NET = 64
 };
@@ -65,7 +66,7 @@ static uint32_t flags_of(const struct job *job)
            (job->set.check_net ? LAUNCH_CHECK_NET : 0);
 }
 
-/* Of the policy, what is decided on a host. */
+/* Write the part of the placement that is decided on the host. */
 static void put_placement(FILE *f, const struct placement *p)
 {
     const uint32_t numbers[] = {p->map, (uint32_t)p->per, (uint32_t)p->width,
@@ -108,7 +109,7 @@ static void put_app(FILE *f, struct job *job, struct app *app)
     free(dir);
 }
 
-/* Of a pretended host: what its agent binds the process to. */
+/* Write the CPUs to which the agent of a pretended host binds the process. */
 static void put_cpus(FILE *f, const struct wf_cpus *s)
 {
     static char text[5 * WF_CPUS_MAX];
@@ -198,7 +199,7 @@ static uint32_t get_number(struct reader *r)
     return n;
 }
 
-/* A number that is at most this. */
+/* Read a number that is at most `most`. */
 static int get_count(struct reader *r, uint32_t most)
 {
     uint32_t n = get_number(r);
@@ -207,7 +208,7 @@ static int get_count(struct reader *r, uint32_t most)
     return r->bad ? 0 : (int)n;
 }
 
-/* Never NULL. */
+/* Read a text; the result is never NULL. */
 static char *get_text(struct reader *r)
 {
     static char none[1];
@@ -224,7 +225,7 @@ static char *get_text(struct reader *r)
     return text;
 }
 
-/* So many members of at least this size can follow. */
+/* Allocate an array if so many members of at least this size can follow. */
 static void *get_array(struct reader *r, int *count, size_t least, size_t size)
 {
     uint32_t n = get_number(r);

@@ -1,4 +1,4 @@
-/* Agents that we have started: see link.h.
+/* This file starts agents and exchanges frames with them: see link.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "link.h"
@@ -59,7 +59,7 @@ static void close_link(struct job *job, struct link *l)
     l->deadline = wf_job_now() + CLOSE_S * second;
 }
 
-/* The hosts behind it can be reached no more. */
+/* Give up the hosts behind this link. */
 static void lose_link(struct job *job, struct link *l, const char *why)
 {
     enum link_state state = l->state;
@@ -85,7 +85,7 @@ static void fail_start(struct job *job, struct link *l, const char *why)
     l->deadline = wf_job_now() + second;
 }
 
-/* Its command has ended, or its output. */
+/* Handle the end of its command or of the command's output. */
 static void note_command_end(struct job *job, struct link *l)
 {
     char how[96], why[600];
@@ -108,7 +108,7 @@ static void note_command_end(struct job *job, struct link *l)
     }
 }
 
-/* How its command has ended says more, and will soon be known. */
+/* Wait for the end of its command, which says more and will soon be known. */
 static void on_channel_end(struct job *job, struct channel *c,
                            const char *nonsense)
 {
@@ -156,7 +156,7 @@ static void refuse_version(struct job *job, struct link *l, const char *line,
     lose_link(job, l, why);
 }
 
-/* Pass to standard error the lines that a login script has printed. */
+/* Print to standard error the lines that a login script has printed. */
 static void pass_banner(struct bytes *got, size_t n)
 {
     (void)!write(2, got->data + got->at, n);
@@ -204,8 +204,9 @@ static void take_link_frame(struct job *job, struct channel *c, struct frame *f)
 
 /* ---- the start ----------------------------------------------------------- */
 
-/* In the child: in a session of its own, for signals to the ranks go through the
- * channel, and a password that nobody can type must not be asked for. */
+/* Execute the command in the child. It has a session of its own, because
+ * signals to the ranks go through the channel, and because it must not ask for
+ * a password that nobody can type. */
 static void run_command(const struct job *job, char **words, int in, int out,
                         bool quiet)
 {
@@ -236,7 +237,8 @@ static int open_pipes(int in[2], int out[2])
     return -1;
 }
 
-/* Its complaints are shown when it is not tried again. */
+/* Start the command of a link. Its error output is shown when it is not tried
+ * again. */
 static int start_command(struct job *job, struct link *l, char **words)
 {
     bool quiet = wf_job_now() < l->retry_until;
@@ -279,13 +281,13 @@ static int start_link(struct job *job, struct link *l)
     return rc;
 }
 
-/* The first host of the i-th of so many parts of n hosts. */
+/* Returns the first host of the i-th of so many parts of n hosts. */
 static int begin_part(int n, int parts, int i)
 {
     return (int)((long)n * i / parts);
 }
 
-/* Which hosts are behind which link. */
+/* Decide which hosts are behind which link. */
 static int plan_links(struct job *job)
 {
     struct host **away = calloc((size_t)job->hosts.count + 1, sizeof *away);

@@ -1,4 +1,5 @@
-/* Links: agents that this process has started, each with the hosts behind it.
+/* A link leads to an agent that this process has started, and to the hosts
+ * behind it.
  *
  *   PAUSED --> STARTING --greeting--> UP --> CLOSING --> GONE
  *      ^----------'  no answer, within --wait-hosts
@@ -35,26 +36,28 @@ struct link {
     char command[256]; /* for messages */
 };
 
-/* Start agents for all hosts that are not here, as many as --tree-width; they
- * start the others. 0, or -1 and it was said. */
+/* Start agents for all hosts but this one, at most --tree-width; they start the
+ * others. Returns 0, or -1 after a message. */
 int wf_links_start(struct job *);
-/* The commands that would do it. */
+/* Print the commands that would start them. */
 int wf_links_print(struct job *, FILE *);
-/* A frame to every agent. */
+/* Send a frame to every agent. */
 void wf_links_send(struct job *, enum frame_type, const void *data, size_t n);
-/* Does an agent of ours answer for this host? */
+/* Returns whether an agent answers for this host. */
 bool wf_link_is_up(const struct host *);
-/* A frame to the host of this node. */
+/* Send a frame to this host. */
 void wf_link_send(struct job *, const struct host *, enum frame_type, int rank,
                   const void *data, size_t n);
-/* Was it the command of a link? */
+/* Returns whether the process was the command of a link. */
 bool wf_link_reaped(struct job *, pid_t, int status);
-/* Do all that is due: limits of starts, attempts, silence. */
+/* Do everything that is due: time limits of starts, new attempts, checks for
+ * silent agents. */
 void wf_links_deadline(struct job *);
 uint64_t wf_links_next(const struct job *); /* ns; 0: none */
-/* Those that are not up yet never will be. */
+/* Give up the links that are not up yet. */
 void wf_links_cancel(struct job *);
-/* The job is over: let the agents end. Has one not yet? */
+/* End the agents when the job is over. The second function returns whether one
+ * has not ended yet. */
 void wf_links_close(struct job *);
 bool wf_links_open(const struct job *);
 void wf_links_free(struct job *);

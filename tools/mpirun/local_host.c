@@ -1,5 +1,6 @@
-/* Which names and addresses mean this host, without asking a resolver: its own
- * name, the addresses of its interfaces, and what /etc/hosts says of a name.
+/* This file decides which names and addresses mean this host, without asking a
+ * resolver: its own name, the addresses of its interfaces, and what /etc/hosts
+ * says of a name.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <arpa/inet.h>
@@ -53,8 +54,8 @@ static bool is_own_address(const union address *a)
     return found;
 }
 
-/* Its own name, in full or up to the first dot, where only one of the two has
- * more. */
+/* Returns whether this is the host's own name, in full or up to the first dot
+ * if only one of the two has more. */
 static bool is_own_name(const char *name)
 {
     char own[256] = "";

@@ -1,4 +1,4 @@
-/* Reading the processors of this host: see machine.h.
+/* This file reads the processors of this host: see machine.h.
  *
  * A part is read once, from one of its CPUs, and remembered for the others.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -11,7 +11,7 @@
 
 enum { NOT_READ = -2, NOT_KNOWN = -1 };
 
-/* The instances that have been read: of each CPU, by type. */
+/* The instances that have been read, for each CPU and type. */
 struct reader {
     const char *sysfs;
     int first[WF_HARDWARE_TYPES][WF_CPUS_MAX];
@@ -42,7 +42,8 @@ bool wf_machine_usable(struct wf_cpus *s)
 
 /* ---- parts --------------------------------------------------------------- */
 
-/* A kernel that is silent about one CPU's NUMA node has none at all. */
+/* Note that the kernel does not name the instance of a CPU. A kernel that names
+ * no NUMA node for one CPU has none at all. */
 static void remember_silence(int *first, int cpu, enum wf_hardware type)
 {
     if (type != WF_HARDWARE_NUMA)
@@ -69,8 +70,8 @@ static int first_of(struct reader *r, int cpu, enum wf_hardware type)
     return first[cpu];
 }
 
-/* Each CPU is a core if the system says nothing of cores; and there is one
- * package or NUMA node if it says nothing of these. */
+/* Returns the instance of a CPU with the usual one for an unknown one: each CPU
+ * is a core of its own, and there is one package and one NUMA node. */
 static int known_or_usual(int first, int cpu, enum wf_hardware type)
 {
     if (first != NOT_KNOWN)
@@ -107,7 +108,8 @@ static int count_cpus(const struct wf_cpus *s)
     return n;
 }
 
-/* Threads of one core are neighbours after sorting: make them one processor. */
+/* Make the hardware threads of one core, which are neighbours after sorting,
+ * one processor. */
 static void join_threads(struct machine *m)
 {
     int n = 0;
@@ -216,8 +218,8 @@ void wf_cpus_text(const struct wf_cpus *s, char *text, size_t size)
     }
 }
 
-/* The numbers, from 0 in the order of the machine, of the instances with one of
- * these CPUs. */
+/* Find the numbers, from 0 in the order of the machine, of the instances with
+ * one of these CPUs. */
 static int numbers_of(const struct machine *m, enum wf_hardware type,
                       const struct wf_cpus *s, struct wf_cpus *numbers)
 {

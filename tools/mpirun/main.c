@@ -1,4 +1,4 @@
-/* mpirun: start the ranks of one job and stay until all ended.
+/* mpirun starts the ranks of one job and stays until all have ended.
  *
  *   options -> map -> resolve programs -> guard -> agents, ranks -> loop ->
  *   clean up -> status
@@ -145,7 +145,7 @@ static void run_loop(struct job *job)
     wf_guard_stop(job);
     wf_descendants_end();
     wf_io_drain(job);
-    /* A slow reader of our output may have the rest, until it is interrupted. */
+    /* a slow reader of our output gets the rest unless mpirun is interrupted */
     int interrupts = job->interrupts;
     while (wf_io_pending(job) && job->interrupts == interrupts) {
         wf_job_run_once(job);
@@ -155,7 +155,8 @@ static void run_loop(struct job *job)
 
 /* ---- start ------------------------------------------------------------ */
 
-/* A descriptor or three for each rank; they get the old limit back. */
+/* Raise the limit of descriptors, of which each rank needs one to three; ranks
+ * get the old limit back. */
 static void raise_limit(struct job *job)
 {
     getrlimit(RLIMIT_NOFILE, &job->old_files);
@@ -215,8 +216,8 @@ static int report_pid(const struct job *job)
     return -1;
 }
 
-/* Look up and show everything that precedes the start. -1 to go on, or the
- * status. */
+/* Look up and show everything that precedes the start. Returns -1 to go on, or
+ * the status. */
 static int prepare_files(struct job *job)
 {
     int status = wf_resolve_all(job);
@@ -264,7 +265,8 @@ static int launch_job(struct job *job, int argc, char **argv)
     return wf_end_status(job);
 }
 
-/* The status when everything went well but the output. */
+/* Returns the status of a job that went well, which is an error if its output
+ * could not be written. */
 static int check_output(const struct job *job, int status)
 {
     bool failed = job->output_lost;

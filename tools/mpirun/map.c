@@ -1,4 +1,4 @@
-/* The map: the processes of a job, their ranks, and on which host each is.
+/* The map says which processes and ranks a job has and on which host each is.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
@@ -14,7 +14,8 @@ static bool reads_input(const struct job *job, const struct rank *r)
     return chosen == STDIN_ALL || (chosen >= r->id && chosen < r->id + r->rank_count);
 }
 
-/* The ranks of each host are numbered there in their order. */
+/* Put the processes on their hosts; the ranks of each host are numbered there
+ * in their order. */
 static void put_on_hosts(struct job *job, const int *host, int *there)
 {
     for (int i = 0; i < job->count; i++) {

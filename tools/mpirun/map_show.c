@@ -1,4 +1,4 @@
-/* --display-map and --dry-run: which rank is where.
+/* This file prints which rank is where for --display-map and --dry-run.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -15,7 +15,8 @@ static void name_host(const struct job *job, const struct host *h, char *text,
         snprintf(text, size, "%s", h->name);
 }
 
-/* Unbound processes of one program that follow each other on a host. */
+/* Returns whether two processes are unbound ones of one program that follow
+ * each other on a host. */
 static bool belong_together(const struct rank *a, const struct rank *b)
 {
     return a->host == b->host && a->app == b->app && !a->cpus && !b->cpus;
@@ -33,8 +34,8 @@ static void show_cpus(const struct job *job, const struct rank *r, FILE *f)
     }
 }
 
-/* The processes from the i-th on that belong together; returns the one behind
- * them. */
+/* Print the processes from the i-th on that belong together; returns the index
+ * behind them. */
 static int show_block(const struct job *job, int i, FILE *f)
 {
     const struct rank *first = &job->ranks[i], *last = first;

@@ -1,4 +1,5 @@
-/* PMI_process_mapping: on which node each rank is, as PMI-1 says it.
+/* This file writes PMI_process_mapping, the PMI-1 text that says on which node
+ * each rank is.
  *
  *   (vector,(0,2,4),(2,1,3))   four ranks on each of nodes 0 and 1, three on
  *                              node 2; and from the first again while ranks
@@ -11,7 +12,7 @@
 
 #include "job.h"
 
-/* Ranks that follow each other on one node. */
+/* A run is consecutive ranks on one node. */
 struct run {
     int node, ranks;
 };
@@ -40,7 +41,7 @@ static bool is_periodic(const struct run *runs, int n, int period)
     return true;
 }
 
-/* The runs after which all is the same again. */
+/* Returns the number of runs after which the pattern repeats. */
 static int find_period(const struct run *runs, int n)
 {
     int period = 1;
