@@ -2,8 +2,10 @@
  * each rank is.
  *
  *   (vector,(0,2,4),(2,1,3))   four ranks on each of nodes 0 and 1, three on
- *                              node 2; and from the first again while ranks
- *                              are left: (vector,(0,2,1)) deals them in turn
+ *                              node 2
+ *
+ * The pattern begins again while ranks are left: (vector,(0,2,1)) places them
+ * in turn.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

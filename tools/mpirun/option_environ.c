@@ -1,4 +1,4 @@
-/* Options that say which environment the ranks get.
+/* These options choose the environment of the ranks.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 
 #include "options.h"
 
-/* "NAME=VALUE", or NAME and a value (NULL: pass ours on). */
+/* Change a variable as "NAME=VALUE" says, or to a value of its own (NULL:
+ * mpirun's value). */
 static void change_variable(struct env_changes *c, const char *text,
                             const char *value)
 {

@@ -1,4 +1,4 @@
-/* Options that say where what ranks write goes, in the spellings of both
+/* These options choose where the output of ranks goes, in the spellings of both
  * launchers.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -75,7 +75,7 @@ static int folder_modifier(struct parse *p, const char *word, size_t n)
     return OPTION_DONE;
 }
 
-/* FOLDER[:MODIFIER[,MODIFIER]] */
+/* The value is FOLDER[:MODIFIER[,MODIFIER]]. */
 int wf_take_folder(struct parse *p, char **args)
 {
     size_t n = strcspn(args[0], ":");
@@ -119,7 +119,7 @@ static int take_word(struct parse *p, char *word, size_t n)
                            "names files", p->option, (int)n, word);
 }
 
-/* --output of Open MPI 5 */
+/* This is --output of Open MPI 5. */
 int wf_take_output(struct parse *p, char **args)
 {
     int rc = OPTION_DONE;

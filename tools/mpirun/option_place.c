@@ -1,4 +1,4 @@
-/* Options that say where ranks run, in the spellings of both launchers.
+/* These options choose where ranks run, in the spellings of both launchers.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -47,7 +47,7 @@ int wf_take_by_slot(struct parse *p, char **args)
     return read_with(p, wf_placement_map, "slot");
 }
 
-/* A number that stands in the value of --map-by. */
+/* Read a number that is part of the value of --map-by. */
 static int map_number(struct parse *p, const char *format, const char *number)
 {
     char *text = p->job->set.place.made_text;
@@ -64,7 +64,8 @@ int wf_take_per_node(struct parse *p, char **args)
     return map_number(p, "ppr:%s:node", args[0]);
 }
 
-/* As MPICH and Intel MPI mean it: more ranks begin at the first host again. */
+/* This has the meaning of MPICH and Intel MPI: more ranks begin at the first
+ * host again. */
 int wf_take_per_host(struct parse *p, char **args)
 {
     int rc = wf_take_per_node(p, args);
@@ -128,7 +129,7 @@ int wf_take_dry_run(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
-/* --display of Open MPI 5 */
+/* This is --display of Open MPI 5. */
 int wf_take_display(struct parse *p, char **args)
 {
     for (const char *at = args[0]; *at;) {

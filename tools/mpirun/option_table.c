@@ -1,4 +1,4 @@
-/* Every option of mpirun, in the order of the help.
+/* This table has every option of mpirun, in the order of the help.
  *
  * Names of other launchers are accepted where one host can honour them; where
  * it cannot, the message says what does.
@@ -139,7 +139,7 @@ static int take_exit_codes(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
-/* Asks for what is always so. */
+/* Accept an option that asks for what mpirun always does. */
 static int take_nothing(struct parse *p, char **args)
 {
     return OPTION_DONE;
@@ -154,7 +154,7 @@ static int take_universe(struct parse *p, char **args)
 
 /* ---- hosts ------------------------------------------------------------ */
 
-/* name or name:slots */
+/* Add a host, given as name or name:slots. */
 static int add_host(struct parse *p, const char *name, size_t n, int slots)
 {
     const char *colon = memrchr(name, ':', n);
@@ -185,7 +185,7 @@ static int take_hosts(struct parse *p, char **args)
     return rc;
 }
 
-/* Lines of "name", "name:4" or "name slots=4". */
+/* The lines are "name", "name:4" or "name slots=4". */
 static int take_hostfile(struct parse *p, char **args)
 {
     char line[1024];
@@ -277,7 +277,7 @@ static int take_check_net(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
-/* "5000-5010,6000" */
+/* The value is such as "5000-5010,6000". */
 static int take_check_ports(struct parse *p, char **args)
 {
     int count = 0;

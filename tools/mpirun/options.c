@@ -1,10 +1,10 @@
-/* Reading the command line.
+/* This file reads the command line.
  *
  *   mpirun [options] program [args] [ : [options] program [args] ]...
  *
  * An option may have one dash or two, and its argument may follow as the next
- * word or after "=". "--" ends the options of a part. What is not an option is
- * the program; everything after it belongs to it, up to ":".
+ * word or after "=". "--" ends the options of a part. The first word that is
+ * not an option is the program; everything after it belongs to it, up to ":".
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "options.h"
@@ -49,7 +49,8 @@ static const struct option_row *find_row(const char *word, size_t n)
     return NULL;
 }
 
-/* Edits (insert, delete, replace) that turn a into b, both short. */
+/* Returns the number of edits (insert, delete, replace) that turn a into b,
+ * both of which are short. */
 static size_t edit_distance(const char *a, size_t n, const char *b)
 {
     size_t m = strlen(b), row[64];
@@ -133,7 +134,7 @@ static void add_app(struct job *job, const struct app *app)
     job->apps[job->app_count++] = *app;
 }
 
-/* Options, program and arguments of one part: argv[0..argc). */
+/* Read options, program and arguments of one part: argv[0..argc). */
 static int read_part(struct parse *p, int argc, char **argv)
 {
     int i = 0, before = p->job->app_count;
@@ -175,7 +176,8 @@ static int read_parts(struct parse *p, int argc, char **argv)
     return rc;
 }
 
-/* The words of an argument file's line stay in use as long as the job. */
+/* Keep the words of a line of an argument file, which stay in use as long as
+ * the job. */
 static int keep_line(struct job *job, char **words)
 {
     size_t n = (size_t)job->file_lines + 1;
@@ -220,7 +222,8 @@ static int available_cpus(void)
     return n > 0 ? n : 1;
 }
 
-/* Ranks of a part that does not say how many; 0: refused, and said. */
+/* Returns the ranks of a part that does not say how many; 0 after a message if
+ * that is refused. */
 static int usual_count(const struct job *job)
 {
     const struct placement *p = &job->set.place;
@@ -241,8 +244,8 @@ static int usual_count(const struct job *job)
                                          : available_cpus();
 }
 
-/* The ranks of one part of the command line, and the processes that hold them;
- * only the last of these may hold fewer. */
+/* Count the ranks of one part of the command line and the processes that hold
+ * them; only the last process may hold fewer than the others. */
 static long count_part(struct job *job, struct app *app, long before)
 {
     if (app->count == 0)
@@ -281,8 +284,8 @@ static int count_ranks(struct job *job)
     return OPTION_DONE;
 }
 
-/* The hosts that a batch system gave, unless the command line says others; and
- * how agents are started there. */
+/* Take the hosts of the batch system unless the command line names others, and
+ * its way to start agents. */
 static int take_allocation(struct job *job)
 {
     job->set.allocation = wf_allocation_of();
@@ -293,8 +296,8 @@ static int take_allocation(struct job *job)
                : OPTION_DONE;
 }
 
-/* The n-th of the hosts that --nodes makes of this one: equal parts, the first
- * ones of one more. */
+/* Make the n-th of the hosts that --nodes makes of this one: equal parts, the
+ * first ones with one more. */
 static bool pretend_host(struct job *job, int n)
 {
     int nodes = job->set.nodes;
@@ -307,7 +310,8 @@ static bool pretend_host(struct job *job, int n)
     return true;
 }
 
-/* Without a list this host is all there is; what makes several of one. */
+/* Complete the list of hosts: without one there is only this host, which
+ * --nodes may divide. */
 static int complete_hosts(struct job *job)
 {
     char own[256] = "";
@@ -365,7 +369,7 @@ static int check_places(const struct job *job)
     return OPTION_DONE;
 }
 
-/* The job of --check-net: one process on each host. */
+/* Make the job of --check-net: one process on each host. */
 static int check_net(const struct parse *p)
 {
     struct job *job = p->job;

@@ -1,4 +1,5 @@
-/* The table of command line options and what a row may see.
+/* This header has the table of command line options and what the functions of a
+ * row may use.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MPIRUN_OPTIONS_H
@@ -16,13 +17,15 @@ struct parse {
     const char *of_ranks; /* the first that is for ranks; NULL: none */
 };
 
-/* One option. names are without dashes; the first is shown in the help. */
+/* A row is one option. names are without dashes; the first is shown in the
+ * help. */
 struct option_row {
     const char *names[6];
     int args;         /* 0, 1 or 2 */
     const char *form; /* of the argument, for the help; NULL: hidden row */
     const char *help;
-    /* OPTION_DONE to go on, or the exit status */
+    /* Takes the option's arguments; returns OPTION_DONE to go on, or the exit
+     * status. */
     int (*take)(struct parse *, char **args);
     enum { ANY_JOB, RANKS_ONLY } scope; /* RANKS_ONLY: not with --check-net */
 };
@@ -46,9 +49,9 @@ option_take wf_take_tag, wf_take_prefix, wf_take_time, wf_take_merge,
     wf_take_xml;
 
 void wf_option_help(void);
-/* Are the n bytes at word this name? */
+/* Returns whether the n bytes at word are this name. */
 bool wf_option_is(const char *word, size_t n, const char *name);
-/* "mpirun: text" on stderr; returns OPTION_USAGE. */
+/* Print "mpirun: text" to stderr; returns OPTION_USAGE. */
 int wf_option_error(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
 /* Read argument sets, one per line, as if they stood between ":". */

@@ -1,4 +1,5 @@
-/* Prefixes, and what a stream is written to: see output.h.
+/* This file writes the output of ranks, with prefixes, to its sinks: see
+ * output.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "output.h"
@@ -95,7 +96,7 @@ static void put_line(struct job *job, struct stream *s, const char *line,
         wf_output_put(job, s, "\n", 1);
 }
 
-/* Whole lines out, the rest to the front. */
+/* Write the complete lines and move the rest to the front. */
 static void put_lines(struct job *job, struct stream *s)
 {
     size_t at = 0;

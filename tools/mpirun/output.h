@@ -1,8 +1,8 @@
-/* The way of what ranks write: to our own stdout and stderr, with or without a
- * prefix on each line, and to files.
+/* This interface passes on what ranks write: to mpirun's own stdout and stderr,
+ * with or without a prefix on each line, and to files.
  *
- * A rank of this host writes to our descriptors itself unless its output is
- * *captured*: then it writes to a pipe, and mpirun passes it on.
+ * A rank of this host itself writes to mpirun's descriptors unless its output
+ * is *captured*: then it writes to a pipe, and mpirun passes it on.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,26 +27,27 @@ struct output {
     bool captured;      /* decided when all options are read */
 };
 
-/* Patterns: %r rank, %h host, %p its number, %g the number of the job (0),
- * %% a percent sign. False: another letter, which *bad gets. */
+/* Returns whether a pattern is valid: %r rank, %h host, %p its number, %g the
+ * number of the job (0), %% a percent sign. Another letter is stored in
+ * *bad. */
 bool wf_output_pattern_valid(const char *pattern, char *bad);
 
-/* When all options have been read. */
+/* Complete the settings when all options have been read. */
 void wf_output_conclude(struct output *);
 /* Create the files. -1: a message has said which cannot be created. */
 int wf_output_open(struct job *);
-/* Give a stream what it is written to. error: of standard error */
+/* Attach a stream to its sinks. error: it is standard error */
 void wf_output_attach(struct job *, struct stream *, bool error);
 /* Write to the sinks of a stream at once. */
 void wf_output_put(struct job *, struct stream *, const char *data, size_t n);
 /* Pass on what a rank has written. */
 void wf_output_write(struct job *, struct stream *, const char *data, size_t n);
-/* The end of the stream: what is left of its last line. */
+/* Write the unfinished last line at the end of a stream. */
 void wf_output_end(struct job *, struct stream *);
 bool wf_output_full(const struct stream *);   /* wait before reading more */
 bool wf_output_broken(const struct stream *); /* nobody takes it any more */
 bool wf_output_pending(const struct job *);
-/* Close the files; what could not be written is said. */
+/* Close the files; a message names what could not be written. */
 void wf_output_close(struct job *);
 
 #endif

@@ -1,4 +1,4 @@
-/* Naming, creating and closing the files of ranks: see output_files.h.
+/* This file names, creates and closes the files of ranks: see output_files.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "output_files.h"
@@ -57,7 +57,7 @@ char *wf_output_expand(const char *pattern, const struct rank *r)
     return NULL;
 }
 
-/* FOLDER/1/rank.07/stdout, as Open MPI 4 lays them out */
+/* The path is FOLDER/1/rank.07/stdout, as in Open MPI 4. */
 static char *path_in_folder(const struct job *job, const struct rank *r,
                             bool error)
 {
@@ -96,7 +96,7 @@ static struct output_file *find_file(const struct job *job, const char *path)
     return NULL;
 }
 
-/* The folders on the way to it. */
+/* Make the folders that lead to the path. */
 static void make_folders(char *path)
 {
     for (char *at = path; (at = strchr(at + 1, '/')) != NULL;) {
@@ -106,7 +106,7 @@ static void make_folders(char *path)
     }
 }
 
-/* Takes the path over. */
+/* Create the file of a path, which becomes its own. */
 static int create_file(struct job *job, char *path)
 {
     struct output_file *f = calloc(1, sizeof *f);
@@ -114,7 +114,7 @@ static int create_file(struct job *job, char *path)
 
     if (f && path) {
         make_folders(path);
-        /* not to wait for a reader of a named pipe */
+        /* O_NONBLOCK: do not wait for the reader of a named pipe */
         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK,
                   0666);
     }

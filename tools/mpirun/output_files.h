@@ -1,5 +1,5 @@
-/* The files that ranks write to: of --output-filename, --outfile-pattern and
- * --errfile-pattern. Streams whose names are the same share a file.
+/* Output files are those of --output-filename, --outfile-pattern and
+ * --errfile-pattern. Streams with the same file name share a file.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MPIRUN_OUTPUT_FILES_H
@@ -11,9 +11,10 @@ struct job;
 struct rank;
 struct sink;
 
-/* The pattern for this rank, to be freed; NULL: no memory. */
+/* Returns the pattern expanded for this rank, to be freed; NULL without
+ * memory. */
 char *wf_output_expand(const char *pattern, const struct rank *);
-/* The file of its output or its errors; NULL: it has none. */
+/* Returns the file of the rank's output or errors; NULL if it has none. */
 struct sink *wf_output_file_of(const struct job *, const struct rank *,
                                bool error);
 

@@ -1,4 +1,5 @@
-/* Reading --map-by, --rank-by, --bind-to and --cpu-set: see placement.h.
+/* This file reads --map-by, --rank-by, --bind-to and --cpu-set: see
+ * placement.h.
  *
  *   map   [PLACE | ppr:N:PLACE][:MODIFIER[,MODIFIER]]...
  *   rank  PLACE | fill, with the modifier fill
@@ -27,7 +28,8 @@ static const struct {
     {"l2", PLACE_PART + WF_HARDWARE_L2},
     {"hwt", PLACE_THREAD}};
 
-/* Values of other launchers, and what comes nearest here. */
+/* These values of other launchers are refused; the table names the nearest
+ * one. */
 static const struct {
     const char *name, *nearest;
 } others[] = {{"board", "socket"},
@@ -50,7 +52,7 @@ static const struct {
               {"span", "node"},
               {"numamem", "numa"}};
 
-/* One word of a value: up to the next of the stops. */
+/* A word of a value ends at the next stop character. */
 struct word {
     const char *text;
     size_t n;
@@ -158,7 +160,7 @@ static bool map_modifier(struct placement *p, struct word w, char *error)
     return true;
 }
 
-/* ppr:N:PLACE, of which "ppr" has been read. */
+/* Read ppr:N:PLACE, of which "ppr" has been read. */
 static bool per_place(struct placement *p, const char **at, char *error)
 {
     struct word n = next_word(at, ":"), unit = next_word(at, ":");

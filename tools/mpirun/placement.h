@@ -1,12 +1,13 @@
-/* Placement: what the command line says about where ranks run, in the words of
- * both launchers that users know.
+/* A placement is what the command line says about where ranks run, in the words
+ * of both launchers that users know.
  *
  *   --map-by   which host, and which part of it, each process gets
  *   --rank-by  how ranks are numbered over these places
  *   --bind-to  to how much around its place a process is bound
  *
- * Here is the policy and how it is read; map.c gives processes hosts, binding.c
- * gives them processors. Only the host itself knows its processors.
+ * This header has the policy and its readers; map.c assigns processes to hosts,
+ * binding.c assigns processors to them. Only the host itself knows its
+ * processors.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -18,7 +19,7 @@
 
 #include "os/hardware.h"
 
-/* Places to map, rank or bind by. */
+/* A place is a part of a machine to map, rank or bind by. */
 enum place {
     PLACE_UNSET,
     PLACE_SLOT,
@@ -55,8 +56,8 @@ struct placement {
     enum place bind;
     bool overload;    /* ranks may share a processor that they are bound to */
     bool if_supported;
-    /* As they were written, for messages and for the agents of other hosts;
-     * NULL: not given. */
+    /* The texts as they were written, for messages and for the agents of other
+     * hosts; NULL: not given. */
     const char *map_text, *rank_text, *bind_text, *cpus;
     const char *list; /* in bind_text: what follows "list:" */
     char made_text[PLACEMENT_MADE_MAX]; /* of --npersocket and the like */
@@ -69,14 +70,14 @@ struct placement {
 };
 
 
-/* Each takes the value of an option, which must stay. False: it is refused, and
- * the error says what works. */
+/* Each function reads the value of an option, which must stay. It returns false
+ * if the value is refused, and the error says what works. */
 bool wf_placement_map(struct placement *, const char *text, char *error);
 bool wf_placement_rank(struct placement *, const char *text, char *error);
 bool wf_placement_bind(struct placement *, const char *text, char *error);
 bool wf_placement_cpus(struct placement *, const char *text, char *error);
 
-/* "l3cache" */
+/* Returns the name, such as "l3cache". */
 const char *wf_place_name(enum place);
 static inline bool wf_place_is_part(enum place p)
 {

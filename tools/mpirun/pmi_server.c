@@ -1,7 +1,7 @@
-/* PMI-1 server: how the ranks find each other.
+/* This is the PMI-1 server, by which the ranks find each other.
  *
- * Every request is a line, every answer is a line; the wire is that of
- * core/boot/pmi1.c and of Hydra, so MPICH programs are served too.
+ * Every request and every answer is a line; the protocol is that of
+ * core/boot/pmi1.c and of Hydra, so that MPICH programs are served, too.
  *
  *   weft.hosts = 1,await  every rank is on this machine (0: some are not),
  *                       and a get of a card is answered when the card is there:
@@ -10,12 +10,13 @@
  *   weft.key            32 random bytes, the job key: it travels on descriptors
  *                       that only this job holds, lies in memory for secrets,
  *                       and is wiped when each rank has asked for it or ended
- *   PMI_process_mapping what --nodes wants the ranks to believe
- *   weft_lost rank=N    from a rank that has given up N, which is told
- *   weft_lost_by rank=M who has; no answer, neither of them
- *   weft_runs rank=N    is N running, and in MPI? weft_state rank=N runs=0, or 1
+ *   PMI_process_mapping on which node each rank is, as --nodes says
+ *   weft_lost rank=N    a rank has given up rank N, without an answer
+ *   weft_lost_by rank=M sent to rank N, which M has given up, without an answer
+ *   weft_runs rank=N    asks whether N runs and is in MPI; the answer is
+ *                       weft_state rank=N runs=0 or 1
  *
- * INVARIANTS  A rank that talks nonsense loses its connection, nobody else
+ * INVARIANTS  A rank that sends nonsense loses its connection; no other rank
  * notices. Answers never block: the socket buffer holds more answers than a
  * client that waits for each, or asks few questions at once, can leave unread.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -56,8 +57,9 @@ static void drop_rank(struct job *job, struct rank *r)
     r->have = r->room = 0;
 }
 
-/* One line, to a rank here or by its agent. One that takes no line has perhaps
- * ended: its last words are still there to be read, and then the end. */
+/* Send a line to a rank on this host or through its agent. If the rank takes no
+ * line it has perhaps ended: its last messages are still there to be read, and
+ * then the end. */
 static void send_line(struct job *job, struct rank *r, const char *line, size_t n)
 {
     if (r->host->link)
@@ -117,7 +119,7 @@ static void on_universe(struct job *job, struct rank *r, const char *line)
            job->set.universe ? job->set.universe : job->size);
 }
 
-/* The rank whose card a key is, or -1. */
+/* Returns the rank whose business card a key names, or -1. */
 static int card_owner(const struct job *job, const char *key)
 {
     static const char card[] = "weft.card.";
@@ -161,14 +163,14 @@ static void on_put(struct job *job, struct rank *r, const char *line)
     }
 }
 
-/* Rank r asked for the card of `id`, which is not there yet. */
+/* Note that rank r waits for the card of `id`, which has not come yet. */
 static void await_card(struct job *job, struct rank *r, int id)
 {
     r->awaited_rank = id;
     wf_pmi_check_waiting(job);
 }
 
-/* The answer to who asks for the job key, ready to be sent. */
+/* The answer that contains the job key, ready to be sent. */
 struct job_key {
     size_t n;
     char line[128];
@@ -252,7 +254,7 @@ static void on_abort(struct job *job, struct rank *r, const char *line)
     wf_end_abort(job, r, code);
 }
 
-/* No answer: the rank is about to end. */
+/* Handle weft_say, which has no answer: the rank is about to end. */
 static void on_say(struct job *job, struct rank *r, const char *line)
 {
     const char *text;
@@ -261,7 +263,7 @@ static void on_say(struct job *job, struct rank *r, const char *line)
         wf_repeated_message_take(job, r, text, n);
 }
 
-/* Returns the process that holds the rank *id of a line, NULL if none does. */
+/* Returns the process that holds the rank *id of a line, or NULL. */
 static struct rank *find_holder(struct job *job, const char *line, int *id)
 {
     *id = -1;
@@ -269,8 +271,9 @@ static struct rank *find_holder(struct job *job, const char *line, int *id)
     return *id < 0 || *id >= job->size ? NULL : wf_job_find_holder(job, *id);
 }
 
-/* No answer. Rank r has given another one up, which may hear nothing from it. Who
- * is in a barrier waits for nobody else. */
+/* Handle weft_lost, which has no answer: rank r has given up another rank,
+ * which may hear nothing from it. A rank that is in a barrier waits for no
+ * other. */
 static void on_lost(struct job *job, struct rank *r, const char *line)
 {
     int id;
@@ -311,7 +314,7 @@ static void on_line(struct job *job, struct rank *r, const char *line)
 {
     char cmd[32];
     if (r->in_mcmd || strncmp(line, "mcmd=", 5) == 0) {
-        /* spawn, in several lines: mpirun starts what it was given, no more */
+        /* a request to spawn, in several lines; it is refused */
         r->in_mcmd = strcmp(line, "endcmd") != 0;
         if (!r->in_mcmd)
             send_answer(job, r, "cmd=spawn_result rc=-1 msg=not_supported\n");
@@ -330,7 +333,7 @@ static void on_line(struct job *job, struct rank *r, const char *line)
     send_answer(job, r, "cmd=%s_result rc=-1 msg=not_supported\n", cmd);
 }
 
-/* --continuous: the living do not wait for the dead. */
+/* End a barrier without the ranks that have ended (--continuous). */
 static void end_without_dead(struct job *job)
 {
     int there = 0;
@@ -343,7 +346,7 @@ static void end_without_dead(struct job *job)
 static const char never_there[] =
     "ended without calling MPI_Init, which other ranks wait for";
 
-/* A card whose rank has ended never comes. */
+/* Fail requests for cards whose rank has ended without one. */
 static void check_cards(struct job *job)
 {
     for (int i = 0; i < job->count && job->phase == PHASE_RUN; i++) {
@@ -359,7 +362,7 @@ static void check_cards(struct job *job)
     }
 }
 
-/* A barrier that a rank can no longer enter never ends: say so instead. */
+/* Report a barrier that a rank can no longer enter, because it never ends. */
 static void check_barrier(struct job *job)
 {
     if (job->in_barrier == 0 || job->phase != PHASE_RUN)
@@ -436,7 +439,8 @@ void wf_pmi_take(struct job *job, struct rank *r, const char *data, size_t n)
     take_lines(job, r);
 }
 
-/* Everything that has arrived; the loop matters when the rank has just died. */
+/* Handle everything that has arrived; the loop matters when the rank has just
+ * died. */
 void wf_pmi_ready(struct job *job, struct event_source *s)
 {
     struct rank *r = (struct rank *)s;
@@ -485,7 +489,7 @@ int wf_pmi_serve(struct job *job)
     if (make_key(job) < 0 ||
         put_value(job, "weft.hosts", apart ? "0,await" : "1,await") < 0)
         return -1;
-    /* a hint, which may be too long */
+    /* it is a hint, which may be too long */
     return wf_node_map_text(job, text, sizeof(text))
                ? put_value(job, "PMI_process_mapping", text)
                : 0;

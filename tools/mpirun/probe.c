@@ -1,4 +1,4 @@
-/* A process of --check-net: see probe.h.
+/* This file runs a process of --check-net: see probe.h.
  *
  *   listen -> announce -> fence -> dial all -> results -> fence -> rank 0 prints
  *
@@ -17,7 +17,7 @@
 
 /* ---- PMI-1 --------------------------------------------------------------- */
 
-/* Send a line, and read the one that answers it; others may dial meanwhile. */
+/* Send a line and read its answer; meanwhile other processes may dial. */
 static bool ask_launcher(struct probe *p, const char *line, char *reply,
                          size_t size)
 {
@@ -122,7 +122,7 @@ static bool hear_hosts(struct probe *p)
 
 /* ---- dialling ---------------------------------------------------------------- */
 
-/* One address that works is enough for a port. */
+/* Dial the addresses of a port; one that works is enough. */
 static void dial_port(struct probe *p, int to, int port, char *text, size_t *n)
 {
     const struct probe_host *h = &p->hosts[to];
@@ -141,7 +141,8 @@ static void dial_port(struct probe *p, int to, int port, char *text, size_t *n)
     }
 }
 
-/* Each begins with the host after its own, so that not all dial the same. */
+/* Dial all hosts, beginning with the one after this one, so that not all
+ * processes dial the same one. */
 static bool dial_hosts(struct probe *p)
 {
     for (int k = 1; k < p->size; k++) {

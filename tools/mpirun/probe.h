@@ -1,5 +1,5 @@
-/* --check-net: one process per host tries to reach every other one, as ranks would,
- * and the first prints what is blocked. No program is started.
+/* With --check-net, one process per host tries to reach every other one, as
+ * ranks would, and the first prints what is blocked. No program is started.
  *
  *   probe.c        life of such a process, and what it says to mpirun (PMI-1)
  *   probe_dial.c   listening and dialling
@@ -29,7 +29,8 @@ enum probe_result {
     PROBE_STRANGER = 's' /* somebody else is there */
 };
 
-/* A host as it has announced itself: NAME;PORT,...;ADDRESS,... */
+/* A host is described by its announcement: NAME;PORT,...;ADDRESS, itself:
+ * NAME;PORT,...;ADDRESS,... */
 struct probe_host {
     char name[256];
     int ports[PROBE_PORTS], port_count;
@@ -44,18 +45,20 @@ struct probe {
     struct probe_host own, *hosts;
 };
 
-/* mpirun --net-probe PORTS; the exit status */
+/* Run mpirun --net-probe PORTS; returns the exit status. */
 int wf_probe_run(const char *ports);
 
-/* Listen, and fill `own`. 0, or -1 and it was said. */
+/* Listen and fill `own`. Returns 0, or -1 after a message. */
 int wf_probe_listen(struct probe *, const char *ports);
-/* Dial one address and port of another host, and answer others meanwhile. */
+/* Dial one address and port of another host; meanwhile answer other
+ * processes. */
 enum probe_result wf_probe_dial(struct probe *, int rank, const char *address,
                                 int port);
-/* Answer others until the descriptor is readable. */
+/* Answer other processes until the descriptor is readable. */
 void wf_probe_serve(struct probe *, int fd);
 
-/* results[from * size + to]: RESULT/PORT/ADDRESS,... The exit status. */
+/* Print the table and return the exit status. results[from * size + to] is
+ * RESULT/PORT/ADDRESS, RESULT/PORT/ADDRESS,... The exit status. */
 int wf_probe_print(const struct probe *, char **results);
 
 #endif

@@ -1,5 +1,6 @@
-/* Listening and dialling for --check-net: see probe.h. Whoever dials must hear the
- * job's name and the rank that it meant, for the same address may be on many hosts.
+/* This file listens and dials for --check-net: see probe.h. A process that
+ * dials must receive the job's name and the rank that it meant, because the
+ * same address may be on many hosts.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <arpa/inet.h>
@@ -44,7 +45,7 @@ static int bind_port(int family, int port)
     return -1;
 }
 
-/* Both families by one socket, where there are both. */
+/* Listen on one socket for both address families, where both exist. */
 static int listen_on(struct probe *p, int port)
 {
     struct sockaddr_in6 at = {.sin6_family = AF_INET6};
@@ -129,7 +130,7 @@ static void answer_caller(struct probe *p, int listener)
     close(fd);
 }
 
-/* One wait for `fd` too; its events, 0 when the time is over. */
+/* Wait once, also for `fd`; returns its events, 0 when the time is over. */
 static short wait_and_answer(struct probe *p, int fd, short events, int ms)
 {
     struct pollfd all[PROBE_PORTS + 1];

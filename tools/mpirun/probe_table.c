@@ -1,5 +1,5 @@
-/* The table of --check-net: see probe.h. A pair of hosts is blocked on a port when no
- * address of the second one works.
+/* This file prints the table of --check-net: see probe.h. A pair of hosts is
+ * blocked on a port when no address of the second one works.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
@@ -14,7 +14,7 @@ struct row {
     char address[INET6_ADDRSTRLEN];
 };
 
-/* Takes the next of RESULT/PORT/ADDRESS,...; NULL at the end. */
+/* Read the next RESULT/PORT/ADDRESS of a list; returns NULL at the end. */
 static const char *next_row(const char *text, struct row *row)
 {
     char result;
@@ -65,7 +65,8 @@ static void print_rows(const struct probe *p, int from, int to,
                    describe_result(row.result));
 }
 
-/* Print what is blocked between two hosts; how many ports. */
+/* Print what is blocked between two hosts; returns the number of blocked
+ * ports. */
 static int print_pair(const struct probe *p, int from, int to, const char *text,
                       bool first)
 {

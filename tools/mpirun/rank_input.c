@@ -1,5 +1,6 @@
-/* Input of an agent's rank: see inlet.h. What the pipe does not take waits in a
- * buffer; MORE is said for what it has taken.
+/* This file forwards input to an agent's rank: see rank_input.h. Bytes that the
+ * pipe does not take wait in a buffer; FRAME_MORE allows as many again as it
+ * has taken.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "rank_input.h"

@@ -1,4 +1,4 @@
-/* Input that an agent hands to one of its ranks.
+/* These functions forward input from an agent to one of its ranks.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MPIRUN_RANK_INPUT_H
@@ -11,11 +11,11 @@ struct rank;
 
 enum { RANK_INPUT_ROOM = 64 << 10 };
 
-/* The reading end of a pipe for this rank, or -1. */
+/* Returns the reading end of a pipe for this rank, or -1. */
 int wf_rank_input_open(struct job *, struct rank *);
-/* Say how much may come: once, when the rank runs. */
+/* Allow the first bytes, once, when the rank runs. */
 void wf_rank_input_start(struct job *, struct rank *);
-/* n 0: the end of its input. */
+/* Take input for the rank; n 0: the end of its input. */
 void wf_rank_input_take(struct job *, struct rank *, const char *data, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* News of ranks on other hosts: see remote.h.
+/* This file handles frames about ranks on other hosts: see remote.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "remote.h"
@@ -34,7 +34,7 @@ void wf_remote_input(struct job *job, const struct rank *r, const char *data,
 
 /* ---- from them ------------------------------------------------------------- */
 
-/* Pairs of index and pid. */
+/* Take pairs of index and pid. */
 static void take_started(struct job *job, const struct host *h,
                          const struct frame *f)
 {
@@ -49,7 +49,7 @@ static void take_started(struct job *job, const struct host *h,
     }
 }
 
-/* Four bytes of status, and a sentence. */
+/* Take four bytes of status and a sentence. */
 static void take_failed(struct job *job, const struct host *h,
                         const struct frame *f)
 {
@@ -68,7 +68,7 @@ static void take_of_rank(struct job *job, struct rank *r, const struct frame *f)
     else if (f->type == FRAME_ERR)
         wf_io_take(job, &r->err, f->data, f->len);
     if (r->ended)
-        return; /* and what it has left behind writes */
+        return; /* processes that it has left behind still write */
     switch (f->type) {
     case FRAME_PMI:
         wf_pmi_take(job, r, f->data, f->len);
@@ -89,7 +89,7 @@ static void take_of_rank(struct job *job, struct rank *r, const struct frame *f)
     }
 }
 
-/* A count, so many nodes, and a sentence. */
+/* Take a count, so many nodes, and a sentence. */
 static void take_lost(struct job *job, const struct link *l,
                       const struct frame *f)
 {
@@ -115,7 +115,7 @@ void wf_remote_take(struct job *job, struct link *l, struct frame *f)
     struct rank *r;
 
     if (!h || h->link != l || h->lost)
-        return; /* the news of a host that is not behind this link */
+        return; /* a frame of a host that is not behind this link */
     if (job->up) {
         wf_channel_send(job, job->up, f->type, f->node, f->rank, f->data,
                         f->len);
@@ -138,7 +138,7 @@ void wf_remote_take(struct job *job, struct link *l, struct frame *f)
 
 /* ---- lost ------------------------------------------------------------------ */
 
-/* To the one above: as take_lost reads it. */
+/* Send the loss to the parent in the form that take_lost reads. */
 static void send_lost(struct job *job, const struct link *l, const char *why)
 {
     size_t size = 4 + 4 * (size_t)job->hosts.count + strlen(why), at = 4;

@@ -1,5 +1,6 @@
-/* Ranks of other hosts, as frames speak of them. In the first mpirun their news are
- * those of ranks like others; an agent hands them on.
+/* Remote ranks are ranks of other hosts, which mpirun knows by frames. The
+ * first mpirun handles their frames like events of its own ranks; an agent
+ * passes them on.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MPIRUN_REMOTE_H
@@ -9,15 +10,15 @@
 
 struct rank;
 
-/* A frame from an agent that we have started. */
+/* Handle a frame from an agent that this process has started. */
 void wf_remote_take(struct job *, struct link *, struct frame *);
-/* The hosts behind this link cannot be reached any more. */
+/* Give up the hosts behind this link, which cannot be reached any more. */
 void wf_remote_lost(struct job *, struct link *, const char *why);
-/* So many bytes of this rank's output (1) or errors (2) were taken. */
+/* Allow so many more bytes of this rank's output (1) or errors (2). */
 void wf_remote_more(struct job *, const struct rank *, int stream, size_t n);
-/* It cannot be delivered any more. */
+/* Close a stream whose output cannot be delivered any more. */
 void wf_remote_shut(struct job *, const struct rank *, int stream);
-/* Input of this rank; n 0: its end. */
+/* Send input to this rank; n 0: its end. */
 void wf_remote_input(struct job *, const struct rank *, const char *, size_t n);
 
 #endif

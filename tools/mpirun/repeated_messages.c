@@ -1,5 +1,6 @@
-/* What ranks say before they end: printed when the first one says it; who said
- * the same is told at the end. Texts that differ in a rank's number only are
+/* This file prints the fatal messages that ranks send before they end. Each
+ * text is printed when the first rank sends it; the ranks that sent the same
+ * text are named at the end. Texts that differ only in a rank's number count as
  * the same.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -39,7 +40,7 @@ static bool is_same_text(const char *a, const char *b)
     return *a == *b;
 }
 
-/* Takes the text over. */
+/* Note a message and take ownership of its text. */
 static void note_message(struct job *job, const struct rank *r, char *text)
 {
     struct repeated_message **at = &job->messages, *s;
@@ -76,7 +77,7 @@ void wf_repeated_message_take(struct job *job, const struct rank *r, const char 
     note_message(job, r, text);
 }
 
-/* "0-3, 7"; false: fewer than two. */
+/* Write the ranks as "0-3, 7"; returns false if they are fewer than two. */
 static bool list_ranks(const struct job *job, const bool *by, char *out, size_t size)
 {
     int ranks = 0;
@@ -97,7 +98,8 @@ static bool list_ranks(const struct job *job, const bool *by, char *out, size_t 
     return ranks > 1;
 }
 
-/* Are there ranks in `by` that no line has named? Now one has. */
+/* Returns whether `by` has ranks that no line has named, and marks them as
+ * named. */
 static bool names_new_ranks(const struct job *job, const bool *by, bool *named)
 {
     bool found = false;
@@ -109,8 +111,9 @@ static bool names_new_ranks(const struct job *job, const bool *by, bool *named)
     return found;
 }
 
-/* Some of those who said the first of several texts were ended before they
- * could say the others: that is not worth a line each. */
+/* Print who has sent repeated messages. Some of the ranks that sent the first
+ * of several texts were ended before they could send the others, which is not
+ * worth a line each. */
 void wf_repeated_message_report(struct job *job)
 {
     bool *named = calloc((size_t)job->count, sizeof *named);

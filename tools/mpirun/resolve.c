@@ -1,4 +1,5 @@
-/* Programs and directories of the command line, before anything is started.
+/* This file finds the programs and directories of the command line before
+ * anything is started.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
@@ -50,7 +51,7 @@ int wf_resolve_search(const char *path, const char *name, char **found)
     }
 }
 
-/* PATH as the ranks will have it. */
+/* Returns PATH as the ranks will have it. */
 static const char *path_of(const struct app *app)
 {
     const char *path = app->own_env ? getenv("PATH") : NULL;
@@ -61,7 +62,8 @@ static const char *path_of(const struct app *app)
     return app->sent_env ? path : getenv("PATH");
 }
 
-/* A relative path is relative to the directory where the rank starts. */
+/* Find the program; a relative path is relative to the directory where the rank
+ * starts. */
 static int find_program(struct app *app)
 {
     const char *name = app->argv[0];
@@ -77,7 +79,7 @@ static int resolve_app(struct job *job, struct app *app)
 {
     const char *name = app->argv[0];
     struct stat st;
-    if (job->set.check_net) { /* this program, wherever it is */
+    if (job->set.check_net) { /* it is this program, wherever that is */
         app->program = wf_starter_agent(NULL);
         return app->program ? 0 : 1;
     }

@@ -1,4 +1,4 @@
-/* Signals to mpirun, and from mpirun to the ranks.
+/* This file handles signals to mpirun and sends signals to the ranks.
  *
  *   SIGUSR1  says where every rank is; SIGUSR1 and SIGUSR2 go to those processes
  *            of the ranks that catch or block them, and end nobody
@@ -8,9 +8,9 @@
  *   SIGTSTP  to the ranks, then we stop too;  SIGCONT  to the ranks
  *   others   to the ranks
  *
- * All are blocked and read from a descriptor, so the loop sees them in order
- * and nothing runs in a handler. Signals that were ignored when we started
- * (nohup, background jobs) stay ignored.
+ * All signals are blocked and read from a descriptor, so that the loop sees
+ * them in order and nothing runs in a handler. Signals that were ignored when
+ * mpirun started (nohup, background jobs) stay ignored.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <string.h>
@@ -35,7 +35,8 @@ static void signal_rank(const struct rank *r, int sig)
     }
 }
 
-/* from_terminal: our own group has it already. */
+/* Send a signal to the ranks. from_terminal: mpirun's own process group has got
+ * it already. */
 static void forward_signal(struct job *job, int sig, bool from_terminal)
 {
     char number = (char)sig;
@@ -75,7 +76,8 @@ static void on_stop(struct job *job, bool from_terminal)
     kill(getpid(), SIGSTOP);
 }
 
-/* A process that does not handle a user's signal would end by it. */
+/* Send SIGUSR1 or SIGUSR2 to the processes that handle it; others would end by
+ * it. */
 static void notify_ranks(struct job *job, int sig)
 {
     char number = (char)sig;

@@ -1,8 +1,9 @@
-/* Writing to our stdout and stderr without ever blocking the loop.
+/* This file writes to mpirun's stdout and stderr without ever blocking the
+ * loop.
  *
- * The descriptors are shared with the shell, so O_NONBLOCK is not ours to set:
- * instead at most PIPE_BUF bytes are written when poll says that there is room.
- * Files are always writable and are not for epoll.
+ * The descriptors are shared with the shell, so mpirun must not set O_NONBLOCK:
+ * instead it writes at most PIPE_BUF bytes when poll says that there is room.
+ * Files are always writable and cannot be in epoll.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
@@ -40,8 +41,9 @@ static bool has_room(const struct sink *s)
 
 static void on_writable(struct job *job, struct event_source *source);
 
-/* Once: the job's output is incomplete, and its status says so, too. The ranks
- * learn it as we did, by a pipe that nobody reads (stdio.c). */
+/* Report, once, that the job's output is incomplete, and let its status say so,
+ * too. The ranks notice it as mpirun did, by a pipe that nobody reads
+ * (stdio.c). */
 void wf_sink_fail(struct job *job, struct sink *s, const char *why)
 {
     if (!s->broken)
@@ -91,7 +93,7 @@ void wf_sink_write(struct job *job, struct sink *s, const char *data, size_t n)
         size_t room = (s->have + n) * 2;
         char *grown = realloc(s->data, room);
         if (!grown) {
-            wf_sink_fail(job, s, "out of memory"); /* output is lost, not the job */
+            wf_sink_fail(job, s, "out of memory"); /* the output is lost, but not the job */
             return;
         }
         s->data = grown;

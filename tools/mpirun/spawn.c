@@ -1,8 +1,9 @@
-/* Starting the ranks.
+/* This file starts the ranks.
  *
- * vfork: the child borrows our memory until exec, so that starting a rank does
- * not cost a copy of our page tables, and its errno comes back in a variable.
- * Between vfork and exec the child makes system calls and nothing else.
+ * It uses vfork: the child borrows mpirun's memory until exec, so that starting
+ * a rank does not cost a copy of the page tables, and its errno comes back in a
+ * variable. Between vfork and exec the child makes system calls and nothing
+ * else.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
@@ -41,14 +42,15 @@ static void child_fail(struct launch *l, const char *what)
     _exit(STATUS_NOT_FOUND);
 }
 
-/* In the child. The program's own PATH and directory are already known. */
+/* Execute the program in the child. Its PATH and directory are already
+ * known. */
 static void exec_program(struct launch *l)
 {
     const struct app *app = l->rank->app;
     const struct wf_cpus *cpus = l->rank->cpus;
     if (l->rank->own_group)
         (void)setpgid(0, 0);
-    /* Die with mpirun; and if it died before this line, die now. */
+    /* the child dies with mpirun, and now if mpirun has died already */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != l->parent)
         _exit(STATUS_NOT_FOUND);
@@ -71,7 +73,7 @@ static void exec_program(struct launch *l)
     child_fail(l, app->program);
 }
 
-/* /bin/sh program args... */
+/* Returns the words: /bin/sh program args */
 static char **shell_words(const struct app *app)
 {
     size_t n = 0;
@@ -107,7 +109,8 @@ static int open_pmi(struct job *job, struct rank *r, int *child_fd)
                         job->up ? wf_agent_pmi_ready : wf_pmi_ready);
 }
 
-/* Alone in its function: what vfork may clobber is then nobody's. */
+/* Call vfork, alone in its function: no variable of another function can be
+ * clobbered. */
 static __attribute__((noinline)) pid_t vfork_child(struct launch *l)
 {
     pid_t pid = vfork();
@@ -173,7 +176,8 @@ static int start_app(struct job *job, struct app *app)
     return rc;
 }
 
-/* An agent counts its own ranks only. */
+/* Count the ranks of other hosts as alive, unless this is an agent, which
+ * counts only its own. */
 static void expect_remote(struct job *job)
 {
     for (int i = 0; i < job->count; i++) {

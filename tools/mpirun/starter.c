@@ -1,7 +1,7 @@
-/* Starting agents: see starter.h.
+/* This file makes the commands that start agents: see starter.h.
  *
- * ssh and rsh give what follows the host to a shell, as one line: it gets a path
- * that is quoted. Other commands execute the words as they are.
+ * ssh and rsh give everything behind the host to a shell, as one line: it gets
+ * a quoted path. Other commands execute the words as they are.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "starter.h"
@@ -20,8 +20,8 @@ static const struct {
 } starters[] = {
     {"ssh", "ssh %h"},
     {"rsh", "rsh %h"},
-    /* A step of one task beside others, with all CPUs and memory of its node;
-     * its input and output are the channel. */
+    /* srun starts a step of one task beside others, with all CPUs and memory of
+     * its node; its input and output are the channel. */
     {"srun", "srun --quiet --nodes=1 --ntasks=1 --nodelist=%h --overlap "
              "--mem=0 --mpi=none --cpu-bind=none --export=ALL"},
     {"blaunch", "blaunch %h"},
@@ -57,7 +57,7 @@ static bool names_a_host(const char *command)
     return false;
 }
 
-/* One word with %h and %n replaced. */
+/* Returns a word with %h and %n replaced. */
 static char *expand_word(const char *word, size_t n, const struct host *h)
 {
     char *text = NULL;
@@ -91,7 +91,7 @@ static bool is_remote_shell(const char *word)
            strcmp(name, "remsh") == 0;
 }
 
-/* exec 'path' --agent */
+/* Returns the line exec 'path' --agent. */
 static char *shell_line(const char *agent)
 {
     char *text = NULL;
@@ -116,7 +116,7 @@ struct words {
     bool failed;
 };
 
-/* Takes the word over. */
+/* Append a word, which the list owns from now on. */
 static void add_word(struct words *w, char *word)
 {
     char **more = realloc(w->list, (w->n + 2) * sizeof *more);

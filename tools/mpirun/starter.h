@@ -1,5 +1,5 @@
-/* How an agent is started on a host: a command, in front of the agent's own
- * words. A new way is a row of the table in starter.c.
+/* A starter is the command that starts an agent on a host; the agent's own
+ * words follow it. A new starter is a row of the table in starter.c.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MPIRUN_STARTER_H
@@ -7,21 +7,22 @@
 
 #include "hosts.h"
 
-/* The command of --launcher NAME, or NULL. */
+/* Returns the command of --launcher NAME, or NULL. */
 const char *wf_starter_command(const char *name);
-/* Their names, separated by commas. */
+/* Write the names of all starters, separated by commas. */
 void wf_starter_names(char *text, size_t size);
 
-/* All words, NULL-ended; NULL: no memory. In the command %h is the host and %n its
- * node; without one of them the host is its last word. agent: path of mpirun. */
+/* Returns all words, NULL-ended; NULL without memory. In the command %h is the
+ * host and %n its node; without either the host is the last word. agent: path
+ * of mpirun. */
 char **wf_starter_words(const char *command, const struct host *,
                         const char *agent);
 void wf_starter_free(char **words);
-/* The words as one line, for messages. */
+/* Write the words as one line, for messages. */
 void wf_starter_text(char **words, char *text, size_t size);
 
-/* This program, as other hosts are to call it: PREFIX/bin/mpirun, or our own
- * path. NULL: no memory. */
+/* Returns this program's path for other hosts: PREFIX/bin/mpirun, or its own
+ * path; NULL without memory. */
 char *wf_starter_agent(const char *prefix);
 
 #endif

@@ -1,4 +1,5 @@
-/* State pages as a launcher sees them: see state_page_file.h.
+/* This file makes and reads state pages for the launcher: see
+ * state_page_file.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "state_page_file.h"
@@ -13,7 +14,8 @@
 
 enum { ROUNDS = 4 /* reads of a page in which something changes */ };
 
-/* Its size is sealed: the ranks map it, and a page cut short would kill them. */
+/* Create a page whose size is sealed: the ranks map it, and a page cut short
+ * would kill them. */
 int wf_state_page_create(int ranks)
 {
     struct wf_state_head head = {
@@ -86,7 +88,8 @@ static bool is_slot_stable(const struct wf_state_slot *a, const struct wf_state_
     return version % 2 == 0 && memcmp(a, b, sizeof *a) == 0;
 }
 
-/* Keep in `to` what two reads agree about; how many slots they do not. */
+/* Keep in `to` what two reads agree about; returns how many slots they disagree
+ * about. */
 static int merge_reads(struct wf_state_head *to, struct wf_state_head *again,
                   int ranks, bool *settled)
 {

@@ -1,9 +1,11 @@
-/* Printing where every rank is, on SIGUSR1 and when --timeout strikes.
+/* This file prints what every rank does, on SIGUSR1 and when --timeout ends the
+ * job.
  *
  *   USR1 --> ask those on other hosts --all answered, or a second--> print
  *
- * Ranks on this host need no asking: their pages are read as they are, whatever
- * the ranks do or whether they are stopped. Equal lines are merged. See state_report.h.
+ * Ranks on this host are not asked: their pages are read as they are, whatever
+ * the ranks do and even if they are stopped. Equal lines are merged. See
+ * state_report.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "state_report.h"
@@ -89,7 +91,8 @@ static void end_range(struct group *g)
                                 g->used ? ", " : "", g->from, g->last);
 }
 
-/* Ranks come in their order; one with several threads more than once. */
+/* Add a line to a group. Ranks come in their order; one with several threads
+ * comes more than once. */
 static void join_group(struct group *g, const struct rank_state_line *line)
 {
     double s = line->state.seconds;
@@ -150,7 +153,7 @@ static const char *text_of(const struct rank_state_line *line, bool brief)
     return brief ? line->brief : line->text;
 }
 
-/* One line for this rank and all later ones of which the same is true. */
+/* Print one line for this rank and all later ones with the same text. */
 static void print_group(const struct job *job, struct rank_state_lines *lines,
                         size_t first, bool brief)
 {

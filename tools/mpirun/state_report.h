@@ -1,9 +1,10 @@
-/* Where the ranks are: lines for `kill -USR1` of mpirun and for --timeout.
+/* A state report says what every rank does; `kill -USR1` of mpirun and
+ * --timeout print it.
  *
- *   state_page_file.c        bytes of a process
- *   state_report_read.c  judged: one struct rank_state per rank and waiting thread
- *   state_report_text.c  as a sentence
- *   state_report.c       asking other hosts, merging equal lines, printing
+ *   state_page_file.c    reads the bytes of a process
+ *   state_report_read.c  makes one struct rank_state per rank and waiting thread
+ *   state_report_text.c  makes a sentence
+ *   state_report.c       asks other hosts, merges equal lines, prints them
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,13 +14,14 @@
 #include "job.h"
 #include "state_page_file.h"
 
-/* One slot in the order of this host, every value within its range. */
+/* A rank state is one slot in the byte order of this host, every value within
+ * its range. */
 struct rank_state {
     enum wf_state_kind kind; /* WF_STATE_FREE: no call waits */
     enum wf_state_phase phase;
     enum wf_state_operation operation;
     uint64_t thread;  /* 0: it is the only one */
-    double seconds;   /* since it waits, or asks */
+    double seconds;   /* since it began to wait or to poll */
     uint64_t failed_polls;
     int64_t peer, world_rank, tag; /* INT64_MAX: unknown */
     uint64_t bytes, context, number, active, count;
@@ -35,20 +37,20 @@ struct rank_state_lines {
     struct rank_state_line {
         int rank;
         struct rank_state state;
-        char text[512], brief[512]; /* brief: without the peer of a collective */
+        char text[512], brief[512]; /* without the collective's peer */
         bool shown;
     } *list;
     size_t n, room;
 };
 
-/* Read the page of this process: at least a line for each of its ranks. The page is
- * foreign bytes. false: no memory. */
+/* Read the page of this process into at least a line for each of its ranks. The
+ * page is foreign bytes. Returns false without memory. */
 bool wf_state_report_read(struct job *, const struct rank *, struct rank_state_lines *);
-/* The same of a page in memory, for tests of its judgement. */
+/* Read a page in memory in the same way (used by tests, too). */
 bool wf_state_report_judge(struct wf_state_head *, int ranks, int place, uint64_t now,
                     struct rank_state *out, int room, int *n);
 
-/* The sentence, without times. */
+/* Write a state as a sentence, without times. */
 void wf_state_report_text(const struct job *, const struct rank *, const struct rank_state *,
                    bool brief, char *text, size_t size);
 

@@ -1,5 +1,5 @@
-/* Judging the page of a process: any bytes give lines, none gives nonsense that
- * a terminal would obey. See state_report.h.
+/* This file reads the page of a process: any bytes give lines, and none gives
+ * control characters that a terminal would obey. See state_report.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum {
     THREADS_MOST = 64, /* lines of one rank */
-    POLLS_STALE = 1    /* s: who asked longer ago does something else */
+    POLLS_STALE = 1    /* s; a poll before that is over */
 };
 
 static uint64_t read_word(const struct wf_state_slot *s, enum wf_state_word w)
@@ -17,7 +17,7 @@ static uint64_t read_word(const struct wf_state_slot *s, enum wf_state_word w)
     return wf_state_le(s->word[w]);
 }
 
-/* Printable ASCII with an end, whatever it was. */
+/* Copy a text as printable ASCII with an end, whatever it was. */
 static void take_text(char *to, const char *from, size_t size)
 {
     size_t i;
@@ -65,7 +65,7 @@ static void take_slot(struct rank_state *w, const struct wf_state_slot *s,
     take_text(w->comm, s->comm, sizeof w->comm);
 }
 
-/* Does this record say where the rank is now? */
+/* Returns whether this record is about the rank at `place` and up to date. */
 static bool is_current(const struct wf_state_slot *s, int place, uint64_t now)
 {
     uint64_t kind = read_word(s, WF_STATE_KIND);
@@ -77,8 +77,8 @@ static bool is_current(const struct wf_state_slot *s, int place, uint64_t now)
             seconds_between(now, read_word(s, WF_STATE_LAST)) < POLLS_STALE);
 }
 
-/* Of a thread the innermost wait, which began last; one that only asks does not
- * count where it waits. */
+/* Keep the innermost wait of each thread, which began last; a call that only
+ * polls does not count beside one that waits. */
 static void keep_innermost(struct rank_state *out, int room, int *n, const struct rank_state *w)
 {
     for (int i = 0; i < *n; i++) {
@@ -138,7 +138,7 @@ static struct rank_state_line *add_line(struct rank_state_lines *lines)
     return &lines->list[lines->n++];
 }
 
-/* Of a process here the system knows more than its page. */
+/* Add what the system knows of a process on this host. */
 static void look_at_process(const struct rank *r, struct rank_state *w)
 {
     if (r->remote_page)

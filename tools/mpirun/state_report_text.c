@@ -1,4 +1,4 @@
-/* Where a rank is, as a sentence. See state_report.h.
+/* This file writes the state of a rank as a sentence. See state_report.h.
  *
  *   MPI_Recv on 'MPI_COMM_WORLD' from rank 0, tag 7, 4096 bytes
  *   MPI_Waitall (2 of 3 requests left), receive on 'ocean' from rank 1 (rank 5 in
@@ -41,7 +41,7 @@ static bool starts_with(const char *call, const char *with)
     return strncmp(call, with, strlen(with)) == 0;
 }
 
-/* Of calls that may be about any operation, which one it is. */
+/* Name the operation of a call that may be about any one. */
 static void put_operation(struct text *t, const struct rank_state *w)
 {
     static const char *const nouns[WF_STATE_OPERATIONS] = {
@@ -70,7 +70,7 @@ static void put_comm(struct text *t, const struct rank_state *w)
             (unsigned long long)w->context - 1);
 }
 
-/* The peer in the communicator, and which rank of the job that is. */
+/* Name the peer in the communicator, and its rank in the job. */
 static void put_peer(struct text *t, const struct job *job,
                      const struct rank_state *w, const char *before)
 {
@@ -147,7 +147,7 @@ static void put_call(struct text *t, const struct job *job, const struct rank *r
         put_format(t, " until every rank has entered it");
 }
 
-/* No call waits. */
+/* Describe a rank of which no call waits. */
 static void put_idle(struct text *t, const struct rank *r, const struct rank_state *w)
 {
     if (r->ended)

@@ -1,9 +1,9 @@
-/* Our input, where it cannot be given away as a descriptor: for --stdin all a copy
- * for every rank, and for a rank on another host.
+/* This file forwards mpirun's input where the descriptor itself cannot be given
+ * away: to every rank (--stdin all), and to a rank on another host.
  *
- * One buffer. The next read waits until every rank has taken all of it, so the
- * slowest reader sets the pace and nothing is lost or kept in memory. A rank on
- * another host takes as much as its agent has room for.
+ * There is one buffer. The next read waits until every rank has taken all of
+ * it, so that the slowest reader sets the pace and nothing is lost or kept in
+ * memory. A rank on another host takes as much as its agent has room for.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
@@ -19,9 +19,9 @@
 enum { STDIN_BUFFER = 1 << 16 };
 
 struct stdin_reader {
-    struct event_source source; /* our end of the rank's pipe */
-    struct rank *rank;    /* on another host; then there is no pipe */
-    size_t room;          /* and this is what its agent has room for */
+    struct event_source source; /* mpirun's end of the rank's pipe */
+    struct rank *rank;    /* on another host, without a pipe; else NULL */
+    size_t room;          /* bytes that its agent has room for */
     size_t at;            /* bytes of the buffer already written */
     bool armed, open;
 };
@@ -81,7 +81,7 @@ static void watch_pipe(struct job *job, struct stdin_reader *o, bool on)
     o->armed = on;
 }
 
-/* The rank sees the end of its input. */
+/* Close a reader, which then sees the end of its input. */
 static void close_reader(struct job *job, struct stdin_reader *o)
 {
     if (o->open && o->rank)
@@ -102,7 +102,8 @@ static bool push_remote(struct job *job, struct stdin_forward *p, struct stdin_r
     return !o->open || (o->room && o->at == p->have);
 }
 
-/* True when this rank has everything and would take more, or wants none. */
+/* Write what the reader has not got yet; returns true if it has everything and
+ * would take more, or if it wants none. */
 static bool push_input(struct job *job, struct stdin_forward *p, struct stdin_reader *o)
 {
     if (o->rank)
@@ -142,7 +143,7 @@ static void watch_input(struct job *job, struct stdin_forward *p, bool on)
         p->watched = on;
 }
 
-/* After the last byte: every rank sees the end of its input. */
+/* End the input of every rank after the last byte. */
 static void end_input(struct job *job, struct stdin_forward *p)
 {
     p->ended = true;
@@ -168,7 +169,7 @@ void wf_stdin_add_credit(struct job *job, const struct rank *r, size_t n)
     if (!o)
         return;
     o->room += n;
-    if (job->stdin_forward->ended) /* before the rank was there */
+    if (job->stdin_forward->ended) /* it ended before the rank was there */
         wf_remote_input(job, r, NULL, 0);
     forward_input(job);
 }
@@ -183,7 +184,8 @@ void wf_stdin_drop_reader(struct job *job, const struct rank *r)
     forward_input(job);
 }
 
-/* One read, when the buffer is free. False: no input now, or its end. */
+/* Read once when the buffer is free. Returns false if there is no input now, or
+ * at its end. */
 static bool refill_buffer(struct job *job, struct stdin_forward *p)
 {
     struct pollfd ready = {0, POLLIN, 0};
@@ -209,7 +211,7 @@ static void forward_input(struct job *job)
     struct stdin_forward *p = job->stdin_forward;
     while (!p->ended) {
         if (!push_all(job, p)) {
-            watch_input(job, p, false); /* until the slowest has caught up */
+            watch_input(job, p, false); /* wait until the slowest has caught up */
             return;
         }
         if (!p->ended && !refill_buffer(job, p))

@@ -1,12 +1,12 @@
-/* stdin, stdout and stderr of the ranks.
+/* This file makes stdin, stdout and stderr of the ranks.
  *
- * A rank of this host simply has our own descriptors: no copy, no
- * delay, and input that was typed ahead stays where it is. When its output is
- * captured (output.h) it writes to pipes. Ranks of an agent have pipes, too, and
- * what they write comes here in frames.
+ * A rank of this host has mpirun's own descriptors: no copy, no delay, and
+ * input that was typed ahead stays where it is. When its output is captured
+ * (output.h) it writes to pipes. Ranks of an agent have pipes, too, and their
+ * output comes in frames.
  *
  * Input goes to one rank, as the descriptor itself; the others have /dev/null.
- * A rank that reads the terminal stays in our process group, or the kernel
+ * A rank that reads the terminal stays in mpirun's process group, or the kernel
  * would stop it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -32,7 +32,8 @@ bool wf_io_input_is_ours(void)
     return !isatty(0) || tcgetpgrp(0) == getpgrp();
 }
 
-/* 0, 1 and 2 must exist, or pipes would take their numbers. */
+/* Make sure that descriptors 0, 1 and 2 exist, or pipes would take their
+ * numbers. */
 int wf_io_open(struct job *job)
 {
     int fd;
@@ -55,7 +56,7 @@ static void end_stream(struct job *job, struct stream *s)
     wf_job_unwatch(job, &s->source);
 }
 
-/* One read; false: nothing more now. */
+/* Read once; returns false when nothing more can be read now. */
 static bool read_stream(struct job *job, struct stream *s)
 {
     char data[STREAM_READ];
@@ -103,7 +104,7 @@ static int number_of(const struct stream *s)
     return s == &s->rank->out ? 1 : 2;
 }
 
-/* Let as many bytes follow as were taken, if they can be written. */
+/* Allow as many bytes as were taken, if they can be written. */
 static void ask_more(struct job *job, struct stream *s)
 {
     if (s->window < MORE_LEAST || wf_output_full(s))
@@ -150,7 +151,8 @@ static void drain_stream(struct job *job, struct stream *s)
         ;
 }
 
-/* Called when a sink has room again, and when the last process is gone. */
+/* Write what waits: called when a sink has room again and when the last process
+ * has ended. */
 void wf_io_drain(struct job *job)
 {
     for (int i = 0; !job->up && i < job->count; i++) {
@@ -212,7 +214,7 @@ void wf_io_attach(struct job *job, struct rank *r)
     wf_output_attach(job, &r->err, true);
 }
 
-/* The descriptors for a new rank; those above 2 are the caller's to close. */
+/* Make the descriptors for a new rank; the caller closes those above 2. */
 int wf_io_rank(struct job *job, struct rank *r, int child[3])
 {
     child[1] = 1;
