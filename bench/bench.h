@@ -1,4 +1,5 @@
-/* What all measuring programs share: a clock, one CPU per rank, a summary.
+/* This header has what all measuring programs share: a clock, one CPU per rank,
+ * a summary.
  *
  * A result is one line on standard output, which run.py reads:
  *     metric row best median
@@ -41,7 +42,7 @@ static inline void sleep_us(long us)
 }
 
 /* The CPUs of the process before anything is bound: threads inherit the mask of
- * who starts them. */
+ * the thread that starts them. */
 static cpu_set_t bench_cpus;
 
 __attribute__((constructor)) static void note_cpus(void)
@@ -50,7 +51,7 @@ __attribute__((constructor)) static void note_cpus(void)
         CPU_ZERO(&bench_cpus);
 }
 
-/* The same placement for every library: rank r on the r-th CPU we may use. */
+/* Bind a rank to the r-th usable CPU: the same placement for every library. */
 static inline void bind_rank(int rank)
 {
     cpu_set_t one;
@@ -68,7 +69,8 @@ static inline void bind_rank(int rank)
         }
 }
 
-/* Page-aligned memory that is there: no page fault is measured. */
+/* Returns page-aligned memory that has been touched, so that no page fault is
+ * measured. */
 static inline char *buffer(size_t n)
 {
     size_t room = (n + 4096) & ~(size_t)4095;
@@ -82,7 +84,7 @@ static inline char *buffer(size_t n)
     return p;
 }
 
-/* A factor that leads nowhere ends the series. */
+/* Returns the next size of a series; a factor below 2 ends the series. */
 static inline long next_size(long size, long factor)
 {
     if (size == 0)
@@ -97,7 +99,7 @@ static inline int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* For times: the smallest is the best. */
+/* Print times, of which the smallest is the best. */
 static inline void print_times(const char *metric, long row, double *v, int n)
 {
     qsort(v, (size_t)n, sizeof *v, ascending);
@@ -105,7 +107,7 @@ static inline void print_times(const char *metric, long row, double *v, int n)
     fflush(stdout);
 }
 
-/* Microseconds per `amount` become a rate: bytes / 1000 for GB/s. */
+/* Print rates made from microseconds per `amount`: bytes / 1000 for GB/s. */
 static inline void print_rates(const char *metric, long row, double *v, int n,
                                double amount)
 {

@@ -1,4 +1,4 @@
-/* A computation that needs nothing but time: a chain of multiplications in
+/* The computation needs nothing but time: a chain of multiplications in
  * registers. The empty statement keeps the compiler from knowing the result.
  *
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,6 +1,6 @@
-/* The matching queues by themselves, without a message moving: nanoseconds of
- * each operation over the depth of the queue, and the four forms of the match
- * function that D. Holmes compares (McMPI, 3.2.8).
+/* This program measures the matching queues by themselves, without a message
+ * moving: nanoseconds of each operation over the depth of the queue, and the
+ * four forms of the match function that D. Holmes compares (McMPI, 3.2.8).
  *
  *   core_match [MOST]     depths 0, 16, ... up to MOST (65536)
  *
@@ -22,8 +22,8 @@ static uint64_t env0(void)
 
 /* ---- one message among many that do not match ---------------------------- */
 
-/* Receives for tags nobody sends; every wildcard class in turn if mixed. The
- * wildcards are on another communicator, or they would match. */
+/* Post receives for tags that are never sent; every wildcard class in turn if
+ * mixed. The wildcards are on another communicator, or they would match. */
 static void fill_posted(struct wf_match *m, int depth, int mixed)
 {
     for (int i = 0; i < depth; i++) {
@@ -117,7 +117,7 @@ static double all_posted(struct wf_match *m, int n, int reverse)
     return (now_us() - t) * 1e3 / n;
 }
 
-/* The window of a message rate test: one tag. */
+/* Measure the window of a message rate test: one tag. */
 static double window(struct wf_match *m, int n)
 {
     double t = now_us();
@@ -187,7 +187,7 @@ struct fields {
     uint32_t source, tag;
 };
 
-/* 1: one condition after the other. */
+/* Form 1 tests one condition after the other. */
 static int by_statements(const struct fields *m, const struct fields *r)
 {
     if (m->target != r->target)
@@ -205,7 +205,7 @@ static int by_statements(const struct fields *m, const struct fields *r)
     return 1;
 }
 
-/* 2: all conditions in one expression. */
+/* Form 2 has all conditions in one expression. */
 static int by_expression(const struct fields *m, const struct fields *r)
 {
     return !(m->target != r->target || m->context != r->context ||
@@ -215,7 +215,7 @@ static int by_expression(const struct fields *m, const struct fields *r)
              ((r->wildcard & ANY_TAG) != ANY_TAG && m->tag != r->tag));
 }
 
-/* 3: the same, wildcards compared with zero. */
+/* Form 3 is the same, with wildcards compared with zero. */
 static int by_zero(const struct fields *m, const struct fields *r)
 {
     return !(m->target != r->target || m->context != r->context ||
@@ -228,7 +228,7 @@ struct words {
     uint64_t env0, env1, mask;
 };
 
-/* 4: two words and a mask. */
+/* Form 4 compares two words under a mask. */
 static int by_words(const struct words *m, const struct words *r)
 {
     if (m->env0 != r->env0 || (m->env1 & r->mask) != r->env1)
@@ -236,7 +236,7 @@ static int by_words(const struct words *m, const struct words *r)
     return 1;
 }
 
-/* Weft: the same without a branch. */
+/* Weft's form is the same without a branch. */
 static int branch_free(const struct words *m, const struct words *r)
 {
     return (int)wf_match_is_equal(r->env0, r->env1, r->mask, m->env0, m->env1);
@@ -246,8 +246,9 @@ enum { RECEIVES = 256, CALLS = 4000 };
 static struct fields as_fields[RECEIVES], fields_message;
 static struct words as_words[RECEIVES], words_message;
 
-/* Receives of which none matches: they differ in the target, in the source, in
- * the tag, or now in this and now in that, which no branch predictor guesses. */
+/* Make receives of which none matches: they differ in the target, in the
+ * source, in the tag, or in turn in each of them, which no branch predictor
+ * guesses. */
 static void fill_forms(int what)
 {
     unsigned seed = 1;

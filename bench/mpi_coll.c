@@ -1,4 +1,5 @@
-/* Collective operations, usually with more ranks than CPUs.
+/* This program measures collective operations, usually with more ranks than
+ * CPUs.
  *
  *   mpi_coll barrier|allreduce|alltoall MS       8 bytes, 1 KB per pair
  *

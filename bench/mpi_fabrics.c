@@ -1,4 +1,4 @@
-/* Does a slow fabric slow a fast one?
+/* This program finds out whether a slow fabric slows a fast one.
  *
  *   mpi_fabrics alone-fast|alone-slow MS    one pair at a time
  *   mpi_fabrics threads MS                  both, each served by a thread
@@ -10,9 +10,9 @@
  *       rank 1  <--- slow --->  rank 0  <--- fast --->  rank 2
  *
  * Rank 0 answers, ranks 1 and 2 ask, each a byte at a time, and time their
- * round trips: us-fast and us-slow, half of one. Who has nothing to ask sleeps
- * meanwhile, outside MPI. Which fabric is which is the configuration's affair.
- * The question of Plachetka's "Unifying framework for message passing": a
+ * round trips: us-fast and us-slow, half of one. A rank that has nothing to ask
+ * sleeps meanwhile, outside MPI. The configuration decides which fabric is
+ * which. Plachetka's "Unifying framework for message passing" asks this: a
  * library that polls both in turn makes the fast pair pay for the slow one.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -28,7 +28,8 @@ static double limit_us;
 
 /* ---- rank 0 --------------------------------------------------------------- */
 
-/* Answer `source`, or anybody, until `ends` have said that they are through. */
+/* Answer `source`, or any rank, until `ends` ranks have sent their last
+ * question. */
 static void answer(int source, int ends)
 {
     MPI_Status status;
@@ -91,7 +92,8 @@ static int ask_for(double us, double v[BATCHES])
 
 /* ---- the job -------------------------------------------------------------- */
 
-/* Both pairs use their fabric: where sizes choose it, by a large message. */
+/* Let both pairs use their fabric once; where sizes choose it, by a large
+ * message. */
 static void connect_pairs(int rank)
 {
     for (int other = SLOW; other <= FAST; other++)

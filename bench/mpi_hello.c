@@ -1,5 +1,5 @@
-/* The smallest MPI program: for start-up time and the size of files. The same
- * without MPI is raw_hello.c.
+/* This smallest MPI program measures start-up time and the size of files.
+ * raw_hello.c is the same without MPI.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

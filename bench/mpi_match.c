@@ -1,4 +1,4 @@
-/* What matching costs: rank 0 receives, rank 1 sends.
+/* This program measures the cost of matching: rank 0 receives, rank 1 sends.
  *
  *   mpi_match WHEN ORDER MS N...
  *
@@ -108,7 +108,8 @@ static double ping_pong(void *what)
     return (now_us() - start) / (2 * TRIPS);
 }
 
-/* Both ranks have n entries in the queue of their side. */
+/* Measure a ping-pong while both ranks have n entries in the queue of their
+ * side. */
 static int ping_pong_at_depth(struct queue *q, double limit_us, double *v)
 {
     struct queue other = *q;

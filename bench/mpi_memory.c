@@ -1,11 +1,12 @@
-/* Memory: KB of rank 0 before MPI_Finalize: resident, its proportional share,
- * and what one peer more costs that has been talked to.
+/* This program prints the memory of rank 0 before MPI_Finalize in KB: resident,
+ * its proportional share, and the cost of one more peer with which messages
+ * were exchanged.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "repeat.h"
 
-/* A "Name:   123 kB" line of a /proc file. */
+/* Read a "Name:   123 kB" line of a /proc file. */
 static double kilobytes(const char *file, const char *name)
 {
     char line[256];

@@ -1,20 +1,21 @@
-/* A transfer beside a computation that takes as long as the transfer alone.
+/* This program measures a transfer beside a computation that takes as long as
+ * the transfer alone.
  *
  *   mpi_overlap WHO SIZE MS        WHO computes: sender, receiver or both; or
  *                                  allreduce: MPI_Iallreduce of doubles, both
  *   mpi_overlap WHO SIZE MS 4x     the same beside one that takes 4 times as long
  *   mpi_overlap WHO SIZE MS LONG   the same beside LONG ms of computation
  *
- * Prints the hidden part of the shorter of the two, in percent: 100 when the
- * time of both together is that of one, 0 when it is their sum. Each of the three
- * times is a median: the computation by itself takes some percent longer than
- * in its best batch, which would be several times as much of a transfer. Who does not
- * compute waits in MPI_Wait. percent: by the clock of whoever is last; own: of
- * those who compute, as the benchmarks of Intel and of OSU have it, which does
- * not see what the other side pays. With LONG: how much longer, in percent, both
- * together take than the longer of the two. cpu: us of processor time that the
- * transfer alone takes of both ranks together; what it has to take, where those
- * who wait sleep (Weft: --set core.spin=0).
+ * It prints the hidden part of the shorter of the two, in percent: 100 when the
+ * time of both together is that of one, 0 when it is their sum. Each of the
+ * three times is a median: the computation by itself takes some percent longer
+ * than in its best batch, which would be several times as much of a transfer. A
+ * rank that does not compute waits in MPI_Wait. percent: by the clock of the
+ * last rank; own: of those that compute, as in the benchmarks of Intel and of
+ * OSU, which does not see what the other side pays. With LONG: how much longer,
+ * in percent, both together take than the longer of the two. cpu: us of
+ * processor time that the transfer alone takes of both ranks together; what it
+ * has to take, where ranks that wait sleep (Weft: --set core.spin=0).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -87,7 +88,7 @@ static double median(struct transfer *t, double limit_us)
     return v[n / 2];
 }
 
-/* Percent of the shorter one that both together do not take. */
+/* Returns the percent of the shorter one that both together do not take. */
 static double hidden(double alone, double computing, double together)
 {
     double shorter = alone < computing ? alone : computing;
@@ -95,7 +96,7 @@ static double hidden(double alone, double computing, double together)
     return 100 * (alone + computing - together) / shorter;
 }
 
-/* Percent that both together take longer than the longer one. */
+/* Returns the percent that both together take longer than the longer one. */
 static double excess(double alone, double computing, double together)
 {
     double longer = alone > computing ? alone : computing;
@@ -109,7 +110,7 @@ static void report(const char *metric, struct transfer *t, double percent)
         print_times(metric, t->size, &percent, 1);
 }
 
-/* Processor time of this process, in us. */
+/* Returns the processor time of this process, in us. */
 static double used_us(void)
 {
     struct rusage u;
@@ -119,7 +120,8 @@ static double used_us(void)
            (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-/* The transfer alone: its median, and what it takes of both processors. */
+/* Measure the transfer alone: its median, and its processor time on both
+ * ranks. */
 static double measure_alone(struct transfer *t, double limit_us)
 {
     double used = used_us(), alone = median(t, limit_us), both;

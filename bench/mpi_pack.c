@@ -1,4 +1,5 @@
-/* Derived datatypes: packing, and sending beside packing by hand and sending.
+/* This program measures derived datatypes: packing, and sending beside packing
+ * by hand and sending.
  *
  *   mpi_pack pack|unpack CASE MS   MPI_Pack or MPI_Unpack on one rank: gbs
  *   mpi_pack external|unexternal CASE MS   the same with external32
@@ -191,7 +192,7 @@ static double trips(struct job *j, int hand)
 static double hand[BATCHES + WARM_UP];
 static int hands;
 
-/* Both in turn, so that the machine's moods hit both. */
+/* Measure both in turn, so that disturbances of the machine affect both. */
 static double both(void *what)
 {
     double us = trips(what, 0);
@@ -234,7 +235,7 @@ static void measure_send(struct job *j, double limit_us)
     printf("hand 0 %.4g %.4g\n", v[0] / hand[0], v[n / 2] / hand[hands / 2]);
 }
 
-/* Random bytes through both ways, there and back. */
+/* Check that random bytes survive both ways, there and back. */
 static int check(struct job *j)
 {
     struct pack_data *p = &j->data;

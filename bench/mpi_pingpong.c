@@ -1,4 +1,4 @@
-/* Two ranks, blocking calls, over sizes.
+/* This program measures blocking calls of two ranks, over sizes.
  *
  *   mpi_pingpong pong FIRST LAST FACTOR MS      back and forth: half of a trip
  *   mpi_pingpong ping FIRST LAST FACTOR MS      both send at once

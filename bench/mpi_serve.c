@@ -1,4 +1,5 @@
-/* One process that computes in one thread and serves in another.
+/* This program measures a process that computes in one thread and serves in
+ * another.
  *
  *   mpi_serve event MS             the serving thread blocks in MPI_Recv
  *   mpi_serve poll MS              it asks MPI_Iprobe every 100 us
@@ -8,8 +9,8 @@
  *      T2  MPI_Recv <------- 10000 bytes ------- MPI_Send
  *          MPI_Send -------- 10000 bytes ------> MPI_Recv
  *
- * The program of T. Plachetka, "(Quasi-) thread-safe PVM and (quasi-)
- * thread-safe MPI without active polling". Prints what an answer takes (us)
+ * It is the program of T. Plachetka, "(Quasi-) thread-safe PVM and (quasi-)
+ * thread-safe MPI without active polling". It prints the time of an answer (us)
  * and the part of T1's computation that serving costs (percent).
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -27,7 +28,7 @@ static atomic_int over;
 static char *message;
 static int polls;
 
-/* Microseconds of one computation, undisturbed. */
+/* Returns the microseconds of one computation, undisturbed. */
 static double one_computation(void)
 {
     double best = 1e9;

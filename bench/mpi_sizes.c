@@ -1,4 +1,5 @@
-/* Every collective over sizes, usually with more ranks than CPUs.
+/* This program measures every collective over sizes, usually with more ranks
+ * than CPUs.
  *
  *   mpi_sizes COLLECTIVE LEAST MOST FACTOR MS
  *
@@ -222,7 +223,7 @@ int main(int argc, char **argv)
                                                             : atol(argv[3]);
     c.out = buffer((size_t)most * (known[i].blocks ? (size_t)c.size : 1));
     c.in = buffer((size_t)most * (known[i].blocks ? (size_t)c.size : 1));
-    /* no numbers that a sum makes odd */
+    /* zeros: sums of random bits may be denormal */
     memset(c.out, 0, (size_t)most * (known[i].blocks ? (size_t)c.size : 1));
     for (long n = atol(argv[2]); n <= most; n = next_size(n, atol(argv[4])))
         one_size(&c, (int)n, atof(argv[5]) * 1e3);

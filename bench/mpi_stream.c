@@ -1,10 +1,11 @@
-/* One-way streams: windows of nonblocking operations, then a short answer.
+/* This program measures one-way streams: windows of nonblocking operations,
+ * then a short answer.
  *
  *   mpi_stream FIRST LAST FACTOR WINDOW MS
  *
- * Prints bandwidth and message rate. A window is at most 4 MB or two messages:
- * short enough that the best one was not interrupted. Each of its messages has
- * its own buffer.
+ * It prints bandwidth and message rate. A window is at most 4 MB or two
+ * messages: short enough that the best one was not interrupted. Each of its
+ * messages has its own buffer.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,4 +1,4 @@
-/* What threads cost, and what they bring.
+/* This program measures what threads cost and what they gain.
  *
  *   mpi_threads rate FORM threads N MS    N threads of rank 0 send to ranks
  *                                         1..N (Balaji et al. 2010, figure 2a)
@@ -35,7 +35,7 @@ enum { THREADS_MAX = 64, BURST = 128, ROUNDS = 64, PONGS = 1000, ACK = 7,
 
 enum form { FORM_NULL, FORM_BLOCKING, FORM_NONBLOCKING };
 
-/* One thread's part. */
+/* A lane is one thread's part. */
 struct lane {
     MPI_Comm comm;
     enum form form;
@@ -112,7 +112,7 @@ static void *pong(void *lane)
     return NULL;
 }
 
-/* A message to the own rank, posted first. */
+/* Send messages to the own rank, each with a receive posted first. */
 static void *echo(void *lane)
 {
     struct lane *l = lane;
@@ -144,8 +144,8 @@ static void *start_bound(void *lane)
     return starting->work(l);
 }
 
-/* What a lane took, in the mean, or from the first one's start to the last one's
- * end: rates are of all together. */
+/* Returns the mean time of a lane, or the time from the first one's start to
+ * the last one's end, because rates are of all together. */
 static double took(const struct team *t)
 {
     double sum = 0, start = t->lanes[0].start, end = t->lanes[0].end;
@@ -159,7 +159,7 @@ static double took(const struct team *t)
     return t->work == pong ? sum / t->size : end - start;
 }
 
-/* Every lane a thread, or the only one the caller's. */
+/* Run every lane as a thread; if there is only one, in the calling thread. */
 static double run_team(struct team *t)
 {
     pthread_t threads[THREADS_MAX];
@@ -221,7 +221,7 @@ static void lay_out_own(struct team *t, void *(*work)(void *), int n, int rank,
     }
 }
 
-/* Pairs of ranks; how many. */
+/* Make pairs of ranks; returns how many. */
 static int lay_out_pairs(struct team *t, int rank)
 {
     int size, n;
@@ -250,7 +250,7 @@ static int form_of(const char *word)
     return -1;
 }
 
-/* The level, or nothing is measured: 77 is not 0. */
+/* Start MPI at the thread level, or end with status 77 and measure nothing. */
 static int start_level(int *argc, char ***argv, int level)
 {
     int rank, got;

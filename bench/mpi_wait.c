@@ -1,4 +1,4 @@
-/* A rank that waits in MPI_Recv.
+/* This program measures a rank that waits in MPI_Recv.
  *
  *   mpi_wait blocked SECONDS     CPU time while nothing comes, percent of a CPU
  *   mpi_wait wake MS             from MPI_Send to the return of an MPI_Recv
@@ -29,7 +29,7 @@ static double receive_stamp(int from)
     return stamp;
 }
 
-/* Processes of one host share the clock. */
+/* Send the time of sending; processes of one host share the clock. */
 static void send_stamp(int to, long after_us)
 {
     double stamp;

@@ -1,5 +1,5 @@
-/* Placements of data that programs send, and the loops that somebody without
- * datatypes writes to pack and unpack them.
+/* These cases are placements of data that programs send, with loops that pack
+ * and unpack them without datatypes.
  *
  * A loop gets its numbers at run time, as in a program that reads its input; it
  * copies short rows element by element and long ones by memcpy, whichever is
@@ -64,7 +64,7 @@ static const struct pack_case pack_cases[] = {
     {"fields-96K", FIELDS, 0, {2048}, {0}},
 };
 
-/* A case with the memory it needs. */
+/* A case has the memory that it needs. */
 struct pack_data {
     const struct pack_case *c;
     char *user, *packed;
@@ -83,7 +83,7 @@ static inline size_t pack_volume(const int *n, int dims)
     return all;
 }
 
-/* Ascending places with gaps that no rule predicts. */
+/* Make ascending places with gaps that no rule predicts. */
 static inline void pack_places(struct pack_data *p)
 {
     int n = p->c->n[0], at = 0;

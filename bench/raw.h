@@ -1,4 +1,5 @@
-/* How every raw program repeats: one process measures, its child answers.
+/* This header repeats the measurement of every raw program: one process
+ * measures, its child answers.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,7 +28,7 @@ static inline int repeat(batch_fn *batch, void *what, double limit_us,
     return n;
 }
 
-/* Memory of both, zeroed and there. */
+/* Returns memory that both processes share, zeroed and touched. */
 static inline void *shared_memory(size_t n)
 {
     void *p = mmap(NULL, n, PROT_READ | PROT_WRITE,
@@ -40,7 +41,8 @@ static inline void *shared_memory(size_t n)
     return p;
 }
 
-/* answer() runs in the child until it is killed, measure() here. */
+/* Run answer() in the child until it is killed, and measure() in this
+ * process. */
 static inline int in_two(void (*measure)(void *), void (*answer)(void *),
                          void *what)
 {

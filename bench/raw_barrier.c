@@ -1,5 +1,6 @@
-/* A barrier of N processes on the CPUs at hand with nothing but one shared
- * counter and a futex: what the scheduler must do at least.
+/* This program measures a barrier of N processes on the available CPUs with
+ * nothing but one shared counter and a futex: the least that the scheduler must
+ * do.
  *
  *   raw_barrier N MILLISECONDS
  *

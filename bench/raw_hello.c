@@ -1,4 +1,4 @@
-/* The smallest C program: for the size of files and the cost of a process.
+/* This smallest C program measures the size of files and the cost of a process.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,4 +1,4 @@
-/* Packing and unpacking by hand: what a program without datatypes does.
+/* This program packs and unpacks by hand, as a program without datatypes does.
  *
  *   raw_pack pack|unpack CASE MS
  *

@@ -1,4 +1,5 @@
-/* What the machine allows between two processes that share memory.
+/* This program measures what the machine allows between two processes that
+ * share memory.
  *
  *   raw_shm line MS                      one cache line back and forth
  *   raw_shm header MS                    the same through a ring of slots, with
@@ -30,7 +31,7 @@ enum {
     LARGEST = 16 << 20
 };
 
-/* Words that one side writes and the other polls. */
+/* The shared words are written by one side and polled by the other. */
 struct shared {
     _Alignas(128) _Atomic unsigned ping;
     _Alignas(128) _Atomic unsigned pong;
@@ -98,8 +99,8 @@ static void echo_lines(struct test *t)
     }
 }
 
-/* A slot as a message needs it: what it is and its length, stored last, whom it
- * is from and for, and the payload. */
+/* A slot has what a message needs: its kind and its length, stored last, its
+ * source and destination, and the payload. */
 struct message {
     _Alignas(64) _Atomic uint64_t word;
     uint64_t envelope[2];
@@ -121,7 +122,7 @@ static void put(struct test *t, struct message *ring, const char *from)
                           memory_order_release);
 }
 
-/* About n instructions, of which several can be under way together. */
+/* Execute about n instructions, of which several can be under way together. */
 static void spend(long n, uint64_t x)
 {
     uint64_t y = x, z = x, a = 0;
@@ -179,8 +180,8 @@ static void echo_headers(struct test *t)
     }
 }
 
-/* 24 bytes and a turn that says they are new. The answer to a window makes all
- * slots free again. */
+/* Send messages of 24 bytes and a turn number that marks them as new. The
+ * answer to a window makes all slots free again. */
 static double messages(void *what)
 {
     static char from[24];
@@ -212,7 +213,7 @@ static void take_messages(struct test *t)
 
 /* ---- copies -------------------------------------------------------------- */
 
-/* As many messages as mpi_stream has in a window. */
+/* Returns as many messages as mpi_stream has in a window. */
 static long window(long size)
 {
     return size < WINDOW / 2 ? WINDOW / size : 2;
@@ -220,9 +221,9 @@ static long window(long size)
 
 typedef uint64_t block __attribute__((vector_size(16), aligned(1), may_alias));
 
-/* What another processor has just written, memcpy reads at a third of this
- * loop's speed, mostly: it may be one instruction. So the limit of two copies
- * is memcpy into the ring, and this out of it. */
+/* Copy data that another processor has just written. memcpy, which may be one
+ * instruction, mostly reads it at a third of this loop's speed. So the limit of
+ * two copies is memcpy into the ring and this loop out of it. */
 static void copy_out(char *to, const char *from, size_t n)
 {
     for (; n >= 64; n -= 64, to += 64, from += 64) {
@@ -236,7 +237,7 @@ static void copy_out(char *to, const char *from, size_t n)
     memcpy(to, from, n);
 }
 
-/* One message through the ring; out: this side fills it. */
+/* Pass one message through the ring; out: this side fills it. */
 static void through_ring(struct test *t, char *buf, int out)
 {
     for (long at = 0; at < t->size; at += CHUNK, ++t->turn) {
@@ -251,7 +252,8 @@ static void through_ring(struct test *t, char *buf, int out)
     }
 }
 
-/* A window of mpi_stream: as many bytes, as many buffers, and an answer. */
+/* Pass a window of mpi_stream: as many bytes, as many buffers, and an
+ * answer. */
 static void ring_window(struct test *t, int out)
 {
     for (long k = 0; k < window(t->size); k++)

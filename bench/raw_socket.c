@@ -1,4 +1,4 @@
-/* What the kernel's sockets allow over loopback.
+/* This program measures what the kernel's sockets allow over loopback.
  *
  *   raw_socket tcp|udp polling|blocking MS         one byte back and forth
  *   raw_socket CONGESTION FIRST LAST FACTOR MS     a TCP stream of writes
@@ -78,7 +78,7 @@ static int tcp_pair(int fd[2], const char *congestion)
     return prepare(fd[0], congestion) | prepare(fd[1], congestion);
 }
 
-/* All n bytes. False at the end of the stream. */
+/* Receive all n bytes. Returns false at the end of the stream. */
 static int receive(int fd, char *buf, size_t n, int flags)
 {
     while (n > 0) {
@@ -129,8 +129,8 @@ static void echo(struct test *t)
         ;
 }
 
-/* As mpi_stream does: up to 16 messages or 4 MB, at least 2, each with its own
- * buffer; a byte back. */
+/* Send a window as mpi_stream does: up to 16 messages or 4 MB, at least 2, each
+ * with its own buffer; one byte comes back. */
 static double one_window(void *what)
 {
     struct test *t = what;

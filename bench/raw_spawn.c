@@ -1,5 +1,6 @@
-/* What starting processes costs without MPI: fork and exec of n programs that
- * end at once, then waiting for all. The run's own duration is the result.
+/* This program measures what starting processes costs without MPI: fork and
+ * exec of n programs that end at once, then waiting for all. The duration of
+ * the run is the result.
  *
  *   raw_spawn N PROGRAM
  *

@@ -1,4 +1,5 @@
-/* How long the kernel takes to wake a process that has slept for 2 ms.
+/* This program measures how long the kernel takes to wake a process that has
+ * slept for 2 ms.
  *
  *   raw_wake futex|eventfd MS
  *

@@ -1,4 +1,4 @@
-/* How every MPI program repeats what it measures.
+/* This header repeats the measurement of every MPI program.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -11,11 +11,12 @@
 
 enum { WARM_UP = 3 };
 
-/* One batch on this rank; returns its result (that of rank 0 counts). */
+/* Runs one batch on this rank and returns its result (that of rank 0
+ * counts). */
 typedef double batch_fn(void *what);
 
-/* Batches until rank 0 has seen limit_us go by; how many are in v. The first
- * ones warm up. */
+/* Run batches until rank 0 has seen limit_us go by; returns how many are in v.
+ * The first ones warm up. */
 static inline int repeat(batch_fn *batch, void *what, double limit_us,
                          double v[BATCHES])
 {
@@ -35,7 +36,8 @@ static inline int repeat(batch_fn *batch, void *what, double limit_us,
     return n;
 }
 
-/* How many operations make a batch of batch_us: the fastest of a few tells. */
+/* Returns how many operations make a batch of batch_us; the fastest of a few
+ * decides. */
 static inline long calibrate(batch_fn *one, void *what, double batch_us)
 {
     double best = 1e9, begin = now_us();

@@ -40,8 +40,9 @@ struct options {
     const char *picture;
 };
 
-/* A rectangle of the plate with its halo. cell(b, 0, 0) is the first cell of
- * the block itself; rows and columns -1 and `rows`, `cols` are the halo. */
+/* A block is a rectangle of the plate with its halo. cell_at(b, plane, 0, 0) is
+ * the first cell of the block itself; rows and columns -1 and `rows`, `cols`
+ * are the halo. */
 struct block {
     int first_row, first_col; /* in the plate */
     int rows, cols;
@@ -56,7 +57,7 @@ static double *cell_at(const struct block *b, double *plane, int row, int col)
 
 /* ---- the physics --------------------------------------------------------- */
 
-/* Is this point of the unit square inside the letter W? */
+/* Returns whether this point of the unit square is inside the letter W. */
 static int in_letter(double y, double x)
 {
     if (y < 0.25 || y > 0.75 || x < 0.2 || x > 0.8)
@@ -145,7 +146,7 @@ static void block_free(struct block *b)
 
 /* ---- the parallel part --------------------------------------------------- */
 
-/* As square as possible: 6 processes are 2 x 3. */
+/* Choose a grid as square as possible: 6 processes are 2 x 3. */
 static void process_grid(int size, int grid[2])
 {
     grid[0] = 1;
@@ -155,8 +156,8 @@ static void process_grid(int size, int grid[2])
     grid[1] = size / grid[0];
 }
 
-/* Beyond the plate there is nobody, and MPI_PROC_NULL makes the messages to
- * nobody vanish: the border needs no special case below. */
+/* Find the neighbours. Beyond the plate they are MPI_PROC_NULL, to which
+ * messages vanish: the border needs no special case below. */
 static void find_neighbours(int rank, const int grid[2], int neighbour[SIDES])
 {
     int row = rank / grid[1], col = rank % grid[1];
@@ -167,8 +168,8 @@ static void find_neighbours(int rank, const int grid[2], int neighbour[SIDES])
     neighbour[RIGHT] = col < grid[1] - 1 ? rank + 1 : MPI_PROC_NULL;
 }
 
-/* column: the type of cells that stand one row apart. The tag of a message is
- * the side at which it arrives. */
+/* Start the exchange of edges. column: the type of cells that stand one row
+ * apart. The tag of a message is the side at which it arrives. */
 static void exchange_start(struct block *b, const int neighbour[SIDES],
                            MPI_Datatype column, MPI_Request q[2 * SIDES])
 {
@@ -241,8 +242,8 @@ static void run_steps(struct block *b, const struct options *o, const int grid[2
 
 /* ---- the result ---------------------------------------------------------- */
 
-/* A plate in the order in which processes send it: block after block. Copy it
- * to where it belongs. */
+/* Copy a plate from the order in which processes send it, block after block, to
+ * where it belongs. */
 static void arrange_blocks(const double *blocks, double *plate, int n,
                     const int grid[2])
 {
@@ -259,8 +260,8 @@ static void arrange_blocks(const double *blocks, double *plate, int n,
     }
 }
 
-/* The n x n cells of the plate at rank 0; elsewhere NULL. A type that leaves
- * out the halo sends the block from where it is. */
+/* Returns the n x n cells of the plate at rank 0, elsewhere NULL. A type that
+ * leaves out the halo sends the block from where it is. */
 static double *collect_plate(struct block *b, int n, const int grid[2], int rank)
 {
     int size = grid[0] * grid[1], cells = b->rows * b->cols, sum = 0;
@@ -287,7 +288,7 @@ static double *collect_plate(struct block *b, int n, const int grid[2], int rank
     return plate;
 }
 
-/* The same plate by one process, for comparison; rows that differ. */
+/* Compute the same plate in one process; returns how many rows differ. */
 static long count_wrong_rows(const double *plate, const struct options *o)
 {
     struct block b;
@@ -306,7 +307,7 @@ static long count_wrong_rows(const double *plate, const struct options *o)
     return wrong;
 }
 
-/* Black, red, yellow, white: the colours of glowing iron. */
+/* Choose the colour of glowing iron: black, red, yellow, white. */
 static void heat_to_rgb(double heat, unsigned char rgb[3])
 {
     double t = 3 * sqrt(heat / HOT);
@@ -373,7 +374,7 @@ static int parse_options(int argc, char **argv, struct options *o)
     return o->n > 0 && o->n <= 20000 && o->steps > 0;
 }
 
-/* Rank 0, at the end; returns how much is wrong. */
+/* Check the plate at rank 0, at the end; returns how much is wrong. */
 static long check_plate(const double *plate, const struct options *o)
 {
     long wrong = count_wrong_rows(plate, o);

@@ -1,4 +1,4 @@
-/* The first program: every process says who it is.
+/* This first program lets every process print its rank.
  *
  *   mpicc hello.c -o hello && mpirun -n 4 ./hello
  *

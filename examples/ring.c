@@ -25,8 +25,8 @@ int main(int argc, char **argv)
         MPI_Recv(&token, 1, MPI_INT, left, TAG, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
 
-    /* Not MPI_Send: alone, rank 0 is its own neighbour, and would wait for a
-     * receive that comes only below. */
+    /* MPI_Send would not do: alone, rank 0 is its own neighbour, and would wait
+     * for a receive that comes only below. */
     out = token + rank;
     MPI_Isend(&out, 1, MPI_INT, right, TAG, MPI_COMM_WORLD, &sent);
 

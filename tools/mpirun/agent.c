@@ -240,7 +240,8 @@ static void take_launch_request(struct job *job, const struct frame *f)
         start_all(job);
         return;
     }
-    fprintf(stderr, "mpirun: an agent does not understand its order\n");
+    fprintf(stderr, "mpirun: an agent cannot read its launch request; "
+            "do all hosts have the same version of Weft?\n");
     a->over = true;
 }
 
@@ -438,8 +439,8 @@ static bool read_limit(struct agent *a, const char *seconds)
     long n = seconds ? strtol(seconds, &end, 10) : SILENT_USUAL;
 
     if (seconds && (!*seconds || *end || n < 1 || n > SILENT_LONGEST)) {
-        fprintf(stderr, "mpirun: --agent '%s': 1 to %d seconds without a word "
-                "from mpirun\n", seconds, SILENT_LONGEST);
+        fprintf(stderr, "mpirun: --agent '%s': give the seconds of silence, "
+                "1 to %d, after which the agent ends\n", seconds, SILENT_LONGEST);
         return false;
     }
     a->silent_most = (int)n;

@@ -318,7 +318,8 @@ void wf_end_deadline(struct job *job)
     if (!job->deadline || now < job->deadline)
         return;
     if (job->phase == PHASE_KILLED) {
-        wf_job_say(job, "%d processes do not end even by SIGKILL", job->alive);
+        wf_job_say(job, "%d processes do not end after SIGKILL; they are "
+                       "blocked in the kernel and left behind", job->alive);
         job->phase = PHASE_LOST;
         job->deadline = 0;
         return;

@@ -45,11 +45,11 @@ static const char *describe_result(enum probe_result r)
     case PROBE_TIMEOUT:
         return "no answer: packets are dropped (a firewall?)";
     case PROBE_REFUSED:
-        return "refused: nobody listens there, or a firewall says so";
+        return "refused: no process listens there, or a firewall";
     case PROBE_STRANGER:
         return "another host answers there";
     default:
-        return "no way there from this host";
+        return "no route from this host";
     }
 }
 

@@ -47,7 +47,7 @@ static void on_writable(struct job *job, struct event_source *source);
 void wf_sink_fail(struct job *job, struct sink *s, const char *why)
 {
     if (!s->broken)
-        wf_job_say(job, "cannot write to %s: %s; what the ranks still write there "
+        wf_job_say(job, "cannot write to %s: %s; further output of the ranks there "
                    "is lost", s->name, why);
     s->broken = job->output_lost = true;
 }

@@ -198,7 +198,7 @@ static void print_states(struct job *job)
     for (int i = 0; good && i < job->count; i++)
         good = wf_state_report_read(job, &job->ranks[i], &lines);
     if (!good)
-        wf_job_say(job, "no memory to say where all ranks are");
+        wf_job_say(job, "out of memory: the state of some ranks is missing");
     brief = has_many_texts(&lines);
     for (size_t i = 0; i < lines.n; i++)
         if (!lines.list[i].shown)

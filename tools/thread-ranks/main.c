@@ -1,9 +1,10 @@
-/* What `mpicc -fthread-ranks` links in: main runs once in each rank thread.
+/* `mpicc -fthread-ranks` links this file in: main runs once in each rank
+ * thread.
  *
- * The linker's --wrap=main makes the C library start this function. Where mpirun
- * gave the process one rank, or nobody said anything, the program's main runs
- * as always. Each rank has an argument vector of its own, which it may permute;
- * the strings are shared.
+ * The linker's --wrap=main makes the C library start this function. If mpirun
+ * gave the process one rank, or did not start it, the program's main runs as
+ * usual. Each rank has an argument vector of its own, which it may permute; the
+ * strings are shared.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,4 +1,5 @@
-/* weft-info --check: every problem of a file, also in the options of plugins.
+/* This file implements weft-info --check, which prints every problem of a file,
+ * also in the options of plugins.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "info.h"
@@ -8,9 +9,9 @@
 
 #include "os/trust.h"
 
-/* A plugin that cannot be found is a problem: MPI_Init would stop there. One
- * that is there is not loaded unless that was asked for: it is code, and the
- * file that names it may be anybody's. */
+/* Check the plugins. One that cannot be found is a problem, because MPI_Init
+ * would stop there. One that is found is not loaded unless that was asked for:
+ * it is code, and the file that names it may be anybody's. */
 static int check_plugins(struct wf_config *config, bool load, FILE *errors)
 {
     struct info info;
@@ -43,8 +44,8 @@ static int check_loaded(struct wf_config *config, FILE *errors)
     return check_plugins(config, true, errors);
 }
 
-/* Would a job of this user take the file? What is said does not count as a
- * problem of the file: it may be meant for another place. */
+/* Note whether a job of this user would read the file. That is not a problem of
+ * the file, which may be meant for another place. */
 static void note_trust(const char *file, FILE *errors)
 {
     char why[WF_TRUST_WHY_MAX];

@@ -1,8 +1,9 @@
-/* weft-info --collective: the schedule of one call, as text or for graphviz.
+/* This file implements weft-info --collective, which draws the schedule of one
+ * call as text or for graphviz.
  *
- * The choice is that of MPI_Init: rules of mpi.ini, then the built-in ones;
- * --algorithm replaces both. Rounds count messages that must be one after the
- * other; what a rank sends in all says how long that takes it.
+ * The algorithm is chosen as in MPI_Init: rules of mpi.ini, then the built-in
+ * ones; --algorithm replaces both. Rounds count messages that must be one after
+ * the other; the bytes that a rank sends in all say how long its rounds take.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -93,7 +94,7 @@ static int take_algorithm(struct drawing *d, const char *name)
     return refuse_value("--algorithm", name, text);
 }
 
-/* A number of [lo, hi]; text NULL: dflt. */
+/* Read a number of [lo, hi]; text NULL selects dflt. */
 static int take_number(const char *option, const char *text, int64_t lo,
                        int64_t hi, int dflt, int *out)
 {
@@ -140,7 +141,7 @@ static int take_arguments(struct drawing *d, const struct draw_arguments *a)
 
 /* ---- building ------------------------------------------------------------ */
 
-/* Buffers that are never looked at. */
+/* Set arguments whose buffers are never read. */
 static void set_arguments(void *user, int rank, struct wf_coll_args *a)
 {
     static char out, in;
@@ -169,7 +170,7 @@ static int build_plan(struct drawing *d, const struct wf_coll_rules *rules)
     return 1;
 }
 
-/* What was chosen; -1: there was nothing to choose. */
+/* Returns the chosen algorithm; -1 if there was no choice. */
 static int chosen_algorithm(const struct drawing *d)
 {
     int a = d->plan.scheds[0]->algorithm;
@@ -188,7 +189,8 @@ static const char *const steps[] = {
     [WF_VERTEX_REDUCE] = "reduce", [WF_VERTEX_COPY] = "copy",
     [WF_VERTEX_CALL] = "call", [WF_VERTEX_FENCE] = "fence"};
 
-/* Sends belong to the round in which they arrive. */
+/* Returns the round of a vertex; sends belong to the round in which they
+ * arrive. */
 static int round_of(const struct plan *p, int number)
 {
     int m = p->message_of[number];
@@ -208,7 +210,7 @@ static void print_vertex(const struct plan *p, int rank, int number)
     printf("\n");
 }
 
-/* What a whole schedule amounts to. */
+/* The sums over a whole schedule. */
 struct sums {
     struct plan_depth longest;
     int sends, most_sends, busiest;

@@ -1,4 +1,5 @@
-/* weft-info --collective: drawing a schedule; and the choice as text.
+/* This interface draws the schedule of a collective call (weft-info
+ * --collective) and prints the choice of algorithm.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WEFT_DRAW_H
@@ -8,15 +9,15 @@
 
 #include "coll/choice.h"
 
-/* As given; NULL: not given. */
+/* The arguments as they were given; NULL: not given. */
 struct draw_arguments {
     const char *collective, *ranks, *nodes, *size, *algorithm, *root;
     bool dot;
 };
 
-/* Exit code. rules: of mpi.ini. */
+/* Draw a schedule; returns the exit code. rules: of mpi.ini */
 int info_draw(const struct wf_coll_rules *rules, const struct draw_arguments *);
-/* One line: the rules in force, those of mpi.ini first. */
+/* Print the rules in force in one line, those of mpi.ini first. */
 void info_choice(enum wf_coll_kind, const struct wf_coll_rules *rules);
 
 #endif

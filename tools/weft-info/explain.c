@@ -1,6 +1,6 @@
-/* weft-info --explain: which transports a pair of processes would use, and why
- * not the others. Hosts come from the argument (0@nodea->3@nodeb), from [rank]
- * and [host], or are all this one.
+/* This file implements weft-info --explain, which prints the transports that a
+ * pair of processes would use, and why not the others. Hosts come from the
+ * argument (0@nodea->3@nodeb), from [rank] and [host], or are all this one.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "info.h"
@@ -12,7 +12,7 @@
 
 enum { ADDRESSES_LEN = 512 };
 
-/* One end of the pair, with the storage its texts need. */
+/* One end of the pair has the storage that its texts need. */
 struct end {
     struct wf_route_end facts;
     char host[256], net[ADDRESSES_LEN];
@@ -27,7 +27,7 @@ struct decision {
     struct wf_route_failover failover; /* of messages in order */
 };
 
-/* "3" or "3@host" */
+/* Parse "3" or "3@host". */
 static bool end_parse(const struct info *info, const char *text, size_t n,
                       struct end *end)
 {
@@ -52,7 +52,7 @@ static bool end_parse(const struct info *info, const char *text, size_t n,
     return end->host[0] != '\0';
 }
 
-/* The static addresses of a rank, for net: selectors. */
+/* Set the static addresses of a rank, for net: selectors. */
 static void end_addresses(const struct info *info, struct end *end)
 {
     size_t used = 0;
@@ -116,7 +116,7 @@ static void decide_route(const struct info *info, struct decision *d, uint64_t s
                       info->count, d->order, d->count, &d->failover);
 }
 
-/* Of several transports: what they do for each other. */
+/* Describe what several transports do for each other. */
 static const char *describe_failover(const struct decision *d)
 {
     if (d->count < 2)
@@ -138,7 +138,7 @@ static bool is_chosen(const struct decision *d, int i)
     return false;
 }
 
-/* Why candidate i is not among the chosen. */
+/* Explain why candidate i is not among the chosen transports. */
 static const char *explain_exclusion(const struct info *info, const struct decision *d,
                           int i, char *buf, size_t n)
 {

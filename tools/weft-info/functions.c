@@ -1,5 +1,5 @@
-/* weft-info --functions: which functions of the standard are implemented, from
- * the table that core/api/generate.py writes.
+/* This file implements weft-info --functions, which prints the implemented
+ * functions of the standard from the table that core/api/generate.py writes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "info.h"

@@ -1,4 +1,5 @@
-/* weft-info --table and --embed: C text for programs without files or dlopen.
+/* This file implements weft-info --table and --embed, which print C code for
+ * programs without files or dlopen.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "info.h"
@@ -21,7 +22,8 @@ static bool make_identifier(const char *name, char *buf, size_t n)
     return i > 0 && name[i] == '\0' && !isdigit((unsigned char)buf[0]);
 }
 
-/* self is there whether named or not: a process must reach itself. */
+/* Print a table of plugins; self is in it whether named or not, because a
+ * process must reach itself. */
 int info_table(char *const *names, int n)
 {
     char id[64];

@@ -1,4 +1,5 @@
-/* weft-info: what this Weft is, what its configuration means, what it would do.
+/* weft-info prints what this Weft is, what its configuration means, and what it
+ * would do.
  *
  *   main.c      arguments        probe.c     plugins and what they can do here
  *   report.c    everything       explain.c   one pair of processes
@@ -8,9 +9,9 @@
  *   draw.c      one collective call    plan.c   schedules without a job
  *   tune*.c     a fragment of mpi.ini from measurements
  *
- * It reads the configuration exactly as MPI_Init does and, but for --tune, talks
- * to no other process. A file given to --check may be anybody's: it is read,
- * and no plugin that it names is loaded without --load.
+ * It reads the configuration exactly as MPI_Init does and, except for --tune,
+ * talks to no other process. A file given to --check may be anybody's: it is
+ * read, and no plugin that it names is loaded without --load.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -29,7 +30,7 @@
 enum { EXIT_CONFIG = 78 }; /* EX_CONFIG: the configuration is wrong */
 enum { TRANSPORTS_MAX = 64 };
 
-/* One transport of the configuration and what became of it here. */
+/* A transport of the configuration and what became of it on this machine. */
 struct info_transport {
     const struct wf_transport_config *config;
     const weft_plugin *plugin; /* NULL: not found */
@@ -53,15 +54,15 @@ void info_collect(struct info *, struct wf_config *, bool load, FILE *errors);
 void info_forget(struct info *);
 /* Ask the plugins what they can do on this machine. */
 void info_probe(struct info *);
-/* "local remote get" from capability bits. */
+/* Write capability bits as words, such as "local remote get". */
 const char *info_caps(uint32_t caps, char *buf, size_t n);
 
 int info_report(const struct info *, bool json);
 int info_functions(bool json);
-/* "505 of 664" */
+/* Write the number of implemented functions, such as "505 of 664". */
 void info_function_count(char *text, size_t n);
 int info_check(const char *file, bool load, bool json);
-/* "0->3", "0@nodea->3@nodeb"; size "1M" or NULL. */
+/* Explain a pair such as "0->3" or "0@nodea->3@nodeb"; size: "1M" or NULL. */
 int info_explain(const struct info *, const char *pair, const char *size,
                  bool json);
 int info_table(char *const *names, int n);

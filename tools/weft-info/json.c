@@ -1,4 +1,4 @@
-/* A writer of JSON: see json.h.
+/* This file writes JSON: see json.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "json.h"

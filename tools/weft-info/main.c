@@ -1,4 +1,4 @@
-/* weft-info: arguments.
+/* This file reads the arguments of weft-info and runs the command.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "info.h"
@@ -71,7 +71,8 @@ static bool append_set(const char *value)
            setenv("WEFT_SET", joined, 1) == 0;
 }
 
-/* Takes argv[i] and its value; returns how many were taken, 0: unknown. */
+/* Read the option argv[i] and its value; returns how many words were read, 0 if
+ * it is unknown. */
 static int take_option(struct arguments *a, int argc, char **argv, int i)
 {
     const struct {
@@ -121,7 +122,7 @@ static int take_option(struct arguments *a, int argc, char **argv, int i)
     return 0;
 }
 
-/* Load as MPI_Init does, then report or explain. */
+/* Load the configuration as MPI_Init does, then report or explain. */
 static int dispatch_command(const struct arguments *a)
 {
     static struct info info; /* too large for a small stack */
@@ -154,7 +155,7 @@ static int dispatch_command(const struct arguments *a)
     return rc;
 }
 
-/* Set what mpirun hands to its ranks. */
+/* Set the variables that mpirun sets for its ranks. */
 static void set_installation(void)
 {
     char path[PATH_MAX];
@@ -208,7 +209,7 @@ static int run_command(int argc, char **argv)
     return dispatch_command(&a);
 }
 
-/* Output that is incomplete is no success, whatever it was about. */
+/* Check the output; incomplete output is no success, whatever it was about. */
 static int check_output(int status)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

@@ -1,4 +1,4 @@
-/* Building, matching and weighing schedules of all ranks: see plan.h.
+/* This file builds, matches and weighs the schedules of all ranks: see plan.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "plan.h"
@@ -172,7 +172,7 @@ static int compare_ends(const void *x, const void *y)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* All ends of one kind, sorted; returns how many. */
+/* Collect all ends of one kind, sorted; returns how many. */
 static int collect_ends(const struct plan *p, enum wf_vertex_kind kind,
                    struct end *out)
 {

@@ -1,10 +1,11 @@
-/* Schedules of a collective on all ranks at once, built without a job: the
- * builders of core/coll run over simulated communicators, and nothing moves.
+/* A plan has the schedules of a collective on all ranks, built without a job:
+ * the builders of core/coll run over simulated communicators, and no data
+ * moves.
  *
  *   plan_open -> plan_build (every rank's schedule) -> plan_match -> plan_weigh
  *
- * Vertices of all ranks are numbered through: vertex i of rank r is
- * base[r] + i. Used by weft-info --collective and by tests/sim/schedules.c.
+ * Vertices of all ranks are numbered through: vertex i of rank r is base[r] +
+ * i. weft-info --collective and tests/sim/schedules.c use plans.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,7 +24,7 @@ struct plan_message {
     int send, recv; /* numbers of vertices */
 };
 
-/* How far a vertex is from the beginning when it is complete. */
+/* The distance of a vertex from the beginning when it is complete. */
 struct plan_depth {
     int rounds;     /* messages that had to be one after the other */
     uint64_t bytes; /* and on another path perhaps, most bytes */
@@ -44,19 +45,21 @@ struct plan {
     char error[256];          /* why a step failed */
 };
 
-/* `nodes` nodes hold ranks in equal shares, one after the other; boot.node_of
- * may be changed before the first plan_build. rules may be NULL. */
+/* Open a plan: `nodes` nodes hold ranks in equal shares, one after the other;
+ * boot.node_of may be changed before the first plan_build. rules may be
+ * NULL. */
 bool plan_open(struct plan *, int ranks, int left, int nodes,
                const struct wf_coll_rules *rules);
 void plan_close(struct plan *);
 
-/* The arguments of a process; comm is set. */
+/* Sets the arguments of a process, of which comm is set already. */
 typedef void plan_args(void *user, int rank, struct wf_coll_args *);
-/* May be repeated: earlier schedules go. */
+/* Build the schedules; a repeated call replaces earlier ones. */
 bool plan_build(struct plan *, wf_coll_builder *, plan_args *, void *user);
-/* Which send is for which receive. False: something does not fit. */
+/* Match each send with its receive. Returns false if one does not fit. */
 bool plan_match(struct plan *);
-/* False: not every vertex can ever start. */
+/* Find the depth of each vertex. Returns false if some vertex can never
+ * start. */
 bool plan_weigh(struct plan *);
 
 static inline struct wf_vertex *plan_vertex(const struct plan *p, int rank,
@@ -64,7 +67,7 @@ static inline struct wf_vertex *plan_vertex(const struct plan *p, int rank,
 {
     return &p->scheds[rank]->v[number - p->base[rank]];
 }
-/* Of a vertex. */
+/* Returns the rank of a vertex. */
 int plan_rank(const struct plan *, int number);
 
 #endif

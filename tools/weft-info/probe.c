@@ -1,8 +1,8 @@
-/* What each transport can do on this machine.
+/* This file finds out what each transport can do on this machine.
  *
  * A plugin with a probe operation is asked; another one is opened and closed
- * again, which contacts no peer. The host table given to it answers, but does
- * nothing: there is no core behind it.
+ * again, which contacts no peer. The functions of the core that are given to it
+ * answer but do nothing: there is no core behind them.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -77,8 +77,8 @@ static int no_resolve(weft_core *core, const char *host, int family,
     return WEFT_ENOTSUP;
 }
 
-/* The first complaint of the plugin is the reason shown, and its first remark
- * what it is. */
+/* Keep the plugin's first warning as the reason that is shown, and its first
+ * remark as its description. */
 static void keep_log(weft_core *core, int level, const char *fmt, ...)
 {
     struct info_transport *t = (struct info_transport *)core;

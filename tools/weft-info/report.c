@@ -1,5 +1,5 @@
-/* weft-info without arguments: version, plugins, transports, every option with
- * its value and where that was set.
+/* This file implements weft-info without arguments, which prints the version,
+ * plugins, transports, and every option with its value and where that was set.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "info.h"
@@ -7,7 +7,7 @@
 #include "draw.h"
 #include "config/value.h"
 
-/* The value in force: what was set, or the default. */
+/* Returns the value in force: what was set, or the default. */
 static const char *value_of(const struct info *info, const char *section,
                             const weft_option *o, const char **where)
 {
@@ -18,7 +18,8 @@ static const char *value_of(const struct info *info, const char *section,
     return value != NULL ? value : "";
 }
 
-/* Secrets do not belong into a report that is pasted into mails. */
+/* Returns the value, or a placeholder for a secret: reports are pasted into
+ * mails. */
 static const char *hide_secret(const char *key, const char *value)
 {
     return strcmp(key, "job_key") == 0 && value[0] != '\0' ? "(hidden)" : value;

@@ -1,8 +1,9 @@
-/* Which options are tried, what is chosen, and the fragment that says so.
+/* This file decides which options are tried and which values are chosen, and
+ * prints the fragment of mpi.ini.
  *
- * A round runs every trial once, so that whatever else the machine does hits
- * all alike. The built-in value is the first candidate and stays unless another
- * one is clearly better: values should come from the machine, not from noise.
+ * A round runs every trial once, so that other load on the machine affects all
+ * alike. The built-in value is the first candidate and stays unless another one
+ * is clearly better: values should come from the machine, not from noise.
  * docs/tuning.md has the derivation.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -22,7 +23,7 @@
 enum { TRIALS_MAX = 96, CANDIDATES_MAX = 12, MS = 40 };
 static const double clear_gain = 0.05;
 
-/* An option of a transport and what it is good for. */
+/* An option of a transport that is tuned, and its purpose. */
 struct tuned {
     const char *transport, *key, *candidates, *about;
     struct trial_kind kind;
@@ -45,7 +46,8 @@ static const struct tuned table[] = {
     {"tcp", "congestion", "", "64K to 4M in flight", LARGE},
 };
 
-/* Eager or asking first: from what size on does asking pay? */
+/* The trial that finds the size from which on rendezvous is faster than
+ * eager. */
 static const struct trial_kind crossing = {"pong", KB, 128 * KB, 2};
 static const struct trial_kind smallest = {"pong", 8, 8, 2};
 static const char *const transports[] = {"shm", "tcp"};
@@ -75,7 +77,8 @@ static void add_trial(struct tuning *t, struct span *span, const char *transport
         span->first = (int)(x - t->trial);
 }
 
-/* The algorithms of this kernel; others than the first may be forbidden. */
+/* List the congestion controls of this kernel; all but the first may be
+ * forbidden. */
 static void congestion_controls(char *buf, size_t n)
 {
     FILE *f = fopen("/proc/sys/net/ipv4/tcp_available_congestion_control", "r");
@@ -126,7 +129,7 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Rounds until the time is up; the first is always completed. */
+/* Run rounds until the time is up; the first is always completed. */
 static int run_trials(struct tuning *t, double seconds)
 {
     double end = now_s() + seconds;
@@ -164,7 +167,7 @@ int tune_best(const struct trial *t, int n, double gain)
     return best;
 }
 
-/* The logarithm of what is gained by sending sizes 0..limit without asking. */
+/* Returns the logarithm of the gain of sending sizes 0..limit eagerly. */
 static double eager_gain(const struct trial *eager, const struct trial *asking,
                      int limit)
 {
@@ -256,7 +259,7 @@ static void print_eager(const struct tuning *t, int which)
     printf("\n");
 }
 
-/* For use = auto and policy = cost. */
+/* Print the costs, for use = auto and policy = cost. */
 static void print_cost(const struct tuning *t, int which)
 {
     const struct trial *x = &t->trial[t->cost[which].first];
@@ -271,8 +274,8 @@ static void print_cost(const struct tuning *t, int which)
            rest * 1e3, each * 1e3, MB / trial_mean(&x[2]));
 }
 
-/* Spinning as long as sleeping would cost is never more than twice as bad as
- * knowing the future (Karlin et al. 1991). */
+/* Print the spin time. Spinning as long as sleeping would cost is never more
+ * than twice as bad as knowing the future (Karlin et al. 1991). */
 static void print_spin(const struct tuning *t)
 {
     const struct trial *x = &t->trial[t->sleep.first];
@@ -324,7 +327,7 @@ int info_tune(double seconds)
         fprintf(stderr, "weft-info: out of memory\n");
         return 1;
     }
-    /* nothing but the setting under trial */
+    /* only the setting under trial is in force */
     unsetenv("WEFT_SET");
     unsetenv("WEFT_ROUTE");
     plan_trials(t);

@@ -1,11 +1,13 @@
-/* weft-info --tune-collectives: each algorithm of each collective is forced in
- * turn, on so many ranks of this machine, and a fragment of mpi.ini says where
- * another one than the built-in choice is faster.
+/* This file implements weft-info --tune-collectives: it forces each algorithm
+ * of each collective in turn, on so many ranks of this machine, and prints a
+ * fragment of mpi.ini with the cases in which another algorithm than the
+ * built-in choice is faster.
  *
  * As with --tune, a round runs every trial once, and the built-in choice stays
  * where another algorithm is not clearly better, and better in every round.
- * Shared words (coll/shm/shmcoll.h) are off: what they do follows no rule, and what they
- * leave is what the rules are for. docs/tuning.md has the derivation.
+ * Shared-memory collectives (coll/shm/shmcoll.h) are off: no rule affects them,
+ * and rules are for the calls that they do not handle. docs/tuning.md has the
+ * derivation.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -31,7 +33,7 @@ static double now_s(void)
 
 /* ---- what is chosen ------------------------------------------------------ */
 
-/* Of a few rounds. */
+/* Returns the median of a few rounds. */
 static double median_of(const double *given, int n)
 {
     double v[TUNE_ROUNDS];
@@ -103,8 +105,8 @@ void tune_coll_rules(const struct coll_trial *t, int n, int ranks, char *out,
 
 /* ---- measuring ----------------------------------------------------------- */
 
-/* One collective: the built-in choice first, then each algorithm that one node
- * has a use for. */
+/* List the trials of one collective: the built-in choice first, then each
+ * algorithm that is of use on one node. */
 static int plan_trials(enum wf_coll_kind kind, struct coll_trial *t)
 {
     int n = 1;
@@ -139,7 +141,7 @@ static bool run_trial(struct coll_trial *t, enum wf_coll_kind kind, int ranks)
     return true;
 }
 
-/* Rounds until the time is up; the first is always completed. */
+/* Run rounds until the time is up; the first is always completed. */
 static int run_trials(struct coll_trial *t, int n, enum wf_coll_kind kind,
                    int ranks, double seconds)
 {

@@ -1,7 +1,7 @@
-/* weft-info --tune-collective-rank NAME MS: one of the ranks that measure.
+/* weft-info --tune-collective-rank NAME MS is one of the ranks that measure.
  *
- * Rank 0 prints "bytes microseconds" per call for each size; bytes are what the
- * rules of the collective are about.
+ * Rank 0 prints "bytes microseconds" per call for each size; the bytes are
+ * those that the rules of the collective compare.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -99,8 +99,8 @@ static double batch_us(void (*call)(const struct calls *),
     return longest;
 }
 
-/* The shortest of a few batches, which together take about so long; a call that
- * takes longer is made three times. */
+/* Returns the shortest of a few batches, which together take about so long; a
+ * call that takes longer is made three times. */
 static double measure_call(void (*call)(const struct calls *),
                       const struct calls *c, double limit_us)
 {

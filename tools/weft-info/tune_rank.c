@@ -1,4 +1,5 @@
-/* weft-info --tune-rank HOW FIRST LAST FACTOR MS: one of two ranks that measure.
+/* weft-info --tune-rank HOW FIRST LAST FACTOR MS is one of two ranks that
+ * measure.
  *
  * Rank 0 prints "bytes microseconds" per message for each size.
  *
@@ -31,7 +32,8 @@ static void exchange_once(struct pair *p)
         MPI_Send(p->buf, p->size, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
 }
 
-/* Messages in flight, each with its own buffer, then an empty answer. */
+/* Send a window of messages, each with its own buffer, and wait for an empty
+ * answer. */
 static void send_window(struct pair *p)
 {
     for (int i = 0; i < p->window; i++) {
@@ -68,7 +70,8 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median of the batches that fit into the time; rank 0 decides when to end. */
+/* Returns the median of the batches that fit into the time; rank 0 decides when
+ * to end. */
 static double measure_pair(struct pair *p, double limit_us)
 {
     double v[SAMPLES], once = batch_us(p, 3);
@@ -85,7 +88,8 @@ static double measure_pair(struct pair *p, double limit_us)
     return v[n / 2] / (p->window > 0 ? p->window : 2);
 }
 
-/* Messages per window: as many as wanted while they are 4 MB together. */
+/* Returns the messages per window: as many as wanted while they are 4 MB
+ * together. */
 static int window_of(const char *how, long size)
 {
     int wanted = strcmp(how, "rate") == 0     ? WINDOW_MAX
@@ -95,8 +99,8 @@ static int window_of(const char *how, long size)
     return fit >= wanted ? wanted : fit > 2 ? (int)fit : 2;
 }
 
-/* A CPU for each rank. Not by the launcher: a process that starts with a single
- * CPU takes itself for one of several there, and does not spin. */
+/* Bind each rank to a CPU. The launcher must not do that: a process that starts
+ * with a single CPU assumes that others share it and does not spin. */
 static void bind_rank(int rank)
 {
     cpu_set_t all, one;

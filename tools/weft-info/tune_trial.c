@@ -1,4 +1,4 @@
-/* One setting measured: a job of this very program.
+/* This file measures one setting by a job of this very program.
  *
  * The job sees neither a file nor a variable that configures Weft, only the
  * setting under trial, so that the built-in values are compared with it.
@@ -27,7 +27,7 @@ int trial_sizes(const struct trial_kind *k)
     return n;
 }
 
-/* Starts argv with its output in a pipe, its complaints nowhere. */
+/* Start argv with its output in a pipe and its error output discarded. */
 static pid_t start_program(char *const *argv, FILE **out)
 {
     posix_spawn_file_actions_t act;
@@ -60,7 +60,7 @@ static int read_results(FILE *out, double *us, int most)
     return n;
 }
 
-/* This program, and mpirun beside it. */
+/* Find this program and the mpirun beside it. */
 static bool find_programs(char self[PATH_MAX], char launcher[PATH_MAX + 8])
 {
     char copy[PATH_MAX];
