@@ -59,7 +59,7 @@ static struct {
     struct rest *rest;
 } fds[FDS];
 
-/* What the next call answers; 0: the truth. */
+/* the answer of the next call; 0: the true one */
 static struct {
     int send_error, receive_error, so_error;
     ssize_t send_short; /* so many bytes fewer were taken */
@@ -178,7 +178,8 @@ TOLD int getsockname(int fd, struct sockaddr *sa, socklen_t *n)
     return 0;
 }
 
-/* Who connected learns now that it is up: sooner there is nobody to tell. */
+/* The connecting side learns now that the association is up: before, the other
+ * side had no endpoint that could be told. */
 TOLD int accept4(int fd, struct sockaddr *sa, socklen_t *n, int flags)
 {
     struct frame up = {.type = FRAME_UP};

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 
-/* What the standard advises against is to work as well. */
+/* deprecated functions have to work, too */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 static char story[64]; /* what the callbacks did */

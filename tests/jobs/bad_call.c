@@ -143,7 +143,7 @@ static void unmatched(void)
     MPI_Request_free(&r[1]);
 }
 
-/* What it may not give up. */
+/* These are objects that a program may not free. */
 static void unfinished(void)
 {
     MPI_Request never;

@@ -8,7 +8,7 @@
 static _Thread_local MPI_Comm inter;
 static _Thread_local int rank, local, remote, left;
 
-/* Who of the world is rank i of the other group: even ranks are left. */
+/* Returns the world rank of rank i of the other group: even ranks are left. */
 static int remote_world(int i)
 {
     return 2 * i + left;

@@ -86,7 +86,8 @@ static void exchanged(MPI_Comm c, int round)
     CHECK(!its || to[its - 1] == value(before, its - 1, round));
 }
 
-/* What every rank knows to be nothing needs no buffer and no partner. */
+/* Check that a call without data, as every rank knows, needs no buffer and no
+ * partner. */
 static void of_all(MPI_Comm c, int root)
 {
     MPI_Datatype nothing;

@@ -18,7 +18,7 @@ static double *room(void)
     return p;
 }
 
-/* What a nonblocking call computes, which is a schedule. */
+/* Check the result of a nonblocking call, which is computed by a schedule. */
 static void same_bits(MPI_Comm c, int n, int in_place)
 {
     const void *from = in_place ? MPI_IN_PLACE : in;

@@ -134,7 +134,8 @@ static void scattered(MPI_Comm c, int n, int round)
         CHECK(out[i] == sum(size, first + i, round));
 }
 
-/* What a nonblocking call computes, which is a schedule: the same brackets. */
+/* Check the result of a nonblocking call, which is computed by a schedule with
+ * the same brackets. */
 static void same_bits(MPI_Comm c, int n, int in_place)
 {
     double *mine = broad, *theirs = one;

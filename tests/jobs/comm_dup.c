@@ -115,7 +115,7 @@ static int in_force(MPI_Comm c, const char *key, const char *expected)
     return flag && strcmp(value, expected) == 0;
 }
 
-/* What a known hint cannot mean is ignored, and not given back as in force. */
+/* An invalid value of a known hint is ignored, and not returned as in force. */
 static void senseless_promises(void)
 {
     MPI_Comm c, d;

@@ -7,7 +7,7 @@
 
 enum { SOURCE = 5, TAG = 6, COUNT = 7 };
 
-/* What the callbacks return; MPI_SUCCESS, or an error. */
+/* The callbacks return this: MPI_SUCCESS, or an error. */
 struct answers {
     int query, free, cancel;
 };

@@ -1,5 +1,6 @@
-/* What a program learns about its start, and memory: the same answers before
- * MPI_Init, between and after MPI_Finalize (MPI-5.0 s11.2.1, s9.2).
+/* This program checks what MPI tells a program about its start, and memory: the
+ * same answers before MPI_Init, between and after MPI_Finalize (MPI-5.0
+ * s11.2.1, s9.2).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -105,7 +105,8 @@ static void ring(unsigned char *out, unsigned char *in, int round)
         MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* What was started before may end after the program has let go of it. */
+/* An operation that was started before may end after the program has freed its
+ * request. */
 static void let_go(unsigned char *out, unsigned char *in)
 {
     MPI_Request q, unused;

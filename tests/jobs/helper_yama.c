@@ -1,6 +1,6 @@
-/* Yama, as this program's own system calls play it: a process is reached by its
- * ancestors only, and by what descends from one that it names (prctl,
- * PR_SET_PTRACER). Whom it has named stands in the name of its first thread,
+/* This program imitates Yama in its own system calls: a process can be reached
+ * only by its ancestors, and by descendants of a process that it names (prctl,
+ * PR_SET_PTRACER). The named process stands in the name of its first thread,
  * where others can read it.
  *
  *   helper_yama job      the launcher is named: a message is read by the side

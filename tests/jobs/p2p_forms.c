@@ -1,8 +1,8 @@
 /* Each way to send with each way to receive, in the int form of one with the
  * large form of the other, carries a type with holes intact.
  *
- * The ranks stand in a ring. What blocks meets receives that are posted before;
- * so does what has to be ready.
+ * The ranks form a ring. Blocking sends meet receives that are posted before;
+ * so do ready sends.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -238,7 +238,7 @@ static void parts(void)
 
 /* ---- buffers ---------------------------------------------------------------- */
 
-/* What one form attached the other one gives back. */
+/* A buffer that one form attached can be detached by the other form. */
 static void buffers(void *memory)
 {
     MPI_Session session;

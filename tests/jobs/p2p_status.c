@@ -1,9 +1,10 @@
-/* What is known of requests without completing them, and the fields of a status.
+/* This program checks what is known of requests without completing them, and
+ * the fields of a status.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "check.h"
 
-/* What the standard advises against is to work as well. */
+/* deprecated functions have to work, too */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 enum { N = 5, TAG = 40, LATE = 3 /* this one is sent last */ };

@@ -13,7 +13,7 @@ enum { CALLS = 20, TOTAL = 8 << 20 };
 
 static char blocks[5 * TOTAL / 4], mine[TOTAL / 4];
 
-/* What the root sent in the last of the calls. */
+/* The root sent this in the last of the calls. */
 static unsigned long long scatter(int bytes)
 {
     int rank = rank_in(MPI_COMM_WORLD), n = size_of(MPI_COMM_WORLD);

@@ -32,7 +32,7 @@ static int is(const char *buf, int n, int from)
     return 1;
 }
 
-/* Who reads comes when the root has gone on. */
+/* Check readers that come when the root has gone on. */
 static void a_root_sends_notes_and_waits_for_nobody(char *buf)
 {
     unsigned long long before = bytes_sent("shm");
@@ -104,7 +104,7 @@ static void calls_of_any_roots_may_be_under_way(char *buf)
     }
 }
 
-/* What is longer than the shelf, too, and again and again the same. */
+/* Broadcast more than the pool holds, again and again. */
 static void a_persistent_one_brings_what_is_there_when_it_starts(char *buf)
 {
     static const int lengths[] = {9000, MOST, SHELF, SHELF + 1};

@@ -1,7 +1,7 @@
-/* A program that asked for MPI_THREAD_MULTIPLE starts its second thread late: with
- * messages under way, from inside a callback of MPI, and after one that has ended.
- * What one thread alone has begun goes on, and both are in MPI at a time from then
- * on.
+/* A program that asked for MPI_THREAD_MULTIPLE starts its second thread late:
+ * with messages under way, from inside a callback of MPI, and after one that
+ * has ended. Operations that one thread alone has begun go on, and both threads
+ * are in MPI at a time from then on.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -8,7 +8,7 @@
 static MPI_Comm world, grid, graph, dist;
 static int rank, size;
 
-/* What the call must fail with. */
+/* the expected error class */
 static void fails(int rc, int wanted, int line)
 {
     int class = -1;

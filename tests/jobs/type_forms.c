@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* What the standard advises against is to work as well. */
+/* deprecated functions have to work, too */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 enum { MOST = 3, PACKED = 4096, SPACE = 8192, ORIGIN = 4000 };

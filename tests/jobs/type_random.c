@@ -43,7 +43,8 @@ static void add(struct model *m, const struct model *part, MPI_Aint disp)
 }
 
 /* Bounds that were set on one part of a type are its bounds, wherever the other
- * parts lie (MPI-5.0 s5.1.6). What would overlap then gets bounds of its own. */
+ * parts lie (MPI-5.0 s5.1.6). Elements that would overlap then get bounds of
+ * their own. */
 static void finish(struct model *m)
 {
     MPI_Datatype inner = m->type;

@@ -2,8 +2,8 @@
  *
  *   netns_cuts pingpong|stream|alltoall|bulk SECONDS
  *
- * bulk: messages of 4 MB, one after the other, each answered. Who receives (a
- * stream: rank 1, else rank 0) prints how many messages there were and the
+ * bulk: messages of 4 MB, one after the other, each answered. The receiver (of
+ * a stream: rank 1, else rank 0) prints how many messages there were and the
  * times, in milliseconds, in which nothing came: those of 20 ms and more, and
  * the longest.
  *

@@ -1,4 +1,4 @@
-/* What a network that loses packets lets through.
+/* This program measures the throughput of a network that loses packets.
  *
  *   netns_goodput stream SIZE COUNT SECONDS   windows of COUNT messages, each
  *                                             with a tag of its own, then an

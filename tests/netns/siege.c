@@ -7,11 +7,11 @@
  * the times in us of those in which no rank waited for a processor (median, 99th
  * percentile, longest), the 99th percentile of all, and the share with waits. At the end of the input nothing may be left that nobody sent.
  *
- * WAITS  Where ranks and attackers share processors a rank is made to wait for
- * one, which says nothing about what strangers cost it. The system counts that
- * time (schedstat), and both ranks read it in each round trip. Those with a
- * wait are left out: they also find the caches full of the attacker's things.
- * What is left are the ranks' work, the kernel's below them, and the network.
+ * WAITS  Where ranks and attackers share processors a rank sometimes waits for
+ * one, which says nothing about the cost of strangers. The system counts that
+ * time (schedstat), and both ranks read it in each round trip. Round trips with
+ * a wait are left out: they also find the caches full of the attacker's data.
+ * The others measure the ranks' work, the kernel's below them, and the network.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -8,10 +8,11 @@
  * second thread; with `engines`, too, on a communicator of another engine than
  * MPI_COMM_WORLD's.
  *
- * Few messages at a time, and rank 1 has received them before more are sent: a ring
- * that is never full shows the path, not a wait. Rank 0 never waits in MPI, where a
- * poll in vain teaches the transport to look later the next time. What is counted
- * does therefore not depend on which process has a processor.
+ * Few messages are sent at a time, and rank 1 has received them before more are
+ * sent: a ring that is never full shows the path, not a wait. Rank 0 never
+ * waits in MPI, where a failed poll teaches the transport to poll later the
+ * next time. The counts therefore do not depend on which process has a
+ * processor.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -142,9 +143,10 @@ static void finish(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* At its end a round has one message more each way than the round before. What is
- * due every few messages, such as an acknowledgement or a look at how much of the
- * ring is free, is then not part of the same counted call in each round. */
+/* At its end a round has one message more each way than the round before. Work
+ * that is due every few messages, such as an acknowledgement or a check of how
+ * much of the ring is free, is then not part of the same counted call in each
+ * round. */
 static void rank_0(int round)
 {
     send_all(counted_send[round], NULL);

@@ -1,8 +1,8 @@
-/* Every collective x every class of datatype x in place or not x within a group
- * or between two x sizes x 1 to 17 ranks x blocking, nonblocking, persistent x
- * int and large counts, against plain loops. What is not blocking stays under way
- * while the next ones are called, and each rank waits for them in an order of its
- * own.
+/* This program runs every collective x every class of datatype x in place or
+ * not x within a group or between two x sizes x 1 to 17 ranks x blocking,
+ * nonblocking, persistent x int and large counts, against plain loops.
+ * Nonblocking calls stay under way while the next ones are called, and each
+ * rank waits for them in an order of its own.
  *
  * The ranks are threads of this process; with --job they are what mpirun started,
  * and the communicators have 1 rank to all. Which cells are run follows from the

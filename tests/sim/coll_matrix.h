@@ -130,7 +130,7 @@ struct mx_cell {
     uint32_t dice; /* what else is open: the root, ... */
 };
 
-/* What a rank has for all cells. */
+/* The data that a rank has for all cells. */
 struct mx_rank {
     int rank, size; /* in the world */
     MPI_Comm world, graph, inter[2];

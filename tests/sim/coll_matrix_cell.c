@@ -2,9 +2,9 @@
  * plain loops.
  *
  * A message from s to d has a number of items that both know, and item j of it
- * is worth mx_value(s, slot, j). What a rank is to have is written into a copy of
- * its receive buffer as it was before; afterwards the whole memory is compared,
- * with the gaps of the type and a margin on either side.
+ * is worth mx_value(s, slot, j). The data that a rank has to receive is written
+ * into a copy of its receive buffer as it was before; afterwards the whole
+ * memory is compared, with the gaps of the type and a margin on either side.
  *
  * Both ends of a message need not give it the same type: one of them may say
  * words where the other says items, or from MPI_BOTTOM with addresses in the
@@ -111,8 +111,8 @@ static int64_t between(const struct view *v, int from, int to)
     return v->base + x % 3;
 }
 
-/* What rank i of the own group keeps of a scattered reduction. Both sides of an
- * intercommunicator share out as many items. */
+/* Returns the items that rank i of the own group keeps of a scattered
+ * reduction. Both sides of an intercommunicator share out as many items. */
 static int64_t share(const struct view *v, int i)
 {
     int64_t n = v->c->inter ? v->base * v->peers : v->base;
@@ -150,7 +150,7 @@ static size_t step(const struct mx_side *s, int block)
                : (size_t)s->class->extent;
 }
 
-/* What places are counted in. */
+/* Returns the unit in which places are counted. */
 static size_t unit(const struct mx_side *s)
 {
     return s->mixed ? (size_t)s->class->extent : step(s, 0);
@@ -384,7 +384,7 @@ void mx_fill_wanted(const struct view *v, const struct mx_side *r, char *at)
     }
 }
 
-/* What a reduction in place leaves of the operand is nobody's business. */
+/* A reduction in place may leave anything in the operand. */
 void mx_forgive(const struct view *v, const struct mx_side *r, char *want)
 {
     size_t from, to;

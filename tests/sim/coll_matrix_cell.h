@@ -9,8 +9,9 @@
 
 enum { MARGIN = 64, UNTOUCHED = 0x5a };
 
-/* What the dice of a cell decide besides: bit 0 the intercommunicator, further
- * ones the root, 8 to 10 how often a request is tested. */
+/* The dice of a cell decide more than its coordinates: bit 0 the
+ * intercommunicator, further ones the root, 8 to 10 how often a request is
+ * tested. */
 enum {
     DICE_SEND_FLAT = 1 << 11,
     DICE_RECV_FLAT = 1 << 12, /* of odd ranks; else of even ones */
@@ -44,7 +45,7 @@ void mx_free_types(struct mx_side *);
 void mx_fill_inputs(const struct view *, struct mx_call *);
 /* Into a copy of the receive buffer. */
 void mx_fill_wanted(const struct view *, const struct mx_side *, char *at);
-/* What a reduction in place leaves of the operand is nobody's business. */
+/* A reduction in place may leave anything in the operand. */
 void mx_forgive(const struct view *, const struct mx_side *, char *want);
 
 #endif

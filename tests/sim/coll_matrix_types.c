@@ -2,9 +2,8 @@
  * and how they are reduced.
  *
  * All values are small integers, so that sums of floats are exact in any order.
- * What the classes of int words are reduced with is the composition of affine
- * maps x -> a x + b, word pair by word pair: associative, but no rank may be
- * taken out of turn.
+ * The classes of int words are reduced by the composition of affine maps x -> a
+ * x + b, word pair by word pair: it is associative, but does not commute.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

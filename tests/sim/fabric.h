@@ -36,7 +36,7 @@ struct sim {
     unsigned seed;
 };
 
-/* What the ordered pairs of all jobs so far went through. */
+/* Counts what the ordered pairs of all jobs so far have gone through. */
 struct sim_counts {
     uint64_t moves, resent, duplicates, damaged;
     uint64_t striped; /* pieces that went by the second fabric beside the first */

@@ -1,6 +1,6 @@
-/* What the files of the simulated fabric share: fabric.c is the transport,
- * fabric_delivery.c what happens to a container on its way, fabric_job.c cables,
- * time and the life of a job.
+/* This header has what the files of the simulated fabric share: fabric.c is the
+ * transport, fabric_delivery.c what happens to a container on its way,
+ * fabric_job.c cables, time and the life of a job.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -73,9 +73,9 @@ struct pair *sim_pair_of(const weft_ep *, uint32_t id);
 bool sim_connected(const weft_peer *);
 /* The connection ends; p's own side may know already. */
 void sim_disconnect(weft_peer *p, bool tell);
-/* What is on its way is lost, and what was lent comes back. */
+/* Drop containers under way and return lent memory. */
 void sim_sever(weft_peer *, int notice);
-/* What has half landed at the other end comes to nothing. */
+/* Drop containers of which a part has arrived. */
 void sim_lose_landings(weft_peer *, weft_ep *to);
 void sim_drop_parcels(weft_peer *);
 void sim_finish_read(weft_peer *);

@@ -5,7 +5,7 @@
  *
  * A message leaves the sender's memory either when it is sent or only when it
  * is delivered, as the dice decide: an algorithm that reuses memory too early
- * delivers wrong data for some seed. What stays behind at the end is a
+ * delivers wrong data for some seed. Operations that are left at the end are a
  * deadlock; a message without its other half is found before anything runs.
  *
  *   sim_schedules                 1..64 ranks, and some up to 4096 where the

@@ -1,4 +1,4 @@
-/* What the operations of torture_deaths share with its frame.
+/* This header has what the operations of torture_deaths share with their frame.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -47,7 +47,8 @@ extern _Thread_local struct mine mine;
 
 /* Makes the buffers. */
 int begin_plain(void);
-/* What this rank contributes to call i, n numbers of it; what a rank's are. */
+/* Returns what this rank contributes to call i, n numbers of it; the second
+ * function what any rank does. */
 void fill(int i, int n);
 void expect(const int *from, int rank, int i, int n);
 int value(int rank, int i, int k);

@@ -11,7 +11,7 @@ enum { PARTS = 4 };
 
 /* ---- communicators ------------------------------------------------------------- */
 
-/* What was made is used once; what was not made is null. */
+/* Use an object once if it was made; if it was not made, it must be null. */
 static int use(int rc, MPI_Comm *c, int i)
 {
     int one = 1, sum = 0, n = 0;

@@ -31,8 +31,9 @@
 enum { FRAMES = 24 };
 
 static struct inject plan;
-/* Held while armed changes. Who is armed first begins the count: a second one
- * that took itself for the first would begin it again, and call n would fail twice. */
+/* Held while armed changes. The first process that is armed begins the count: a
+ * second one that took itself for the first would begin it again, and call n
+ * would fail twice. */
 static pthread_mutex_t arming = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int armed, fired;
 static atomic_long calls, room; /* room: descriptors closed since they ran out */

@@ -12,7 +12,8 @@
  *   rank R rounds N class C at T call NAME: TEXT
  *
  * with C the name of the error class, or none; T is CLOCK_MONOTONIC in seconds.
- * What is lost, doubled, altered or out of order is "wrong:" and ends the job.
+ * A message that is lost, doubled, altered or out of order is "wrong:" and ends
+ * the job.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -258,7 +259,8 @@ static void wait_for(const char *name)
         rest(REST_NS);
 }
 
-/* What the other one has not got yet may have to go again, which takes a call. */
+/* Call MPI until the peer has got everything: messages may have to be sent
+ * again, which takes a call. */
 static void help(const char *until)
 {
     int any;

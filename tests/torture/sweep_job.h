@@ -1,4 +1,5 @@
-/* What the phases of sweep_job share: how a call is made that may fail.
+/* This header has what the phases of sweep_job share: a way to make calls that
+ * may fail.
  *
  *   RETRY(call)   a call that loses nothing when it fails: after a transient
  *                 failure it is made again, and must succeed

@@ -26,7 +26,8 @@ enum { MOST = 40000, ROOM = 60000 };
 static int launcher, rank, error_file, real_error;
 static char said[ROOM];
 
-/* What came since the last call to the launcher, or to standard error. */
+/* Returns what has come since the last call to the launcher, or to standard
+ * error. */
 static size_t heard(int fd)
 {
     ssize_t n, all = 0;

@@ -1,4 +1,5 @@
-/* What the bootstrap reads from others: base64, PMI lines, process mappings.
+/* These tests check what the bootstrap reads from others: base64, PMI lines,
+ * process mappings.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <setjmp.h>

@@ -101,7 +101,7 @@ static void a_key_that_only_one_has_is_named(void **state)
              "core.rndv is 'push' there and not set here");
 }
 
-/* What differs stands behind lines that are equal. */
+/* The difference stands behind lines that are equal. */
 static void a_key_behind_equal_ones_is_named(void **state)
 {
     static const char fewer[] = "[core]\neager = 4K\n",

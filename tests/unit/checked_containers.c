@@ -20,7 +20,7 @@ static struct wf_transport_config name = {.name = "net"};
 static struct weft_loc loc;
 static uint8_t data[LENGTH];
 
-/* What the plugin was given, as it travels. */
+/* The container that the plugin was given, as it travels. */
 static _Alignas(WEFT_HDR) uint8_t wire[ROOM];
 static size_t length;
 
@@ -76,7 +76,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* What of a container of `left` bytes a plugin shows at first. */
+/* Returns how much of a container of `left` bytes a plugin shows at first. */
 static enum wf_check_fault fault_of(const uint8_t *container, size_t left)
 {
     const weft_hdr *hdr = (const weft_hdr *)container;

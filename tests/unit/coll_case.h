@@ -15,7 +15,7 @@
 enum mode { NONBLOCKING, BLOCKING, PERSISTENT };
 enum { MARGIN = 64, FILL = 0x5a };
 
-/* What is being run; the functions below read it. */
+/* The case that is run; the functions below read it. */
 static struct {
     int root; /* process number; inter: in the left group */
     uint64_t count;

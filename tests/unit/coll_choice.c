@@ -76,7 +76,8 @@ static void an_alltoall_of_ranks_that_share_cpus_has_no_rounds(void **state)
     assert_int_equal(chosen(WF_COLL_ALLTOALL, 16, 8, &apart), WF_ALG_BRUCK);
 }
 
-/* Whose results each puts once where all can read them. */
+/* These are collectives in which each rank puts its result once where all can
+ * read it. */
 static void a_long_allreduce_of_ranks_that_share_cpus_goes_by_blocks(void **state)
 {
     struct wf_shmcoll shares = {.oversubscribed = true}, apart = {.oversubscribed = false};

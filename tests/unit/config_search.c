@@ -52,7 +52,7 @@ static char *load(struct wf_config **config)
     return text;
 }
 
-/* What core.job is and where it comes from: "value (where)". */
+/* Returns core.job and where it comes from: "value (where)". */
 static void assert_job(const char *wanted)
 {
     struct wf_config *c;

@@ -160,7 +160,8 @@ static void a_bias_keeps_nothing_waiting(void **state)
     assert_int_equal(company, 0);
 }
 
-/* Whoever enters finds it run, and whoever is inside when he yields. */
+/* A thread that enters afterwards finds it run, and so does one that is inside
+ * and yields. */
 static void *submit_one(void *arg)
 {
     items[1][0] = (struct item){.thread = 1, .number = 0};

@@ -40,8 +40,8 @@ static void the_world_has_company_last(void **state)
                              (k + 1) % n);
 }
 
-/* What all members have in common is what those with fewest have; a member that
- * failed and says nothing leaves one. */
+/* All members use as many engines as the member with the fewest; a member that
+ * failed and announces none leaves one. */
 static void members_agree_on_the_fewest(void **state)
 {
     uint64_t most = wf_engines_mask(WF_ENGINES_MAX);

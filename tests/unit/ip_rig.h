@@ -1,6 +1,6 @@
-/* A small core for two or more endpoints over IP in one process: what the tests
- * of these transports stand on. Who includes it defines RIG_PLUGIN, RIG_NAME,
- * struct RIG_CFG and rig_defaults() before.
+/* This rig is a small core for two or more endpoints over IP in one process, on
+ * which the tests of these transports stand. A file that includes it defines
+ * RIG_PLUGIN, RIG_NAME, struct RIG_CFG and rig_defaults() before.
  *
  * A side is one process of the job. It keeps every message it was given as a
  * record, checks payloads against a pattern, and plays the receive policy the
@@ -393,7 +393,7 @@ static inline uint64_t rig_seconds(void)
     return (uint64_t)t.tv_sec;
 }
 
-/* Send the next message to a peer, with the patience of a blocking send. */
+/* Send the next message to a peer, trying again as a blocking send does. */
 static inline void rig_send(struct rig_side *all, int n, uint32_t from,
                             uint32_t to, uint64_t len)
 {

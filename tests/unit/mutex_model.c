@@ -2,11 +2,11 @@
  * store buffers can give it: an owner that enters and leaves a few times, and
  * one revoker that sleeps.
  *
- * A model, not the code: one step for each load, store and call. A store waits
- * in its thread's buffer until any later step takes it to memory; a load sees
- * the thread's own buffer first. membarrier empties the caller's buffer, then
- * the owner's. What the proof leans on is taken away in turn, and then the search
- * must find what goes wrong.
+ * This is a model, not the code: one step for each load, store and call. A
+ * store waits in its thread's buffer until any later step takes it to memory; a
+ * load sees the thread's own buffer first. membarrier empties the caller's
+ * buffer, then the owner's. Each premise of the proof is taken away in turn,
+ * and then the search must find a failure.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

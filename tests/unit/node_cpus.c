@@ -37,7 +37,8 @@ static void free_self(void)
         abort();
 }
 
-/* What a process finds that is started after `parent` and calls `child` first. */
+/* Returns what a process finds that is started after `parent` and calls `child`
+ * first. */
 static uint32_t found(uint32_t (*cpus)(void), void (*parent)(void),
                       void (*child)(void))
 {

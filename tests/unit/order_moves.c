@@ -1,4 +1,5 @@
-/* What an ordered pair does when another carrier, or a new connection, takes over.
+/* These tests check an ordered pair of which another carrier, or a new
+ * connection, takes over.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,7 +16,7 @@ static int try_to_send(void)
 }
 
 /* The answer that ends the loss says that the peer has everything. No other
- * message of his need follow, and no turn is due. */
+ * message of the peer need follow, and no turn is due. */
 static void who_waited_goes_on_when_the_answer_acknowledges_all(void **state)
 {
     (void)state;

@@ -24,7 +24,7 @@ enum { CARRIERS = ORDER_CARRIERS, MOST = 256 };
 
 #define MS UINT64_C(1000000)
 
-/* What a fake took and has not landed, oldest first. */
+/* Containers that a fake took and that have not landed, oldest first. */
 struct fake {
     uint32_t seq[MOST];
     int n, taken, pings, pongs;

@@ -342,8 +342,8 @@ static void a_break_does_not_start_the_clock_again(void **state)
     end_brief();
 }
 
-/* But a break after long life leaves time for another way, and who was away
- * himself has seen no silence. */
+/* A break after a long life, however, leaves time for another way, and a
+ * process that was itself away has seen no silence. */
 static void what_was_not_seen_is_no_silence(void **state)
 {
     setup_brief();

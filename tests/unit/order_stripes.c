@@ -283,8 +283,8 @@ static void what_a_silent_one_had_goes_by_the_other(void **state)
     free(p);
 }
 
-/* What ends without having arrived no longer counts as under way on its carrier,
- * and on no other. */
+/* Pieces that end without having arrived no longer count as under way on their
+ * carrier, and on no other. */
 static void what_ends_is_taken_off_its_carrier(void **state)
 {
     static const uint64_t piece = WF_STRIPE_PIECE;

@@ -173,8 +173,8 @@ static void a_communicator_needs_what_its_members_are_reached_through(void **s)
     assert_int_equal(wf_comm_endpoint_mask(&e), 3);
 }
 
-/* Whom nobody has reached may call by whatever is in use; once it has, the
- * answer follows. */
+/* A process that no other has reached may call by whatever is in use; once one
+ * has, the answer follows. */
 static void a_member_that_is_not_reached_may_come_by_all(void **state)
 {
     struct weft_loc peer = {.wf = &wf};

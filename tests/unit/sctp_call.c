@@ -126,7 +126,7 @@ static void dial(struct side *s)
     assert_int_equal(s->last.word.verb, IP_HELLO);
 }
 
-/* What is said next, by either. */
+/* Take the next packet of either side. */
 static struct said hear(struct side *s, const struct said *what)
 {
     struct wf_ip_path path = somewhere();

@@ -14,7 +14,7 @@
 
 static _Atomic uint64_t clock_ns = 1000000000; /* of all threads */
 
-/* What it was, in ns; then a millisecond passes. */
+/* Returns the time in ns and then adds a millisecond. */
 static inline uint64_t clock_forward_ms(void)
 {
     return atomic_fetch_add(&clock_ns, 1000000);

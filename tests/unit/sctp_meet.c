@@ -1,6 +1,6 @@
-/* sctp: associations of the kernel meet, on a fake kernel
- * (tests/fake/fake_sctp.c): only who proves himself gets to a link, and both
- * sides choose the same stack.
+/* sctp: these tests set up associations of the kernel on a fake kernel
+ * (tests/fake/fake_sctp.c): only a peer that proves its identity gets a link,
+ * and both sides choose the same stack.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <arpa/inet.h>
@@ -270,7 +270,7 @@ static void a_wrong_key_breaks_the_link(void **state)
     assert_true(b->f.ep.calls.foreign_packets > 0);
 }
 
-/* The listener lets go of who is slow; he comes again. */
+/* The listener drops a peer that is slow, and the peer calls again. */
 static void who_is_dismissed_comes_again(void **state)
 {
     open_two(2, 1);
@@ -331,7 +331,7 @@ static void a_pass_without_memory_goes_again(void **state)
     }
 }
 
-/* A pause of ours is no silence of his. */
+/* A pause of this process does not count as silence of the peer. */
 static void who_paused_does_not_give_up(void **state)
 {
     setenv("FAKE_SCTP_MUTE", "1", 1);
@@ -344,7 +344,7 @@ static void who_paused_does_not_give_up(void **state)
     assert_int_equal(a->ups, 1);
 }
 
-/* Whose kernel has not met ours yet is asked whether it is there. */
+/* A peer whose kernel has not been seen yet is asked whether it is there. */
 static void until_they_meet_the_path_is_probed(void **state)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,

@@ -1,5 +1,6 @@
-/* sctp: datagrams and messages as bytes. What is sound becomes containers, in
- * the order of their headers; what is not ends the link and nothing else.
+/* sctp: these tests check datagrams and messages as bytes. Valid ones become
+ * containers, in the order of their headers; invalid ones end the link and
+ * nothing else.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <arpa/inet.h>

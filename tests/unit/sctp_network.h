@@ -21,7 +21,7 @@ struct packet {
     uint8_t *bytes;
 };
 
-/* What a pair of ends has between them. */
+/* The wires between a pair of ends. */
 struct network {
     uint32_t mtu;
     bool check;       /* packets carry a checksum */
@@ -45,8 +45,9 @@ struct end {
     uint32_t sent, got, next_in[SCTP_STREAMS], next_out[SCTP_STREAMS];
 };
 
-/* Whoever drives the stack's timers sends for the associations of others, too:
- * all wires. Taken inside the stack's lock, never the other way. */
+/* A thread that drives the stack's timers also sends for the associations of
+ * others, so this lock covers all wires. It is taken inside the stack's lock,
+ * never the other way. */
 static pthread_mutex_t wires = PTHREAD_MUTEX_INITIALIZER;
 
 static uint32_t draw(struct end *e, uint32_t below)

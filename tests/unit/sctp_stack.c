@@ -146,8 +146,8 @@ static void what_is_waited_for_finds_room(void **state)
     wf_sctp_stack_leave();
 }
 
-/* What goes again goes together where it fits; a header before a payload
- * that just does not fit is no packet that is too long. */
+/* Chunks that are sent again share packets where they fit; a header before a
+ * payload that just does not fit must not make a packet that is too long. */
 static void packets_fit_also_when_they_go_again(void **state)
 {
     enum { MTU = 1400 };
@@ -233,8 +233,8 @@ static void one_side_with_interleaving_is_none(void **state)
 }
 
 #if __has_include(<usrsctp.h>)
-/* Whoever computes does not answer, for as long as it takes. Here everything
- * goes again more often than the stack's own limits allow. */
+/* A process that computes does not answer, however long that takes. Here
+ * everything is sent again more often than the stack's own limits allow. */
 static void silence_is_no_end(void **state)
 {
     struct wf_sctp_user_settings setup = {

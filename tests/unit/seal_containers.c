@@ -221,7 +221,8 @@ static void every_bit_counts(void **state)
     teardown(&e);
 }
 
-/* Who can make the plain sum can still change nothing that matters. */
+/* An attacker that can make the plain checksum still cannot change anything
+ * that matters. */
 static void a_right_sum_is_not_enough(void **state)
 {
     struct wf_wire *w = &net.outer;

@@ -315,8 +315,9 @@ static void a_stand_in_sleeps_while_the_other_moves(void **state)
     end(&t);
 }
 
-/* A receiver's stand-in sleeps because the sender is at work. When that one goes
- * its own stand-in takes over. Who is slow here may miss the moment: again. */
+/* A receiver's helper thread sleeps because the sender is at work. When the
+ * sender goes, its own helper takes over. A thread that is slow here may miss
+ * the moment: try again. */
 static void the_last_one_awake_moves(void **state)
 {
     struct transfer t;
@@ -396,7 +397,8 @@ static void without_a_cpu_the_sender_that_comes_moves(void **state)
     end(&t);
 }
 
-/* What was taken from the front has to be pushed by whoever is there. */
+/* A message of which the receiver has taken the front has to be pushed by the
+ * sender or its helper. */
 static void without_a_cpu_what_was_begun_is_finished(void **state)
 {
     struct transfer t;
@@ -423,7 +425,8 @@ static void less_than_was_offered_is_moved(void **state)
     }
 }
 
-/* What is not offered, or no more, is not pushed; the reader does it, or fails. */
+/* A message that is not offered, or no more, is not pushed; the reader copies
+ * it, or fails. */
 /* Nothing refers to its memory any more, and the next one is moved. */
 static void an_offer_that_ends_leaves_the_others(void **state)
 {

@@ -14,8 +14,8 @@
 static struct fake_node a, b;
 
 /* A lost wake-up is a state and no time: both sleep, nothing is on its way to
- * either, and so nothing ever will be. However long a machine stands still, who
- * does not get to run is not asleep, or his bell has rung. */
+ * either, and so nothing ever will be. However long a machine stands still, a
+ * process that does not get a CPU is not asleep, or its bell has rung. */
 struct rest {
     atomic_uint turns; /* odd: asleep, or gone for good */
     atomic_int fd;     /* that wakes it; -1: nothing does */

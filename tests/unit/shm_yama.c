@@ -1,5 +1,5 @@
-/* What weft-info says of the kernel's copy between processes, with and without
- * Yama. That its rule is met shows in tests/jobs/helper_yama.c.
+/* These tests check what weft-info says of the kernel's copy between processes,
+ * with and without Yama. tests/jobs/helper_yama.c checks that its rule is met.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,5 +1,5 @@
-/* Who may talk to a tcp endpoint: wrong keys, wrong processes, scanners, slow
- * callers, and what a dialler is told.
+/* These tests check who may talk to a tcp endpoint: wrong keys, wrong
+ * processes, scanners, slow callers, and what a dialler is told.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "tcp_rig.h"
@@ -340,7 +340,7 @@ static void silent_callers_hold_neither_places_nor_the_job(void **state)
         rig_progress(&all[1]);
         assert_true(all[1].ep->pending <= TCP_PENDING_MAX);
     }
-    the_job_goes_on(); /* the first connection is made in the crowd */
+    the_job_goes_on(); /* the first connection is made among strangers */
     all[1].skew += 5000000000u;
     RIG_UNTIL(all, 2,
               all[1].ep->pending <= 0 || (all[1].skew += 3000000000u, false));
@@ -374,8 +374,8 @@ static void many_turns(int n)
         rig_progress(&all[1]);
 }
 
-/* What strangers want done is done as often as the clock allows, not as often
- * as they want it, and then many at a time. */
+/* Work for strangers is done as often as the clock allows, not as often as they
+ * ask, and then for many at a time. */
 static void strangers_have_so_much_time_and_no_more(void **state)
 {
     enum { CALLS = 2 * IP_UNKNOWN_CALLERS };

@@ -1,6 +1,6 @@
-/* What a Fortran layer says about its compiler: sizes, types that there are
- * not, and the values of true and false. Each is set once per process, so the
- * tests build on each other.
+/* These tests check what a Fortran layer says about its compiler: sizes, types
+ * that do not exist, and the values of true and false. Each is set once per
+ * process, so the tests build on each other.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

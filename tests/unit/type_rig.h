@@ -1,4 +1,4 @@
-/* What tests of datatypes as objects begin with.
+/* This header starts tests of datatypes as objects.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_TEST_TYPE_RIG_H

@@ -110,7 +110,8 @@ static void a_host_that_is_silent_is_given_up(void **state)
     }
 }
 
-/* What the peer says by itself is no answer: only this direction works. */
+/* A datagram that the peer sends by itself is no answer: only this direction
+ * works. */
 static void packets_that_acknowledge_nothing_are_no_sign(void **state)
 {
     weft_peer *p;
@@ -217,7 +218,8 @@ static void packets_behind_a_backlog_are_no_evidence(void **state)
     end();
 }
 
-/* What side 1 sends by its timer says whether it had read everything. */
+/* The datagram that side 1 sends by its timer says whether it had read
+ * everything. */
 static void the_sender_says_whether_its_socket_was_empty(void **state)
 {
     struct sockaddr_storage to;

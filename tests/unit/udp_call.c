@@ -1,6 +1,6 @@
-/* udp-reliable's calls, through somebody in between who delays, forgets and
- * repeats: what is late ends no attempt. And links whose peer is gone before what
- * he sent was read.
+/* udp-reliable: these tests send calls through a network that delays, loses and
+ * repeats them: a late datagram ends no attempt. They also check links whose
+ * peer is gone before its messages were read.
  *
  *   side 0 <--> between <--> side 1     each knows only the one in the middle
  *
@@ -100,7 +100,7 @@ static bool said(int who, uint8_t type, struct datagram *d)
     return false;
 }
 
-/* What one of them says, of that type; all else is lost. */
+/* Pass only the datagrams of that type of one side; all others are lost. */
 static struct datagram hear(int who, uint8_t type)
 {
     struct datagram d;
@@ -205,7 +205,7 @@ static void who_calls_again_is_answered_again(void **state)
     end();
 }
 
-/* The core has no memory for it; meanwhile he has left. */
+/* The core has no memory for it; meanwhile the peer has left. */
 static void who_has_left_is_read_to_the_end(void **state)
 {
     struct rig_peer *from = &all[1].peer[0];

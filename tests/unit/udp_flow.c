@@ -333,8 +333,8 @@ static void start_with_all_faults(uint64_t seed)
     net.end[0].place = net.end[1].place = seed % 2 ? 0 : 800;
 }
 
-/* Many seeds rather than many messages: how a link begins and ends. What fails
- * says its seed: by hand, udp_flow short SEED. */
+/* Many seeds rather than many messages show how a link begins and ends. A
+ * failing seed is printed: by hand, udp_flow short SEED. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum { SHORT_TALKS = 3000 };
 #else

@@ -1,6 +1,6 @@
-/* The socket that a busy peer of udp-reliable has for himself: he gets it,
- * nobody else is kept out by it, another may take it over, and it goes with his
- * link.
+/* udp-reliable: these tests check the socket that a busy peer has for itself:
+ * it gets one, no other peer is kept out by it, another may take it over, and
+ * it goes with the peer's link.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -2,8 +2,8 @@
  * recorded packets, and calls that lead nowhere. Nothing of it is delivered,
  * nothing ends the link, and those who hold the key get in all the same.
  *
- * What is forged leaves by the victim's partner's own socket: no address gives
- * it away.
+ * Forged datagrams are sent by the own socket of the victim's partner: no
+ * address gives them away.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -244,8 +244,8 @@ static void call_with_a_wrong_key(int fd, uint32_t number)
     rig_progress(&all[0]);
 }
 
-/* What strangers want done is done as often as the clock allows, not as often
- * as they want it. */
+/* Work for strangers is done as often as the clock allows, not as often as they
+ * ask. */
 static void strangers_have_so_much_time_and_no_more(void **state)
 {
     enum { CALLS = 1000, PAUSES = 10 };

@@ -84,7 +84,7 @@ static void a_plugins_own_thread_kicks_the_leader_awake(void **state)
     nothing_was_missed();
 }
 
-/* What they wait for is there, as another thread says. */
+/* Another thread tells them that the event they wait for has come. */
 static void the_first_are_woken(int n)
 {
     for (int i = 0; i < n; i++)

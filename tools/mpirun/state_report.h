@@ -20,7 +20,7 @@ struct rank_state {
     enum wf_state_kind kind; /* WF_STATE_FREE: no call waits */
     enum wf_state_phase phase;
     enum wf_state_operation operation;
-    uint64_t thread;  /* 0: it is the only one */
+    uint64_t thread;  /* 0: it is the only thread */
     double seconds;   /* since it began to wait or to poll */
     uint64_t failed_polls;
     int64_t peer, world_rank, tag; /* INT64_MAX: unknown */
