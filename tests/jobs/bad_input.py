@@ -18,7 +18,7 @@ import launch
 JOBS = os.environ.get("JOBS", ".")
 JOB = os.path.join(JOBS, "job_bad_job")
 PEER = os.path.join(JOBS, "job_bad_peer")
-TEAM = os.path.join(JOBS, "job_bad_team")
+TEAM = os.path.join(JOBS, "job_bad_shmcoll_death")
 CONFIG = 78  # EX_CONFIG
 KEY = "job_key = of-this-test"
 

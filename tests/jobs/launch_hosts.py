@@ -18,7 +18,7 @@ import uuid
 import launch
 
 BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
-WHERE = os.path.join(BUILD, "tests", "jobs", "job_where_ranks")
+WHERE = os.path.join(BUILD, "tests", "jobs", "job_state_report_ranks")
 HEAD = struct.Struct("<BxxxiiI")
 OUT, ENDED = 5, 13  # tools/mpirun/channel.h
 SILENCE = 15  # seconds

@@ -9,7 +9,7 @@ import unittest
 import launch
 
 END_AFTER = os.path.join(os.environ.get("BUILD_OF_WEFT", "build"), "tests",
-                         "jobs", "job_end_after")
+                         "jobs", "job_end_after_finalize")
 
 
 class Status(unittest.TestCase):

@@ -1,6 +1,6 @@
 /* A job that goes on while strangers are at its doors.
  *
- *   netns_siege        two ranks; lines of rank 0's input name what happens now
+ *   netns_attack        two ranks; lines of rank 0's input name what happens now
  *
  * The ranks exchange numbered messages of 16 bytes. Whenever a line comes rank 0
  * prints, about what the line before named, how many round trips there were,

@@ -59,7 +59,7 @@ static void name(int fd, uint64_t socket_more, uint64_t dev_more,
 
 static int begin(void **state)
 {
-    char path[] = "/tmp/boot_say.XXXXXX";
+    char path[] = "/tmp/boot_fatal_message.XXXXXX";
     int pair[2], file = mkstemp(path);
 
     if (file < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)

@@ -163,7 +163,7 @@ static void in_a_process(void **state)
     int status;
 
     if (child == 0) { /* a new program: a sanitizer gives a copy a thread */
-        execl("/proc/self/exe", "critical_alone", part->name, (char *)NULL);
+        execl("/proc/self/exe", "critical_single_thread", part->name, (char *)NULL);
         _exit(WRONG);
     }
     assert_true(child > 0 && waitpid(child, &status, 0) == child);

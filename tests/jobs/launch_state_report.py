@@ -1,6 +1,6 @@
 """kill -USR1 of mpirun, and --timeout: where every rank is.
 
-The ranks wait in calls for ever (where_ranks.c), and mpirun is asked until its
+The ranks wait in calls for ever (state_report_ranks.c), and mpirun is asked until its
 answer is the one expected: that is all the synchronisation there is.
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -18,7 +18,7 @@ import unittest
 import launch
 
 BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
-PROGRAM = os.path.join(BUILD, "tests", "jobs", "job_where_ranks")
+PROGRAM = os.path.join(BUILD, "tests", "jobs", "job_state_report_ranks")
 THREAD_RANKS = os.path.join(BUILD, "bin", "mpicc")
 SECONDS = r"waits? for \d+\.\d s"
 
@@ -209,7 +209,7 @@ class Where(unittest.TestCase):
         with tempfile.TemporaryDirectory() as d:
             program = os.path.join(d, "ranks")
             source = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                  "where_thread_ranks.c")
+                                  "state_report_thread_ranks.c")
             subprocess.run([THREAD_RANKS, "-fthread-ranks", source, "-o",
                             program], check=True)
             with Job("-n", 3, "--ranks-per-process", 2, "x",
@@ -231,7 +231,7 @@ class Where(unittest.TestCase):
                 "is asleep")
             pid = int(re.search(r"b\.example, pid (\d+)", said)[1])
             with open(f"/proc/{pid}/cmdline", "rb") as f:
-                self.assertIn(b"job_where_ranks", f.read())
+                self.assertIn(b"job_state_report_ranks", f.read())
 
     def test_a_host_that_does_not_answer(self):
         with tempfile.TemporaryDirectory() as d, \

@@ -1,7 +1,7 @@
 /* The last rank dies by SIGKILL between collectives on shared words; who waits
  * for it gets MPI_ERR_PROC_ABORTED, and who does not goes on.
  *
- *   bad_team barrier|allreduce|from_dead|from_living
+ *   bad_shmcoll_death barrier|allreduce|from_dead|from_living
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

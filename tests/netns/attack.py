@@ -1,7 +1,7 @@
 """A running job and strangers: wrong keys, replays, noise, half-open calls.
 
-    siege.py [-k NAME]          what takes seconds
-    siege.py long[=KIND,...] [-k NAME]
+    attack.py [-k NAME]          what takes seconds
+    attack.py long[=KIND,...] [-k NAME]
                                 10000 half-open calls, 10 MB of noise, ...; and
                                 the 99th percentile of the job, where no rank
                                 waited for a processor, is held to twice that
@@ -9,7 +9,7 @@
 
 Two ranks on two hosts exchange messages; a third host on the same network
 attacks both, with whatever it saw when the job began. On one machine the
-attacker's work takes the processor of a rank: siege.c leaves out the round
+attacker's work takes the processor of a rank: attack.c leaves out the round
 trips in which that one waited for it.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -30,14 +30,14 @@ import faultnet
 
 MPIRUN = os.environ.get("MPIRUN", "mpirun")
 WIRE = os.environ.get("WIRE", "netns_wire")
-SIEGE = os.environ.get("SIEGE", "./netns_siege")
+ATTACK = os.environ.get("ATTACK", "./netns_attack")
 FABRICS = os.environ.get("FABRICS", "tcp udp-reliable sctp").split()
 LONG = False
 KINDS = None  # all
 LIMIT = 120
 PEACE = "peace"
 # No rank waits for the other one's processor, nor goes to sleep while the other
-# waits for his: siege.c could not tell that from work.
+# waits for his: attack.c could not tell that from work.
 BOUND = ("--bind-to", "core", "--set", "core.spin=100ms")
 BURST = 100  # attacks in a row
 SECONDS = {"half-open": 4, "noise": 2.5, "scan": 4}  # of the long form; else 1
@@ -210,7 +210,7 @@ class Switch(faultnet.Net):
 
 class Siege(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="siege")
+        folder = tempfile.TemporaryDirectory(prefix="attack")
         self.addCleanup(folder.cleanup)
         self.dir = folder.name
 
@@ -231,7 +231,7 @@ class Siege(unittest.TestCase):
         self.assertEqual(tap.stdout.readline(), "ready\n")
         job = subprocess.Popen(
             net.command([MPIRUN, "-n", "2", *(BOUND if LONG else ()),
-                         "--route", fabric, SIEGE]),
+                         "--route", fabric, ATTACK]),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)
         job.stdin.write(PEACE + "\n")
@@ -254,7 +254,7 @@ class Siege(unittest.TestCase):
         self.assertEqual(len(words), 7, job.poll())
         return words[0], [float(w) for w in words[1:]]
 
-    def siege(self, fabric):
+    def attack(self, fabric):
         if fabric not in FABRICS:
             self.skipTest(f"this build has no {fabric}")
         proto = "tcp" if fabric == "tcp" else "udp"
@@ -305,13 +305,13 @@ class Siege(unittest.TestCase):
                 self.assertLess(f[2], 2 * peace, name)
 
     def test_strangers_at_tcp(self):
-        self.siege("tcp")
+        self.attack("tcp")
 
     def test_strangers_at_udp_reliable(self):
-        self.siege("udp-reliable")
+        self.attack("udp-reliable")
 
     def test_strangers_at_sctp(self):
-        self.siege("sctp")
+        self.attack("sctp")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /* Ranks that are threads of a process: 0 and 1 wait, 2 computes, for
- * launch_where.py.
+ * launch_state_report.py.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <mpi.h>
