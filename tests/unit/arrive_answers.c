@@ -73,7 +73,7 @@ static void answer(uint8_t type)
 
 /* One that did not fetch the last message is called by the helper thread in
  * time, as one that will not fetch the next. */
-static void a_receiver_is_judged_by_its_last_answer(void **state)
+static void the_last_answer_of_a_receiver_counts(void **state)
 {
     offer_message();
     answer(WF_APPROVE); /* of no byte */
@@ -130,7 +130,7 @@ static void a_short_header_of_another_type_is_skipped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_receiver_is_judged_by_its_last_answer,
+        cmocka_unit_test_setup_teardown(the_last_answer_of_a_receiver_counts,
                                         open_engine, close_engine),
         cmocka_unit_test_setup_teardown(
             a_message_that_waited_is_answered_at_once, open_engine,

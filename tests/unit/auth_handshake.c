@@ -77,7 +77,7 @@ static void two_holders_of_the_key_recognise_each_other(void **state)
 /* Other versions read this much: magic, version, step, order of bytes, and the
  * size of a word beside the highest bit, which says that there is hardware for
  * AES. */
-static void a_hello_begins_as_it_always_does(void **state)
+static void a_hello_keeps_its_first_bytes_in_all_versions(void **state)
 {
     static const uint16_t one = 1;
     struct side a;
@@ -120,7 +120,7 @@ static void no_two_handshakes_look_alike(void **state)
     side_close(&b);
 }
 
-static void a_wrong_key_or_job_is_refused_and_both_sides_know(void **state)
+static void a_wrong_key_or_job_is_refused_on_both_sides(void **state)
 {
     static const char *const other[2][2] = {{"Secret", "job"},
                                             {"secret", "job2"}};
@@ -138,7 +138,7 @@ static void a_wrong_key_or_job_is_refused_and_both_sides_know(void **state)
     }
 }
 
-static void a_caller_who_wants_someone_else_is_told(void **state)
+static void a_caller_that_wants_another_rank_is_told(void **state)
 {
     struct side a, b;
     side_open(&a, 3, "secret", "job");
@@ -150,7 +150,7 @@ static void a_caller_who_wants_someone_else_is_told(void **state)
     side_close(&b);
 }
 
-static void a_process_does_not_accept_its_own_words(void **state)
+static void a_process_does_not_accept_its_own_messages(void **state)
 {
     struct side a, b, c;
     side_open(&a, 3, "secret", "job");
@@ -220,7 +220,7 @@ static void wrong_lengths_are_protocol_errors(void **state)
     side_close(&b);
 }
 
-static void strangers_get_no_answer(void **state)
+static void unknown_callers_get_no_answer(void **state)
 {
     struct side a, b;
     side_open(&a, 3, "secret", "job");
@@ -233,7 +233,7 @@ static void strangers_get_no_answer(void **state)
     side_close(&b);
 }
 
-static void another_version_is_told_so(void **state)
+static void a_caller_of_another_version_is_told(void **state)
 {
     struct side a, b;
     side_open(&a, 3, "secret", "job");
@@ -247,7 +247,7 @@ static void another_version_is_told_so(void **state)
     side_close(&b);
 }
 
-static void without_a_key_nobody_gets_in(void **state)
+static void without_a_key_no_caller_is_accepted(void **state)
 {
     struct side a, b;
     struct wf_auth_key *key;
@@ -286,7 +286,7 @@ static void meet(struct side *a, struct side *b)
     assert_int_equal(hears(b, a), WEFT_OK);
 }
 
-static void a_handshake_leaves_both_the_same_keys_and_no_other_these(void **state)
+static void a_handshake_derives_equal_and_unique_keys(void **state)
 {
     struct wf_auth_session first;
     struct side a, b;
@@ -315,21 +315,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_holders_of_the_key_recognise_each_other),
-        cmocka_unit_test(a_hello_begins_as_it_always_does),
+        cmocka_unit_test(a_hello_keeps_its_first_bytes_in_all_versions),
         cmocka_unit_test(ranks_may_have_any_number),
         cmocka_unit_test(no_two_handshakes_look_alike),
-        cmocka_unit_test(a_wrong_key_or_job_is_refused_and_both_sides_know),
-        cmocka_unit_test(a_caller_who_wants_someone_else_is_told),
-        cmocka_unit_test(a_process_does_not_accept_its_own_words),
+        cmocka_unit_test(a_wrong_key_or_job_is_refused_on_both_sides),
+        cmocka_unit_test(a_caller_that_wants_another_rank_is_told),
+        cmocka_unit_test(a_process_does_not_accept_its_own_messages),
         cmocka_unit_test(a_replayed_conversation_fails_at_the_proof),
         cmocka_unit_test(a_changed_message_never_passes),
         cmocka_unit_test(wrong_lengths_are_protocol_errors),
-        cmocka_unit_test(strangers_get_no_answer),
-        cmocka_unit_test(another_version_is_told_so),
-        cmocka_unit_test(without_a_key_nobody_gets_in),
+        cmocka_unit_test(unknown_callers_get_no_answer),
+        cmocka_unit_test(a_caller_of_another_version_is_told),
+        cmocka_unit_test(without_a_key_no_caller_is_accepted),
         cmocka_unit_test(generated_keys_differ),
         cmocka_unit_test(
-            a_handshake_leaves_both_the_same_keys_and_no_other_these),
+            a_handshake_derives_equal_and_unique_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

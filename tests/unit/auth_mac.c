@@ -47,7 +47,7 @@ static void pieces_make_no_difference(void **state)
         }
 }
 
-static void every_bit_counts(void **state)
+static void a_change_of_any_bit_changes_the_code(void **state)
 {
     unsigned char text[33] = "what somebody on the way changes";
     struct iovec v = {.iov_base = text, .iov_len = sizeof text};
@@ -70,7 +70,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_published_values),
         cmocka_unit_test(pieces_make_no_difference),
-        cmocka_unit_test(every_bit_counts),
+        cmocka_unit_test(a_change_of_any_bit_changes_the_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,7 @@ static void without_a_launcher_it_goes_to_standard_error(void **state)
     to_error("alone\n", 6);
 }
 
-static void what_is_not_the_same_any_more_is_not_believed(void **state)
+static void a_replaced_descriptor_is_not_used(void **state)
 {
     struct stat s;
 
@@ -170,7 +170,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         CASE(the_launcher_is_told_in_one_line),
         CASE(without_a_launcher_it_goes_to_standard_error),
-        CASE(what_is_not_the_same_any_more_is_not_believed),
+        CASE(a_replaced_descriptor_is_not_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

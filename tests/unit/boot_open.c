@@ -9,7 +9,7 @@
 
 #include "config/config.h"
 
-static void under_pmi_the_launcher_says_who_we_are(void **state)
+static void under_pmi_the_launcher_gives_the_rank(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
@@ -85,7 +85,7 @@ static void values_of_any_length_come_back(void **state)
 
 /* Two writes or one: the end of the fence may come before the answer to a get,
  * or behind it in the same bytes. */
-static void what_the_launcher_has_no_room_for_is_refused(void **state)
+static void values_too_long_for_the_launcher_are_refused(void **state)
 {
     struct launcher l = {.value_max = 128}; /* and keys of 63 characters */
     static char key[64], value[1 << 20];
@@ -125,7 +125,7 @@ static void a_get_during_the_fence_does_not_lose_its_end(void **state)
 }
 
 /* The news are heard beside an answer, the end of a fence, or nothing. */
-static void who_has_given_this_process_up_is_heard(void **state)
+static void a_peer_that_gives_this_process_up_is_reported(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
@@ -164,7 +164,7 @@ static void hear_state(struct wf_boot *b, uint32_t rank, int what)
         assert_int_equal(b->ops->hear(b), 0);
 }
 
-static void the_launcher_says_who_runs(void **state)
+static void the_launcher_says_which_ranks_run(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
@@ -212,7 +212,7 @@ static void few_questions_wait_for_an_answer(void **state)
     finish(&l, b);
 }
 
-static void another_launcher_is_not_asked_who_runs(void **state)
+static void another_launcher_is_not_asked_which_ranks_run(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
@@ -401,7 +401,7 @@ static void boots_in_memory_share_what_they_put(void **state)
 }
 
 /* The last one takes everything along. */
-static void nothing_of_boots_in_memory_stays(void **state)
+static void boots_in_memory_leave_nothing_behind(void **state)
 {
     static char value[1000];
     struct wf_boot *b[3];
@@ -425,16 +425,16 @@ static void nothing_of_boots_in_memory_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        boot_test(under_pmi_the_launcher_says_who_we_are),
+        boot_test(under_pmi_the_launcher_gives_the_rank),
         boot_test(two_nodes_without_our_key_are_not_one_host),
         boot_test(a_broken_mapping_is_only_a_missing_hint),
         boot_test(values_of_any_length_come_back),
-        boot_test(what_the_launcher_has_no_room_for_is_refused),
+        boot_test(values_too_long_for_the_launcher_are_refused),
         boot_test(a_get_during_the_fence_does_not_lose_its_end),
-        boot_test(who_has_given_this_process_up_is_heard),
-        boot_test(the_launcher_says_who_runs),
+        boot_test(a_peer_that_gives_this_process_up_is_reported),
+        boot_test(the_launcher_says_which_ranks_run),
         boot_test(few_questions_wait_for_an_answer),
-        boot_test(another_launcher_is_not_asked_who_runs),
+        boot_test(another_launcher_is_not_asked_which_ranks_run),
         boot_test(the_end_of_a_fence_is_heard),
         boot_test(a_missing_key_is_unreachable_and_garbage_is_refused),
         boot_test(a_launcher_that_speaks_something_else_is_named),
@@ -444,7 +444,7 @@ int main(void)
         boot_test(static_ranks_come_from_the_file),
         boot_test(a_static_rank_out_of_range_or_unknown_is_refused),
         boot_test(boots_in_memory_share_what_they_put),
-        boot_test(nothing_of_boots_in_memory_stays),
+        boot_test(boots_in_memory_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

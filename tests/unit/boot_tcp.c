@@ -59,7 +59,7 @@ static int open_over_tcp(const char *greeting, struct wf_boot **b, char *err,
     return rc;
 }
 
-static void over_tcp_the_launcher_is_told_and_says_who_we_are(void **state)
+static void the_tcp_client_names_itself_and_learns_its_rank(void **state)
 {
     static const char *const refused[] = {
         "cmd=hello rc=0\ncmd=set size=3\ncmd=set rank=2\ncmd=set debug=0\n",
@@ -84,7 +84,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            over_tcp_the_launcher_is_told_and_says_who_we_are,
+            the_tcp_client_names_itself_and_learns_its_rank,
             clear_environment, clear_environment),
     };
 

@@ -42,7 +42,7 @@ static void base64_agrees_with_known_text(void **state)
     assert_int_equal(wf_base64_decode(back, "V2VmdA==", 8), 4);
 }
 
-static void base64_refuses_what_it_cannot_be(void **state)
+static void base64_refuses_invalid_text(void **state)
 {
     unsigned char back[16];
     assert_int_equal(wf_base64_decode(back, "abc!", 4), -1);
@@ -150,7 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(base64_returns_every_length_unchanged),
         cmocka_unit_test(base64_agrees_with_known_text),
-        cmocka_unit_test(base64_refuses_what_it_cannot_be),
+        cmocka_unit_test(base64_refuses_invalid_text),
         cmocka_unit_test(a_field_is_a_whole_word),
         cmocka_unit_test(numbers_that_overflow_are_no_numbers),
         cmocka_unit_test(a_field_too_long_for_its_place_is_refused),

@@ -131,7 +131,7 @@ static int one_segment(weft_tx *tx, uint64_t off, struct iovec *v, int max)
     return 1;
 }
 
-static void so_is_one_of_a_large_message(void **state)
+static void a_large_message_with_any_byte_changed_is_found(void **state)
 {
     struct wf_tx *t = aligned_alloc(
         WF_CACHE_LINE, (sizeof *t + WF_CACHE_LINE - 1) & ~(size_t)63);
@@ -165,7 +165,7 @@ static void a_peer_that_makes_no_sums_is_told_from_damage(void **state)
 }
 
 /* The operation that the fault ends fails before the link is ended. */
-static void the_reason_is_there_with_the_fault(void **state)
+static void the_reason_is_reported_with_the_fault(void **state)
 {
     _Alignas(WEFT_HDR) struct wf_wire w = {.type = WF_EAGER | WF_CHECKED,
                                            .ver = WF_WIRE_VERSION};
@@ -181,11 +181,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             a_short_message_with_any_byte_changed_is_found, setup, teardown),
-        cmocka_unit_test_setup_teardown(so_is_one_of_a_large_message, setup,
+        cmocka_unit_test_setup_teardown(a_large_message_with_any_byte_changed_is_found, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(
             a_peer_that_makes_no_sums_is_told_from_damage, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_reason_is_there_with_the_fault,
+        cmocka_unit_test_setup_teardown(the_reason_is_reported_with_the_fault,
                                         setup, teardown)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,7 +129,7 @@ static void only_what_was_sealed_opens(enum wf_cipher_kind kind)
     weft_cipher.free(k);
 }
 
-static void every_bit_counts(void **state)
+static void a_change_of_any_bit_is_refused(void **state)
 {
     only_what_was_sealed_opens(WF_CIPHER_CHACHA20);
     if (weft_cipher.has_aes())
@@ -141,7 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chacha20_poly1305_gives_the_published_tag),
         cmocka_unit_test(aes_256_gcm_gives_the_published_values),
-        cmocka_unit_test(every_bit_counts),
+        cmocka_unit_test(a_change_of_any_bit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

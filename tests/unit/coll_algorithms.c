@@ -206,7 +206,7 @@ static int copies_of(const struct wf_sched *s)
 
 /* Before an exchange in place blocks are packed away that are sent: not that of the
  * process itself, and none without bytes. */
-static void in_place_only_what_is_sent_is_packed(void **state)
+static void in_place_only_sent_data_are_packed(void **state)
 {
     int some[5] = {1, 1, 0, 1, 1}, at[5] = {0, 1, 2, 3, 4};
     char memory[5 * 8];
@@ -240,7 +240,7 @@ int main(void)
         cmocka_unit_test(intercommunicators_exchange_between_groups),
         cmocka_unit_test(every_algorithm_agrees_with_plain_loops),
         cmocka_unit_test(algorithms_for_long_vectors_work_in_segments),
-        cmocka_unit_test(in_place_only_what_is_sent_is_packed),
+        cmocka_unit_test(in_place_only_sent_data_are_packed),
         cmocka_unit_test(blocking_runs_were_direct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void a_long_bcast_of_many_ranks_that_share_cpus_comes_from_the_root(
     assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG - 1, &shares), WF_ALG_BINOMIAL);
 }
 
-static void a_longer_one_of_few_goes_from_rank_to_rank(void **state)
+static void a_longer_bcast_of_few_ranks_is_a_chain(void **state)
 {
     struct wf_shmcoll shares = {.oversubscribed = true};
 
@@ -43,7 +43,7 @@ static void a_longer_one_of_few_goes_from_rank_to_rank(void **state)
     assert_int_equal(chosen(WF_COLL_BCAST, 8, 32 * LONG, &shares), WF_ALG_CHAIN);
 }
 
-static void the_longest_of_five_and_more_comes_from_the_root(void **state)
+static void the_longest_bcast_of_five_ranks_is_linear(void **state)
 {
     struct wf_shmcoll shares = {.oversubscribed = true};
 
@@ -53,7 +53,7 @@ static void the_longest_of_five_and_more_comes_from_the_root(void **state)
     assert_int_equal(chosen(WF_COLL_BCAST, 16, 512 * LONG, &shares), WF_ALG_LINEAR);
 }
 
-static void it_goes_from_rank_to_rank_where_each_has_its_cpu(void **state)
+static void a_bcast_is_a_chain_where_each_rank_has_a_cpu(void **state)
 {
     struct wf_shmcoll apart = {.oversubscribed = false};
 
@@ -62,13 +62,13 @@ static void it_goes_from_rank_to_rank_where_each_has_its_cpu(void **state)
                      WF_ALG_CHAIN);
 }
 
-static void before_they_know_it_does_too(void **state)
+static void a_bcast_is_a_chain_before_ranks_have_agreed(void **state)
 {
     assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG, NULL), WF_ALG_BINOMIAL);
 }
 
 /* Each round of Bruck would be a turn of the run queue. */
-static void an_alltoall_of_ranks_that_share_cpus_has_no_rounds(void **state)
+static void an_alltoall_on_shared_cpus_has_no_rounds(void **state)
 {
     struct wf_shmcoll shares = {.oversubscribed = true}, apart = {.oversubscribed = false};
 
@@ -78,7 +78,7 @@ static void an_alltoall_of_ranks_that_share_cpus_has_no_rounds(void **state)
 
 /* These are collectives in which each rank puts its result once where all can
  * read it. */
-static void a_long_allreduce_of_ranks_that_share_cpus_goes_by_blocks(void **state)
+static void a_long_allreduce_on_shared_cpus_goes_by_blocks(void **state)
 {
     struct wf_shmcoll shares = {.oversubscribed = true}, apart = {.oversubscribed = false};
 
@@ -106,13 +106,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             a_long_bcast_of_many_ranks_that_share_cpus_comes_from_the_root),
-        cmocka_unit_test(a_longer_one_of_few_goes_from_rank_to_rank),
-        cmocka_unit_test(the_longest_of_five_and_more_comes_from_the_root),
-        cmocka_unit_test(it_goes_from_rank_to_rank_where_each_has_its_cpu),
-        cmocka_unit_test(before_they_know_it_does_too),
-        cmocka_unit_test(an_alltoall_of_ranks_that_share_cpus_has_no_rounds),
+        cmocka_unit_test(a_longer_bcast_of_few_ranks_is_a_chain),
+        cmocka_unit_test(the_longest_bcast_of_five_ranks_is_linear),
+        cmocka_unit_test(a_bcast_is_a_chain_where_each_rank_has_a_cpu),
+        cmocka_unit_test(a_bcast_is_a_chain_before_ranks_have_agreed),
+        cmocka_unit_test(an_alltoall_on_shared_cpus_has_no_rounds),
         cmocka_unit_test(
-            a_long_allreduce_of_ranks_that_share_cpus_goes_by_blocks),
+            a_long_allreduce_on_shared_cpus_goes_by_blocks),
         cmocka_unit_test(a_rule_of_the_file_may_ask_for_it),
     };
 

@@ -69,7 +69,7 @@ static void an_unknown_collective_shows_those_that_there_are(void **state)
                    "mean 'allreduce'?");
 }
 
-static void what_is_no_condition_is_a_problem(void **state)
+static void an_invalid_condition_is_a_problem(void **state)
 {
     assert_problem("[collectives]\nbcast = chain 4K-1K\n",
                    "bcast: '4K-1K' after 'chain' is none of: a range of sizes "
@@ -141,7 +141,7 @@ int main(void)
         cmocka_unit_test(rules_keep_their_order_sizes_and_conditions),
         cmocka_unit_test(an_unknown_algorithm_shows_those_that_there_are),
         cmocka_unit_test(an_unknown_collective_shows_those_that_there_are),
-        cmocka_unit_test(what_is_no_condition_is_a_problem),
+        cmocka_unit_test(an_invalid_condition_is_a_problem),
         cmocka_unit_test(the_section_has_no_name_and_stands_once),
         cmocka_unit_test(too_many_rules_are_a_problem),
         cmocka_unit_test(processes_must_agree_on_the_rules),

@@ -134,7 +134,7 @@ static void a_range_as_large_as_allowed_is_quick(void **state)
     wf_config_free(c);
 }
 
-static void patterns_expand_like_an_odometer(void **state)
+static void the_last_range_of_a_pattern_advances_first(void **state)
 {
     char buf[32];
     assert_int_equal(wf_pattern_count("r[1-2]n[08-10,12]"), 8);
@@ -189,7 +189,7 @@ int main(void)
         cmocka_unit_test(ipv6_addresses_get_brackets_before_the_port),
         cmocka_unit_test(mistakes_name_both_sides),
         cmocka_unit_test(a_range_as_large_as_allowed_is_quick),
-        cmocka_unit_test(patterns_expand_like_an_odometer),
+        cmocka_unit_test(the_last_range_of_a_pattern_advances_first),
         cmocka_unit_test(patterns_match_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

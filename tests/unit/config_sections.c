@@ -5,7 +5,7 @@
 
 #include "config/value.h"
 
-static void nothing_means_the_defaults_of_the_table(void **state)
+static void an_empty_file_means_the_defaults(void **state)
 {
     struct wf_config *c = good(NULL);
     const struct wf_core_options *o = wf_config_core(c);
@@ -105,7 +105,7 @@ static void values_out_of_range_come_with_the_range(void **state)
                    "credits: '99999999999999999999' is not a size");
 }
 
-static void what_stands_twice_is_named_with_both_lines(void **state)
+static void a_repeated_key_is_named_with_both_lines(void **state)
 {
     assert_problem("[core]\nlog = warn\n\nlog = info\n",
                    "text:4:1: key 'log' stands twice in this section; first "
@@ -137,7 +137,7 @@ static void an_undefined_transport_lists_the_defined_ones(void **state)
                    "(text:1)");
 }
 
-static void what_this_version_lacks_is_refused_not_ignored(void **state)
+static void missing_features_are_refused_not_ignored(void **state)
 {
     assert_problem("[route a]\npolicy = measured\n",
                    "policy: 'measured' is not one of order|cost|stripe");
@@ -363,17 +363,17 @@ static void sizes_times_and_ranges_at_their_edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_means_the_defaults_of_the_table),
+        cmocka_unit_test(an_empty_file_means_the_defaults),
         cmocka_unit_test(values_of_core_arrive_in_their_units),
         cmocka_unit_test(a_file_without_transports_has_self_shm_and_tcp),
         cmocka_unit_test(a_file_with_transports_has_those_and_self),
         cmocka_unit_test(a_route_may_name_an_in_tree_plugin_without_a_section),
         cmocka_unit_test(unknown_words_come_with_a_suggestion),
         cmocka_unit_test(values_out_of_range_come_with_the_range),
-        cmocka_unit_test(what_stands_twice_is_named_with_both_lines),
+        cmocka_unit_test(a_repeated_key_is_named_with_both_lines),
         cmocka_unit_test(all_mistakes_are_reported_in_the_order_of_lines),
         cmocka_unit_test(an_undefined_transport_lists_the_defined_ones),
-        cmocka_unit_test(what_this_version_lacks_is_refused_not_ignored),
+        cmocka_unit_test(missing_features_are_refused_not_ignored),
         cmocka_unit_test(contradictions_are_found),
         cmocka_unit_test(an_avalanche_of_problems_is_cut),
         cmocka_unit_test(origins_name_the_line_or_the_default),

@@ -12,7 +12,7 @@
 #include "os/cpu.h"
 
 /* On a busy machine the scheduler may bring it back at once. */
-static void it_runs_elsewhere_afterwards(void **state)
+static void the_thread_runs_on_another_cpu_afterwards(void **state)
 {
     cpu_set_t all;
     int moved = 0;
@@ -59,7 +59,7 @@ static void a_bound_thread_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_runs_elsewhere_afterwards),
+        cmocka_unit_test(the_thread_runs_on_another_cpu_afterwards),
         cmocka_unit_test(the_processors_it_may_use_stay_the_same),
         cmocka_unit_test(a_bound_thread_stays)};
 

@@ -105,7 +105,7 @@ static void try_enters_only_a_free_mutex(void **state)
     wf_mutex_unlock(&m);
 }
 
-static void threads_keep_it_on(void **state)
+static void more_threads_keep_the_section_on(void **state)
 {
     struct wf_cs c = {0};
 
@@ -121,7 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(try_enters_only_a_free_mutex),
-        cmocka_unit_test(threads_keep_it_on),
+        cmocka_unit_test(more_threads_keep_the_section_on),
         cmocka_unit_test(caller_and_helper_exclude_each_other),
     };
 

@@ -156,7 +156,7 @@ static const struct part {
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
-static void in_a_process(void **state)
+static void each_case_holds_in_a_process(void **state)
 {
     const struct part *part = *state;
     pid_t child = fork();
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
         return run_part(argv[1]);
     for (int i = 0; i < PARTS; i++)
         tests[i] = (struct CMUnitTest){.name = parts[i].name,
-                                       .test_func = in_a_process,
+                                       .test_func = each_case_holds_in_a_process,
                                        .initial_state = (void *)&parts[i]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

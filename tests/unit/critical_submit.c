@@ -114,7 +114,7 @@ static void run_threads(void *(*what)(void *), int n)
         pthread_join(threads[t], NULL);
 }
 
-static void all_is_run_in_order_and_none_is_left(void **state)
+static void submissions_run_in_order_and_all_run(void **state)
 {
     fresh();
     run_threads(work, THREADS);
@@ -150,7 +150,7 @@ static void *own_or_submit(void *arg)
     return NULL;
 }
 
-static void a_bias_keeps_nothing_waiting(void **state)
+static void a_bias_delays_no_submission(void **state)
 {
     fresh();
     run_threads(own_or_submit, 2);
@@ -169,7 +169,7 @@ static void *submit_one(void *arg)
     return NULL;
 }
 
-static void who_is_inside_runs_it_when_he_yields(void **state)
+static void the_thread_inside_runs_it_when_it_yields(void **state)
 {
     pthread_t thread;
 
@@ -183,7 +183,7 @@ static void who_is_inside_runs_it_when_he_yields(void **state)
     wf_cs_leave(&cs);
 }
 
-static void who_leaves_runs_it(void **state)
+static void the_thread_that_leaves_runs_it(void **state)
 {
     pthread_t thread;
 
@@ -206,10 +206,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_only_thread_runs_it_itself),
-        cmocka_unit_test(who_is_inside_runs_it_when_he_yields),
-        cmocka_unit_test(who_leaves_runs_it),
-        cmocka_unit_test(all_is_run_in_order_and_none_is_left),
-        cmocka_unit_test(a_bias_keeps_nothing_waiting),
+        cmocka_unit_test(the_thread_inside_runs_it_when_it_yields),
+        cmocka_unit_test(the_thread_that_leaves_runs_it),
+        cmocka_unit_test(submissions_run_in_order_and_all_run),
+        cmocka_unit_test(a_bias_delays_no_submission),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static void neighbours_are_on_different_engines(void **state)
 }
 
 /* The first one that is derived is not beside MPI_COMM_WORLD. */
-static void the_world_has_company_last(void **state)
+static void the_engine_of_world_is_shared_last(void **state)
 {
     for (unsigned n = 2; n <= WF_ENGINES_MAX; n++)
         for (unsigned k = 0; k < n; k++)
@@ -70,7 +70,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone_everything_is_on_the_first),
         cmocka_unit_test(neighbours_are_on_different_engines),
-        cmocka_unit_test(the_world_has_company_last),
+        cmocka_unit_test(the_engine_of_world_is_shared_last),
         cmocka_unit_test(members_agree_on_the_fewest),
         cmocka_unit_test(every_id_has_an_engine),
     };

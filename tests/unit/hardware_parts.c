@@ -96,7 +96,7 @@ static void several_cpus_are_restricted_to_what_holds_them_all(void **state)
     assert_int_equal(part(0xff, WF_HARDWARE_NUMA), -1);
 }
 
-static void what_is_not_described_restricts_nobody(void **state)
+static void missing_descriptions_restrict_no_process(void **state)
 {
     assert_int_equal(part(1, WF_HARDWARE_L2), -1);
     assert_int_equal(part(0, WF_HARDWARE_CORE), -1);
@@ -104,7 +104,7 @@ static void what_is_not_described_restricts_nobody(void **state)
     assert_int_equal(part(1 << 20, WF_HARDWARE_NUMA), -1);
 }
 
-static void nonsense_in_a_description_is_no_part(void **state)
+static void an_invalid_description_is_no_part(void **state)
 {
     static const char *const lists[] = {"", "x\n", "0-\n", "4-0\n", "0,,4\n",
                                         "0-99999999999\n", "0 4\n", "-4\n"};
@@ -120,8 +120,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_is_in_one_part_of_each_type),
         cmocka_unit_test(several_cpus_are_restricted_to_what_holds_them_all),
-        cmocka_unit_test(what_is_not_described_restricts_nobody),
-        cmocka_unit_test(nonsense_in_a_description_is_no_part),
+        cmocka_unit_test(missing_descriptions_restrict_no_process),
+        cmocka_unit_test(an_invalid_description_is_no_part),
     };
     return cmocka_run_group_tests(tests, describe, forget);
 }

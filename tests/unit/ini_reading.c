@@ -72,7 +72,7 @@ static void settings_carry_line_and_column(void **state)
                  "1:1 [core|]\n3:3 log=<warn>@11\n");
 }
 
-static void sections_without_settings_are_heard(void **state)
+static void sections_without_settings_are_reported(void **state)
 {
     assert_heard("[transport self]\n[ transport   shm ]  # why\n",
                  "1:1 [transport|self]\n2:1 [transport|shm]\n");
@@ -181,7 +181,7 @@ static void control_bytes_are_refused_with_their_place(void **state)
                 "f:3:7: control byte 0x1b; the file must be plain text\n");
 }
 
-static void nothing_is_a_good_file(void **state)
+static void an_empty_file_is_valid(void **state)
 {
     assert_heard("", "");
     assert_heard("\n\n# only words\n", "");
@@ -191,7 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_carry_line_and_column),
-        cmocka_unit_test(sections_without_settings_are_heard),
+        cmocka_unit_test(sections_without_settings_are_reported),
         cmocka_unit_test(brackets_inside_a_name_belong_to_it),
         cmocka_unit_test(names_may_be_longer_than_the_buffer_of_inih),
         cmocka_unit_test(values_may_be_longer_than_the_buffer_of_inih),
@@ -205,7 +205,7 @@ int main(void)
         cmocka_unit_test(include_stands_before_the_first_section_only),
         cmocka_unit_test(every_stray_line_is_reported),
         cmocka_unit_test(control_bytes_are_refused_with_their_place),
-        cmocka_unit_test(nothing_is_a_good_file),
+        cmocka_unit_test(an_empty_file_is_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,7 +88,7 @@ static int stop(void **state)
     return 0;
 }
 
-static void who_looks_too_early_is_more_patient_the_next_time(void **state)
+static void a_poll_that_is_too_early_delays_the_next_one(void **state)
 {
     (void)state;
     ask_and_look_too_early();
@@ -99,7 +99,7 @@ static void who_looks_too_early_is_more_patient_the_next_time(void **state)
     assert_int_equal(a.other.pre_poll_pauses, 2);
 }
 
-static void what_nobody_asked_for_teaches_nothing(void **state)
+static void messages_that_are_no_answers_change_no_delay(void **state)
 {
     (void)state;
     for (int i = 0; i < 10; i++) {
@@ -110,7 +110,7 @@ static void what_nobody_asked_for_teaches_nothing(void **state)
     assert_int_equal(a.other.pre_poll_pauses, 0);
 }
 
-static void prompt_answers_are_looked_for_sooner(void **state)
+static void prompt_answers_are_polled_for_sooner(void **state)
 {
     (void)state;
     ask_and_look_too_early();
@@ -129,10 +129,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            who_looks_too_early_is_more_patient_the_next_time, start, stop),
-        cmocka_unit_test_setup_teardown(what_nobody_asked_for_teaches_nothing,
+            a_poll_that_is_too_early_delays_the_next_one, start, stop),
+        cmocka_unit_test_setup_teardown(messages_that_are_no_answers_change_no_delay,
                                         start, stop),
-        cmocka_unit_test_setup_teardown(prompt_answers_are_looked_for_sooner,
+        cmocka_unit_test_setup_teardown(prompt_answers_are_polled_for_sooner,
                                         start, stop)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,14 +214,14 @@ static void each_stored_one_is_found(int (*order)(int))
     wf_match_fini(&m);
 }
 
-static void sixty_five_thousand_receives_match_in_any_order_of_tags(void **state)
+static void receives_of_65536_tags_match_in_any_order(void **state)
 {
     each_posted_one_is_found(in_order);
     each_posted_one_is_found(reverse);
     each_posted_one_is_found(scattered);
 }
 
-static void sixty_five_thousand_messages_match_in_any_order_of_tags(void **state)
+static void messages_of_65536_tags_match_in_any_order(void **state)
 {
     each_stored_one_is_found(in_order);
     each_stored_one_is_found(reverse);
@@ -332,7 +332,7 @@ static void another_receive_is_told(int posted)
     free(p);
 }
 
-static void a_receive_that_no_posted_one_concerns_is_told_so(void **state)
+static void a_receive_without_older_ones_is_told_so(void **state)
 {
     another_receive_is_told(1);
     another_receive_is_told(WF_SCANNED - 2);
@@ -385,12 +385,12 @@ int main(void)
         cmocka_unit_test(deep_posted_queues_keep_order_while_they_grow),
         cmocka_unit_test(deep_unexpected_queues_keep_order_while_they_grow),
         cmocka_unit_test(
-            sixty_five_thousand_receives_match_in_any_order_of_tags),
+            receives_of_65536_tags_match_in_any_order),
         cmocka_unit_test(
-            sixty_five_thousand_messages_match_in_any_order_of_tags),
+            messages_of_65536_tags_match_in_any_order),
         cmocka_unit_test(a_storm_of_wildcards_takes_the_oldest_first),
         cmocka_unit_test(receives_that_stay_do_not_lose_their_order),
-        cmocka_unit_test(a_receive_that_no_posted_one_concerns_is_told_so),
+        cmocka_unit_test(a_receive_without_older_ones_is_told_so),
         cmocka_unit_test(a_visit_may_take_the_receive_away),
         cmocka_unit_test(an_unposted_receive_matches_no_more),
     };

@@ -85,7 +85,7 @@ static void in_another_thread(void *(*what)(void *), void *arg)
     pthread_join(t, NULL);
 }
 
-static void test_another_revokes(void **state)
+static void test_another_thread_revokes_the_bias(void **state)
 {
     (void)state;
     if (!can_be_biased())
@@ -104,7 +104,7 @@ static unsigned entries_until_biased(void)
     return n;
 }
 
-static void test_patience_doubles(void **state)
+static void test_each_revocation_doubles_the_entries_before_a_bias(void **state)
 {
     unsigned before, after;
 
@@ -138,7 +138,7 @@ static void *alternate(void *arg)
     return NULL;
 }
 
-static void test_who_alternates_never_pays(void **state)
+static void test_alternating_threads_get_no_bias(void **state)
 {
     pthread_t t;
 
@@ -157,7 +157,7 @@ static void *try_once(void *entered)
     return NULL;
 }
 
-static void test_try(void **state)
+static void test_try_enters_only_a_free_mutex(void **state)
 {
     bool entered;
 
@@ -202,7 +202,7 @@ static void *become_owner_and_stay(void *arg)
     return NULL;
 }
 
-static void test_more_owners_than_words(void **state)
+static void test_more_owners_than_slots(void **state)
 {
     enum { LIVING = WF_MUTEX_SLOTS + 3 };
     pthread_t threads[LIVING];
@@ -228,7 +228,7 @@ static void test_more_owners_than_words(void **state)
     assert_int_equal(plain, PATIENT * (LIVING + 1) + 1);
 }
 
-static void test_a_thread_inherits_of_one_that_has_ended(void **state)
+static void test_a_thread_gets_the_slot_of_an_ended_one(void **state)
 {
     bool entered, biased;
 
@@ -281,7 +281,7 @@ static void come_back(int times)
     }
 }
 
-static void test_who_steps_out_may_come_back_until_the_next_one_asks(void **state)
+static void test_deferred_unlock_lets_the_owner_reenter(void **state)
 {
     (void)state;
     if (!can_return())
@@ -294,7 +294,7 @@ static void test_who_steps_out_may_come_back_until_the_next_one_asks(void **stat
     assert_int_equal(wf_load_relaxed(&m.open), 0);
 }
 
-static void test_and_while_the_next_one_wakes_up(void **state)
+static void test_and_while_the_next_waiter_wakes_up(void **state)
 {
     (void)state;
     if (!can_return())
@@ -306,7 +306,7 @@ static void test_and_while_the_next_one_wakes_up(void **state)
     come_back(10);
 }
 
-static void test_who_unlocks_passes_the_lock_on(void **state)
+static void test_unlock_passes_the_lock_on(void **state)
 {
     (void)state;
     somebody_waits();
@@ -327,7 +327,7 @@ static pthread_t keep_another_waiting(void)
     return t;
 }
 
-static void test_who_waits_enters_a_lock_that_was_left_open(void **state)
+static void test_a_waiter_enters_a_lock_left_open(void **state)
 {
     pthread_t t = keep_another_waiting();
 
@@ -337,7 +337,7 @@ static void test_who_waits_enters_a_lock_that_was_left_open(void **state)
     assert_int_equal(plain, 1);
 }
 
-static void test_but_leaves_it_for_a_while_to_the_one_that_may_come_back(void **state)
+static void test_a_waiter_leaves_it_to_the_owner_for_a_while(void **state)
 {
     pthread_t t;
 
@@ -358,7 +358,7 @@ static void test_but_leaves_it_for_a_while_to_the_one_that_may_come_back(void **
     assert_int_equal(plain, 1);
 }
 
-static void test_and_gets_in_beside_one_that_never_stops(void **state)
+static void test_a_waiter_gets_in_beside_a_busy_owner(void **state)
 {
     pthread_t t = keep_another_waiting();
 
@@ -433,18 +433,18 @@ static void test_stress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_another_revokes),
-        cmocka_unit_test(test_patience_doubles),
-        cmocka_unit_test(test_who_alternates_never_pays),
-        cmocka_unit_test(test_try),
-        cmocka_unit_test(test_more_owners_than_words),
-        cmocka_unit_test(test_a_thread_inherits_of_one_that_has_ended),
-        cmocka_unit_test(test_who_steps_out_may_come_back_until_the_next_one_asks),
-        cmocka_unit_test(test_and_while_the_next_one_wakes_up),
-        cmocka_unit_test(test_who_unlocks_passes_the_lock_on),
-        cmocka_unit_test(test_who_waits_enters_a_lock_that_was_left_open),
-        cmocka_unit_test(test_but_leaves_it_for_a_while_to_the_one_that_may_come_back),
-        cmocka_unit_test(test_and_gets_in_beside_one_that_never_stops),
+        cmocka_unit_test(test_another_thread_revokes_the_bias),
+        cmocka_unit_test(test_each_revocation_doubles_the_entries_before_a_bias),
+        cmocka_unit_test(test_alternating_threads_get_no_bias),
+        cmocka_unit_test(test_try_enters_only_a_free_mutex),
+        cmocka_unit_test(test_more_owners_than_slots),
+        cmocka_unit_test(test_a_thread_gets_the_slot_of_an_ended_one),
+        cmocka_unit_test(test_deferred_unlock_lets_the_owner_reenter),
+        cmocka_unit_test(test_and_while_the_next_waiter_wakes_up),
+        cmocka_unit_test(test_unlock_passes_the_lock_on),
+        cmocka_unit_test(test_a_waiter_enters_a_lock_left_open),
+        cmocka_unit_test(test_a_waiter_leaves_it_to_the_owner_for_a_while),
+        cmocka_unit_test(test_a_waiter_gets_in_beside_a_busy_owner),
         cmocka_unit_test(test_stress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,7 +183,7 @@ static void search(enum flaw flaw)
     }
 }
 
-static void test_as_it_is(void **state)
+static void test_the_protocol_is_safe(void **state)
 {
     (void)state;
     search(NONE);
@@ -192,7 +192,7 @@ static void test_as_it_is(void **state)
     assert_false(lost);
 }
 
-static void test_each_part_is_needed(void **state)
+static void test_each_premise_is_needed(void **state)
 {
     (void)state;
     search(NO_MEMBARRIER);
@@ -208,8 +208,8 @@ static void test_each_part_is_needed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_it_is),
-        cmocka_unit_test(test_each_part_is_needed),
+        cmocka_unit_test(test_the_protocol_is_safe),
+        cmocka_unit_test(test_each_premise_is_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,22 +68,22 @@ static uint32_t found(uint32_t (*cpus)(void), void (*parent)(void),
     return count;
 }
 
-static void one_that_is_bound_by_itself_has_those_of_its_parent(void **state)
+static void a_process_bound_by_itself_has_the_cpus_of_its_parent(void **state)
 {
     assert_int_equal(found(wf_node_cpus, NULL, bind_self), CPU_COUNT(&all));
 }
 
-static void its_own_are_those_it_is_bound_to(void **state)
+static void a_bound_process_has_its_own_cpus(void **state)
 {
     assert_int_equal(found(wf_node_own_cpus, NULL, bind_self), 1);
 }
 
-static void where_the_parent_is_bound_too_there_are_no_more(void **state)
+static void a_bound_parent_adds_no_cpus(void **state)
 {
     assert_int_equal(found(wf_node_cpus, bind_self, NULL), 1);
 }
 
-static void a_parent_that_has_fewer_says_nothing(void **state)
+static void a_parent_with_fewer_cpus_is_ignored(void **state)
 {
     assert_int_equal(found(wf_node_cpus, bind_self, free_self),
                      CPU_COUNT(&all));
@@ -99,10 +99,10 @@ static void a_number_in_the_environment_comes_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_is_bound_by_itself_has_those_of_its_parent),
-        cmocka_unit_test(its_own_are_those_it_is_bound_to),
-        cmocka_unit_test(where_the_parent_is_bound_too_there_are_no_more),
-        cmocka_unit_test(a_parent_that_has_fewer_says_nothing),
+        cmocka_unit_test(a_process_bound_by_itself_has_the_cpus_of_its_parent),
+        cmocka_unit_test(a_bound_process_has_its_own_cpus),
+        cmocka_unit_test(a_bound_parent_adds_no_cpus),
+        cmocka_unit_test(a_parent_with_fewer_cpus_is_ignored),
         cmocka_unit_test(a_number_in_the_environment_comes_first),
     };
 

@@ -249,7 +249,7 @@ static void undefined_combinations_are_refused_by_name(void **state)
     wf_mpi_type_free(&wf, &derived);
 }
 
-static void replace_and_no_op_do_what_they_say(void **state)
+static void replace_replaces_and_no_op_does_nothing(void **state)
 {
     int a[2] = {1, 2}, b[2] = {3, 4};
 
@@ -345,7 +345,7 @@ static void an_operation_in_use_outlives_its_handle(void **state)
     wf_op_put(o);
 }
 
-static void what_is_no_operation_resolves_to_nothing(void **state)
+static void an_invalid_handle_is_no_operation(void **state)
 {
     MPI_Op sum = MPI_SUM;
     uint64_t other[4] = {WF_KIND_TYPE};
@@ -367,11 +367,11 @@ int main(void)
         cmocka_unit_test(complex_numbers_add_and_multiply),
         cmocka_unit_test(of_equal_values_the_smaller_index_wins),
         cmocka_unit_test(undefined_combinations_are_refused_by_name),
-        cmocka_unit_test(replace_and_no_op_do_what_they_say),
+        cmocka_unit_test(replace_replaces_and_no_op_does_nothing),
         cmocka_unit_test(user_operations_get_in_inout_length_and_handle),
         cmocka_unit_test(int_functions_never_see_more_than_INT_MAX_elements),
         cmocka_unit_test(an_operation_in_use_outlives_its_handle),
-        cmocka_unit_test(what_is_no_operation_resolves_to_nothing),
+        cmocka_unit_test(an_invalid_handle_is_no_operation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

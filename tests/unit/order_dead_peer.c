@@ -84,7 +84,7 @@ static int refuse_for(int most, int calls)
 }
 
 /* Five calls are refused within 50 ms, but a listener may be opened again. */
-static void without_a_launcher_refusals_need_a_second(void **state)
+static void without_a_launcher_refusals_for_a_second_are_needed(void **state)
 {
     begin(false, WF_BOOT_UNKNOWN);
     assert_in_range(refuse_for(9000, 9000), 1000, 1010);
@@ -135,7 +135,7 @@ static void the_launcher_is_asked_again(void **state)
     end();
 }
 
-static void who_is_not_refused_asks_nobody(void **state)
+static void without_refusals_the_launcher_is_not_asked(void **state)
 {
     begin(true, WF_BOOT_ENDED);
     for (int k = 0; k < CARRIERS; k++)
@@ -148,13 +148,13 @@ static void who_is_not_refused_asks_nobody(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_launcher_refusals_need_a_second),
+        cmocka_unit_test(without_a_launcher_refusals_for_a_second_are_needed),
         cmocka_unit_test(a_launcher_that_does_not_answer_is_none),
         cmocka_unit_test(a_second_without_calls_proves_nothing),
         cmocka_unit_test(the_launcher_knows_who_has_ended),
         cmocka_unit_test(the_launcher_knows_who_runs),
         cmocka_unit_test(the_launcher_is_asked_again),
-        cmocka_unit_test(who_is_not_refused_asks_nobody),
+        cmocka_unit_test(without_refusals_the_launcher_is_not_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

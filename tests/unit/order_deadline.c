@@ -35,7 +35,7 @@ static void only_without_pairs_there_is_no_deadline(void **state)
 }
 
 /* An acknowledgement is owed for a millisecond, counted from when it is seen. */
-static void what_is_owed_has_a_deadline(void **state)
+static void an_owed_acknowledgement_has_a_deadline(void **state)
 {
     begin();
     order->owed = 1;
@@ -48,7 +48,7 @@ static void what_is_owed_has_a_deadline(void **state)
 
 /* So has a message that is not acknowledged, and the silence that is judged
  * begins when its sender went to sleep, not earlier. */
-static void what_is_not_acknowledged_has_a_deadline(void **state)
+static void unacknowledged_containers_have_a_deadline(void **state)
 {
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
@@ -74,8 +74,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_without_pairs_there_is_no_deadline),
-        cmocka_unit_test(what_is_owed_has_a_deadline),
-        cmocka_unit_test(what_is_not_acknowledged_has_a_deadline),
+        cmocka_unit_test(an_owed_acknowledgement_has_a_deadline),
+        cmocka_unit_test(unacknowledged_containers_have_a_deadline),
         cmocka_unit_test(a_stalled_turn_is_due_at_once),
     };
 

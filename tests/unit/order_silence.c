@@ -37,7 +37,7 @@ static int run(int most, int each)
     return most;
 }
 
-static void a_dead_one_is_left_soon(void **state)
+static void a_dead_carrier_is_left_soon(void **state)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     wf.eps[0].down = true; /* no second connection */
@@ -46,7 +46,7 @@ static void a_dead_one_is_left_soon(void **state)
     teardown();
 }
 
-static void a_slow_one_is_not_left(void **state)
+static void a_slow_carrier_is_not_left(void **state)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     send_one();
@@ -56,7 +56,7 @@ static void a_slow_one_is_not_left(void **state)
     teardown();
 }
 
-static void a_slow_one_that_dies_is_left_soon(void **state)
+static void a_slow_carrier_that_dies_is_left_soon(void **state)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     wf.eps[0].down = true;
@@ -67,7 +67,7 @@ static void a_slow_one_that_dies_is_left_soon(void **state)
 }
 
 /* It gives no sign for 50 ms, is asked, and then it does: a gap was repaired. */
-static void one_that_stood_still_is_not_left(void **state)
+static void a_carrier_is_not_left_after_a_pause_of_this_process(void **state)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     send_one();
@@ -214,7 +214,7 @@ static int stay_silent(int most)
 }
 
 /* The first look at a silence finds that it is over: the others get their time. */
-static void no_verdict_before_others_had_time(void **state)
+static void no_peer_is_gone_before_other_carriers_had_time(void **state)
 {
     setup_brief();
     assert_in_range(stay_silent(9000), 500, 620);
@@ -223,7 +223,7 @@ static void no_verdict_before_others_had_time(void **state)
 }
 
 /* Time in which this process was elsewhere gave them none. */
-static void others_need_time_that_was_watched(void **state)
+static void only_watched_time_counts_for_other_carriers(void **state)
 {
     setup_brief();
     assert_int_equal(stay_silent(100), 100);
@@ -233,7 +233,7 @@ static void others_need_time_that_was_watched(void **state)
 }
 
 /* A peer that lives costs no second connection. */
-static void others_are_not_asked_early(void **state)
+static void other_carriers_are_not_asked_early(void **state)
 {
     setup_brief();
     assert_int_equal(fall_silent(1000, 1), 1000);
@@ -263,7 +263,7 @@ static int compute_behind_a_firewall(int most, bool confirms)
     return most;
 }
 
-static void what_another_carrier_has_confirmed_is_a_sign(void **state)
+static void a_confirmation_by_another_carrier_is_a_sign(void **state)
 {
     setup_brief();
     assert_int_equal(compute_behind_a_firewall(20000, true), 20000);
@@ -272,7 +272,7 @@ static void what_another_carrier_has_confirmed_is_a_sign(void **state)
 }
 
 /* Its host has died with the path, or does later. */
-static void one_that_confirms_nothing_is_none(void **state)
+static void a_carrier_that_confirms_nothing_is_no_sign(void **state)
 {
     setup_brief();
     assert_in_range(compute_behind_a_firewall(9000, false), 2000, 2110);
@@ -312,7 +312,7 @@ static void a_connection_whose_host_answers_leads_to_the_peer(void **state)
     end_brief();
 }
 
-static void so_does_one_that_confirms_behind_a_firewall(void **state)
+static void a_confirming_connection_behind_a_firewall_does_too(void **state)
 {
     break_first();
     assert_int_equal(compute_behind_a_firewall(9000, true), 9000);
@@ -344,7 +344,7 @@ static void a_break_does_not_start_the_clock_again(void **state)
 
 /* A break after a long life, however, leaves time for another way, and a
  * process that was itself away has seen no silence. */
-static void what_was_not_seen_is_no_silence(void **state)
+static void time_that_was_not_watched_is_no_silence(void **state)
 {
     setup_brief();
     assert_int_equal(fall_silent(100, CARRIERS), 100);
@@ -358,27 +358,27 @@ static void what_was_not_seen_is_no_silence(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dead_one_is_left_soon),
-        cmocka_unit_test(a_slow_one_is_not_left),
-        cmocka_unit_test(a_slow_one_that_dies_is_left_soon),
-        cmocka_unit_test(one_that_stood_still_is_not_left),
+        cmocka_unit_test(a_dead_carrier_is_left_soon),
+        cmocka_unit_test(a_slow_carrier_is_not_left),
+        cmocka_unit_test(a_slow_carrier_that_dies_is_left_soon),
+        cmocka_unit_test(a_carrier_is_not_left_after_a_pause_of_this_process),
         cmocka_unit_test(a_question_is_answered),
         cmocka_unit_test(the_peers_choice_counts_more),
         cmocka_unit_test(a_peer_without_a_sign_is_gone_in_time),
         cmocka_unit_test(a_host_that_answers_by_any_carrier_is_a_sign),
         cmocka_unit_test(a_peer_that_answers_another_carrier_lives),
         cmocka_unit_test(a_carrier_that_was_never_used_is_asked_before),
-        cmocka_unit_test(no_verdict_before_others_had_time),
-        cmocka_unit_test(others_need_time_that_was_watched),
-        cmocka_unit_test(others_are_not_asked_early),
-        cmocka_unit_test(what_another_carrier_has_confirmed_is_a_sign),
-        cmocka_unit_test(one_that_confirms_nothing_is_none),
+        cmocka_unit_test(no_peer_is_gone_before_other_carriers_had_time),
+        cmocka_unit_test(only_watched_time_counts_for_other_carriers),
+        cmocka_unit_test(other_carriers_are_not_asked_early),
+        cmocka_unit_test(a_confirmation_by_another_carrier_is_a_sign),
+        cmocka_unit_test(a_carrier_that_confirms_nothing_is_no_sign),
         cmocka_unit_test(a_carrier_that_cannot_tell_is_believed),
         cmocka_unit_test(a_connection_whose_host_answers_leads_to_the_peer),
-        cmocka_unit_test(so_does_one_that_confirms_behind_a_firewall),
+        cmocka_unit_test(a_confirming_connection_behind_a_firewall_does_too),
         cmocka_unit_test(a_host_that_answers_is_no_connection),
         cmocka_unit_test(a_break_does_not_start_the_clock_again),
-        cmocka_unit_test(what_was_not_seen_is_no_silence),
+        cmocka_unit_test(time_that_was_not_watched_is_no_silence),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,7 +147,7 @@ static void carriers_share_by_what_they_move(void **state)
     free(p);
 }
 
-static void a_carrier_that_nobody_was_heard_on_takes_none(void **state)
+static void a_carrier_without_a_sign_takes_no_piece(void **state)
 {
     static const int takes[CARRIERS] = {1, 1};
     struct wf_p2p *p;
@@ -178,7 +178,7 @@ static void small_messages_stay_on_the_first(void **state)
 }
 
 /* The tail of a message does not go by one that the other overtakes. */
-static void the_last_pieces_take_the_faster_one(void **state)
+static void the_last_pieces_take_the_faster_carrier(void **state)
 {
     static const int takes[CARRIERS] = {1, 40};
     struct wf_p2p *p;
@@ -203,7 +203,7 @@ static void the_last_pieces_take_the_faster_one(void **state)
 
 /* A lost packet, or a machine that stands still, makes the first pieces take longer
  * than the whole message by the other. */
-static void one_that_was_slow_at_first_gets_its_share_later(void **state)
+static void a_carrier_slow_at_first_gets_its_share_later(void **state)
 {
     static const int slow[CARRIERS] = {400, 10}, even[CARRIERS] = {10, 10};
 
@@ -217,7 +217,7 @@ static void one_that_was_slow_at_first_gets_its_share_later(void **state)
     teardown();
 }
 
-static void one_that_stays_slow_is_seldom_asked_again(void **state)
+static void a_carrier_that_stays_slow_is_rarely_tried_again(void **state)
 {
     static const int takes[CARRIERS] = {10, 1000};
 
@@ -254,7 +254,7 @@ static void a_path_that_gets_longer_is_learned(void **state)
 }
 
 /* The peer answers on the first carrier only. */
-static void what_a_silent_one_had_goes_by_the_other(void **state)
+static void pieces_of_a_silent_carrier_go_by_the_other(void **state)
 {
     static const int takes[CARRIERS] = {1, 1}, alone[CARRIERS] = {1, 0};
     struct wf_p2p *p;
@@ -285,7 +285,7 @@ static void what_a_silent_one_had_goes_by_the_other(void **state)
 
 /* Pieces that end without having arrived no longer count as under way on their
  * carrier, and on no other. */
-static void what_ends_is_taken_off_its_carrier(void **state)
+static void finished_pieces_leave_their_carrier(void **state)
 {
     static const uint64_t piece = WF_STRIPE_PIECE;
 
@@ -310,14 +310,14 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_carrier_limits_all),
         cmocka_unit_test(carriers_share_by_what_they_move),
-        cmocka_unit_test(a_carrier_that_nobody_was_heard_on_takes_none),
+        cmocka_unit_test(a_carrier_without_a_sign_takes_no_piece),
         cmocka_unit_test(small_messages_stay_on_the_first),
-        cmocka_unit_test(the_last_pieces_take_the_faster_one),
-        cmocka_unit_test(one_that_was_slow_at_first_gets_its_share_later),
-        cmocka_unit_test(one_that_stays_slow_is_seldom_asked_again),
+        cmocka_unit_test(the_last_pieces_take_the_faster_carrier),
+        cmocka_unit_test(a_carrier_slow_at_first_gets_its_share_later),
+        cmocka_unit_test(a_carrier_that_stays_slow_is_rarely_tried_again),
         cmocka_unit_test(a_path_that_gets_longer_is_learned),
-        cmocka_unit_test(what_a_silent_one_had_goes_by_the_other),
-        cmocka_unit_test(what_ends_is_taken_off_its_carrier),
+        cmocka_unit_test(pieces_of_a_silent_carrier_go_by_the_other),
+        cmocka_unit_test(finished_pieces_leave_their_carrier),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

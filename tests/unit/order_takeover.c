@@ -17,7 +17,7 @@ static int try_to_send(void)
 
 /* The answer that ends the loss says that the peer has everything. No other
  * message of the peer need follow, and no turn is due. */
-static void who_waited_goes_on_when_the_answer_acknowledges_all(void **state)
+static void a_sender_goes_on_when_all_is_acknowledged(void **state)
 {
     (void)state;
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
@@ -72,7 +72,7 @@ static void a_peer_that_answers_and_acknowledges_nothing_counts_as_gone(
     teardown();
 }
 
-static void moves_in_vain_double_what_counts_as_silence(void **state)
+static void each_failed_takeover_doubles_the_silence_limit(void **state)
 {
     (void)state;
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
@@ -100,10 +100,10 @@ static void moves_in_vain_double_what_counts_as_silence(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_waited_goes_on_when_the_answer_acknowledges_all),
+        cmocka_unit_test(a_sender_goes_on_when_all_is_acknowledged),
         cmocka_unit_test(
             a_peer_that_answers_and_acknowledges_nothing_counts_as_gone),
-        cmocka_unit_test(moves_in_vain_double_what_counts_as_silence),
+        cmocka_unit_test(each_failed_takeover_doubles_the_silence_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

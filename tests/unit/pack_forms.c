@@ -163,7 +163,7 @@ static void external32_follows_derived_layouts(void **state)
 }
 
 /* A long is shorter there, so that the values go one by one. */
-static void complex_values_go_beside_what_changes_its_size(void **state)
+static void complex_values_go_beside_types_that_change_size(void **state)
 {
     struct {
         long n;
@@ -216,7 +216,7 @@ int main(void)
         cmocka_unit_test(external32_is_big_endian_of_fixed_size),
         cmocka_unit_test(values_that_do_not_fit_external32_are_refused),
         cmocka_unit_test(external32_follows_derived_layouts),
-        cmocka_unit_test(complex_values_go_beside_what_changes_its_size),
+        cmocka_unit_test(complex_values_go_beside_types_that_change_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void empty_slots(void)
     }
 }
 
-static void others_give_them_back(void **state)
+static void requests_freed_by_other_threads_come_back(void **state)
 {
     run_threads(THREADS);
     empty_slots();
@@ -130,7 +130,7 @@ static void a_thread_survives_its_pool(void **state)
     wf_pool_fini(&pool);
 }
 
-static void prepared_is_at_hand(void **state)
+static void a_prepared_pool_has_free_requests(void **state)
 {
     wf_pool_prepare(&pool);
     assert_non_null(mine->free);
@@ -142,10 +142,10 @@ static void prepared_is_at_hand(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(others_give_them_back),
+        cmocka_unit_test(requests_freed_by_other_threads_come_back),
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(a_thread_survives_its_pool),
-        cmocka_unit_test(prepared_is_at_hand),
+        cmocka_unit_test(a_prepared_pool_has_free_requests),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,7 @@ static void any_source_needs_the_endpoints_in_use(void **state)
     assert_int_equal(far.polls, TURNS / OTHERS_EVERY);
 }
 
-static void a_collective_needs_no_more(void **state)
+static void a_collective_needs_only_those_too(void **state)
 {
     struct wf_req r = {.wf = &wf, .type = WF_REQ_SCHEDULE};
 
@@ -122,7 +122,7 @@ static void an_idle_endpoint_is_polled_more_and_more_rarely(void **state)
     assert_int_equal(near.polls, 110 * TURNS);
 }
 
-static void until_there_is_something(void **state)
+static void an_event_makes_an_endpoint_polled_often_again(void **state)
 {
     struct wf_req r = {.wf = &wf, .type = WF_REQ_SCHEDULE};
 
@@ -135,7 +135,7 @@ static void until_there_is_something(void **state)
     assert_int_equal(far.polls, TURNS / OTHERS_EVERY);
 }
 
-static void what_is_found_where_it_is_waited_for_says_nothing_of_others(void **state)
+static void events_elsewhere_do_not_change_an_idle_endpoint(void **state)
 {
     struct wf_req r = {.wf = &wf, .type = WF_REQ_SCHEDULE};
 
@@ -175,7 +175,7 @@ static void a_communicator_needs_what_its_members_are_reached_through(void **s)
 
 /* A process that no other has reached may call by whatever is in use; once one
  * has, the answer follows. */
-static void a_member_that_is_not_reached_may_come_by_all(void **state)
+static void an_unreached_member_may_use_any_endpoint(void **state)
 {
     struct weft_loc peer = {.wf = &wf};
     struct weft_loc *locs[] = {NULL, &peer};
@@ -192,7 +192,7 @@ static void a_member_that_is_not_reached_may_come_by_all(void **state)
 }
 
 /* Nobody is connected yet: the first caller may come through any of them. */
-static void before_anybody_is_known_all_are_needed(void **state)
+static void before_any_peer_is_known_all_are_polled(void **state)
 {
     struct wf_p2p p = {.req = {.wf = &wf, .type = WF_REQ_RECV}};
 
@@ -206,20 +206,20 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(any_source_needs_the_endpoints_in_use,
                                         begin, end),
-        cmocka_unit_test_setup_teardown(a_collective_needs_no_more, begin, end),
+        cmocka_unit_test_setup_teardown(a_collective_needs_only_those_too, begin, end),
         cmocka_unit_test_setup_teardown(
             an_idle_endpoint_is_polled_more_and_more_rarely, begin, end),
-        cmocka_unit_test_setup_teardown(until_there_is_something, begin, end),
+        cmocka_unit_test_setup_teardown(an_event_makes_an_endpoint_polled_often_again, begin, end),
         cmocka_unit_test_setup_teardown(
-            what_is_found_where_it_is_waited_for_says_nothing_of_others, begin,
+            events_elsewhere_do_not_change_an_idle_endpoint, begin,
             end),
         cmocka_unit_test_setup_teardown(a_source_needs_its_lanes, begin, end),
         cmocka_unit_test_setup_teardown(
             a_communicator_needs_what_its_members_are_reached_through, begin,
             end),
         cmocka_unit_test_setup_teardown(
-            a_member_that_is_not_reached_may_come_by_all, begin, end),
-        cmocka_unit_test_setup_teardown(before_anybody_is_known_all_are_needed,
+            an_unreached_member_may_use_any_endpoint, begin, end),
+        cmocka_unit_test_setup_teardown(before_any_peer_is_known_all_are_polled,
                                         begin, end),
     };
 

@@ -43,17 +43,17 @@ static void the_cpu_is_given_away_a_few_times(void **state)
     assert_in_range(times_given_away(4, false, NULL), 2, FEW);
 }
 
-static void once_is_enough_for_a_message_that_came_meanwhile(void **state)
+static void one_yield_is_enough_if_a_message_came(void **state)
 {
     assert_int_equal(times_given_away(4, false, arrive), 1);
 }
 
-static void not_again_beside_a_process_that_computes(void **state)
+static void no_second_yield_beside_a_process_that_computes(void **state)
 {
     assert_int_equal(times_given_away(4, false, compute), 1);
 }
 
-static void with_a_cpu_for_each_rank_nobody_gives_it_away(void **state)
+static void with_a_cpu_for_each_rank_there_is_no_yield(void **state)
 {
     assert_int_equal(times_given_away(2, false, NULL), 0);
 }
@@ -69,13 +69,13 @@ static int budget_of(int ranks)
     return fabric.budget;
 }
 
-static void before_that_it_takes_all_there_is(void **state)
+static void the_poll_before_a_yield_has_a_large_budget(void **state)
 {
     assert_true(budget_of(4) > 4 * budget_of(2));
 }
 
 /* The section is not left here, and they may be waiting for it. */
-static void nor_beside_threads(void **state)
+static void no_yield_beside_threads(void **state)
 {
     assert_int_equal(times_given_away(4, true, NULL), 0);
 }
@@ -120,23 +120,23 @@ static bool crowded_after(uint64_t spin, int beside, int alone)
     return crowded;
 }
 
-static void who_finds_another_on_its_only_cpu_is_crowded(void **state)
+static void a_second_rank_on_the_only_cpu_is_noticed(void **state)
 {
     assert_true(crowded_after(WF_AUTO, 100, 0));
     assert_true(crowded_after(WF_AUTO, 5100, 0));
 }
 
-static void until_the_other_has_gone(void **state)
+static void the_end_of_the_other_rank_is_noticed(void **state)
 {
     assert_false(crowded_after(WF_AUTO, 100, 5000));
 }
 
-static void alone_on_it_nobody_is(void **state)
+static void a_rank_alone_on_its_cpu_is_not_oversubscribed(void **state)
 {
     assert_false(crowded_after(WF_AUTO, 0, 100));
 }
 
-static void nor_who_was_told_how_long_to_spin(void **state)
+static void nor_is_one_with_a_configured_spin_time(void **state)
 {
     assert_false(crowded_after(20000, 100, 0));
 }
@@ -145,15 +145,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cpu_is_given_away_a_few_times),
-        cmocka_unit_test(once_is_enough_for_a_message_that_came_meanwhile),
-        cmocka_unit_test(not_again_beside_a_process_that_computes),
-        cmocka_unit_test(with_a_cpu_for_each_rank_nobody_gives_it_away),
-        cmocka_unit_test(before_that_it_takes_all_there_is),
-        cmocka_unit_test(nor_beside_threads),
-        cmocka_unit_test(who_finds_another_on_its_only_cpu_is_crowded),
-        cmocka_unit_test(until_the_other_has_gone),
-        cmocka_unit_test(alone_on_it_nobody_is),
-        cmocka_unit_test(nor_who_was_told_how_long_to_spin),
+        cmocka_unit_test(one_yield_is_enough_if_a_message_came),
+        cmocka_unit_test(no_second_yield_beside_a_process_that_computes),
+        cmocka_unit_test(with_a_cpu_for_each_rank_there_is_no_yield),
+        cmocka_unit_test(the_poll_before_a_yield_has_a_large_budget),
+        cmocka_unit_test(no_yield_beside_threads),
+        cmocka_unit_test(a_second_rank_on_the_only_cpu_is_noticed),
+        cmocka_unit_test(the_end_of_the_other_rank_is_noticed),
+        cmocka_unit_test(a_rank_alone_on_its_cpu_is_not_oversubscribed),
+        cmocka_unit_test(nor_is_one_with_a_configured_spin_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static uint64_t polls_after(int times, uint64_t ns)
     return wf.progress->spin;
 }
 
-static void who_sleeps_for_long_each_time_polls_for_less(void **state)
+static void long_sleeps_shorten_the_polling(void **state)
 {
     open_for(WF_AUTO);
     assert_true(wait_asleep(AGE) >= USUAL);
@@ -71,7 +71,7 @@ static void who_sleeps_for_long_each_time_polls_for_less(void **state)
 }
 
 /* The other one slept, too. */
-static void but_not_who_slept_for_as_long_as_a_wake_up_takes(void **state)
+static void sleeps_as_short_as_a_wake_up_do_not_shorten_it(void **state)
 {
     open_for(WF_AUTO);
     assert_int_equal(polls_after(10, AGE), LEAST);
@@ -81,7 +81,7 @@ static void but_not_who_slept_for_as_long_as_a_wake_up_takes(void **state)
     end();
 }
 
-static void who_was_told_how_long_never_polls_for_longer(void **state)
+static void a_configured_spin_time_is_never_exceeded(void **state)
 {
     open_for(20000);
     assert_int_equal(polls_after(10, WAKE_UP), 20000);
@@ -90,7 +90,7 @@ static void who_was_told_how_long_never_polls_for_longer(void **state)
 }
 
 /* It spins for as long as it has learnt to before it gives way. */
-static void the_other_rank_of_this_cpu_is_none_that_computes(void **state)
+static void a_rank_that_polls_on_this_cpu_does_not_count_as_computing(void **state)
 {
     open_for(WF_AUTO);
     assert_true(polls_after(100, WAKE_UP) >= 3 * USUAL);
@@ -103,7 +103,7 @@ static void the_other_rank_of_this_cpu_is_none_that_computes(void **state)
     end();
 }
 
-static void beside_one_that_computes_nobody_polls_for_longer(void **state)
+static void polling_stays_short_beside_a_process_that_computes(void **state)
 {
     open_for(WF_AUTO);
     polls_after(100, WAKE_UP);
@@ -117,11 +117,11 @@ static void beside_one_that_computes_nobody_polls_for_longer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_sleeps_for_long_each_time_polls_for_less),
-        cmocka_unit_test(but_not_who_slept_for_as_long_as_a_wake_up_takes),
-        cmocka_unit_test(who_was_told_how_long_never_polls_for_longer),
-        cmocka_unit_test(the_other_rank_of_this_cpu_is_none_that_computes),
-        cmocka_unit_test(beside_one_that_computes_nobody_polls_for_longer),
+        cmocka_unit_test(long_sleeps_shorten_the_polling),
+        cmocka_unit_test(sleeps_as_short_as_a_wake_up_do_not_shorten_it),
+        cmocka_unit_test(a_configured_spin_time_is_never_exceeded),
+        cmocka_unit_test(a_rank_that_polls_on_this_cpu_does_not_count_as_computing),
+        cmocka_unit_test(polling_stays_short_beside_a_process_that_computes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

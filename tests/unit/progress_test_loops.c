@@ -41,7 +41,7 @@ static void a_few_tests_do_not(void **state)
     wf_progress_fini(&wf);
 }
 
-static void who_computes_between_tests_keeps_the_cpu(void **state)
+static void a_rank_that_computes_between_tests_keeps_the_cpu(void **state)
 {
     begin_with(4);
     test_in_vain(TESTS, SLOW);
@@ -49,7 +49,7 @@ static void who_computes_between_tests_keeps_the_cpu(void **state)
     wf_progress_fini(&wf);
 }
 
-static void with_a_cpu_for_each_rank_nobody_gives_it_away(void **state)
+static void with_a_cpu_for_each_rank_there_is_no_yield(void **state)
 {
     begin_with(1);
     test_in_vain(TESTS, QUICK);
@@ -62,8 +62,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_of_tests_gives_the_cpu_away),
         cmocka_unit_test(a_few_tests_do_not),
-        cmocka_unit_test(who_computes_between_tests_keeps_the_cpu),
-        cmocka_unit_test(with_a_cpu_for_each_rank_nobody_gives_it_away),
+        cmocka_unit_test(a_rank_that_computes_between_tests_keeps_the_cpu),
+        cmocka_unit_test(with_a_cpu_for_each_rank_there_is_no_yield),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

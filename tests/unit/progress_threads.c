@@ -41,7 +41,7 @@ static void wait_for(bool (*done)(void *), void *arg)
 }
 
 /* It does not sleep, and does not keep the others from running. */
-static void beside_many_it_gives_its_cpu_away(void **state)
+static void with_more_waiters_than_cpus_a_waiter_yields(void **state)
 {
     int looks = LOOKS;
 
@@ -52,7 +52,7 @@ static void beside_many_it_gives_its_cpu_away(void **state)
     end();
 }
 
-static void with_a_cpu_for_each_it_keeps_it(void **state)
+static void with_a_cpu_for_each_waiter_there_is_no_yield(void **state)
 {
     int looks = LOOKS / 4;
 
@@ -62,7 +62,7 @@ static void with_a_cpu_for_each_it_keeps_it(void **state)
     end();
 }
 
-static void it_sleeps_in_the_end(void **state)
+static void a_waiter_sleeps_in_the_end(void **state)
 {
     begin_with(WF_AUTO, 2);
     wait_for(slept, NULL);
@@ -72,7 +72,7 @@ static void it_sleeps_in_the_end(void **state)
 }
 
 /* core.spin = 0 */
-static void who_may_not_spin_sleeps_at_once(void **state)
+static void a_waiter_that_may_not_spin_sleeps_at_once(void **state)
 {
     begin_with(0, 2);
     wait_for(slept, NULL);
@@ -84,10 +84,10 @@ static void who_may_not_spin_sleeps_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beside_many_it_gives_its_cpu_away),
-        cmocka_unit_test(with_a_cpu_for_each_it_keeps_it),
-        cmocka_unit_test(it_sleeps_in_the_end),
-        cmocka_unit_test(who_may_not_spin_sleeps_at_once),
+        cmocka_unit_test(with_more_waiters_than_cpus_a_waiter_yields),
+        cmocka_unit_test(with_a_cpu_for_each_waiter_there_is_no_yield),
+        cmocka_unit_test(a_waiter_sleeps_in_the_end),
+        cmocka_unit_test(a_waiter_that_may_not_spin_sleeps_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

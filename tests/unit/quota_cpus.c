@@ -74,7 +74,7 @@ static void a_container_that_does_not_see_its_group_asks_its_root(void **state)
     assert_int_equal(wf_quota_cpus_of(root, "0::/\n"), 4);
 }
 
-static void nonsense_is_no_limit(void **state)
+static void an_invalid_file_is_no_limit(void **state)
 {
     put("/odd", "cpu.max", "many few\n");
     put("/zero", "cpu.max", "1000 0\n");
@@ -92,7 +92,7 @@ int main(void)
         cmocka_unit_test(version_1_says_it_in_two_files),
         cmocka_unit_test(the_smallest_limit_on_the_way_up_holds),
         cmocka_unit_test(a_container_that_does_not_see_its_group_asks_its_root),
-        cmocka_unit_test(nonsense_is_no_limit),
+        cmocka_unit_test(an_invalid_file_is_no_limit),
     };
     char command[64];
     int failed;

@@ -101,7 +101,7 @@ static void a_list_is_an_order_unless_cost_is_asked_for(void **state)
                   "shm tcp - route 'a' (text:1)");
 }
 
-static void what_does_not_reach_is_left_out(void **state)
+static void transports_that_do_not_reach_are_left_out(void **state)
 {
     assert_choice("[route a]\nuse = shm tcp\n", &r0, &r5, 0,
                   "tcp - route 'a' (text:1)");
@@ -367,7 +367,7 @@ int main(void)
         cmocka_unit_test(automatic_choice_for_bulk_goes_by_throughput),
         cmocka_unit_test(the_first_matching_section_decides),
         cmocka_unit_test(a_list_is_an_order_unless_cost_is_asked_for),
-        cmocka_unit_test(what_does_not_reach_is_left_out),
+        cmocka_unit_test(transports_that_do_not_reach_are_left_out),
         cmocka_unit_test(none_forbids),
         cmocka_unit_test(a_process_always_reaches_itself),
         cmocka_unit_test(sizes_select_bulk_payload),

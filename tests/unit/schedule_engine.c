@@ -174,7 +174,7 @@ static void after_an_error_others_get_messages_without_bytes(void **state)
 
 /* The way to a member is lost for want of memory here, and its death is not
  * announced yet. A message without its bytes would be taken for a mistake. */
-static void when_the_way_is_lost_no_message_begins(void **state)
+static void after_a_lost_connection_no_message_begins(void **state)
 {
     struct wf_sched *s = wf_sched_create(&comms[0]);
     uint32_t out[2] = {0}, in[2];
@@ -352,7 +352,7 @@ int main(void)
         RULE(a_long_chain_needs_no_deep_stack),
         RULE(after_an_error_nothing_is_computed),
         RULE(after_an_error_others_get_messages_without_bytes),
-        RULE(when_the_way_is_lost_no_message_begins),
+        RULE(after_a_lost_connection_no_message_begins),
         RULE(a_shorter_message_than_expected_is_an_error),
         RULE(a_send_that_fails_at_once_is_the_error_of_the_run),
         RULE(truncation_is_the_error_of_the_receiver),

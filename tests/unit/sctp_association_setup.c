@@ -175,7 +175,7 @@ static void say_hello(struct side *from)
                      WEFT_DONE);
 }
 
-static void two_meet(void **state)
+static void two_sides_connect(void **state)
 {
     open_two(1, 1);
     rounds(10);
@@ -190,7 +190,7 @@ static void two_meet(void **state)
 }
 
 /* The listener wants three, the dialler two. */
-static void there_are_as_many_as_the_greedier_wants(void **state)
+static void the_larger_number_of_associations_is_used(void **state)
 {
     open_two(2, 3);
     rounds(10);
@@ -203,7 +203,7 @@ static void there_are_as_many_as_the_greedier_wants(void **state)
 }
 
 /* It sends what is no pass; it is gone, and the link waits on. */
-static void a_stranger_is_dismissed(void **state)
+static void an_unknown_caller_is_closed(void **state)
 {
     struct wf_sctp_kernel_settings s;
     struct wf_sctp_message m = {.kind = KIND_IDENTIFY, .n = 24};
@@ -234,7 +234,7 @@ static void a_stranger_is_dismissed(void **state)
     wf_sctp_sock_free(sock);
 }
 
-static void who_says_nothing_is_dismissed(void **state)
+static void a_silent_caller_is_closed(void **state)
 {
     struct wf_sctp_kernel_settings s;
     struct wf_ip_addr at = {.family = 4, .ip = {127, 0, 0, 1}};
@@ -271,7 +271,7 @@ static void a_wrong_key_breaks_the_link(void **state)
 }
 
 /* The listener drops a peer that is slow, and the peer calls again. */
-static void who_is_dismissed_comes_again(void **state)
+static void a_closed_caller_calls_again(void **state)
 {
     open_two(2, 1);
     wf_sctp_poll(&b->f.ep, 64);
@@ -292,7 +292,7 @@ static void who_is_dismissed_comes_again(void **state)
 }
 
 /* One of two associations is lost after it was welcome. */
-static void welcome_is_not_yet_met(void **state)
+static void an_accepted_association_is_not_yet_connected(void **state)
 {
     open_two(2, 1);
     wf_sctp_poll(&b->f.ep, 64); /* accepts */
@@ -312,7 +312,7 @@ static void welcome_is_not_yet_met(void **state)
 
 /* MEET, WELCOME, GO: each is refused once, and nobody else would miss it. Until
  * it has gone nobody is told that the link is up. */
-static void a_pass_without_memory_goes_again(void **state)
+static void a_token_that_lacks_memory_is_sent_again(void **state)
 {
     for (int step = 0; step < 3; step++) {
         if (step > 0)
@@ -332,7 +332,7 @@ static void a_pass_without_memory_goes_again(void **state)
 }
 
 /* A pause of this process does not count as silence of the peer. */
-static void who_paused_does_not_give_up(void **state)
+static void a_process_that_paused_does_not_give_up(void **state)
 {
     setenv("FAKE_SCTP_MUTE", "1", 1);
     open_two(1, 1);
@@ -345,7 +345,7 @@ static void who_paused_does_not_give_up(void **state)
 }
 
 /* A peer whose kernel has not been seen yet is asked whether it is there. */
-static void until_they_meet_the_path_is_probed(void **state)
+static void the_path_is_probed_until_they_connect(void **state)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -387,7 +387,7 @@ static void without_an_answer_the_link_breaks(void **state)
 
 /* ---- which stack --------------------------------------------------------- */
 
-static void both_draw_the_same_conclusion(void **state)
+static void both_sides_choose_the_same_stack(void **state)
 {
     enum { PORT = 4711 };
     static const struct {
@@ -422,18 +422,18 @@ int main(void)
 {
 #define TWO(test) cmocka_unit_test_teardown(test, close_two)
     const struct CMUnitTest tests[] = {
-        TWO(two_meet),
-        TWO(there_are_as_many_as_the_greedier_wants),
-        TWO(a_stranger_is_dismissed),
-        TWO(who_says_nothing_is_dismissed),
+        TWO(two_sides_connect),
+        TWO(the_larger_number_of_associations_is_used),
+        TWO(an_unknown_caller_is_closed),
+        TWO(a_silent_caller_is_closed),
         TWO(a_wrong_key_breaks_the_link),
-        TWO(who_is_dismissed_comes_again),
-        TWO(welcome_is_not_yet_met),
-        TWO(a_pass_without_memory_goes_again),
-        TWO(who_paused_does_not_give_up),
-        TWO(until_they_meet_the_path_is_probed),
+        TWO(a_closed_caller_calls_again),
+        TWO(an_accepted_association_is_not_yet_connected),
+        TWO(a_token_that_lacks_memory_is_sent_again),
+        TWO(a_process_that_paused_does_not_give_up),
+        TWO(the_path_is_probed_until_they_connect),
         TWO(without_an_answer_the_link_breaks),
-        cmocka_unit_test(both_draw_the_same_conclusion)};
+        cmocka_unit_test(both_sides_choose_the_same_stack)};
 
     return cmocka_run_group_tests(tests, prepare, NULL);
 }

@@ -252,7 +252,7 @@ static void exchange(struct side *a, struct side *b, int count)
     }
 }
 
-static void different_numbers_meet_and_keep_the_order(void **state)
+static void sides_with_different_numbers_keep_the_order(void **state)
 {
     static const int numbers[][2] = {{1, 1}, {4, 1}, {3, 16}};
 
@@ -267,7 +267,7 @@ static void different_numbers_meet_and_keep_the_order(void **state)
     }
 }
 
-static void what_is_not_announced_waits_with_the_sender(void **state)
+static void unannounced_payload_waits_at_the_sender(void **state)
 {
     struct side *a, *b;
     int steps = 0;
@@ -339,7 +339,7 @@ static void losses_in_a_queue_halve_it(void **state)
     assert_int_equal(s.now, 1);
 }
 
-static void a_short_way_and_a_silent_peer_change_nothing(void **state)
+static void a_short_path_and_a_silent_peer_change_nothing(void **state)
 {
     struct wf_sctp_spread s = {.now = 1}, t = {.now = 1};
     const struct wf_sctp_loss_sample silent = {100, 10, false};
@@ -374,7 +374,7 @@ static int spread_after(unsigned lost, unsigned delay, unsigned queue)
     return n;
 }
 
-static void a_long_way_that_loses_gets_more_and_keeps_the_order(void **state)
+static void a_long_lossy_path_gets_more_and_keeps_the_order(void **state)
 {
     assert_in_range(spread_after(20, 5, 0), 2, 8);
     assert_int_equal(spread_after(0, 5, 0), 1);
@@ -384,12 +384,12 @@ static void a_long_way_that_loses_gets_more_and_keeps_the_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(different_numbers_meet_and_keep_the_order),
-        cmocka_unit_test(what_is_not_announced_waits_with_the_sender),
+        cmocka_unit_test(sides_with_different_numbers_keep_the_order),
+        cmocka_unit_test(unannounced_payload_waits_at_the_sender),
         cmocka_unit_test(there_are_no_more_than_sixteen),
         cmocka_unit_test(losses_without_a_queue_double_their_number),
         cmocka_unit_test(losses_in_a_queue_halve_it),
-        cmocka_unit_test(a_short_way_and_a_silent_peer_change_nothing),
-        cmocka_unit_test(a_long_way_that_loses_gets_more_and_keeps_the_order)};
+        cmocka_unit_test(a_short_path_and_a_silent_peer_change_nothing),
+        cmocka_unit_test(a_long_lossy_path_gets_more_and_keeps_the_order)};
     return cmocka_run_group_tests(tests, prepare, NULL);
 }

@@ -158,7 +158,7 @@ static void go_on(struct said hello)
     hear(&side[0], &accept);
 }
 
-static void two_meet(void **state)
+static void two_callers_connect(void **state)
 {
     prepare(&side[0], 0);
     prepare(&side[1], 1);
@@ -168,7 +168,7 @@ static void two_meet(void **state)
 }
 
 /* The listener forgets the call, and finds an old copy of its first word. */
-static void an_answer_to_what_was_said_before_is_nothing(void **state)
+static void an_answer_to_an_earlier_call_is_ignored(void **state)
 {
     struct said hello, answer, proof, reset;
 
@@ -199,8 +199,8 @@ static void an_answer_to_what_was_said_before_is_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_meet),
-        cmocka_unit_test(an_answer_to_what_was_said_before_is_nothing)};
+        cmocka_unit_test(two_callers_connect),
+        cmocka_unit_test(an_answer_to_an_earlier_call_is_ignored)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

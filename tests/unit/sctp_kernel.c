@@ -133,7 +133,7 @@ static void show_path(int what, const char *at)
     show_frame(FRAME_NOTE, 0, &c, sizeof c);
 }
 
-static void news_become_events(void **state)
+static void notifications_become_events(void **state)
 {
     static uint8_t got[SCTP_MESSAGE_MAX];
     struct wf_sctp_message m;
@@ -178,7 +178,7 @@ static void a_full_buffer_says_so_and_bulk_leaves_some(void **state)
 
 /* ---- what goes wrong ----------------------------------------------------- */
 
-static void want_of_memory_loses_nothing(void **state)
+static void a_lack_of_memory_loses_nothing(void **state)
 {
     static const int poor[] = {ENOBUFS, ENOMEM, EINTR, EAGAIN};
     static uint8_t bytes[3000], got[sizeof bytes + sizeof(struct frame)];
@@ -198,7 +198,7 @@ static void want_of_memory_loses_nothing(void **state)
     }
 }
 
-static void what_cannot_be_sent_is_the_end(void **state)
+static void a_failed_send_is_the_end(void **state)
 {
     static const int dead[] = {EPIPE, ECONNRESET, ETIMEDOUT, EMSGSIZE};
     struct wf_sctp_message m = {.stream = 4, .kind = 2, .n = 100};
@@ -308,7 +308,7 @@ static void notes_of_no_interest_are_passed_over(void **state)
     assert_int_equal(next(&m, got), SCTP_DOWN);
 }
 
-static void a_message_that_nothing_is_said_about_is_the_end(void **state)
+static void a_message_without_information_is_the_end(void **state)
 {
     static uint8_t got[SCTP_MESSAGE_MAX];
     struct wf_sctp_message m;
@@ -352,7 +352,7 @@ static void pieces_of_several_streams_do_not_mix(void **state)
 
 /* Also over TCP: nothing that is under way is waited for, the other side hears
  * it at once, and not as an end that was meant. */
-static void what_is_broken_off_is_reset(void **state)
+static void an_interrupted_message_is_reset(void **state)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -381,18 +381,18 @@ int main(void)
         PAIR(pieces_become_messages),
         PAIR(an_endless_message_is_the_end),
         PAIR(no_stream_of_ours_is_the_end),
-        PAIR(news_become_events),
+        PAIR(notifications_become_events),
         PAIR(a_full_buffer_says_so_and_bulk_leaves_some),
-        PAIR(want_of_memory_loses_nothing),
-        PAIR(what_cannot_be_sent_is_the_end),
+        PAIR(a_lack_of_memory_loses_nothing),
+        PAIR(a_failed_send_is_the_end),
         PAIR(a_message_taken_in_part_is_the_end),
         PAIR(errors_of_receiving_say_who_ended_it),
         PAIR(the_association_s_error_tells_lost_from_ended),
         PAIR(a_note_that_is_too_short_is_the_end),
         PAIR(notes_of_no_interest_are_passed_over),
-        PAIR(a_message_that_nothing_is_said_about_is_the_end),
+        PAIR(a_message_without_information_is_the_end),
         PAIR(pieces_of_several_streams_do_not_mix),
-        cmocka_unit_test(what_is_broken_off_is_reset)};
+        cmocka_unit_test(an_interrupted_message_is_reset)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

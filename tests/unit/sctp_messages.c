@@ -111,7 +111,7 @@ static void every_path_is_probed(void **state)
     fake_close(&f);
 }
 
-static void strange_datagrams_are_refused(void **state)
+static void foreign_datagrams_are_refused(void **state)
 {
     struct wf_sctp_datagram d = {.type = TYPE_PROBE}, got;
     uint8_t bytes[HEAD_WORD];
@@ -183,7 +183,7 @@ static void payload_waits_for_its_announcement(void **state)
     fake_close(&f);
 }
 
-static void what_is_not_wanted_is_dropped(void **state)
+static void unwanted_payload_is_dropped(void **state)
 {
     struct fake f;
 
@@ -249,7 +249,7 @@ struct bad {
     size_t n; /* bytes of the message */
 };
 
-static void nonsense_breaks_the_link(void **state)
+static void invalid_bytes_break_the_link(void **state)
 {
     static const struct bad bad[] = {
         {"no whole header", STREAM_ORDER, KIND_WHOLE, 0, 23},
@@ -329,13 +329,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heads_come_back_as_they_were),
         cmocka_unit_test(every_path_is_probed),
-        cmocka_unit_test(strange_datagrams_are_refused),
+        cmocka_unit_test(foreign_datagrams_are_refused),
         cmocka_unit_test(payload_lands_while_others_pass),
         cmocka_unit_test(payload_waits_for_its_announcement),
-        cmocka_unit_test(what_is_not_wanted_is_dropped),
+        cmocka_unit_test(unwanted_payload_is_dropped),
         cmocka_unit_test(without_memory_a_message_is_asked_for_again),
         cmocka_unit_test(the_end_gives_back_what_is_under_way),
-        cmocka_unit_test(nonsense_breaks_the_link),
+        cmocka_unit_test(invalid_bytes_break_the_link),
         cmocka_unit_test(more_payload_than_announced_breaks_the_link),
         cmocka_unit_test(payload_that_nobody_announces_is_bounded),
         cmocka_unit_test(goodbye_is_heard_and_other_frames_are_not)};

@@ -21,7 +21,7 @@ static void an_address_that_is_taken_is_refused(void **state)
 }
 
 /* Each packet acknowledges the one before it, and carries data behind that. */
-static void who_talk_in_turns_count_what_goes_again(void **state)
+static void alternating_peers_count_retransmissions(void **state)
 {
     struct wf_sctp_user_settings setup = {
         .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
@@ -53,7 +53,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_that_is_taken_is_refused),
-        cmocka_unit_test(who_talk_in_turns_count_what_goes_again)};
+        cmocka_unit_test(alternating_peers_count_retransmissions)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,7 +135,7 @@ static void messages_arrive_in_order_on_a_bad_network(void **state)
 
 /* A window that what waits for one lost packet fills, and that packet comes
  * again: with these seeds it was not let in, ever. */
-static void what_is_waited_for_finds_room(void **state)
+static void awaited_messages_find_room(void **state)
 {
     static const uint32_t seeds[] = {69, 81, 129, 139, 145, 199};
 
@@ -148,7 +148,7 @@ static void what_is_waited_for_finds_room(void **state)
 
 /* Chunks that are sent again share packets where they fit; a header before a
  * payload that just does not fit must not make a packet that is too long. */
-static void packets_fit_also_when_they_go_again(void **state)
+static void retransmitted_packets_fit(void **state)
 {
     enum { MTU = 1400 };
     struct wf_sctp_user_settings setup = {
@@ -203,7 +203,7 @@ static void interleaving_is_agreed_upon(void **state)
 
 /* Only one end has it, the one or the other: both do without, in both
  * directions, and messages of streams whose packets alternate are whole. */
-static void one_side_with_interleaving_is_none(void **state)
+static void interleaving_needs_both_sides(void **state)
 {
     struct wf_sctp_user_settings setup = {
         .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
@@ -235,7 +235,7 @@ static void one_side_with_interleaving_is_none(void **state)
 #if __has_include(<usrsctp.h>)
 /* A process that computes does not answer, however long that takes. Here
  * everything is sent again more often than the stack's own limits allow. */
-static void silence_is_no_end(void **state)
+static void silence_ends_no_association(void **state)
 {
     struct wf_sctp_user_settings setup = {
         .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
@@ -264,7 +264,7 @@ static void silence_is_no_end(void **state)
     wf_sctp_stack_leave();
 }
 #else
-static void silence_is_no_end(void **state)
+static void silence_ends_no_association(void **state)
 {
     skip();
 }
@@ -290,7 +290,7 @@ static void *talk_aside(void *none)
 
 /* Lost data is owed until it has gone again. Data for which the peer has no
  * room is not: a peer that reads nothing acknowledges nothing more. */
-static void what_is_not_acknowledged_is_owed_while_there_is_room(void **state)
+static void unacknowledged_data_are_counted_while_there_is_room(void **state)
 {
     struct wf_sctp_user_settings setup = {
         .mtu = 1400, .window = 256 << 10, .room = 4 << 20};
@@ -369,13 +369,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_arrive_in_order_on_a_good_network),
         cmocka_unit_test(messages_arrive_in_order_on_a_bad_network),
-        cmocka_unit_test(what_is_waited_for_finds_room),
-        cmocka_unit_test(packets_fit_also_when_they_go_again),
+        cmocka_unit_test(awaited_messages_find_room),
+        cmocka_unit_test(retransmitted_packets_fit),
         cmocka_unit_test(interleaving_is_agreed_upon),
-        cmocka_unit_test(one_side_with_interleaving_is_none),
-        cmocka_unit_test(silence_is_no_end),
+        cmocka_unit_test(interleaving_needs_both_sides),
+        cmocka_unit_test(silence_ends_no_association),
         cmocka_unit_test(the_stack_is_shared_and_starts_again),
-        cmocka_unit_test(what_is_not_acknowledged_is_owed_while_there_is_room),
+        cmocka_unit_test(unacknowledged_data_are_counted_while_there_is_room),
         cmocka_unit_test(threads_share_the_stack),
         cmocka_unit_test(damaged_packets_are_dropped)};
     return cmocka_run_group_tests(tests, NULL, NULL);

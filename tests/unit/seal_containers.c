@@ -149,7 +149,7 @@ static bool holds(const void *bytes, size_t n, const void *what, size_t m)
     return memmem(bytes, n, what, m) != NULL;
 }
 
-static void what_is_sealed_opens_and_cannot_be_read(void **state)
+static void sealed_containers_open_and_cannot_be_read(void **state)
 {
     struct ends e;
 
@@ -165,7 +165,7 @@ static void what_is_sealed_opens_and_cannot_be_read(void **state)
     teardown(&e);
 }
 
-static void long_ones_too_and_the_plugin_may_keep_them(void **state)
+static void long_containers_are_sealed_and_may_be_kept(void **state)
 {
     uint8_t *data = malloc(LONG);
     struct ends e;
@@ -184,7 +184,7 @@ static void long_ones_too_and_the_plugin_may_keep_them(void **state)
     teardown(&e);
 }
 
-static void nothing_is_sealed_twice_alike(void **state)
+static void equal_containers_are_sealed_differently(void **state)
 {
     uint8_t first[ROOM];
     struct ends e;
@@ -199,7 +199,7 @@ static void nothing_is_sealed_twice_alike(void **state)
     teardown(&e);
 }
 
-static void every_bit_counts(void **state)
+static void a_change_of_any_bit_is_refused(void **state)
 {
     struct wf_wire outer;
     struct ends e;
@@ -223,7 +223,7 @@ static void every_bit_counts(void **state)
 
 /* An attacker that can make the plain checksum still cannot change anything
  * that matters. */
-static void a_right_sum_is_not_enough(void **state)
+static void a_correct_checksum_is_not_enough(void **state)
 {
     struct wf_wire *w = &net.outer;
     struct ends e;
@@ -246,7 +246,7 @@ static void a_right_sum_is_not_enough(void **state)
     teardown(&e);
 }
 
-static void one_that_comes_again_is_dropped(void **state)
+static void a_replayed_container_is_dropped(void **state)
 {
     struct wf_wire first;
     uint8_t kept[ROOM];
@@ -268,7 +268,7 @@ static void one_that_comes_again_is_dropped(void **state)
 }
 
 /* The core had no memory for it; the plugin brings it again. */
-static void one_that_was_not_taken_may_come_again(void **state)
+static void a_container_that_was_not_taken_may_come_again(void **state)
 {
     struct wf_session *by;
     struct ends e;
@@ -281,7 +281,7 @@ static void one_that_was_not_taken_may_come_again(void **state)
     teardown(&e);
 }
 
-static void one_s_own_does_not_open(void **state)
+static void a_process_cannot_open_its_own_containers(void **state)
 {
     struct ends e;
 
@@ -371,14 +371,14 @@ static void noise_is_not_opened(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_sealed_opens_and_cannot_be_read),
-        cmocka_unit_test(long_ones_too_and_the_plugin_may_keep_them),
-        cmocka_unit_test(nothing_is_sealed_twice_alike),
-        cmocka_unit_test(every_bit_counts),
-        cmocka_unit_test(a_right_sum_is_not_enough),
-        cmocka_unit_test(one_that_comes_again_is_dropped),
-        cmocka_unit_test(one_that_was_not_taken_may_come_again),
-        cmocka_unit_test(one_s_own_does_not_open),
+        cmocka_unit_test(sealed_containers_open_and_cannot_be_read),
+        cmocka_unit_test(long_containers_are_sealed_and_may_be_kept),
+        cmocka_unit_test(equal_containers_are_sealed_differently),
+        cmocka_unit_test(a_change_of_any_bit_is_refused),
+        cmocka_unit_test(a_correct_checksum_is_not_enough),
+        cmocka_unit_test(a_replayed_container_is_dropped),
+        cmocka_unit_test(a_container_that_was_not_taken_may_come_again),
+        cmocka_unit_test(a_process_cannot_open_its_own_containers),
         cmocka_unit_test(without_a_session_the_plugin_is_asked_to_connect),
         cmocka_unit_test(a_session_that_the_peer_may_not_have_waits_for_a_sign),
         cmocka_unit_test(old_sessions_are_forgotten),

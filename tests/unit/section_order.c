@@ -102,7 +102,7 @@ static void other_orders_end_the_program(void **state)
     assert_non_null(strstr(said, "leaving what was not entered"));
 }
 
-static void held_is_known(void **state)
+static void a_held_section_is_known(void **state)
 {
     assert_false(wf_section_held(&here.outer));
     WF_SECTION(outer, &here) {
@@ -117,7 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_order_is_allowed),
         cmocka_unit_test(other_orders_end_the_program),
-        cmocka_unit_test(held_is_known),
+        cmocka_unit_test(a_held_section_is_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,7 @@ static void a_pair_begins_with_a_few_chunks(void **state)
     assert_both_use(FIRST);
 }
 
-static void a_container_longer_than_those_brings_the_large_ring(void **state)
+static void a_longer_container_brings_the_large_ring(void **state)
 {
     (void)state;
     send_all(FIRST + 1, 1);
@@ -117,7 +117,7 @@ static void fill_the_ring(void)
         send_now(CHUNK);
 }
 
-static void so_does_one_for_which_there_is_no_room(void **state)
+static void a_container_without_room_brings_it_too(void **state)
 {
     (void)state;
     fill_the_ring();
@@ -126,7 +126,7 @@ static void so_does_one_for_which_there_is_no_room(void **state)
     assert_both_use(LARGE);
 }
 
-static void what_the_first_one_holds_is_taken_from_there(void **state)
+static void containers_in_the_first_ring_are_taken_from_there(void **state)
 {
     (void)state;
     for (uint32_t len = CHUNK - 1; len > CHUNK - 4; len--)
@@ -137,7 +137,7 @@ static void what_the_first_one_holds_is_taken_from_there(void **state)
     assert_both_use(LARGE);
 }
 
-static void a_receiver_that_refuses_at_first_finds_it_again(void **state)
+static void a_refused_container_is_found_again(void **state)
 {
     (void)state;
     b.answer = PAUSE;
@@ -148,7 +148,7 @@ static void a_receiver_that_refuses_at_first_finds_it_again(void **state)
     send_all(CHUNK, 20);
 }
 
-static void much_that_came_through_brings_it_too(void **state)
+static void much_traffic_brings_the_large_ring_too(void **state)
 {
     (void)state;
     send_all(CHUNK, LARGE / CHUNK);
@@ -159,7 +159,7 @@ static void much_that_came_through_brings_it_too(void **state)
 }
 
 /* Its two ends are in the same cache. */
-static void unless_ranks_share_cpus(void **state)
+static void much_traffic_does_not_where_ranks_share_cpus(void **state)
 {
     (void)state;
     start_on(1);
@@ -168,7 +168,7 @@ static void unless_ranks_share_cpus(void **state)
     stop(NULL);
 }
 
-static void there_it_follows_when_it_has_been_full_for_each_page_four_times(void **state)
+static void there_a_ring_often_full_brings_it(void **state)
 {
     (void)state;
     start_on(1);
@@ -183,7 +183,7 @@ static void there_it_follows_when_it_has_been_full_for_each_page_four_times(void
     stop(NULL);
 }
 
-static void without_memory_for_it_the_first_one_stays(void **state)
+static void without_memory_the_first_ring_stays(void **state)
 {
     (void)state;
     machine_has = FIRST;
@@ -194,7 +194,7 @@ static void without_memory_for_it_the_first_one_stays(void **state)
     assert_int_equal(a.loc[1].down, 0);
 }
 
-static void without_memory_for_that_either_the_link_goes_down(void **state)
+static void without_memory_for_any_ring_the_link_goes_down(void **state)
 {
     (void)state;
     machine_has = FIRST - 1;
@@ -224,7 +224,7 @@ static void a_ring_of_few_chunks_has_no_other(void **state)
 }
 
 /* Whatever the sender has written. */
-static void nonsense_does_not_lead_out_of_the_segment(void **state)
+static void invalid_offsets_do_not_leave_the_segment(void **state)
 {
     weft_peer *p = b.loc[0].peer;
     struct shm_bytes before;
@@ -253,17 +253,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_pair_begins_with_a_few_chunks),
-        TEST(a_container_longer_than_those_brings_the_large_ring),
-        TEST(so_does_one_for_which_there_is_no_room),
-        TEST(what_the_first_one_holds_is_taken_from_there),
-        TEST(a_receiver_that_refuses_at_first_finds_it_again),
-        TEST(much_that_came_through_brings_it_too),
-        cmocka_unit_test(unless_ranks_share_cpus),
-        cmocka_unit_test(there_it_follows_when_it_has_been_full_for_each_page_four_times),
-        TEST(without_memory_for_it_the_first_one_stays),
-        cmocka_unit_test_setup(without_memory_for_that_either_the_link_goes_down, start),
+        TEST(a_longer_container_brings_the_large_ring),
+        TEST(a_container_without_room_brings_it_too),
+        TEST(containers_in_the_first_ring_are_taken_from_there),
+        TEST(a_refused_container_is_found_again),
+        TEST(much_traffic_brings_the_large_ring_too),
+        cmocka_unit_test(much_traffic_does_not_where_ranks_share_cpus),
+        cmocka_unit_test(there_a_ring_often_full_brings_it),
+        TEST(without_memory_the_first_ring_stays),
+        cmocka_unit_test_setup(without_memory_for_any_ring_the_link_goes_down, start),
         cmocka_unit_test(a_ring_of_few_chunks_has_no_other),
-        TEST(nonsense_does_not_lead_out_of_the_segment)};
+        TEST(invalid_offsets_do_not_leave_the_segment)};
 
     return cmocka_run_group_tests_name("shm bulk", tests, NULL, NULL);
 }

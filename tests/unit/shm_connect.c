@@ -126,7 +126,7 @@ static void another_job_key_is_refused(void **state)
     stop_both();
 }
 
-static void another_node_is_out_of_reach(void **state)
+static void another_node_is_unreachable(void **state)
 {
     (void)state;
     memset(&a, 0, sizeof a);
@@ -284,7 +284,7 @@ static void a_listener_without_descriptors_tells_its_callers(void **state)
 }
 
 /* Callers are hung up on when even the spare descriptor is of no use. */
-static void without_a_spare_descriptor_callers_are_hung_up_on(void **state)
+static void without_a_spare_descriptor_callers_are_closed(void **state)
 {
     struct rlimit was;
     (void)state;
@@ -429,7 +429,7 @@ int main(void)
         cmocka_unit_test(an_unknown_caller_is_located),
         cmocka_unit_test(a_caller_without_route_is_refused),
         cmocka_unit_test(another_job_key_is_refused),
-        cmocka_unit_test(another_node_is_out_of_reach),
+        cmocka_unit_test(another_node_is_unreachable),
         cmocka_unit_test(a_closed_endpoint_does_not_answer),
         cmocka_unit_test(a_call_left_in_the_backlog_ends_with_the_listener),
         cmocka_unit_test(goodbye_lets_the_last_messages_through),
@@ -437,7 +437,7 @@ int main(void)
         cmocka_unit_test(a_peer_may_come_back_after_goodbye),
         cmocka_unit_test(out_of_descriptors_is_a_clear_failure),
         cmocka_unit_test(a_listener_without_descriptors_tells_its_callers),
-        cmocka_unit_test(without_a_spare_descriptor_callers_are_hung_up_on),
+        cmocka_unit_test(without_a_spare_descriptor_callers_are_closed),
         cmocka_unit_test(a_listener_without_memory_tells_its_callers),
         cmocka_unit_test(a_listener_that_has_memory_again_is_reached),
         cmocka_unit_test(

@@ -52,7 +52,7 @@ static void the_ring_shrinks_when_many_share_the_machine(void **state)
     assert_true(wf_shm_ring_bytes(0, false) == alone);
 }
 
-static void and_where_they_share_its_cpus(void **state)
+static void the_ring_shrinks_where_ranks_share_cpus(void **state)
 {
     (void)state;
     assert_true(wf_shm_ring_bytes(16, true) == 256u << 10);
@@ -77,7 +77,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_moves_its_bytes_and_no_others),
         cmocka_unit_test(the_ring_shrinks_when_many_share_the_machine),
-        cmocka_unit_test(and_where_they_share_its_cpus),
+        cmocka_unit_test(the_ring_shrinks_where_ranks_share_cpus),
         cmocka_unit_test(a_configured_ring_is_not_changed)};
     return cmocka_run_group_tests_name("shm copy", tests, NULL, NULL);
 }

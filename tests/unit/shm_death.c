@@ -155,7 +155,7 @@ static weft_rkey *ask(weft_rma *r)
     return k;
 }
 
-static void nonsense_takes_down_only_the_link(void **state)
+static void invalid_bytes_end_only_the_link(void **state)
 {
     (void)state;
     unsigned seed = 99;
@@ -198,6 +198,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(death_at_any_point_is_noticed),
-        cmocka_unit_test(nonsense_takes_down_only_the_link)};
+        cmocka_unit_test(invalid_bytes_end_only_the_link)};
     return cmocka_run_group_tests_name("shm death", tests, NULL, NULL);
 }

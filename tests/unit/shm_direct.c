@@ -173,7 +173,7 @@ static void reads_queue_and_finish_in_order(void **state)
     OPS->mem_free(a.ep, &mem);
 }
 
-static void what_lies_outside_is_refused(void **state)
+static void addresses_outside_the_area_are_refused(void **state)
 {
     static const unsigned char nonsense[8] = {77, 1, 2, 3, 4, 5, 6, 7};
     weft_mem mem;
@@ -273,7 +273,7 @@ static void any_memory_is_read_where_the_kernel_allows_it(void **state)
     assert_true(fake_same(heap, 9, 3, BYTES - 3));
 }
 
-static void what_is_shorter_goes_through_the_ring(void **state)
+static void shorter_messages_go_through_the_ring(void **state)
 {
     unsigned char key[64];
     (void)state;
@@ -323,14 +323,14 @@ int main(void)
         CASE(memory_of_an_area_is_read_by_the_peer),
         CASE(the_owner_copies_with_the_reader),
         CASE(reads_queue_and_finish_in_order),
-        CASE(what_lies_outside_is_refused),
+        CASE(addresses_outside_the_area_are_refused),
         CASE(freed_memory_is_forgotten_by_the_peer),
         CASE(memory_for_later_is_there_when_it_is_touched),
         CASE(small_memory_is_left_to_the_heap),
         CASE(a_lost_peer_ends_its_reads),
         cmocka_unit_test_setup_teardown(
             any_memory_is_read_where_the_kernel_allows_it, start_cma, stop),
-        CASE(what_is_shorter_goes_through_the_ring),
+        CASE(shorter_messages_go_through_the_ring),
         cmocka_unit_test_setup_teardown(
             where_many_ranks_share_a_cpu_the_receiver_reads_all, start_crowded,
             stop),

@@ -172,7 +172,7 @@ static void a_receiver_that_computes_is_not_needed(void **state)
 }
 
 /* A program that left after its call: what it left in the ring stays there. */
-static void pieces_that_nobody_takes_are_few(void **state)
+static void unclaimed_pieces_are_few(void **state)
 {
     struct transfer t;
     uint64_t limit = now() + LIMIT_S * UINT64_C(1000000000);
@@ -248,7 +248,7 @@ static void other_messages_pass(void **state)
 }
 
 /* The sender comes back in the middle, and goes again. */
-static void who_comes_back_takes_part(void **state)
+static void a_side_that_comes_back_takes_part(void **state)
 {
     struct transfer t;
     (void)state;
@@ -263,7 +263,7 @@ static void who_comes_back_takes_part(void **state)
 }
 
 /* Where both have a thread in their place, the reader's works. */
-static void one_of_two_stand_ins_moves(void **state)
+static void one_of_two_helpers_moves(void **state)
 {
     struct transfer t;
     (void)state;
@@ -277,7 +277,7 @@ static void one_of_two_stand_ins_moves(void **state)
 
 /* A sender that computes, with nobody in its place: whoever stands in for the
  * receiver does not go to sleep before it has found that out, and reads. */
-static void a_stand_in_does_not_sleep_on_a_guess(void **state)
+static void a_helper_does_not_sleep_while_undecided(void **state)
 {
     struct transfer t;
     weft_event e = {.size = sizeof e};
@@ -294,7 +294,7 @@ static void a_stand_in_does_not_sleep_on_a_guess(void **state)
 }
 
 /* A sender's stand-in sleeps, and is not woken for what the receiver can do. */
-static void a_stand_in_sleeps_while_the_other_moves(void **state)
+static void a_helper_sleeps_while_the_other_side_moves(void **state)
 {
     struct transfer t;
     weft_event e = {.size = sizeof e};
@@ -399,7 +399,7 @@ static void without_a_cpu_the_sender_that_comes_moves(void **state)
 
 /* A message of which the receiver has taken the front has to be pushed by the
  * sender or its helper. */
-static void without_a_cpu_what_was_begun_is_finished(void **state)
+static void without_a_cpu_a_begun_transfer_is_finished(void **state)
 {
     struct transfer t;
     (void)state;
@@ -412,7 +412,7 @@ static void without_a_cpu_what_was_begun_is_finished(void **state)
 }
 
 /* The receiver's buffer has room for less. */
-static void less_than_was_offered_is_moved(void **state)
+static void less_than_the_offer_is_moved(void **state)
 {
     struct transfer t;
     (void)state;
@@ -448,7 +448,7 @@ static void an_offer_that_ends_leaves_the_others(void **state)
     end(&t[1]);
 }
 
-static void what_is_not_offered_is_not_pushed(void **state)
+static void memory_that_is_not_offered_is_not_pushed(void **state)
 {
     struct transfer t;
     (void)state;
@@ -616,21 +616,21 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_sender_that_computes_is_not_needed),
         CASE(a_receiver_that_computes_is_not_needed),
-        CASE(pieces_that_nobody_takes_are_few),
+        CASE(unclaimed_pieces_are_few),
         CASE(both_sides_push_and_take),
         CASE(pieces_are_timed),
         CASE(other_messages_pass),
-        CASE(who_comes_back_takes_part),
-        CASE(one_of_two_stand_ins_moves),
-        CASE(a_stand_in_does_not_sleep_on_a_guess),
-        CASE(a_stand_in_sleeps_while_the_other_moves),
+        CASE(a_side_that_comes_back_takes_part),
+        CASE(one_of_two_helpers_moves),
+        CASE(a_helper_does_not_sleep_while_undecided),
+        CASE(a_helper_sleeps_while_the_other_side_moves),
         CASE(the_last_one_awake_moves),
         CASE(without_a_cpu_the_receiver_that_comes_moves),
         CASE(without_a_cpu_the_sender_that_comes_moves),
-        CASE(without_a_cpu_what_was_begun_is_finished),
-        CASE(less_than_was_offered_is_moved),
+        CASE(without_a_cpu_a_begun_transfer_is_finished),
+        CASE(less_than_the_offer_is_moved),
         CASE(an_offer_that_ends_leaves_the_others),
-        CASE(what_is_not_offered_is_not_pushed),
+        CASE(memory_that_is_not_offered_is_not_pushed),
         CASE(memory_that_cannot_be_read_is_an_error),
         CASE(a_lost_peer_ends_its_transfers),
         cmocka_unit_test(death_in_the_middle_is_noticed)};

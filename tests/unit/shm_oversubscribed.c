@@ -66,7 +66,7 @@ static void rings_are_small_where_ranks_share_cpus(void **state)
 }
 
 /* This test's own mask is of no account. */
-static void a_rank_bound_to_one_cpu_of_many_is_not_crowded(void **state)
+static void a_rank_bound_to_one_cpu_of_many_is_not_oversubscribed(void **state)
 {
     assert_false(reads_announced(4096, 4096));
 }
@@ -77,7 +77,7 @@ static void senders_fence_where_ranks_outnumber_cpus(void **state)
     assert_true(senders_fence(4096, 4095));
 }
 
-static void elsewhere_sleepers_pay_for_both(void **state)
+static void elsewhere_the_sleeper_fences_for_both(void **state)
 {
     open_with(4096, 4096);
     assert_int_equal(node.ep->barrier, node.ep->registered);
@@ -123,12 +123,12 @@ static int heard_at_once(int budget)
     return heard;
 }
 
-static void a_call_for_all_there_is_hears_every_one_of_many(void **state)
+static void a_full_poll_reads_every_peer(void **state)
 {
     assert_int_equal(heard_at_once(1024), SENDERS);
 }
 
-static void another_some_of_them(void **state)
+static void another_poll_reads_some_peers(void **state)
 {
     assert_in_range(heard_at_once(64), 1, SENDERS - 1);
 }
@@ -138,11 +138,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(receivers_read_where_more_than_four_share_a_cpu),
         cmocka_unit_test(rings_are_small_where_ranks_share_cpus),
-        cmocka_unit_test(a_rank_bound_to_one_cpu_of_many_is_not_crowded),
+        cmocka_unit_test(a_rank_bound_to_one_cpu_of_many_is_not_oversubscribed),
         cmocka_unit_test(senders_fence_where_ranks_outnumber_cpus),
-        cmocka_unit_test(elsewhere_sleepers_pay_for_both),
-        cmocka_unit_test(a_call_for_all_there_is_hears_every_one_of_many),
-        cmocka_unit_test(another_some_of_them)};
+        cmocka_unit_test(elsewhere_the_sleeper_fences_for_both),
+        cmocka_unit_test(a_full_poll_reads_every_peer),
+        cmocka_unit_test(another_poll_reads_some_peers)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static bool is_handed_over(const struct shm_slot *first, int i)
     return now != sent;
 }
 
-static void a_row_is_handed_over_from_the_fourth_on(void **state)
+static void slots_are_handed_over_from_the_fourth_message_on(void **state)
 {
     struct shm_slot *first = next_of(&b, &a);
 
@@ -67,7 +67,7 @@ static void a_row_is_handed_over_from_the_fourth_on(void **state)
         assert_int_equal(is_handed_over(first, i), i >= ROW);
 }
 
-static void what_is_answered_is_no_row(void **state)
+static void answered_messages_are_not_handed_over(void **state)
 {
     struct shm_slot *first = next_of(&b, &a);
 
@@ -84,7 +84,7 @@ static void what_is_answered_is_no_row(void **state)
 }
 
 /* fake_rx looks at each byte. */
-static void a_slot_is_not_written_after_it_was_given_back(void **state)
+static void a_returned_slot_is_not_written(void **state)
 {
     (void)state;
     for (int i = 0; i < 1000; i++) {
@@ -100,11 +100,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_row_is_handed_over_from_the_fourth_on, start, stop),
-        cmocka_unit_test_setup_teardown(what_is_answered_is_no_row, start,
+            slots_are_handed_over_from_the_fourth_message_on, start, stop),
+        cmocka_unit_test_setup_teardown(answered_messages_are_not_handed_over, start,
                                         stop),
         cmocka_unit_test_setup_teardown(
-            a_slot_is_not_written_after_it_was_given_back, start, stop)};
+            a_returned_slot_is_not_written, start, stop)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -297,7 +297,7 @@ static void arm_refuses_while_something_waits(void **state)
 }
 
 /* The core has no memory for it: to look again would not help. */
-static void what_the_core_refused_keeps_nobody_awake(void **state)
+static void a_refused_message_keeps_no_process_awake(void **state)
 {
     (void)state;
     fake_pair(&a, &b, NULL);
@@ -323,6 +323,6 @@ int main(void)
         cmocka_unit_test(a_blocked_sender_is_woken_by_room),
         cmocka_unit_test(a_bell_is_rung_once_per_sleep),
         cmocka_unit_test(arm_refuses_while_something_waits),
-        cmocka_unit_test(what_the_core_refused_keeps_nobody_awake)};
+        cmocka_unit_test(a_refused_message_keeps_no_process_awake)};
     return cmocka_run_group_tests_name("shm sleep", tests, NULL, NULL);
 }

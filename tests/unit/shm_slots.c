@@ -79,7 +79,7 @@ static void many_messages_bring_the_large_ring(void **state)
     stop();
 }
 
-static void not_where_ranks_share_cpus(void **state)
+static void no_large_ring_where_ranks_share_cpus(void **state)
 {
     (void)state;
     start_on(1);
@@ -88,7 +88,7 @@ static void not_where_ranks_share_cpus(void **state)
     stop();
 }
 
-static void a_full_one_brings_it_there_too(void **state)
+static void a_full_ring_brings_the_large_one_there_too(void **state)
 {
     (void)state;
     for (uint32_t cpus = 1; cpus <= 2; cpus++) {
@@ -107,8 +107,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pair_begins_with_few),
         cmocka_unit_test(many_messages_bring_the_large_ring),
-        cmocka_unit_test(not_where_ranks_share_cpus),
-        cmocka_unit_test(a_full_one_brings_it_there_too)};
+        cmocka_unit_test(no_large_ring_where_ranks_share_cpus),
+        cmocka_unit_test(a_full_ring_brings_the_large_one_there_too)};
 
     return cmocka_run_group_tests_name("shm slots", tests, NULL, NULL);
 }

@@ -53,13 +53,13 @@ static int stop(void **state)
     return 0;
 }
 
-static void a_look_that_is_due_comes_with_the_256th_call(void **state)
+static void a_poll_that_is_due_comes_with_the_256th_call(void **state)
 {
     (void)state;
     assert_int_equal(looks_of(100, SHM_SOCKETS_APART), 100);
 }
 
-static void where_nothing_happens_looks_are_rare(void **state)
+static void idle_sockets_are_polled_rarely(void **state)
 {
     uint64_t start = time_now();
     int made = looks_of(1000, 0);
@@ -71,8 +71,8 @@ static void where_nothing_happens_looks_are_rare(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_look_that_is_due_comes_with_the_256th_call, start, stop),
-        cmocka_unit_test_setup_teardown(where_nothing_happens_looks_are_rare, start, stop)};
+        cmocka_unit_test_setup_teardown(a_poll_that_is_due_comes_with_the_256th_call, start, stop),
+        cmocka_unit_test_setup_teardown(idle_sockets_are_polled_rarely, start, stop)};
 
     return cmocka_run_group_tests_name("shm looks", tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ static void one_pause_does_not_decide(void **state)
     assert_int_equal(used(), SHM_BY_MEMCPY);
 }
 
-static void what_went_the_former_way_is_not_counted(void **state)
+static void copies_of_the_former_way_are_not_counted(void **state)
 {
     const uint64_t ns[] = {20000, 30000};
     (void)state;
@@ -168,7 +168,7 @@ static void hopeless_trials_become_rare(void **state)
     assert_true(rest(ns) <= first);
 }
 
-static void a_time_beyond_all_bounds_names_its_way(void **state)
+static void a_time_out_of_range_still_names_its_way(void **state)
 {
     (void)state;
     for (enum shm_way way = 0; way < SHM_WAYS; way++) {
@@ -264,7 +264,7 @@ static void until_all_is_there(void)
     }
 }
 
-static void who_sends_too_gets_long_pieces(void **state)
+static void a_receiver_that_also_sends_gets_long_pieces(void **state)
 {
     const struct fake_config config = {.ring = 256, .cell = 64 << 10,
                                        .chunk = 16 << 10, .chunks = 128};
@@ -301,12 +301,12 @@ int main(void)
         cmocka_unit_test(a_trial_is_short_beside_what_follows),
         cmocka_unit_test(a_hopeless_way_is_not_tried_to_the_end),
         cmocka_unit_test(one_pause_does_not_decide),
-        cmocka_unit_test(what_went_the_former_way_is_not_counted),
+        cmocka_unit_test(copies_of_the_former_way_are_not_counted),
         cmocka_unit_test(the_time_of_the_sender_counts),
         cmocka_unit_test(hopeless_trials_become_rare),
-        cmocka_unit_test(a_time_beyond_all_bounds_names_its_way),
+        cmocka_unit_test(a_time_out_of_range_still_names_its_way),
         cmocka_unit_test(the_receiver_learns_what_it_cost_the_sender),
-        cmocka_unit_test(who_sends_too_gets_long_pieces),
+        cmocka_unit_test(a_receiver_that_also_sends_gets_long_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

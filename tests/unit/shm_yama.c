@@ -40,7 +40,7 @@ static const char *probed(char s, int ptracer)
     return said;
 }
 
-static void it_says_who_may(void **state)
+static void weft_info_names_the_rule_of_yama(void **state)
 {
     (void)state;
     if (strcmp(probed(0, 0), "cma: refused by the kernel") == 0)
@@ -60,7 +60,7 @@ static void it_says_who_may(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(it_says_who_may)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(weft_info_names_the_rule_of_yama)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

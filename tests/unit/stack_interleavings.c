@@ -193,7 +193,7 @@ static bool advance(int *choice, int *options, int *n)
     return false;
 }
 
-static void holds_in_every_order(void **state)
+static void the_stack_is_right_in_every_order(void **state)
 {
     pthread_t threads[ACTORS];
     int ids[ACTORS] = {0, 1, 2}, choice[STEPS_MAX], options[STEPS_MAX] = {0};
@@ -269,7 +269,7 @@ static void nothing_is_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(holds_in_every_order),
+        cmocka_unit_test(the_stack_is_right_in_every_order),
         cmocka_unit_test(nothing_is_lost),
     };
 

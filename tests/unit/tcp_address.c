@@ -119,7 +119,7 @@ static void a_missing_interface_is_named_with_what_there_is(void **state)
     assert_non_null(strstr(all[0].warning, "lo 127.0.0.1: not in option"));
 }
 
-static void a_port_that_is_taken_is_said_so(void **state)
+static void a_port_that_is_taken_is_reported(void **state)
 {
     uint16_t port;
     all[1] = all[0];
@@ -195,7 +195,7 @@ static void an_address_that_both_hosts_have_is_useless(void **state)
     assert_int_equal(c[0].local, 0);
 }
 
-static void what_cannot_be_reached_is_said_to_be_so(void **state)
+static void unreachable_addresses_are_reported(void **state)
 {
     struct wf_ip_book book = {.machine = all[0].ep->ip.machine + 1, .n = 1};
     unsigned char blob[IP_BLOB_MAX];
@@ -247,11 +247,11 @@ int main(void)
         T(a_job_on_one_host_listens_on_loopback_only),
         T(interfaces_are_chosen_by_name_address_or_subnet),
         T(a_missing_interface_is_named_with_what_there_is),
-        T(a_port_that_is_taken_is_said_so),
+        T(a_port_that_is_taken_is_reported),
         T(without_descriptors_there_is_no_endpoint),
         T(subnets_compare_by_their_prefix),
         T(an_address_that_both_hosts_have_is_useless),
-        T(what_cannot_be_reached_is_said_to_be_so),
+        T(unreachable_addresses_are_reported),
         T(an_address_goes_by_the_interface_of_its_subnet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static void keepalive_asks_more_than_once_within_the_time(void **state)
     }
 }
 
-static void without_a_time_nobody_asks(void **state)
+static void without_a_time_there_is_no_keepalive(void **state)
 {
     open_two(0);
     assert_int_equal(option(SOL_SOCKET, SO_KEEPALIVE), 0);
@@ -98,7 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keepalive_asks_more_than_once_within_the_time),
-        cmocka_unit_test(without_a_time_nobody_asks),
+        cmocka_unit_test(without_a_time_there_is_no_keepalive),
         cmocka_unit_test(the_first_descriptor_is_as_good_as_others),
         cmocka_unit_test(the_end_of_a_link_is_an_event),
     };

@@ -62,7 +62,7 @@ static void the_job_goes_on(void)
     assert_true(all[1].ep->pending <= TCP_PENDING_MAX);
 }
 
-static void a_wrong_key_ends_with_a_reason_and_harms_nobody(void **state)
+static void a_wrong_key_ends_with_a_reason_and_harms_no_link(void **state)
 {
     struct rig_peer *p;
     rig_open(all, 2, "another key");
@@ -96,7 +96,7 @@ static void the_wrong_process_is_recognised(void **state)
     the_job_goes_on();
 }
 
-static void nobody_listening_is_a_table_of_what_was_tried(void **state)
+static void a_failed_connection_lists_every_address_tried(void **state)
 {
     struct rig_peer *p;
     rig_open(all, 2, "key");
@@ -199,7 +199,7 @@ static void a_listener_without_descriptors_tells_its_callers(void **state)
 
 /* Callers are hung up on when even the reserve is of no use, and the
  * process can be called again when there are some. */
-static void without_a_reserve_callers_are_hung_up_on(void **state)
+static void without_a_spare_descriptor_callers_are_closed(void **state)
 {
     struct rlimit before;
     struct rig_peer *p;
@@ -223,7 +223,7 @@ static void without_a_reserve_callers_are_hung_up_on(void **state)
     RIG_UNTIL(all + 1, 2, all[2].peer[1].ups == 1);
 }
 
-static void a_caller_without_descriptors_says_so(void **state)
+static void a_caller_without_descriptors_reports_it(void **state)
 {
     struct rlimit before;
     struct rig_peer *p;
@@ -376,7 +376,7 @@ static void many_turns(int n)
 
 /* Work for strangers is done as often as the clock allows, not as often as they
  * ask, and then for many at a time. */
-static void strangers_have_so_much_time_and_no_more(void **state)
+static void handshakes_of_strangers_time_out(void **state)
 {
     enum { CALLS = 2 * IP_UNKNOWN_CALLERS };
     uint64_t before, heard;
@@ -423,7 +423,7 @@ static void a_hello_in_single_bytes_is_cut_off_in_time(void **state)
 
 /* Its end comes with its first word: the answer finds nobody, and is no signal
  * either. */
-static void a_caller_that_has_gone_ends_nobody(void **state)
+static void a_caller_that_has_gone_ends_no_other_link(void **state)
 {
     struct linger abrupt = {.l_onoff = 1};
     struct rig_side caller = {.rank = 2, .key = all[0].key};
@@ -483,21 +483,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, two, none)
-        T(a_wrong_key_ends_with_a_reason_and_harms_nobody),
+        T(a_wrong_key_ends_with_a_reason_and_harms_no_link),
         T(the_wrong_process_is_recognised),
-        T(nobody_listening_is_a_table_of_what_was_tried),
+        T(a_failed_connection_lists_every_address_tried),
         T(a_stranger_that_dials_us_is_not_mistaken_for_a_peer),
         T(a_listener_without_descriptors_tells_its_callers),
-        T(without_a_reserve_callers_are_hung_up_on),
-        T(a_caller_without_descriptors_says_so),
+        T(without_a_spare_descriptor_callers_are_closed),
+        T(a_caller_without_descriptors_reports_it),
         T(a_listener_without_memory_tells_its_callers),
         T(a_listener_that_has_memory_again_is_reached),
         T(a_listener_that_hangs_up_is_called_a_few_times_only),
         T(noise_on_the_port_does_not_disturb_the_job),
         T(silent_callers_hold_neither_places_nor_the_job),
-        T(strangers_have_so_much_time_and_no_more),
+        T(handshakes_of_strangers_time_out),
         T(a_hello_in_single_bytes_is_cut_off_in_time),
-        T(a_caller_that_has_gone_ends_nobody),
+        T(a_caller_that_has_gone_ends_no_other_link),
         T(a_peer_that_computes_for_long_is_waited_for),
         T(a_frame_of_unknown_type_breaks_the_link_only),
     };

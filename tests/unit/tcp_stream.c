@@ -36,7 +36,7 @@ static size_t follow(const struct iovec *v, int n, size_t at)
     return at;
 }
 
-static void what_is_sent_begins_at_any_byte(void **state)
+static void sending_resumes_at_any_byte(void **state)
 {
     struct iovec iov[SEGMENTS], v[1 + SEGMENTS];
     weft_tx tx = {.hdr = &hdr, .iov = iov, .iov_n = SEGMENTS,
@@ -73,7 +73,7 @@ static int segments(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return n;
 }
 
-static void what_arrives_goes_no_further_than_it_is_wanted(void **state)
+static void arriving_bytes_stop_at_the_sink_s_end(void **state)
 {
     struct iovec v[SEGMENTS];
 
@@ -85,7 +85,7 @@ static void what_arrives_goes_no_further_than_it_is_wanted(void **state)
         }
 }
 
-static void it_is_put_there(void **state)
+static void arriving_bytes_are_stored_in_the_sink(void **state)
 {
     uint8_t data[sizeof memory];
 
@@ -105,9 +105,9 @@ static void it_is_put_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_sent_begins_at_any_byte),
-        cmocka_unit_test(what_arrives_goes_no_further_than_it_is_wanted),
-        cmocka_unit_test(it_is_put_there),
+        cmocka_unit_test(sending_resumes_at_any_byte),
+        cmocka_unit_test(arriving_bytes_stop_at_the_sink_s_end),
+        cmocka_unit_test(arriving_bytes_are_stored_in_the_sink),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,7 +172,7 @@ a_window_leaves_at_each_doubling_and_at_the_next_progress(void **state)
     assert_int_equal(offer_more(p), WEFT_DONE); /* a new window begins */
 }
 
-static void a_send_that_may_not_wait_takes_what_was_held_with_it(void **state)
+static void an_urgent_send_flushes_held_messages(void **state)
 {
     struct rig_peer *p;
     weft_hdr hdr = {{1 | (uint64_t)WEFT_HDR_SHORT << 16, 4}};
@@ -190,7 +190,7 @@ static void a_send_that_may_not_wait_takes_what_was_held_with_it(void **state)
     assert_int_equal(all[1].peer[0].got, 5);
 }
 
-static void two_who_call_each_other_end_with_one_connection(void **state)
+static void simultaneous_calls_leave_one_connection(void **state)
 {
     unsigned seed = 1;
     for (int round = 0; round < 300; round++) {
@@ -476,8 +476,8 @@ int main(void)
         T(a_full_socket_answers_again_and_then_ready),
         T(corked_messages_leave_at_the_next_progress),
         T(a_window_leaves_at_each_doubling_and_at_the_next_progress),
-        T(a_send_that_may_not_wait_takes_what_was_held_with_it),
-        T(two_who_call_each_other_end_with_one_connection),
+        T(an_urgent_send_flushes_held_messages),
+        T(simultaneous_calls_leave_one_connection),
         T(goodbye_makes_the_end_silent),
         T(data_before_goodbye_arrives_when_the_sender_is_gone),
         T(a_reset_after_goodbye_takes_nothing_away),

@@ -68,7 +68,7 @@ static void an_address_names_one_mailbox_or_none(void **state)
     }
 }
 
-static void one_that_was_closed_is_not_found_again(void **state)
+static void a_closed_mailbox_is_not_found_again(void **state)
 {
     struct mail_address old = address_of(all[7]);
 
@@ -85,7 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_names_one_mailbox_or_none),
-        cmocka_unit_test(one_that_was_closed_is_not_found_again),
+        cmocka_unit_test(a_closed_mailbox_is_not_found_again),
     };
 
 #ifdef __GLIBC__

@@ -93,7 +93,7 @@ static void given_dimensions_stay_and_the_others_are_filled(void **state)
     assert_int_equal(wf_mpi_dims_create(NULL, 1, 0, NULL), MPI_SUCCESS);
 }
 
-static void what_cannot_be_filled_is_refused(void **state)
+static void impossible_dimensions_are_refused(void **state)
 {
     int a[] = {0, 5}, b[] = {2, 2}, c[] = {-1, 0}, d[] = {0};
 
@@ -112,7 +112,7 @@ int main(void)
             large_numbers_are_factored_in_any_number_of_dimensions),
         cmocka_unit_test(a_square_a_cube_and_a_known_trap),
         cmocka_unit_test(given_dimensions_stay_and_the_others_are_filled),
-        cmocka_unit_test(what_cannot_be_filled_is_refused),
+        cmocka_unit_test(impossible_dimensions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

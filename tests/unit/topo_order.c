@@ -31,7 +31,7 @@ static void coordinates_and_ranks_are_one_to_one(void **state)
     }
 }
 
-static void nobody_is_beyond_a_border_and_a_period_leads_back(void **state)
+static void borders_have_no_neighbour_and_periods_wrap(void **state)
 {
     static const int dims[] = {3, 4}, periods[] = {0, 1};
     struct wf_grid g = {2, dims, periods};
@@ -135,7 +135,7 @@ static void rows_on_nodes_become_squares(void **state)
     free(order);
 }
 
-static void processes_dealt_out_in_turn_are_brought_together(void **state)
+static void processes_placed_in_turn_are_brought_together(void **state)
 {
     static const int dims[] = {4, 4, 2}, periods[] = {1, 1, 0};
     struct wf_grid g = {3, dims, periods};
@@ -212,9 +212,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(coordinates_and_ranks_are_one_to_one),
-        cmocka_unit_test(nobody_is_beyond_a_border_and_a_period_leads_back),
+        cmocka_unit_test(borders_have_no_neighbour_and_periods_wrap),
         cmocka_unit_test(rows_on_nodes_become_squares),
-        cmocka_unit_test(processes_dealt_out_in_turn_are_brought_together),
+        cmocka_unit_test(processes_placed_in_turn_are_brought_together),
         cmocka_unit_test(a_good_order_is_left_alone),
         cmocka_unit_test(partners_come_to_one_node),
         cmocka_unit_test(no_order_is_ever_worse),

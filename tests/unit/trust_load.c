@@ -103,7 +103,7 @@ static void a_trusted_plugin_is_loaded(void **state)
     assert_string_equal(p->name, "good");
 }
 
-static void what_others_may_write_is_not_executed(void **state)
+static void a_plugin_that_others_may_write_is_not_executed(void **state)
 {
     copy(GOOD, "a.so", -1, 0666);
     assert_refused("a.so", "others may write file");
@@ -115,7 +115,7 @@ static void what_others_may_write_is_not_executed(void **state)
     assert_int_equal(chmod(".", 0755), 0);
 }
 
-static void what_belongs_to_another_user_is_not_executed(void **state)
+static void a_plugin_of_another_user_is_not_executed(void **state)
 {
     if (geteuid() != 0) {
         print_message("only root can give files to other users\n");
@@ -201,7 +201,7 @@ static void descriptors_that_come_again_confuse_nothing(void **state)
 
 /* The descriptor that it gets has the name of one that was loaded, and there is no
  * other. */
-static void without_another_descriptor_it_is_said(void **state)
+static void a_lack_of_descriptors_is_reported(void **state)
 {
     struct rlimit was, few;
     int next;
@@ -337,14 +337,14 @@ int main(void)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
     const struct CMUnitTest tests[] = {
         CASE(a_trusted_plugin_is_loaded),
-        CASE(what_others_may_write_is_not_executed),
-        CASE(what_belongs_to_another_user_is_not_executed),
+        CASE(a_plugin_that_others_may_write_is_not_executed),
+        CASE(a_plugin_of_another_user_is_not_executed),
         CASE(a_relative_path_is_not_executed),
         CASE(a_truncated_file_is_refused),
         CASE(another_machine_or_kind_of_file_is_refused),
         CASE(a_plugin_of_another_name_has_no_symbol),
         CASE(descriptors_that_come_again_confuse_nothing),
-        CASE(without_another_descriptor_it_is_said),
+        CASE(a_lack_of_descriptors_is_reported),
         CASE(the_first_file_found_counts_even_if_it_is_refused),
         CASE(a_plugin_that_is_only_looked_at_is_named_and_not_executed),
         CASE(an_exchanged_plugin_is_never_executed),

@@ -194,7 +194,7 @@ static void a_file_that_cannot_be_reached_from_the_root_is_refused(void **state)
     assert_int_equal(chdir(*state), 0);
 }
 
-static void what_is_no_file_is_absent_and_blocks_nobody(void **state)
+static void a_special_file_is_absent_and_does_not_block(void **state)
 {
     make_dir("d", 0755);
     assert_int_equal(mkfifo("pipe", 0600), 0);
@@ -258,7 +258,7 @@ static void a_directory_of_another_user_is_refused(void **state)
     assert_says("belongs to user 65534 (mode 0755)");
 }
 
-static void what_does_not_exist_is_absent_and_not_refused(void **state)
+static void a_missing_file_is_absent_and_not_refused(void **state)
 {
     make_dir("d", 0777);
     assert_absent("d/mpi.ini", "No such file");
@@ -387,7 +387,7 @@ static void links_in_a_circle_and_to_nowhere_are_absent(void **state)
 
 /* A file that cannot be looked at for want of something is not absent, or another
  * one would be taken in its place. */
-static void lack_is_told_from_absence(void **state)
+static void a_lack_of_resources_is_told_from_absence(void **state)
 {
     static const int lacks[] = {ENOMEM, EMFILE, ENFILE};
     make_dir("d", 0755);
@@ -496,12 +496,12 @@ int main(void)
         CASE(a_file_of_another_user_is_refused),
         CASE(the_effective_user_counts),
         CASE(a_file_that_cannot_be_reached_from_the_root_is_refused),
-        CASE(what_is_no_file_is_absent_and_blocks_nobody),
+        CASE(a_special_file_is_absent_and_does_not_block),
         CASE(long_names_are_absent),
         CASE(a_directory_that_others_may_write_is_refused),
         CASE(every_directory_above_counts),
         CASE(a_directory_of_another_user_is_refused),
-        CASE(what_does_not_exist_is_absent_and_not_refused),
+        CASE(a_missing_file_is_absent_and_not_refused),
         CASE(a_sticky_directory_may_be_passed_through),
         CASE(what_others_have_in_a_sticky_directory_is_refused),
         CASE(a_hard_link_in_a_sticky_directory_is_refused),
@@ -511,7 +511,7 @@ int main(void)
         CASE(a_link_in_an_untrusted_directory_is_refused),
         CASE(a_link_of_another_user_is_refused),
         CASE(links_in_a_circle_and_to_nowhere_are_absent),
-        CASE(lack_is_told_from_absence),
+        CASE(a_lack_of_resources_is_told_from_absence),
         CASE(an_exchanged_file_is_never_opened),
         CASE(an_exchanged_directory_is_never_entered),
         CASE(an_exchanged_link_is_never_followed),

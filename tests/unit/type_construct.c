@@ -59,7 +59,7 @@ static void predefined_types_have_the_sizes_of_their_C_types(void **state)
     }
 }
 
-static void what_is_no_datatype_resolves_to_nothing(void **state)
+static void an_invalid_handle_is_no_datatype(void **state)
 {
     uint64_t other[4] = {WF_KIND_GROUP};
     int found = 0;
@@ -349,7 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predefined_types_have_the_sizes_of_their_C_types),
-        cmocka_unit_test(what_is_no_datatype_resolves_to_nothing),
+        cmocka_unit_test(an_invalid_handle_is_no_datatype),
         cmocka_unit_test(struct_extent_is_rounded_to_the_strictest_alignment),
         cmocka_unit_test(empty_types_have_no_extent),
         cmocka_unit_test(equal_placements_are_recognised_as_contiguous),

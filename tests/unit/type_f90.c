@@ -46,7 +46,7 @@ static void the_smallest_type_that_will_do_is_chosen(void **state)
     assert_int_equal(wf_type_of(t)->size, 16);
 }
 
-static void what_no_type_can_hold_is_refused(void **state)
+static void parameters_beyond_all_types_are_refused(void **state)
 {
     assert_null(real(34, 1));
     assert_null(real(1, 5000));
@@ -122,7 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_type_that_will_do_is_chosen),
-        cmocka_unit_test(what_no_type_can_hold_is_refused),
+        cmocka_unit_test(parameters_beyond_all_types_are_refused),
         cmocka_unit_test(equal_parameters_give_the_same_handle),
         cmocka_unit_test(it_is_predefined_and_tells_its_parameters),
         cmocka_unit_test(it_can_be_reduced_derived_from_and_packed),

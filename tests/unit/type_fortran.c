@@ -45,7 +45,7 @@ static int64_t size_of(MPI_Datatype type)
     return size;
 }
 
-static void before_a_layer_speaks_nothing_is_known(void **state)
+static void nothing_is_known_before_a_layer_reports(void **state)
 {
     MPI_Info info = (MPI_Info)&wf;
     int is_set = 7;
@@ -57,7 +57,7 @@ static void before_a_layer_speaks_nothing_is_known(void **state)
     assert_int_equal(size_of(MPI_INTEGER), 4);
 }
 
-static void what_no_type_can_be_changes_nothing(void **state)
+static void impossible_sizes_change_nothing(void **state)
 {
     assert_int_equal(set("mpi_integer_size", "8", "mpi_real_size", "3", NULL),
                      MPI_ERR_ABI);
@@ -229,8 +229,8 @@ static void each_size_has_its_own_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(before_a_layer_speaks_nothing_is_known),
-        cmocka_unit_test(what_no_type_can_be_changes_nothing),
+        cmocka_unit_test(nothing_is_known_before_a_layer_reports),
+        cmocka_unit_test(impossible_sizes_change_nothing),
         cmocka_unit_test(sizes_change_with_all_that_follows_from_them),
         cmocka_unit_test(external32_has_its_own_sizes),
         cmocka_unit_test(a_type_that_the_compiler_lacks_is_no_type),

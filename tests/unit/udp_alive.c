@@ -29,7 +29,7 @@ static void end(void)
         rig_close(&all[i]);
 }
 
-static void who_has_ended_is_found_out(void **state)
+static void the_end_of_a_peer_is_noticed(void **state)
 {
     pair(SECOND);
     rig_close(&all[1]);
@@ -62,7 +62,7 @@ static void idle_peers_stay(void **state)
 }
 
 /* Its kernel answers for it, also to us. */
-static void who_computes_is_left_alone(void **state)
+static void a_peer_that_computes_is_kept(void **state)
 {
     weft_peer *p;
 
@@ -172,7 +172,7 @@ static double given_up(bool host, int period, int runs, int answers)
     return 0;
 }
 
-static void who_runs_and_confirms_nothing_is_given_up(void **state)
+static void a_peer_that_confirms_nothing_is_given_up(void **state)
 {
     for (int host = 0; host < 2; host++) {
         double after = given_up(host, 500, 490, -1);
@@ -182,7 +182,7 @@ static void who_runs_and_confirms_nothing_is_given_up(void **state)
 }
 
 /* It runs for a moment now and then, and its answer is a little late. */
-static void who_computes_between_two_words_stays(void **state)
+static void a_peer_that_computes_between_two_messages_is_kept(void **state)
 {
     for (int host = 0; host < 2; host++) {
         assert_true(given_up(host, 6000, 5000, 5010) == 0);
@@ -289,7 +289,7 @@ static void the_core_is_told_of_silence(void **state)
 }
 
 /* We were away, for longer than all limits together. */
-static void who_was_away_himself_gives_nobody_up(void **state)
+static void a_process_that_was_away_gives_no_peer_up(void **state)
 {
     pair(SECOND);
     all[0].peer[1].peer->alive.known = true;
@@ -304,18 +304,18 @@ static void who_was_away_himself_gives_nobody_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_has_ended_is_found_out),
+        cmocka_unit_test(the_end_of_a_peer_is_noticed),
         cmocka_unit_test(idle_peers_stay),
-        cmocka_unit_test(who_computes_is_left_alone),
+        cmocka_unit_test(a_peer_that_computes_is_kept),
         cmocka_unit_test(a_host_that_is_silent_is_given_up),
         cmocka_unit_test(packets_that_acknowledge_nothing_are_no_sign),
-        cmocka_unit_test(who_runs_and_confirms_nothing_is_given_up),
-        cmocka_unit_test(who_computes_between_two_words_stays),
+        cmocka_unit_test(a_peer_that_confirms_nothing_is_given_up),
+        cmocka_unit_test(a_peer_that_computes_between_two_messages_is_kept),
         cmocka_unit_test(packets_behind_a_backlog_are_no_evidence),
         cmocka_unit_test(the_sender_says_whether_its_socket_was_empty),
         cmocka_unit_test(only_data_confirms_data),
         cmocka_unit_test(the_core_is_told_of_silence),
-        cmocka_unit_test(who_was_away_himself_gives_nobody_up),
+        cmocka_unit_test(a_process_that_was_away_gives_no_peer_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

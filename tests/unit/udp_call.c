@@ -135,7 +135,7 @@ static void pass_on(void)
     }
 }
 
-static void two_meet_through_a_third(void **state)
+static void two_processes_connect_through_a_bad_network(void **state)
 {
     begin();
     pass_on();
@@ -144,7 +144,7 @@ static void two_meet_through_a_third(void **state)
 }
 
 /* The listener forgets the call, and finds an old copy of its first word. */
-static void an_answer_to_what_was_said_before_is_nothing(void **state)
+static void an_answer_to_an_earlier_call_is_ignored(void **state)
 {
     struct datagram hello, answer, proof, reset;
 
@@ -189,7 +189,7 @@ static void a_link_that_the_other_side_forgot_ends_at_once(void **state)
 }
 
 /* The answer was lost. */
-static void who_calls_again_is_answered_again(void **state)
+static void a_repeated_call_is_answered_again(void **state)
 {
     struct datagram hello, answer;
 
@@ -206,7 +206,7 @@ static void who_calls_again_is_answered_again(void **state)
 }
 
 /* The core has no memory for it; meanwhile the peer has left. */
-static void who_has_left_is_read_to_the_end(void **state)
+static void messages_of_a_peer_that_left_are_read_to_the_end(void **state)
 {
     struct rig_peer *from = &all[1].peer[0];
 
@@ -258,11 +258,11 @@ static void an_address_of_a_family_that_we_lack_is_not_called(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_meet_through_a_third),
-        cmocka_unit_test(an_answer_to_what_was_said_before_is_nothing),
-        cmocka_unit_test(who_calls_again_is_answered_again),
+        cmocka_unit_test(two_processes_connect_through_a_bad_network),
+        cmocka_unit_test(an_answer_to_an_earlier_call_is_ignored),
+        cmocka_unit_test(a_repeated_call_is_answered_again),
         cmocka_unit_test(a_link_that_the_other_side_forgot_ends_at_once),
-        cmocka_unit_test(who_has_left_is_read_to_the_end),
+        cmocka_unit_test(messages_of_a_peer_that_left_are_read_to_the_end),
         cmocka_unit_test(an_address_of_a_family_that_we_lack_is_not_called)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 
 enum { PACKET = 1000, MANY = 2000 /* packets, after which it takes stock */ };
 
-static void patience_grows_with_the_path_and_goes_again(void **state)
+static void the_tolerance_of_reordering_grows_and_shrinks_again(void **state)
 {
     struct wf_udp_flow f = {.reorder = 3};
     uint32_t before;
@@ -35,7 +35,7 @@ static void patience_grows_with_the_path_and_goes_again(void **state)
 
 /* The time by which CUBIC is back at the window that filled the path: RFC 9438,
  * 4.2, with C = 0.4 packets per s^3. */
-static void the_curve_comes_back_after_the_time_that_it_has(void **state)
+static void the_window_recovers_in_the_time_of_the_curve(void **state)
 {
     for (uint64_t gap = 0; gap < 16000; gap += 1 + gap / 7) {
         struct wf_udp_flow f = {.cfg.packet = PACKET,
@@ -52,8 +52,8 @@ static void the_curve_comes_back_after_the_time_that_it_has(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patience_grows_with_the_path_and_goes_again),
-        cmocka_unit_test(the_curve_comes_back_after_the_time_that_it_has),
+        cmocka_unit_test(the_tolerance_of_reordering_grows_and_shrinks_again),
+        cmocka_unit_test(the_window_recovers_in_the_time_of_the_curve),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

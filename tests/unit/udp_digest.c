@@ -60,7 +60,7 @@ static void add_product(uint64_t a, uint64_t b, uint64_t sum[2])
     sum[1] += high + (sum[0] < low);
 }
 
-static void it_is_the_sum_of_the_paper(void **state)
+static void the_digest_is_the_published_one(void **state)
 {
     uint64_t got[DIGEST_MAX];
 
@@ -95,7 +95,7 @@ static void pieces_make_no_difference(void **state)
         }
 }
 
-static void every_bit_counts(void **state)
+static void a_change_of_any_bit_changes_the_digest(void **state)
 {
     uint64_t first[DIGEST_MAX], other[DIGEST_MAX];
     size_t words = digest(TEXT, first);
@@ -133,9 +133,9 @@ static void the_largest_packet_fits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_the_sum_of_the_paper),
+        cmocka_unit_test(the_digest_is_the_published_one),
         cmocka_unit_test(pieces_make_no_difference),
-        cmocka_unit_test(every_bit_counts),
+        cmocka_unit_test(a_change_of_any_bit_changes_the_digest),
         cmocka_unit_test(zeros_at_the_end_count),
         cmocka_unit_test(the_largest_packet_fits),
     };

@@ -43,7 +43,7 @@ static bool is_hot(int me, int peer)
            ep->fd[UDP_HOT] >= 0;
 }
 
-static void who_talks_much_gets_one(void **state)
+static void the_busiest_peer_gets_a_connected_socket(void **state)
 {
     exchange(0, 1, 1);
     assert_null(all[0].ep->hot);
@@ -55,7 +55,7 @@ static void who_talks_much_gets_one(void **state)
     assert_int_equal(all[0].peer[1].peer->flow.packets_lost, 0);
 }
 
-static void others_are_heard_beside_him(void **state)
+static void other_peers_are_still_received(void **state)
 {
     exchange(0, 1, MANY);
     for (int i = 0; i < 20; i++) {
@@ -65,7 +65,7 @@ static void others_are_heard_beside_him(void **state)
     assert_true(is_hot(0, 1));
 }
 
-static void who_talks_more_takes_it_over(void **state)
+static void a_busier_peer_takes_the_socket_over(void **state)
 {
     exchange(0, 1, MANY);
     exchange(0, 2, 4 * MANY);
@@ -74,7 +74,7 @@ static void who_talks_more_takes_it_over(void **state)
     exchange(0, 2, 10);
 }
 
-static void it_goes_with_the_link(void **state)
+static void the_socket_closes_with_the_link(void **state)
 {
     exchange(0, 1, MANY);
     RIG_UNTIL(all, 3, RIG_PLUGIN.ops->drain(all[1].ep) == WEFT_OK);
@@ -100,10 +100,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, three, none)
-        T(who_talks_much_gets_one),
-        T(others_are_heard_beside_him),
-        T(who_talks_more_takes_it_over),
-        T(it_goes_with_the_link),
+        T(the_busiest_peer_gets_a_connected_socket),
+        T(other_peers_are_still_received),
+        T(a_busier_peer_takes_the_socket_over),
+        T(the_socket_closes_with_the_link),
         T(large_and_small_pass_in_both_directions)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

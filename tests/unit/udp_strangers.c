@@ -83,7 +83,7 @@ static int stranger(void)
 }
 
 /* 10 MB, every other one dressed as a packet of the link. */
-static void noise_during_a_job_reaches_nobody(void **state)
+static void noise_during_a_job_reaches_no_rank(void **state)
 {
     uint8_t p[SIZE];
     int fd;
@@ -158,7 +158,7 @@ static void forged_packets_are_not_believed(void **state)
 }
 
 /* Each packet on the way to rank 1, five times, and once more much later. */
-static void what_was_recorded_is_taken_once(void **state)
+static void replayed_packets_are_taken_once(void **state)
 {
     static uint8_t old[64][SIZE];
     ssize_t length[64] = {0};
@@ -246,7 +246,7 @@ static void call_with_a_wrong_key(int fd, uint32_t number)
 
 /* Work for strangers is done as often as the clock allows, not as often as they
  * ask. */
-static void strangers_have_so_much_time_and_no_more(void **state)
+static void handshakes_of_strangers_time_out(void **state)
 {
     enum { CALLS = 1000, PAUSES = 10 };
     uint64_t heard;
@@ -275,11 +275,11 @@ static void strangers_have_so_much_time_and_no_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noise_during_a_job_reaches_nobody),
+        cmocka_unit_test(noise_during_a_job_reaches_no_rank),
         cmocka_unit_test(forged_packets_are_not_believed),
-        cmocka_unit_test(what_was_recorded_is_taken_once),
+        cmocka_unit_test(replayed_packets_are_taken_once),
         cmocka_unit_test(ten_thousand_calls_leave_room_for_one),
-        cmocka_unit_test(strangers_have_so_much_time_and_no_more),
+        cmocka_unit_test(handshakes_of_strangers_time_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static uint32_t slabs(void)
     return n;
 }
 
-static void what_a_burst_has_left_holds_the_next_one(void **state)
+static void the_next_burst_uses_the_memory_of_the_last(void **state)
 {
     for (size_t bytes = 1; bytes <= LARGEST; bytes *= 2) {
         uint32_t before = slabs(), after;
@@ -80,7 +80,7 @@ static void what_a_burst_has_left_holds_the_next_one(void **state)
 }
 
 /* malloc would give it to the kernel, and the next burst would fetch it page by page. */
-static void that_of_the_largest_stays_too(void **state)
+static void memory_of_the_largest_messages_stays_too(void **state)
 {
     uint32_t before = slabs();
 
@@ -90,7 +90,7 @@ static void that_of_the_largest_stays_too(void **state)
     assert_true(slabs() > before);
 }
 
-static void larger_ones_have_memory_of_their_own(void **state)
+static void larger_messages_have_memory_of_their_own(void **state)
 {
     store_burst(LARGEST + WF_CACHE_LINE);
     assert_int_equal(slabs(), 0);
@@ -100,11 +100,11 @@ static void larger_ones_have_memory_of_their_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_a_burst_has_left_holds_the_next_one,
+        cmocka_unit_test_setup_teardown(the_next_burst_uses_the_memory_of_the_last,
                                         open_engine, close_engine),
-        cmocka_unit_test_setup_teardown(that_of_the_largest_stays_too,
+        cmocka_unit_test_setup_teardown(memory_of_the_largest_messages_stays_too,
                                         open_engine, close_engine),
-        cmocka_unit_test_setup_teardown(larger_ones_have_memory_of_their_own,
+        cmocka_unit_test_setup_teardown(larger_messages_have_memory_of_their_own,
                                         open_engine, close_engine),
     };
 

@@ -88,7 +88,7 @@ static void a_call_that_leaves_something_wakes_a_parked_helper(void **state)
 }
 
 /* While somebody waits, that one does what the helper would. */
-static void the_last_who_waits_calls_a_parked_helper(void **state)
+static void the_last_waiter_wakes_a_parked_helper(void **state)
 {
     doze(1);
     leave_to_itself();
@@ -126,7 +126,7 @@ static void leave_an_offer(uint32_t caps, bool approves)
     assert_true(left.req.flags & WF_REQ_WITH_HELPER);
 }
 
-static void what_the_other_side_does_alone_is_calm(void **state)
+static void an_operation_of_the_peer_alone_needs_no_helper(void **state)
 {
     wf_cs_enter(&wf.api);
     leave_an_offer(0, false);
@@ -148,7 +148,7 @@ static void what_the_other_side_does_alone_is_calm(void **state)
 }
 
 /* Perhaps it does not: the helper looks at it, too, though later. */
-static void a_calm_one_is_not_forgotten(void **state)
+static void such_an_operation_is_still_completed(void **state)
 {
     wf_cs_enter(&wf.api);
     leave_to_itself();
@@ -180,7 +180,7 @@ static void a_waiter_that_disarms_it_does_not_wake_the_helper(void **state)
     nothing_was_missed();
 }
 
-static void it_says_whether_there_is_a_cpu_to_spare(void **state)
+static void the_helper_reports_whether_a_cpu_is_idle(void **state)
 {
     static const struct {
         uint32_t processes, cpus, own;
@@ -222,7 +222,7 @@ static int cpus_of_the_others(void)
 }
 
 /* The program has bound the thread that calls first to one CPU. */
-static void it_may_run_wherever_the_program_may(void **state)
+static void the_helper_may_use_all_cpus_of_the_program(void **state)
 {
     cpu_set_t all, one;
     int first = 0;
@@ -264,7 +264,7 @@ static void match(void *unused)
 
 /* No CPU to spare, and the sender moves it: to look before that can be over
  * would only cost the program time. */
-static void the_helper_does_not_look_at_what_is_under_way(void **state)
+static void the_helper_does_not_poll_transfers_under_way(void **state)
 {
     uint64_t start = wf_now(&wf);
 
@@ -303,14 +303,14 @@ int main(void)
         RULE(the_helper_is_woken_by_an_endpoint),
         RULE(a_poll_that_disarms_it_wakes_the_helper),
         RULE(a_call_that_leaves_something_wakes_a_parked_helper),
-        RULE(the_last_who_waits_calls_a_parked_helper),
+        RULE(the_last_waiter_wakes_a_parked_helper),
         RULE(a_waiter_that_disarms_it_does_not_wake_the_helper),
-        RULE(it_says_whether_there_is_a_cpu_to_spare),
-        RULE(it_may_run_wherever_the_program_may),
-        RULE(the_helper_does_not_look_at_what_is_under_way),
+        RULE(the_helper_reports_whether_a_cpu_is_idle),
+        RULE(the_helper_may_use_all_cpus_of_the_program),
+        RULE(the_helper_does_not_poll_transfers_under_way),
         RULE(a_large_receive_meets_its_sender),
-        RULE(what_the_other_side_does_alone_is_calm),
-        RULE(a_calm_one_is_not_forgotten),
+        RULE(an_operation_of_the_peer_alone_needs_no_helper),
+        RULE(such_an_operation_is_still_completed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

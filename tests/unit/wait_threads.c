@@ -195,7 +195,7 @@ static void a_message_wakes_its_receiver(void **state)
     nothing_was_missed();
 }
 
-static void a_message_wakes_who_probes_for_it(void **state)
+static void a_message_wakes_a_thread_that_probes_for_it(void **state)
 {
     wakes(send, probe);
     receive();
@@ -233,7 +233,7 @@ static void start_generalized(void)
     MPI_Grequest_start(query, free_nothing, cancel_nothing, NULL, &request);
 }
 
-static void the_end_of_a_generalized_request_wakes_who_waits(void **state)
+static void the_end_of_a_generalized_request_wakes_its_waiter(void **state)
 {
     start_generalized();
     wakes(complete, wait_for_request);
@@ -262,7 +262,7 @@ static void post_at_once(void)
     post();
 }
 
-static void a_message_wakes_who_waits_for_a_posted_receive(void **state)
+static void a_message_wakes_the_waiter_of_a_posted_receive(void **state)
 {
     void (*const posts[])(void) = {post, post_at_once};
 
@@ -276,7 +276,7 @@ static void a_message_wakes_who_waits_for_a_posted_receive(void **state)
 }
 
 /* The handle is the waiting call's own by then: cancelled through a copy. */
-static void a_cancelled_receive_wakes_who_waits_for_it(void **state)
+static void a_cancelled_receive_wakes_its_waiter(void **state)
 {
     post();
     wakes(cancel, wait_for_one_of_two);
@@ -329,7 +329,7 @@ static void send_buffered(void)
     MPI_Bsend(out, sizeof out, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
 }
 
-static void the_last_buffered_message_wakes_who_flushes(void **state)
+static void the_last_buffered_message_wakes_a_flush(void **state)
 {
     MPI_Comm_attach_buffer(MPI_COMM_WORLD, MPI_BUFFER_AUTOMATIC, 0);
     send_buffered();
@@ -377,7 +377,7 @@ static void a_message_wakes_a_receiver_that_naps(void **state)
     wf->progress->bell_sleep_ms = BELL_SLEEP_MS;
 }
 
-static void who_falls_asleep_beside_a_leader_that_naps_sends_it_to_the_endpoints(
+static void a_new_sleeper_sends_a_napping_leader_to_the_endpoints(
     void **state)
 {
     struct wf_instance *wf = wf_current();
@@ -419,18 +419,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_wakes_its_receiver),
-        cmocka_unit_test(a_message_wakes_who_probes_for_it),
+        cmocka_unit_test(a_message_wakes_a_thread_that_probes_for_it),
         cmocka_unit_test(a_receive_wakes_a_synchronous_sender),
-        cmocka_unit_test(the_end_of_a_generalized_request_wakes_who_waits),
-        cmocka_unit_test(a_message_wakes_who_waits_for_a_posted_receive),
-        cmocka_unit_test(a_cancelled_receive_wakes_who_waits_for_it),
+        cmocka_unit_test(the_end_of_a_generalized_request_wakes_its_waiter),
+        cmocka_unit_test(a_message_wakes_the_waiter_of_a_posted_receive),
+        cmocka_unit_test(a_cancelled_receive_wakes_its_waiter),
         cmocka_unit_test(the_last_partition_wakes_its_receiver),
-        cmocka_unit_test(the_last_buffered_message_wakes_who_flushes),
+        cmocka_unit_test(the_last_buffered_message_wakes_a_flush),
         cmocka_unit_test(
             beside_a_thread_that_polls_often_nobody_arms_for_the_leader),
         cmocka_unit_test(a_message_wakes_a_receiver_that_naps),
         cmocka_unit_test(
-            who_falls_asleep_beside_a_leader_that_naps_sends_it_to_the_endpoints),
+            a_new_sleeper_sends_a_napping_leader_to_the_endpoints),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

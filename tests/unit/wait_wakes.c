@@ -150,18 +150,18 @@ static void two_threads_lie_down(uint32_t cpus, uint32_t own_cpus)
     nothing_was_missed();
 }
 
-static void who_polls_lies_down_where_threads_outnumber_cpus(void **state)
+static void pollers_sleep_where_threads_outnumber_cpus(void **state)
 {
     two_threads_lie_down(1, 1);
 }
 
-static void so_where_they_are_bound_to_one_of_many(void **state)
+static void pollers_sleep_where_threads_are_bound_to_one_cpu(void **state)
 {
     two_threads_lie_down(8, 1);
 }
 
 /* It has polled, and what the leader had armed is not any more. */
-static void who_lies_down_beside_a_leader_lets_it_sleep(void **state)
+static void a_poller_that_sleeps_beside_a_leader_lets_it_sleep(void **state)
 {
     doze(3);
     assert_true(waiter_of(0)->leads && wf.progress->sleeps == 3);
@@ -171,7 +171,7 @@ static void who_lies_down_beside_a_leader_lets_it_sleep(void **state)
 }
 
 /* Not the next in the list: that one is woken when the leader passes on. */
-static void what_the_leader_receives_for_a_follower_wakes_it(void **state)
+static void a_message_that_the_leader_takes_wakes_its_follower(void **state)
 {
     doze(3);
     announce(&fabrics[0], flag, &sleepers[2].done);
@@ -191,7 +191,7 @@ static void a_leader_that_leaves_hands_its_place_to_a_follower(void **state)
     nothing_was_missed();
 }
 
-static void who_polls_completes_for_those_who_sleep(void **state)
+static void a_poller_completes_requests_of_sleepers(void **state)
 {
     doze(3);
     fabrics[0].blind = true; /* so that the leader learns nothing of it */
@@ -204,7 +204,7 @@ static void who_polls_completes_for_those_who_sleep(void **state)
 }
 
 /* A poll disarms: what comes after it rings no bell. */
-static void who_polls_last_makes_the_leader_arm_again(void **state)
+static void the_last_poller_makes_the_leader_arm_again(void **state)
 {
     doze(1);
     assert_int_equal(wf_progress_poll(&wf, 1), 0);
@@ -221,7 +221,7 @@ static bool bell_rings(void)
 }
 
 /* It sleeps on while that is not too long for the endpoint. */
-static void who_polls_calls_the_leader_for_an_earlier_time(void **state)
+static void a_poller_wakes_the_leader_for_an_earlier_time(void **state)
 {
     fabrics[0].deadline_in = 30000000000u;
     doze(1);
@@ -238,7 +238,7 @@ static void who_polls_calls_the_leader_for_an_earlier_time(void **state)
 }
 
 /* A leader that would get up for nothing each time stays up. */
-static void who_polls_much_keeps_the_leader_awake(void **state)
+static void a_busy_poller_keeps_the_leader_awake(void **state)
 {
     fabrics[0].deadline_in = 40000000000u;
     doze(1);
@@ -284,7 +284,7 @@ static void *wait_for_the_end(void *loc)
     return NULL;
 }
 
-static void the_death_of_a_peer_wakes_who_waits_for_it(void **state)
+static void the_death_of_a_peer_wakes_its_waiters(void **state)
 {
     struct weft_loc loc, *peer = add_peer(&loc);
     pthread_t thread;
@@ -335,7 +335,7 @@ static bool never(void *arg)
     return false;
 }
 
-static void who_serves_peers_is_called_by_the_launchers_descriptor(void **state)
+static void the_launchers_descriptor_wakes_the_leader(void **state)
 {
     uint64_t one = 1;
     int fd = eventfd(1, EFD_CLOEXEC);
@@ -362,18 +362,18 @@ int main(void)
         RULE(a_plugins_own_thread_kicks_the_leader_awake),
         RULE(a_leader_whose_request_another_thread_completes_is_woken),
         RULE(a_follower_is_woken_by_its_own_request_and_no_other),
-        RULE(who_polls_lies_down_where_threads_outnumber_cpus),
-        RULE(so_where_they_are_bound_to_one_of_many),
-        RULE(who_lies_down_beside_a_leader_lets_it_sleep),
-        RULE(what_the_leader_receives_for_a_follower_wakes_it),
+        RULE(pollers_sleep_where_threads_outnumber_cpus),
+        RULE(pollers_sleep_where_threads_are_bound_to_one_cpu),
+        RULE(a_poller_that_sleeps_beside_a_leader_lets_it_sleep),
+        RULE(a_message_that_the_leader_takes_wakes_its_follower),
         RULE(a_leader_that_leaves_hands_its_place_to_a_follower),
-        RULE(who_polls_completes_for_those_who_sleep),
-        RULE(who_polls_last_makes_the_leader_arm_again),
-        RULE(who_polls_calls_the_leader_for_an_earlier_time),
-        RULE(who_polls_much_keeps_the_leader_awake),
-        RULE(the_death_of_a_peer_wakes_who_waits_for_it),
+        RULE(a_poller_completes_requests_of_sleepers),
+        RULE(the_last_poller_makes_the_leader_arm_again),
+        RULE(a_poller_wakes_the_leader_for_an_earlier_time),
+        RULE(a_busy_poller_keeps_the_leader_awake),
+        RULE(the_death_of_a_peer_wakes_its_waiters),
         RULE(a_word_that_is_waited_for_is_announced_from_the_sleep_on),
-        RULE(who_serves_peers_is_called_by_the_launchers_descriptor),
+        RULE(the_launchers_descriptor_wakes_the_leader),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,7 @@ static void a_size_shows_the_way_of_the_payload_too(void **state)
     assert_says(text, "payload of 1048576 bytes: route 'bulk' (text:7)");
 }
 
-static void what_several_transports_do_for_each_other_is_said(void **state)
+static void failover_and_stripes_are_explained(void **state)
 {
     static const char format[] = "[transport tcp]\n[transport more]\n"
                                  "plugin = tcp\n[route x]\nuse = tcp more\n%s";
@@ -243,7 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rejected_transport_has_its_reason),
         cmocka_unit_test(a_size_shows_the_way_of_the_payload_too),
-        cmocka_unit_test(what_several_transports_do_for_each_other_is_said),
+        cmocka_unit_test(failover_and_stripes_are_explained),
         cmocka_unit_test(no_route_is_exit_code_one),
         cmocka_unit_test(hosts_and_addresses_of_the_file_are_used),
         cmocka_unit_test(json_says_the_same),

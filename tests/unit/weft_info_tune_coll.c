@@ -37,7 +37,7 @@ static void assert_rules(const double *ring, const double *blocks,
     wf_config_free(good(ini));
 }
 
-static void what_is_not_clearly_faster_changes_nothing(void **state)
+static void an_algorithm_not_clearly_faster_changes_nothing(void **state)
 {
     const double little[] = {9.5, 9.5, 9.5, 9.5, 9.5, 9.5};
     assert_rules(little, ten, "");
@@ -111,7 +111,7 @@ static void an_algorithm_that_did_not_run_is_not_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_clearly_faster_changes_nothing),
+        cmocka_unit_test(an_algorithm_not_clearly_faster_changes_nothing),
         cmocka_unit_test(sizes_that_follow_each_other_are_one_rule),
         cmocka_unit_test(the_ends_are_open),
         cmocka_unit_test(the_fastest_of_several_is_taken),
