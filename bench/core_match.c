@@ -100,7 +100,7 @@ static void depth_line(const char *name, int depth, int queue)
     print_times(name, depth, v, ROUNDS);
 }
 
-/* ---- all of them, in order or the other way round ------------------------- */
+/* ---- all of them, in order or the other way round ------------------------ */
 
 static double all_posted(struct wf_match *m, int n, int reverse)
 {
@@ -158,9 +158,12 @@ static void all_lines(int n)
 {
     struct wf_match m;
     double v[6][ROUNDS];
-    static const char *const names[] = {
-        "posted_in_order", "posted_reverse_order", "unexpected_in_order",
-        "unexpected_reverse_order", "unexpected_any_source_any_tag", "posted_same_tag"};
+    static const char *const names[] = {"posted_in_order",
+                                        "posted_reverse_order",
+                                        "unexpected_in_order",
+                                        "unexpected_reverse_order",
+                                        "unexpected_any_source_any_tag",
+                                        "posted_same_tag"};
 
     wf_match_init(&m);
     for (int i = 0; i < ROUNDS; i++) {
@@ -176,7 +179,7 @@ static void all_lines(int n)
         print_times(names[k], n, v[k], ROUNDS);
 }
 
-/* ---- the four forms -------------------------------------------------------- */
+/* ---- the four forms ------------------------------------------------------ */
 
 enum { ANY_SOURCE = 1, ANY_TAG = 2 };
 

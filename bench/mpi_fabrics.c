@@ -2,10 +2,10 @@
  *
  *   mpi_fabrics alone-fast|alone-slow MS    one pair at a time
  *   mpi_fabrics threads MS                  both, each served by a thread
- *   mpi_fabrics one MS                      both, served by one thread that takes
- *                                           whatever comes
- *   mpi_fabrics idle MS                     the fast one, beside a thread blocked
- *                                           in a receive from the slow one
+ *   mpi_fabrics one MS                      both, served by one thread that
+ *                                           takes any message
+ *   mpi_fabrics idle MS                     the fast one, beside a thread that
+ *                                           is blocked in a slow receive
  *
  *       rank 1  <--- slow --->  rank 0  <--- fast --->  rank 2
  *
@@ -26,7 +26,7 @@ enum { SLOW = 1, FAST = 2, ASK = 1, END = 2, TRIPS = 20, LARGE = 4 << 20 };
 static char *message;
 static double limit_us;
 
-/* ---- rank 0 --------------------------------------------------------------- */
+/* ---- rank 0 -------------------------------------------------------------- */
 
 /* Answer `source`, or any rank, until `ends` ranks have sent their last
  * question. */
@@ -65,7 +65,7 @@ static void answer_in_two_threads(void)
     pthread_join(other, NULL);
 }
 
-/* ---- who asks ------------------------------------------------------------- */
+/* ---- who asks ------------------------------------------------------------ */
 
 static double ask(void)
 {
@@ -90,7 +90,7 @@ static int ask_for(double us, double v[BATCHES])
     return n;
 }
 
-/* ---- the job -------------------------------------------------------------- */
+/* ---- the job ------------------------------------------------------------- */
 
 /* Let both pairs use their fabric once; where sizes choose it, by a large
  * message. */

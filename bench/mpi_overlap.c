@@ -3,7 +3,7 @@
  *
  *   mpi_overlap WHO SIZE MS        WHO computes: sender, receiver or both; or
  *                                  allreduce: MPI_Iallreduce of doubles, both
- *   mpi_overlap WHO SIZE MS 4x     the same beside one that takes 4 times as long
+ *   mpi_overlap WHO SIZE MS 4x     the same beside one 4 times as long
  *   mpi_overlap WHO SIZE MS LONG   the same beside LONG ms of computation
  *
  * It prints the hidden part of the shorter of the two, in percent: 100 when the

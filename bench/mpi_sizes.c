@@ -4,9 +4,9 @@
  *   mpi_sizes COLLECTIVE LEAST MOST FACTOR MS
  *
  * Bytes are those of one block where each rank has one for or from each other,
- * and those of the whole vector in bcast, the reductions and scan. The root goes
- * round. The time is that of rank 0 for many calls, divided by their number;
- * before and after a batch there is a call in which everybody waits.
+ * and those of the whole vector in bcast, the reductions and scan. The root
+ * goes round. The time is that of rank 0 for many calls, divided by their
+ * number; before and after a batch there is a call in which everybody waits.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

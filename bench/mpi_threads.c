@@ -3,24 +3,24 @@
  *   mpi_threads rate FORM threads N MS    N threads of rank 0 send to ranks
  *                                         1..N (Balaji et al. 2010, figure 2a)
  *   mpi_threads rate FORM processes N MS  ranks 0..N-1 send to N..2N-1 (2b)
- *   mpi_threads rate FORM beside N MS     the same at MPI_THREAD_MULTIPLE, and each
- *                                         has a thread that sleeps, outside MPI
+ *   mpi_threads rate FORM beside N MS     the same at MPI_THREAD_MULTIPLE, and
+ *                                         each has a thread that sleeps
  *   mpi_threads pong LEVEL T MS           T threads of rank 0 in ping-pong with
  *                                         T of rank 1, each pair for itself
  *
- *   mpi_threads self N MS                 N threads of a rank, each with itself on
- *                                         a communicator of its own
+ *   mpi_threads self N MS                 N threads of a rank, each with itself
+ *                                         on a communicator of its own
  *
- *   mpi_threads pairs MS                  the first half of the ranks in ping-pong
- *                                         with the second, each with its own:
+ *   mpi_threads pairs MS                  the first half of the ranks in ping-
+ *                                         pong with the second, in pairs:
  *                                         all messages together
  *
  * FORM is null (everything goes to and comes from MPI_PROC_NULL), blocking or
  * nonblocking. A receiver posts 128 receives and acknowledges, its sender then
  * sends 128 messages of no bytes; so none is unexpected. Threads get
  * MPI_THREAD_MULTIPLE even where there is one, processes MPI_THREAD_SINGLE;
- * LEVEL is single or multiple. pairs may be started with ranks that are threads;
- * each rank has its CPU, as far as there are so many.
+ * LEVEL is single or multiple. pairs may be started with ranks that are
+ * threads; each rank has its CPU, as far as there are so many.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -277,7 +277,8 @@ int main(int argc, char **argv)
     int rank, batches;
     int form = rates ? form_of(argv[2]) : 0;
     const char *kind = rates || pongs ? argv[argc - 3] : "";
-    int threads = strcmp(kind, "threads") == 0, beside = strcmp(kind, "beside") == 0;
+    int threads = strcmp(kind, "threads") == 0,
+        beside = strcmp(kind, "beside") == 0;
     int multiple = threads || beside || selves || strcmp(kind, "multiple") == 0;
     double limit_us = n ? atof(argv[argc - 1]) * 1e3 : 0;
 

@@ -251,7 +251,8 @@ static inline void hand_indexed(struct pack_data *p, int unpack)
 
 static inline void hand_transpose(struct pack_data *p, int unpack)
 {
-    double *restrict out = (double *)p->packed, *restrict in = (double *)p->user;
+    double *restrict out = (double *)p->packed, *restrict in =
+                                                    (double *)p->user;
     int n = p->c->n[0];
 
     for (int i = 0; i < n; i++)
@@ -265,7 +266,8 @@ static inline void hand_transpose(struct pack_data *p, int unpack)
 static inline void hand_fields(struct pack_data *p, int unpack)
 {
     static const int which[6] = {0, 3, 4, 5, 8, 9};
-    double *restrict out = (double *)p->packed, *restrict in = (double *)p->user;
+    double *restrict out = (double *)p->packed, *restrict in =
+                                                    (double *)p->user;
 
     for (int i = 0; i < p->c->n[0]; i++, out += 6, in += 24)
         for (int j = 0; j < 6; j++)

@@ -6,9 +6,9 @@
  *                                        what any message has: an envelope that
  *                                        the receiver compares, a length, one
  *                                        byte for its buffer, and a status
- *   raw_shm work N PAUSE MS              the same, and N instructions between the
- *                                        arrival of a message and the next;
- *                                        PAUSE 0: look without a pause
+ *   raw_shm work N PAUSE MS              the same, and N instructions between
+ *                                        the arrival of a message and the next;
+ *                                        PAUSE 0: poll without a pause
  *   raw_shm rate MS                      one line per message, windows of 64
  *   raw_shm ring FIRST LAST FACTOR MS    two copies, through a ring of chunks
  *   raw_shm direct FIRST LAST FACTOR MS  one copy from the other's memory
@@ -370,7 +370,8 @@ int main(int argc, char **argv)
     t.factor = sizes ? atol(argv[4]) : 2;
     t.s = shared_memory(sizes ? sizeof *t.s : offsetof(struct shared, source));
     t.buf = sizes ? buffer(2 * LARGEST) : NULL;
-    for (t.size = t.first; t.size <= t.last; t.size = next_size(t.size, t.factor)) {
+    for (t.size = t.first; t.size <= t.last;
+         t.size = next_size(t.size, t.factor)) {
         memset(t.s, 0, offsetof(struct shared, chunk));
         t.turn = 0;
         if (in_two(measure, answer, &t) != 0)

@@ -220,8 +220,8 @@ static void print_progress(int done, int steps, double change)
     fflush(stdout);
 }
 
-static void run_steps(struct block *b, const struct options *o, const int grid[2],
-                int rank)
+static void run_steps(struct block *b, const struct options *o,
+                      const int grid[2], int rank)
 {
     int neighbour[SIDES], every = o->steps / REPORTS + (o->steps < REPORTS);
     MPI_Datatype column;
@@ -262,7 +262,8 @@ static void arrange_blocks(const double *blocks, double *plate, int n,
 
 /* Returns the n x n cells of the plate at rank 0, elsewhere NULL. A type that
  * leaves out the halo sends the block from where it is. */
-static double *collect_plate(struct block *b, int n, const int grid[2], int rank)
+static double *collect_plate(struct block *b, int n, const int grid[2],
+                             int rank)
 {
     int size = grid[0] * grid[1], cells = b->rows * b->cols, sum = 0;
     size_t bytes = (size_t)n * (size_t)n * sizeof(double);

@@ -1,5 +1,5 @@
-/* A second thread, which does nothing, until the process ends: so that the library
- * cannot take the process for one that has a single thread.
+/* A second thread, which does nothing, until the process ends: so that the
+ * library cannot take the process for one that has a single thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -20,7 +20,7 @@ void fake_ints(const char *name, struct wf_ints);
 void fake_count(const char *name, MPI_Count *);
 int fake_end(void);
 
-/* ---- looked at by the tests ----------------------------------------------- */
+/* ---- looked at by the tests ---------------------------------------------- */
 
 extern struct fake_job {
     struct wf_instance wf;
@@ -70,7 +70,7 @@ int fake_teardown(void **state);
 
 #define RULE(f) cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
 
-/* ---- the files of tests: how many of them failed -------------------------- */
+/* ---- the files of tests: how many of them failed ------------------------- */
 
 int bindings_messages(void);
 int bindings_objects(void);

@@ -36,8 +36,9 @@ bool wf_progress_is_only_thread(struct wf_instance *wf)
     return false;
 }
 
-bool wf_fastpath_post_receive(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
-                   void *buf, uint64_t bytes, MPI_Request *request)
+bool wf_fastpath_post_receive(struct wf_comm *comm, struct weft_loc *from,
+                              uint64_t env1, void *buf, uint64_t bytes,
+                              MPI_Request *request)
 {
     return false;
 }
@@ -223,7 +224,8 @@ int fake_setup(void **state)
     job.request.wf = &job.wf;
     job.wf.world = &job.world;
     job.wf.self = &job.self;
-    wf_cs_allow_threads(&job.wf.api); /* a section left open shows as a deadlock */
+    /* a section left open shows as a deadlock */
+    wf_cs_allow_threads(&job.wf.api);
     wf_process_instance = &job.wf;
     wf_store_release(&wf_process_state.phase, WF_PHASE_INSIDE);
     return 0;

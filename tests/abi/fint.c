@@ -1,5 +1,5 @@
-/* Handles as integers of Fortran, statuses in its form, and the other names that
- * C programs expect beyond the standard's ABI.
+/* Handles as integers of Fortran, statuses in its form, and the other names
+ * that C programs expect beyond the standard's ABI.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <mpi.h>

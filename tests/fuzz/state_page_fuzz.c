@@ -1,4 +1,5 @@
-/* Fuzz target: any bytes as the state page of a process (tools/mpirun/state_report.h).
+/* Fuzz target: any bytes as the state page of a process
+ * (tools/mpirun/state_report.h).
  *
  * Whatever stands there gives a line for each rank, which ends within its room
  * and has nothing in it that a terminal would obey.
@@ -55,7 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(page, data, size < bytes ? size : bytes);
     for (int place = 0; place < RANKS; place++) {
-        if (!wf_state_report_judge(page, RANKS, place, 2000000000, all, ROOM, &n) ||
+        if (!wf_state_report_judge(page, RANKS, place, 2000000000, all, ROOM,
+                                   &n) ||
             n < 1 || n > ROOM)
             abort();
         for (int i = 0; i < n; i++)

@@ -1,11 +1,11 @@
 /* Fuzz target: any bytes as packets of udp-reliable: for a flow with data under
  * way, and as words of the handshake of callers and called.
  *
- * Input: records of 4 bytes (what is done with it, the time that passes, how many
- * bytes of the input are its packet or, with the highest bit, its word) and that
- * many bytes. Whatever comes, a flow
- * delivers no byte that was not in a packet, and its books agree; and of callers
- * nothing remains when all is over.
+ * Input: records of 4 bytes (what is done with it, the time that passes, how
+ * many bytes of the input are its packet or, with the highest bit, its word)
+ * and that many bytes. Whatever comes, a flow delivers no byte that was not in
+ * a packet, and its books agree; and of callers nothing remains when all is
+ * over.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,7 +28,7 @@ static void must(bool holds)
         abort();
 }
 
-/* ---- a flow ---------------------------------------------------------------- */
+/* ---- a flow -------------------------------------------------------------- */
 
 static size_t deliver(void *ctx, const uint8_t *data, size_t n)
 {
@@ -97,7 +97,7 @@ static void on_packet(struct wf_udp_flow *f, const uint8_t *bytes, size_t n)
     books_agree(f);
 }
 
-/* ---- callers --------------------------------------------------------------- */
+/* ---- callers ------------------------------------------------------------- */
 
 static struct wf_ip_calls calls;
 static struct wf_ip_watch watch;
@@ -219,7 +219,8 @@ static uint32_t some_id(uint8_t b)
 static void on_word(const uint8_t *b, size_t n)
 {
     struct wf_ip_path path = from(b[1] & 1 ? 7 : 8);
-    struct wf_ip_word w = {.verb = (enum wf_ip_verb)(IP_HELLO + b[0] % IP_RESET),
+    struct wf_ip_word w = {.verb =
+                               (enum wf_ip_verb)(IP_HELLO + b[0] % IP_RESET),
                            .to = some_id(b[2]),
                            .from = b[3] & 3,
                            .coded = b[3] & 4};

@@ -1,5 +1,5 @@
-/* Two ranks exchange a message each way; a rank that is told of an error prints it
- * and ends without MPI_Finalize, so that it ends nothing for the other one.
+/* Two ranks exchange a message each way; a rank that is told of an error prints
+ * it and ends without MPI_Finalize, so that it ends nothing for the other one.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,7 +1,7 @@
-/* The last rank dies; in each of the others a thread per communicator, each on an
- * engine of its own (core.engines), receives from it or sends to it, until MPI says
- * so through the error handler. Each thread prints how many milliseconds that
- * took. MPI_COMM_WORLD's thread sleeps all the while.
+/* The last rank dies; in each of the others a thread per communicator, each on
+ * an engine of its own (core.engines), receives from it or sends to it, until
+ * MPI says so through the error handler. Each thread prints how many
+ * milliseconds that took. MPI_COMM_WORLD's thread sleeps all the while.
  *
  *   job_bad_engines receive|send
  *

@@ -1,6 +1,6 @@
-/* Large calls from roots that go round: a root does not wait for those who read,
- * so several calls are under way in the memory that all share, and other large
- * collectives come between.
+/* Large calls from roots that go round: a root does not wait for those who
+ * read, so several calls are under way in the memory that all share, and other
+ * large collectives come between.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,6 +1,6 @@
 /* Scans of processes that share a segment: the bits of a schedule, whatever the
- * length and on however many ranks; low ranks may be far ahead of high ones; and
- * a count that differs is found by those above.
+ * length and on however many ranks; low ranks may be far ahead of high ones;
+ * and a count that differs is found by those above.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -48,9 +48,9 @@ static double sum_up_to(int rank, int i)
     return (rank + 1) * (rank / 2.0 + i);
 }
 
-/* Each rank may be a window of calls ahead of the next one: in a line, in a part
- * of a block, in a block. Other collectives use the same memory before, after
- * and between. */
+/* Each rank may be a window of calls ahead of the next one: in a line, in a
+ * part of a block, in a block. Other collectives use the same memory before,
+ * after and between. */
 static void run_ahead(MPI_Comm c)
 {
     static const int counts[] = {1, 2000, 60, 1, 60};

@@ -389,8 +389,8 @@ static void one_long_block(MPI_Comm c, int n)
                   value(r, (rank ? 3 * rank : 3 * size) + i, 1));
 }
 
-/* Rank 0 has more for rank 1 than that one expects, or less. A communicator that
- * has seen this works on. */
+/* Rank 0 has more for rank 1 than that one expects, or less. A communicator
+ * that has seen this works on. */
 static void varied_blocks_that_differ(MPI_Comm usual, int mine, int theirs)
 {
     int rank = rank_in(usual), size = size_of(usual), rc;
@@ -414,8 +414,8 @@ static void varied_blocks_that_differ(MPI_Comm usual, int mine, int theirs)
     MPI_Comm_free(&c);
 }
 
-/* Of two that have a team (messages would wait): one has much for the other, which
- * calls with nothing, and goes. */
+/* Of two that have a team (messages would wait): one has much for the other,
+ * which calls with nothing, and goes. */
 static void nothing_where_the_other_gives_much(MPI_Comm usual)
 {
     int rank = rank_in(usual), displs[2] = {0, 0}, none[2] = {0, 0}, rc;

@@ -251,8 +251,8 @@ static void typed_exchange(void)
     free(out);
 }
 
-/* Buffers that are one address and yet apart: what is sent are the even elements,
- * what is received the odd ones, and the same from MPI_BOTTOM. */
+/* Buffers that are one address and yet apart: what is sent are the even
+ * elements, what is received the odd ones, and the same from MPI_BOTTOM. */
 static void one_address(MPI_Datatype odd_from, MPI_Datatype even, int *v,
                         void *address)
 {

@@ -1,6 +1,6 @@
 /* Collectives in which all, or only some, give and get nothing: who has no part
- * in a call goes on, others may need a message or a schedule for theirs, and the
- * calls that follow meet.
+ * in a call goes on, others may need a message or a schedule for theirs, and
+ * the calls that follow meet.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,7 +1,7 @@
-/* A rank that ends after MPI_Finalize, for launch_status.py:
+/* In this job a rank ends after MPI_Finalize, for launch_status.py:
  *
- *   end_after_finalize exit STATUS | signal NUMBER      rank 1, after its MPI_Finalize
- *   end_after_finalize early STATUS                     rank 1, after MPI_Init
+ *   exit STATUS | signal NUMBER      rank 1 ends so after its MPI_Finalize
+ *   early STATUS                     rank 1 ends so after MPI_Init
  *
  * Rank 0 sees rank 1 gone, stays a while, and leaves what it has printed in the
  * buffers of stdio until its own end.

@@ -89,7 +89,7 @@ static void threads_apart(void)
     }
 }
 
-/* ---- one call, several engines ---------------------------------------------- */
+/* ---- one call, several engines ------------------------------------------- */
 
 enum { PER_COMM = 3, ALL = 2 * PER_COMM * THREADS };
 
@@ -211,7 +211,7 @@ static void a_wait_for_any_is_woken(void)
     }
 }
 
-/* ---- progress ---------------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------ */
 
 /* Everybody leaves a large send in one engine and blocks in another, whose
  * message comes when the large one has arrived. */
@@ -239,7 +239,7 @@ static void blocked_here_moves_what_is_there(void)
     }
 }
 
-/* ---- communicators of two engines --------------------------------------------- */
+/* ---- communicators of two engines ---------------------------------------- */
 
 /* The bridge is on another engine than the groups. */
 static void bridges(void)

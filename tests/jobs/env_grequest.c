@@ -1,5 +1,5 @@
-/* Generalized requests (MPI-5.0 s13.2): whose callbacks are called when, and who
- * hears what they return.
+/* Generalized requests (MPI-5.0 s13.2): whose callbacks are called when, and
+ * who hears what they return.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,5 +1,6 @@
 /* A large message over shared memory is moved by the side that waits, while the
- * other one is outside MPI and has nobody in its place (core.progress = caller).
+ * other one is outside MPI and has nobody in its place (core.progress =
+ * caller).
  *
  *   job_helper_alone            the sender computes
  *   job_helper_alone receiver   the receiver, after it has matched the message;

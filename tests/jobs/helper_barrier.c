@@ -1,5 +1,5 @@
-/* A process registers for membarrier before its helper thread starts: after that
- * the kernel lets it wait, for 5 to 20 ms in the midst of its first calls.
+/* A process registers for membarrier before its helper thread starts: after
+ * that the kernel lets it wait, for 5 to 20 ms in the midst of its first calls.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

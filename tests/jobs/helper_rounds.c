@@ -77,7 +77,8 @@ static void collective(int *in, int *out)
 
 static int bytes_of(int round, int sender)
 {
-    static const int sizes[] = {8, 200000, 1, 70000, 40000, 600000, 0, 64 << 10};
+    static const int sizes[] = {8,     200000, 1, 70000,
+                                40000, 600000, 0, 64 << 10};
 
     return sizes[(round * 3 + sender) % 8];
 }

@@ -5,11 +5,11 @@
  *
  *   helper_yama job      the launcher is named: a message is read by the side
  *                        that waits, while the sender computes
- *   helper_yama job receiver   the same, written: the receiver computes, and its
- *                        helper only notices the end
- *   helper_yama any      everybody is
- *   helper_yama no       nobody is: messages arrive all the same
- *   helper_yama off      there is no Yama: nobody is named, and all may
+ *   helper_yama job receiver   the same, written: the receiver computes, and
+ *                        its helper only notices the end
+ *   helper_yama any      any process is named
+ *   helper_yama no       no process is named: messages arrive all the same
+ *   helper_yama off      there is no Yama: no process is named, and all may read
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -39,7 +39,7 @@ static int is(const char *which)
     return strcmp(mode, which) == 0;
 }
 
-/* ---- what the kernel would do ---------------------------------------------- */
+/* ---- what the kernel would do -------------------------------------------- */
 
 static long read_number(const char *format, int pid, const char *scan)
 {
@@ -113,7 +113,7 @@ int __wrap_prctl(int option, unsigned long who, ...)
     return 0;
 }
 
-/* ---- messages ---------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 static void transfer(unsigned char *buf, int computes)
 {

@@ -1,6 +1,6 @@
-/* mpi_assert_allow_overtaking: where the route of a pair splits by size, an eager
- * message of such a communicator takes the lane of its size at once; without the
- * hint all take the first, because nothing else keeps their order.
+/* mpi_assert_allow_overtaking: where the route of a pair splits by size, an
+ * eager message of such a communicator takes the lane of its size at once;
+ * without the hint all take the first, because nothing else keeps their order.
  *
  * Two ranks, small messages over tcp, those of 8 KB and more over shm. Messages
  * that pass each other are found by their tags.

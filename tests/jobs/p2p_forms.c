@@ -95,7 +95,7 @@ enum {
     RECEIVES = sizeof receives / sizeof *receives
 };
 
-/* ---- data ------------------------------------------------------------------ */
+/* ---- data ---------------------------------------------------------------- */
 
 static int out[3 * MOST + 1], in[3 * MOST + 1];
 
@@ -168,7 +168,7 @@ static void every_way(void)
                              ++tag);
 }
 
-/* ---- both at once ---------------------------------------------------------- */
+/* ---- both at once -------------------------------------------------------- */
 
 #define OUT out, n, two, to, tag
 #define IN in, n, two, from, tag, MPI_COMM_WORLD
@@ -200,7 +200,7 @@ static void exchanges(void)
         }
 }
 
-/* ---- in parts --------------------------------------------------------------- */
+/* ---- in parts ------------------------------------------------------------ */
 
 static int parts_init(int large, int parts, int n, MPI_Request r[2])
 {
@@ -236,7 +236,7 @@ static void parts(void)
         }
 }
 
-/* ---- buffers ---------------------------------------------------------------- */
+/* ---- buffers ------------------------------------------------------------- */
 
 /* A buffer that one form attached can be detached by the other form. */
 static void buffers(void *memory)

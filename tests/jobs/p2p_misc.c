@@ -7,7 +7,7 @@ enum { BIG = 300000 };
 
 static _Thread_local int me, all, to, from;
 
-/* ---- sendrecv and its kin (s3.11) ------------------------------------------ */
+/* ---- sendrecv and its kin (s3.11) ---------------------------------------- */
 
 static void fill(int *v, int n, int seed)
 {
@@ -57,7 +57,7 @@ static void combined(int n)
     free(b);
 }
 
-/* ---- cancel (s3.8.4) --------------------------------------------------------- */
+/* ---- cancel (s3.8.4) ----------------------------------------------------- */
 
 static void cancel_receives(void)
 {
@@ -112,7 +112,7 @@ static void cancel_sends(int n)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* ---- buffered mode (s3.6) ------------------------------------------------------ */
+/* ---- buffered mode (s3.6) ------------------------------------------------ */
 
 static void bsend_some(MPI_Comm comm, int n, int size)
 {
@@ -231,7 +231,7 @@ static void buffers(void)
     MPI_Comm_free(&c);
 }
 
-/* ---- truncation (s3.2.4) ---------------------------------------------------------- */
+/* ---- truncation (s3.2.4) ------------------------------------------------- */
 
 static void truncation(int n, int late)
 {
@@ -278,7 +278,7 @@ static void truncation(int n, int late)
     free(in);
 }
 
-/* ---- no process (s3.10) -------------------------------------------------------------- */
+/* ---- no process (s3.10) -------------------------------------------------- */
 
 static void check_none(MPI_Status *st)
 {
@@ -321,7 +321,7 @@ static void no_process(void)
     CHECK(v == -3);
 }
 
-/* ---- to oneself --------------------------------------------------------------------------- */
+/* ---- to oneself ---------------------------------------------------------- */
 
 static void self(int n)
 {
@@ -366,7 +366,7 @@ static void self(int n)
     free(b);
 }
 
-/* ---- counts (s3.2.5) ------------------------------------------------------------------------- */
+/* ---- counts (s3.2.5) ----------------------------------------------------- */
 
 static void counts(void)
 {

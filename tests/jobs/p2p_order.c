@@ -105,7 +105,8 @@ static void deep_posted(void)
 /* A wildcard posted first wins over an exact receive posted later. */
 static void wildcard_first(void)
 {
-    int to = (me + 1) % all, from = (me + all - 1) % all, a = -1, b = -1, c = -1;
+    int to = (me + 1) % all, from = (me + all - 1) % all, a = -1, b = -1,
+        c = -1;
     int v[3] = {10, 20, 30};
     MPI_Request rs[3];
     MPI_Status st[3];

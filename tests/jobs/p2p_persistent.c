@@ -139,7 +139,7 @@ static void free_active(void)
     free(bigin);
 }
 
-/* ---- any, some, all ------------------------------------------------------- */
+/* ---- any, some, all ------------------------------------------------------ */
 
 static void post(MPI_Request *r, int *in, int *out)
 {

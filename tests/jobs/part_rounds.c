@@ -278,7 +278,8 @@ static void a_count_may_be_larger_than_an_int(void)
     }
     MPI_Type_free(&nothing);
 
-    /* one byte comes; what the receive says shows the count that it was given */
+    /* one byte comes; what the receive says shows the count that it was
+     * given */
     MPI_Psend_init(&out, 1, 1, MPI_BYTE, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL,
                    &r[0]);
     MPI_Precv_init(&in, 1, many, MPI_BYTE, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL,

@@ -171,7 +171,8 @@ static void different_counts_are_found(char *buf)
     check_talks(WORLD);
 }
 
-/* Pieces of the result go that way as well, if they are whole bytes in memory. */
+/* Pieces of the result go that way as well, if they are whole bytes in
+ * memory. */
 static void reductions_bring_their_results(double *in, double *out)
 {
     struct {

@@ -1,5 +1,5 @@
-/* Small collectives of ranks that share memory send no message: each of them, on
- * memory of its own and in place.
+/* Small collectives of ranks that share memory send no message: each of them,
+ * on memory of its own and in place.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,5 +1,5 @@
-/* The pages of what a team shares are taken when it is made, not by a fault for each
- * in the calls that first use them.
+/* The pages of what a team shares are taken when it is made, not by a fault for
+ * each in the calls that first use them.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -9,7 +9,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* Calls that go round in the stage; pages that one of them uses of each member. */
+/* Calls that go round in the stage; pages that one of them uses of each
+ * member. */
 enum { CALLS = 64, BYTES = 256 << 10, PAGES = BYTES / 4096 };
 
 static char mine[BYTES], all[4 * BYTES];

@@ -1,5 +1,5 @@
-/* Ranks that wait in a given call for ever, for launch_state_report.py: rank 0 does what
- * the argument says, the others compute. The test ends the job.
+/* Ranks that wait in a given call for ever, for launch_state_report.py: rank 0
+ * does what the argument says, the others compute. The test ends the job.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

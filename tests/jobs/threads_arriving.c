@@ -1,5 +1,6 @@
-/* Large messages that arrive piece by piece while they are probed for, received,
- * or waited for, at MPI_THREAD_MULTIPLE, where the caller copies what is stored.
+/* Large messages that arrive piece by piece while they are probed for,
+ * received, or waited for, at MPI_THREAD_MULTIPLE, where the caller copies what
+ * is stored.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

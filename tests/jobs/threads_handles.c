@@ -1,14 +1,15 @@
 /* Handles that several threads use at once: each of them makes, duplicates and
- * frees what refers to the same object, and some of it ends while messages still
- * need it (MPI-5.0 s11.6.1). A count of references that two threads change at
- * once shows under a sanitizer, or as an object that is gone too early.
+ * frees what refers to the same object, and some of it ends while messages
+ * still need it (MPI-5.0 s11.6.1). A count of references that two threads
+ * change at once shows under a sanitizer, or as an object that is gone too
+ * early.
  *
  *   types     a datatype that is freed right after the receive that uses it
  *   groups    of one communicator, compared with one that all have
  *   handlers  read, set and freed on one communicator
  *   operators, infos, attributes
- *   ended     a communicator that one thread frees while messages of all threads
- *             are under way on it
+ *   ended     a communicator that one thread frees while messages of all
+ *             threads are under way on it
  *   levels    MPI_Is_thread_main, MPI_Query_thread
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -29,7 +30,7 @@ static MPI_Errhandler handler;
 static int key, copies, rank, size, failures;
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- what all threads refer to ---------------------------------------------- */
+/* ---- what all threads refer to ------------------------------------------- */
 
 static void note(MPI_Comm *comm, int *code, ...)
 {
@@ -94,7 +95,7 @@ static void unmake(void)
     CHECK(MPI_Comm_free(&shared) == MPI_SUCCESS);
 }
 
-/* ---- each thread -------------------------------------------------------------- */
+/* ---- each thread --------------------------------------------------------- */
 
 static void types(int me, int round)
 {
@@ -190,7 +191,7 @@ static void *use_all(void *arg)
     return NULL;
 }
 
-/* ---- ended ------------------------------------------------------------------------ */
+/* ---- ended --------------------------------------------------------------- */
 
 static MPI_Comm ending;
 static pthread_barrier_t started;

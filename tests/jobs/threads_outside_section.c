@@ -1,15 +1,15 @@
-/* Calls of several threads at the border of the engine: what happens outside its
- * section must come out as if it had happened inside.
+/* These calls of several threads run in part outside the engine's section; the
+ * results must be as if they had run inside.
  *
- *   blocked     two threads of each rank in Ssend and Recv against each other: a
- *               blocked call blocks its thread only (MPI-5.0 s11.6)
+ *   blocked     two threads of each rank in Ssend and Recv against each other:
+ *               a blocked call blocks its thread only (MPI-5.0 s11.6)
  *   nobody      MPI_PROC_NULL in every form
  *   packed      small data that is not one block
  *   stored      large messages that are there before their receive
  *   handed      requests that one thread makes and another completes, while
  *               threads come and go
- *   alone       one thread that has been alone in MPI for so long that the section
- *               is its own, before others come and beside one that waits
+ *   alone       one thread that has been alone in MPI for so long that the
+ *               section is its own, before others come and beside a waiter
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -46,7 +46,7 @@ static void run(int n, void *(*what)(void *))
         pthread_join(threads[i], NULL);
 }
 
-/* ---- blocked -------------------------------------------------------------- */
+/* ---- blocked ------------------------------------------------------------- */
 
 static void *against_each_other(void *arg)
 {
@@ -63,7 +63,7 @@ static void *against_each_other(void *arg)
     return NULL;
 }
 
-/* ---- nobody ----------------------------------------------------------------- */
+/* ---- nobody -------------------------------------------------------------- */
 
 static void check_nobody(const MPI_Status *s, const char *what)
 {
@@ -105,7 +105,7 @@ static void *with_nobody(void *arg)
     return NULL;
 }
 
-/* ---- packed ------------------------------------------------------------------ */
+/* ---- packed -------------------------------------------------------------- */
 
 static void *in_pieces(void *arg)
 {
@@ -134,7 +134,7 @@ static void *in_pieces(void *arg)
     return NULL;
 }
 
-/* ---- stored ------------------------------------------------------------------ */
+/* ---- stored -------------------------------------------------------------- */
 
 static void fill(char *data, int seed)
 {
@@ -177,7 +177,7 @@ static void *before_its_receive(void *arg)
     return NULL;
 }
 
-/* ---- handed ------------------------------------------------------------------ */
+/* ---- handed -------------------------------------------------------------- */
 
 static MPI_Request handed[THREADS][WINDOW];
 static int handed_values[THREADS][WINDOW];
@@ -211,7 +211,7 @@ static void *complete(void *arg)
     return NULL;
 }
 
-/* ---- alone ------------------------------------------------------------------- */
+/* ---- alone --------------------------------------------------------------- */
 
 static void window(int round)
 {

@@ -9,7 +9,14 @@
 
 #include <pthread.h>
 
-enum { SMALL = 16, LARGE = 3 << 20, ROUNDS = 400, TAG = 5, EARLY = 6, BACK = 7 };
+enum {
+    SMALL = 16,
+    LARGE = 3 << 20,
+    ROUNDS = 400,
+    TAG = 5,
+    EARLY = 6,
+    BACK = 7
+};
 
 static char large_in[LARGE], large_out[LARGE];
 static MPI_Comm of_second;

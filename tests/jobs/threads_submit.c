@@ -1,7 +1,7 @@
-/* Threads that send and receive on one communicator while others are inside: what a
- * thread does is matched in its order, whether it found the engine busy or not
- * (MPI-5.0 s3.5), and what may be done with a request that has just been started
- * may be done with one that nobody has looked at yet.
+/* Threads that send and receive on one communicator while others are inside:
+ * what a thread does is matched in its order, whether it found the engine busy
+ * or not (MPI-5.0 s3.5), and what may be done with a request that has just been
+ * started may be done with one that nobody has looked at yet.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -103,8 +103,8 @@ static void cancelled(int me)
     }
 }
 
-/* A datatype that goes as soon as it is used. Of a communicator whose engine is not
- * that of calls about datatypes, where there are several. */
+/* A datatype that goes as soon as it is used. Of a communicator whose engine is
+ * not that of calls about datatypes, where there are several. */
 static void typed(int me)
 {
     int to = (rank + 1) % size, from = (rank + size - 1) % size;

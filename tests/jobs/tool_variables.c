@@ -102,8 +102,8 @@ static unsigned long long sum_of(const char *suffix, int var_class)
     return sum;
 }
 
-/* A handle that was freed, is of another kind or was never given out is an error,
- * and is not followed. */
+/* A handle that was freed, is of another kind or was never given out is an
+ * error, and is not followed. */
 static void wrong_handles_are_refused(void)
 {
     MPI_T_cvar_handle c, old_c;
@@ -175,7 +175,8 @@ static void bytes_that_leave_are_counted(void)
     for (int i = 0; i < EACH; i++)
         MPI_Isend(out, LONG, MPI_CHAR, to, 1, MPI_COMM_WORLD, &r[2 * MANY + i]);
     for (int i = 0; i < EACH; i++)
-        MPI_Recv(in, LONG, MPI_CHAR, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(in, LONG, MPI_CHAR, from, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     MPI_Waitall(2 * MANY + EACH, r, MPI_STATUSES_IGNORE);
     CHECK(sum_of(".bytes_sent", MPI_T_PVAR_CLASS_AGGREGATE) - before ==
           2 * MANY * SHORT + EACH * LONG);

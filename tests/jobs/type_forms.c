@@ -125,7 +125,7 @@ static const struct {
 };
 enum { CONSTRUCTORS = sizeof constructors / sizeof *constructors };
 
-/* ---- what it is -------------------------------------------------------------- */
+/* ---- what it is ---------------------------------------------------------- */
 
 static void same_bounds(MPI_Datatype a, MPI_Datatype b)
 {
@@ -149,7 +149,7 @@ static void same_bounds(MPI_Datatype a, MPI_Datatype b)
     CHECK(c[0] == size && c[1] == size);
 }
 
-/* ---- how it was made --------------------------------------------------------- */
+/* ---- how it was made ----------------------------------------------------- */
 
 struct contents {
     MPI_Count n[4]; /* integers, addresses, large counts, types */
@@ -224,7 +224,7 @@ static void same_making(MPI_Datatype a, MPI_Datatype b, int combiner)
     free_types((int)cb.n[3], cb.types);
 }
 
-/* ---- what it moves ------------------------------------------------------------ */
+/* ---- what it moves ------------------------------------------------------- */
 
 static unsigned char from[SPACE], to[SPACE], again[SPACE];
 

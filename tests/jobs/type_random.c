@@ -172,7 +172,7 @@ static struct model usable_type(void)
     }
 }
 
-/* ---- messages -------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 /* Memory for count elements. */
 struct memory {

@@ -9,7 +9,7 @@ enum { LAYOUTS = 8, SPREAD = 8 };
 
 static int me, all, to, from;
 
-/* ---- placements of n doubles; n is a multiple of 6 ------------------------- */
+/* ---- placements of n doubles; n is a multiple of 6 ----------------------- */
 
 static MPI_Datatype in_groups(int n)
 {
@@ -57,7 +57,7 @@ static MPI_Datatype placement(int which, int n)
     return t;
 }
 
-/* ---- one message ------------------------------------------------------------ */
+/* ---- one message --------------------------------------------------------- */
 
 struct memory {
     char *base, *origin;

@@ -1,11 +1,12 @@
-/* A job that goes on while strangers are at its doors.
+/* This job goes on while strangers attack it.
  *
- *   netns_attack        two ranks; lines of rank 0's input name what happens now
+ *   netns_attack        two ranks; lines of rank 0's input name the attack
  *
- * The ranks exchange numbered messages of 16 bytes. Whenever a line comes rank 0
- * prints, about what the line before named, how many round trips there were,
- * the times in us of those in which no rank waited for a processor (median, 99th
- * percentile, longest), the 99th percentile of all, and the share with waits. At the end of the input nothing may be left that nobody sent.
+ * The ranks exchange numbered messages of 16 bytes. Whenever a line comes rank
+ * 0 prints, about what the line before named, how many round trips there were,
+ * the times in us of those in which no rank waited for a processor (median,
+ * 99th percentile, longest), the 99th percentile of all, and the share with
+ * waits. At the end of the input nothing may be left that nobody sent.
  *
  * WAITS  Where ranks and attackers share processors a rank sometimes waits for
  * one, which says nothing about the cost of strangers. The system counts that

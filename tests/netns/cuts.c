@@ -15,7 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 32, LONGEST = 300000, BULK = 4 << 20, GO = 1, STOP = 2, GAPS = 4096 };
+enum {
+    WINDOW = 32,
+    LONGEST = 300000,
+    BULK = 4 << 20,
+    GO = 1,
+    STOP = 2,
+    GAPS = 4096
+};
 
 static const int sizes[] = {8, 0, 1000, 20000, 64, 300000, 4, 5000};
 static unsigned char out[WINDOW][LONGEST], in[LONGEST];

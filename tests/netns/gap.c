@@ -1,6 +1,6 @@
-/* Two ranks exchange numbered messages, small and large, until the input of rank
- * 0 ends, at least LEAST times; it says how long the longest exchange took.
- * Nothing may be lost, doubled or altered.
+/* Two ranks exchange numbered messages, small and large, until the input of
+ * rank 0 ends, at least LEAST times; it says how long the longest exchange
+ * took. Nothing may be lost, doubled or altered.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <mpi.h>

@@ -6,12 +6,12 @@
  *
  * pingpong: both send and receive. stream: rank 0 sends, rank 1 receives. idle:
  * the same as pingpong, but nothing is sent before rank 0 reads a line.
- * receive: both wait for a message that nobody sends. compute: rank 0 sends more
- * than there is room for to rank 1, which is in no MPI call for SECONDS. last:
- * pingpong for SECONDS. call: when the file is there they exchange messages, the
- * first ever. Each rank prints "begun"
- * when the connection was used, and "class C at T" in the end: T is
- * CLOCK_MONOTONIC in seconds. Then it waits to be killed.
+ * receive: both wait for a message that nobody sends. compute: rank 0 sends
+ * more than there is room for to rank 1, which is in no MPI call for SECONDS.
+ * last: pingpong for SECONDS. call: when the file is there they exchange
+ * messages, the first ever. Each rank prints "begun" when the connection was
+ * used, and "class C at T" in the end: T is CLOCK_MONOTONIC in seconds. Then it
+ * waits to be killed.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -128,7 +128,8 @@ int main(int argc, char **argv)
            (long)now.tv_sec, now.tv_nsec / 1000);
     fflush(stdout);
     if (rc == MPI_SUCCESS)
-        MPI_Finalize(); /* what the other still waits for may have to go again */
+        /* what the other still waits for may have to go again */
+        MPI_Finalize();
     for (;;)
         pause();
 }

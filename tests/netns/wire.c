@@ -1,5 +1,5 @@
-/* A cable with faults: frames from one interface go out by the other, late,
- * twice, damaged, or not at all.
+/* This program is a cable with faults: frames from one interface go out by the
+ * other, late, twice, damaged, or not at all.
  *
  *   wire IF_A IF_B [SEED]         in a network namespace that has both
  *
@@ -12,7 +12,7 @@
  *   loss corrupt duplicate reorder burst    percent of the frames
  *   delay jitter   ms     gap  ms that a reordered frame comes later
  *   length         frames lost in a row by a burst
- *   rate           Mbit/s, 0: as fast as it goes; more than 100 ms of it is lost
+ *   rate           Mbit/s, 0: unlimited; more than 100 ms of it is lost
  *   cut            1: nothing passes
  *
  * DESIGN  Packet sockets with the offload header (PACKET_VNET_HDR): a frame
@@ -232,7 +232,7 @@ static void release(struct way *w, uint64_t now)
     }
 }
 
-/* ---- commands ------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
 static void heal(struct way *w)
 {
@@ -272,7 +272,8 @@ static bool change(char *line)
         return false;
     while ((word = strtok_r(NULL, " \n", &save))) {
         char *eq = strchr(word, '=');
-        if (!eq || (ab && !set(&ways[0], word, (size_t)(eq - word), atof(eq + 1))) ||
+        if (!eq ||
+            (ab && !set(&ways[0], word, (size_t)(eq - word), atof(eq + 1))) ||
             (ba && !set(&ways[1], word, (size_t)(eq - word), atof(eq + 1))))
             return false;
     }

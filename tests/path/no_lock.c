@@ -1,12 +1,13 @@
-/* Below MPI_THREAD_MULTIPLE, and at it where one thread is in MPI, messages take no
- * lock and no atomic read-modify-write.
+/* Below MPI_THREAD_MULTIPLE, and at it where one thread is in MPI, messages
+ * take no lock and no atomic read-modify-write.
  *
- *     no_lock LEVEL [beside]      two ranks over shared memory; each of them has a
- *                                 second thread, which does nothing
+ *     no_lock LEVEL [beside]      two ranks over shared memory; with "beside"
+ *                                 each has a second thread, which does nothing
  *
- * The processor is told to trap after each instruction of the calls under test; the
- * handler looks at the next one. One exchange of many must do without: what is on
- * the short path is on all of them, and who had to sleep for the other is let off.
+ * The processor is told to trap after each instruction of the calls under test;
+ * the handler looks at the next one. One exchange of many must do without: an
+ * instruction of the fast path is in all of them, and exchanges in which a rank
+ * had to sleep do not count.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -33,7 +34,8 @@ static int locked(const unsigned char *at)
         if (*at == 0xf0)
             return 1;
         else if (*at != 0x66 && *at != 0xf2 && *at != 0xf3 &&
-                 (*at & 0xf0) != 0x40 && !memchr("\x2e\x36\x3e\x26\x64\x65", *at, 6))
+                 (*at & 0xf0) != 0x40 &&
+                 !memchr("\x2e\x36\x3e\x26\x64\x65", *at, 6))
             break;
     return (*at == 0x86 || *at == 0x87) && at[1] < 0xc0;
 }
@@ -55,9 +57,11 @@ static void look(int sig, siginfo_t *info, void *context)
 static inline void trap(int on)
 {
     if (on)
-        __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq; nop" ::: "memory", "cc");
+        __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq; nop" ::
+                             : "memory", "cc");
     else
-        __asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+        __asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::
+                             : "memory", "cc");
 }
 
 /* Is it seen if there is one? */
@@ -111,8 +115,10 @@ int main(int argc, char **argv)
             least = locks - before;
     }
     if (rank == 0)
-        printf("level %d: %ld instructions, at least %ld locked in an exchange, "
-               "one of them at %p\n", provided, steps, least, some_lock);
+        printf(
+            "level %d: %ld instructions, at least %ld locked in an exchange, "
+            "one of them at %p\n",
+            provided, steps, least, some_lock);
     MPI_Finalize();
     return !seeing || (rank == 0 && least != 0);
 }

@@ -4,9 +4,9 @@
  * "Already there" means: the sender's MPI_Send has returned, which a datagram
  * outside MPI says, and rank 0 has not been in MPI since.
  *
- * With the argument `alone` at MPI_THREAD_MULTIPLE; with `multiple`, too, beside a
- * second thread; with `engines`, too, on a communicator of another engine than
- * MPI_COMM_WORLD's.
+ * With the argument `alone` at MPI_THREAD_MULTIPLE; with `multiple`, too,
+ * beside a second thread; with `engines`, too, on a communicator of another
+ * engine than MPI_COMM_WORLD's.
  *
  * Few messages are sent at a time, and rank 1 has received them before more are
  * sent: a ring that is never full shows the path, not a wait. Rank 0 never

@@ -4,15 +4,15 @@
  * Nonblocking calls stay under way while the next ones are called, and each
  * rank waits for them in an order of its own.
  *
- * The ranks are threads of this process; with --job they are what mpirun started,
- * and the communicators have 1 rank to all. Which cells are run follows from the
- * seed, the same on all ranks.
+ * The ranks are threads of this process; with --job they are what mpirun
+ * started, and the communicators have 1 rank to all. Which cells are run
+ * follows from the seed, the same on all ranks.
  *
  *   sim_coll_matrix                       a sample; --seed for another one
  *   sim_coll_matrix --all [--ranks A-B]   all cells (minutes)
  *   sim_coll_matrix --seed N --share M    one cell of M
  *   sim_coll_matrix --only NAME           one collective
- *   mpirun -n N sim_coll_matrix --job     with processes, small ones on shared words
+ *   mpirun -n N sim_coll_matrix --job   with processes, small ones in shared memory
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -33,7 +33,7 @@ static struct {
 
 static atomic_long cells;
 
-/* ---- which ------------------------------------------------------------------- */
+/* ---- which --------------------------------------------------------------- */
 
 static uint32_t mixed(uint32_t x)
 {
@@ -69,7 +69,7 @@ static bool is_chosen(const struct mx_cell *c, int ranks)
            (!options.only || strcmp(options.only, c->coll->name) == 0);
 }
 
-/* ---- a number of ranks --------------------------------------------------------- */
+/* ---- a number of ranks --------------------------------------------------- */
 
 static void make_graph(struct mx_rank *m)
 {
@@ -125,7 +125,7 @@ static void close_rank(struct mx_rank *m)
     }
 }
 
-/* ---- cells under way ------------------------------------------------------------- */
+/* ---- cells under way ----------------------------------------------------- */
 
 enum { FLIGHTS = 3 };
 
@@ -182,9 +182,9 @@ static MPI_Comm some_order(MPI_Comm all)
 
     MPI_Comm_rank(all, &rank);
     MPI_Comm_size(all, &size);
-    MPI_Comm_split(all, 0,
-                   size % 3 == 2 ? (int)(mixed((uint32_t)rank + 7u) >> 1) : rank,
-                   &c);
+    MPI_Comm_split(
+        all, 0, size % 3 == 2 ? (int)(mixed((uint32_t)rank + 7u) >> 1) : rank,
+        &c);
     return c;
 }
 

@@ -19,7 +19,7 @@
 
 enum { MX_RANKS = 17, MX_WORDS = 4, MX_CLASSES = 9, MX_SIZES = 11, MX_OPS = 2 };
 
-/* ---- classes of types ----------------------------------------------------- */
+/* ---- classes of types ---------------------------------------------------- */
 
 enum mx_word { MX_INT, MX_FLOAT, MX_COMPLEX, MX_PAIR };
 
@@ -58,7 +58,7 @@ void mx_fold(const struct mx_class *, int op, const union mx_item *lower,
              union mx_item *upper);
 void mx_put(const struct mx_class *, const union mx_item *, int word, void *to);
 
-/* ---- collectives ----------------------------------------------------------- */
+/* ---- collectives --------------------------------------------------------- */
 
 enum {
     MX_TO_MANY = 1,    /* the send buffer has a block for each */
@@ -120,7 +120,7 @@ struct mx_coll {
 extern const struct mx_coll mx_colls[];
 extern const int mx_coll_count;
 
-/* ---- cells ------------------------------------------------------------------ */
+/* ---- cells --------------------------------------------------------------- */
 
 struct mx_cell {
     const struct mx_coll *coll;

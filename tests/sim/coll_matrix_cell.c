@@ -1,5 +1,5 @@
-/* One cell of the matrix: its buffers, what goes in, and what is to come out, in
- * plain loops.
+/* One cell of the matrix: its buffers, what goes in, and what is to come out,
+ * in plain loops.
  *
  * A message from s to d has a number of items that both know, and item j of it
  * is worth mx_value(s, slot, j). The data that a rank has to receive is written
@@ -26,7 +26,7 @@ static const int sizes[MX_SIZES] = {0,      1 * IN_ITEMS, 3 * IN_ITEMS,
 enum { HUGE_SIZE = 10, HUGE_RANKS = 6 };
 static const int64_t very_often = INT64_C(5000000000);
 
-/* ---- the view ---------------------------------------------------------------- */
+/* ---- the view ------------------------------------------------------------ */
 
 int mx_neighbor_out(const struct mx_rank *m, int i)
 {
@@ -135,7 +135,7 @@ static int64_t vector(const struct view *v)
     return v->is & MX_SPLIT ? n : v->base;
 }
 
-/* ---- buffers ------------------------------------------------------------------- */
+/* ---- buffers ------------------------------------------------------------- */
 
 /* Is this block given as words? With types for each, every other one may be. */
 static bool is_flat(const struct mx_side *s, int block)
@@ -300,7 +300,7 @@ bool mx_receive_side(const struct view *v, struct mx_side *r)
     return true;
 }
 
-/* ---- what goes in and what comes out ------------------------------------------ */
+/* ---- what goes in and what comes out ------------------------------------- */
 
 /* The message from a rank, for its `slot`-th receiver. */
 static void put_message(const struct mx_side *s, char *at, int block, int from,

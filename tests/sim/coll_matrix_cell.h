@@ -1,5 +1,5 @@
-/* A cell as one rank sees it: for coll_matrix_cell.c, which says what the buffers
- * hold, and coll_matrix_run.c, which makes the call.
+/* A cell as one rank sees it: for coll_matrix_cell.c, which says what the
+ * buffers hold, and coll_matrix_run.c, which makes the call.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SIM_COLL_MATRIX_CELL_H

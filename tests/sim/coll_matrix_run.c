@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the call -------------------------------------------------------------------- */
+/* ---- the call ------------------------------------------------------------ */
 
 static void insignificant(struct mx_side *s)
 {
@@ -93,7 +93,7 @@ static char *copy_of(const struct mx_side *s)
     return copy;
 }
 
-/* ---- under way ------------------------------------------------------------ */
+/* ---- under way ----------------------------------------------------------- */
 
 struct mx_flight {
     struct view v;

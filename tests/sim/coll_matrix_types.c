@@ -23,7 +23,7 @@ const struct mx_class mx_classes[MX_CLASSES] = {
     {"nothing, very often", MX_INT, 0, {0}, 0, 4},
 };
 
-/* ---- datatypes ------------------------------------------------------------- */
+/* ---- datatypes ----------------------------------------------------------- */
 
 static MPI_Datatype committed(MPI_Datatype t, MPI_Datatype base)
 {
@@ -91,7 +91,7 @@ size_t mx_word_size(enum mx_word w)
     return w == MX_COMPLEX ? 16 : w == MX_PAIR ? 12 : 4;
 }
 
-/* ---- values ---------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 union mx_item mx_value(const struct mx_class *c, int rank, int to, int64_t item)
 {
@@ -118,7 +118,8 @@ union mx_item mx_value(const struct mx_class *c, int rank, int to, int64_t item)
     return v;
 }
 
-void mx_put(const struct mx_class *c, const union mx_item *v, int word, void *to)
+void mx_put(const struct mx_class *c, const union mx_item *v, int word,
+            void *to)
 {
     memcpy(to, c->word == MX_INT ? (const void *)&v->words[word] : v,
            mx_word_size(c->word));
@@ -130,7 +131,7 @@ static void get(const struct mx_class *c, union mx_item *v, int word,
     memcpy(&v->words[word], from, mx_word_size(c->word));
 }
 
-/* ---- operations ------------------------------------------------------------ */
+/* ---- operations ---------------------------------------------------------- */
 
 static void fold_words(int op, const uint32_t *lower, uint32_t *upper, int n)
 {

@@ -1,6 +1,6 @@
 /* A process dies in the middle of random traffic. Nothing that waits for it
- * waits for ever, nothing between the living is lost, and later calls say so
- * at once (W-47: no call blocks for ever). Collectives that are under way end in
+ * waits for ever, nothing between the living is lost, and later calls say so at
+ * once (W-47: no call blocks for ever). Collectives that are under way end in
  * all survivors, also in those that wait only for each other.
  *
  *   sim_dead_peers [FIRST_SEED [COUNT]]
@@ -113,7 +113,7 @@ static void check(void)
     }
 }
 
-/* ---- collectives -------------------------------------------------------------- */
+/* ---- collectives --------------------------------------------------------- */
 
 static struct {
     MPI_Request request;
@@ -137,8 +137,8 @@ static void call_one(int rank, int call)
 
     for (int i = 0; i < NUMBERS; i++)
         calls[rank][call].data[i] = value;
-    if (wf_coll_start_nonblocking(call % 2 ? wf_build_barrier : wf_build_bcast, &a,
-                            &calls[rank][call].request))
+    if (wf_coll_start_nonblocking(call % 2 ? wf_build_barrier : wf_build_bcast,
+                                  &a, &calls[rank][call].request))
         fail("a collective does not start", call);
 }
 

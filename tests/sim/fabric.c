@@ -27,7 +27,7 @@ unsigned sim_random(struct sim *s, unsigned below)
     return (unsigned)rand_r(&s->seed) % below;
 }
 
-/* ---- the transport ---------------------------------------------------------- */
+/* ---- the transport ------------------------------------------------------- */
 
 static int ep_open(const weft_open *o, weft_ep **out)
 {

@@ -39,7 +39,8 @@ struct sim {
 /* Counts what the ordered pairs of all jobs so far have gone through. */
 struct sim_counts {
     uint64_t moves, resent, duplicates, damaged;
-    uint64_t striped; /* pieces that went by the second fabric beside the first */
+    /* pieces that went by the second fabric beside the first */
+    uint64_t striped;
 };
 extern struct sim_counts sim_counts;
 

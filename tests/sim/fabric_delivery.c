@@ -1,5 +1,5 @@
-/* A container on its way: it arrives in pieces, damaged, twice, or where there is
- * no memory for it, as the seed says. See fabric.h.
+/* A container on its way: it arrives in pieces, damaged, twice, or where there
+ * is no memory for it, as the seed says. See fabric.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "sim/fabric_inside.h"
@@ -33,8 +33,8 @@ static void retire(weft_peer *p, struct parcel *c)
     p->ep->host->tx_ready(p->ep->core, p->loc);
 }
 
-/* Tell the model of its messages. An ordered pair has taken those up to where it
- * counts on; it begins with 1. */
+/* Tell the model of its messages. An ordered pair has taken those up to where
+ * it counts on; it begins with 1. */
 static uint32_t taken(weft_ep *to, uint32_t from)
 {
     weft_peer *q = to->peers[from];

@@ -13,7 +13,7 @@ int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);
 
 struct sim_counts sim_counts;
 
-/* ---- cables that break ------------------------------------------------------- */
+/* ---- cables that break --------------------------------------------------- */
 
 static void report(weft_peer *p)
 {
@@ -30,7 +30,8 @@ static weft_peer *end_of(int fabric, int a, int b)
 
 void sim_trouble(struct sim *s)
 {
-    int f = (int)sim_random(s, SIM_FABRICS), a = (int)sim_random(s, (unsigned)s->n),
+    int f = (int)sim_random(s, SIM_FABRICS),
+        a = (int)sim_random(s, (unsigned)s->n),
         b = (int)sim_random(s, (unsigned)s->n);
     weft_peer *p;
 
@@ -154,7 +155,7 @@ void sim_kill(struct sim *s, uint32_t rank)
     victim->host->ep_down(victim->core, WEFT_ESYS, "this process is dead");
 }
 
-/* ---- life of a job -------------------------------------------------------------- */
+/* ---- life of a job ------------------------------------------------------- */
 
 static struct wf_config *make_config(const char *more)
 {

@@ -52,7 +52,7 @@ static void fail(const char *what, int id)
     exit(1);
 }
 
-/* ---- the model ---------------------------------------------------------------- */
+/* ---- the model ----------------------------------------------------------- */
 
 static bool matches(const struct receive *r, const struct message *m)
 {
@@ -96,7 +96,7 @@ static void model_posted(struct receive *r)
         oldest->taken = true;
 }
 
-/* ---- the program --------------------------------------------------------------- */
+/* ---- the program --------------------------------------------------------- */
 
 static uint32_t random_size(void)
 {
@@ -182,7 +182,7 @@ static void receive_the_rest(void)
     settle();
 }
 
-/* ---- the verdict ---------------------------------------------------------------- */
+/* ---- the verdict --------------------------------------------------------- */
 
 static void check_received(struct receive *r, int i)
 {

@@ -155,7 +155,7 @@ static bool carry_out(struct plan *p, const struct call *c)
     return good;
 }
 
-/* ---- every algorithm ------------------------------------------------------ */
+/* ---- every algorithm ----------------------------------------------------- */
 
 static wf_coll_builder *builder_of(const struct call *c)
 {

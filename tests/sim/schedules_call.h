@@ -25,7 +25,8 @@ static uint32_t dice(uint32_t sides)
 
 /* ---- operations ---------------------------------------------------------- */
 
-/* x -> a x + b, as (a, b): composition is associative, and its order matters. */
+/* x -> a x + b, as (a, b): composition is associative, and its order
+ * matters. */
 static void compose(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     const uint32_t *lo = in;

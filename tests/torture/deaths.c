@@ -1,13 +1,15 @@
 /* One rank dies while all ranks repeat an operation; the others go on until MPI
- * says so. Each then talks to every other survivor, point to point, and finishes.
+ * says so. Each then talks to every other survivor, point to point, and
+ * finishes.
  *
  *   torture_deaths OPERATION SEED
  *
  * SEED says which rank dies, after how many repetitions, and how many
  * microseconds later: 0 is before it calls, so that it does not take part. A
  * survivor prints "left MS" when its operation has failed with
- * MPI_ERR_PROC_ABORTED, and how long that call took, "wrong ..." for anything that must not happen, and "done"
- * before it leaves main. One that never returns is ended by its alarm clock.
+ * MPI_ERR_PROC_ABORTED, and how long that call took, "wrong ..." for anything
+ * that must not happen, and "done" before it leaves main. One that never
+ * returns is ended by its alarm clock.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

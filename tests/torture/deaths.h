@@ -22,8 +22,8 @@ struct operation {
     int (*begin)(void);
     int (*run)(int i);
     /* Nobody leaves at the first error: all call it equally often. For calls on
-     * communicators without the victim, where nothing ends the wait for a member
-     * that has left. */
+     * communicators without the victim, where nothing ends the wait for a
+     * member that has left. */
     bool to_the_end;
 };
 const struct operation *find_operation(const char *name);
@@ -34,7 +34,7 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* It is the victim, or dies with it. */
 bool is_dead(int rank);
 
-/* ---- what operations share ------------------------------------------------- */
+/* ---- what operations share ----------------------------------------------- */
 
 enum { SMALL = 3, LARGE = 50000, TAG = 5 };
 

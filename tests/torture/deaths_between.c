@@ -1,5 +1,5 @@
-/* Operations during which torture_deaths lets a rank die: what makes communicators,
- * and what goes from one rank to another.
+/* Operations during which torture_deaths lets a rank die: what makes
+ * communicators, and what goes from one rank to another.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -9,7 +9,7 @@
 
 enum { PARTS = 4 };
 
-/* ---- communicators ------------------------------------------------------------- */
+/* ---- communicators ------------------------------------------------------- */
 
 /* Use an object once if it was made; if it was not made, it must be null. */
 static int use(int rc, MPI_Comm *c, int i)
@@ -53,7 +53,8 @@ static int comm_idup(int i)
 static int comm_split(int i)
 {
     MPI_Comm c = MPI_COMM_NULL;
-    int rc = MPI_Comm_split(MPI_COMM_WORLD, i / 2 % 2 ? 0 : job.rank % 2, 0, &c);
+    int rc =
+        MPI_Comm_split(MPI_COMM_WORLD, i / 2 % 2 ? 0 : job.rank % 2, 0, &c);
 
     return use(rc, &c, i);
 }
@@ -125,7 +126,7 @@ static int inter_collectives(int i)
     return rc;
 }
 
-/* ---- point to point: the victim with each of the others ------------------------------ */
+/* ---- point to point: the victim with each of the others ------------------ */
 
 enum mode { SEND, SSEND, TO_ME, ANY, PROBE, PROBE_ANY, IRECV };
 
@@ -197,7 +198,7 @@ static int recv_any(int i) { return talk(i, ANY); }
 static int probe(int i) { return talk(i, PROBE); }
 static int probe_any(int i) { return talk(i, PROBE_ANY); }
 
-/* ---- partitioned: from the victim to the others --------------------------------------- */
+/* ---- partitioned: from the victim to the others -------------------------- */
 
 static int begin_parts(void)
 {

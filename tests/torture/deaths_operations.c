@@ -19,7 +19,7 @@ int begin_plain(void)
     return !mine.out || !mine.in;
 }
 
-/* ---- data ------------------------------------------------------------------ */
+/* ---- data ---------------------------------------------------------------- */
 
 int value(int rank, int i, int k)
 {
@@ -64,7 +64,7 @@ static void expect_blocks(int i, int n)
         expect(mine.in + (size_t)r * (size_t)n, r, i, n);
 }
 
-/* ---- blocking collectives ---------------------------------------------------- */
+/* ---- blocking collectives ------------------------------------------------ */
 
 static int barrier(int i)
 {
@@ -259,7 +259,7 @@ static int mixed(int i)
     return all[(size_t)i % (sizeof all / sizeof *all)](i);
 }
 
-/* ---- nonblocking, persistent, of neighbours --------------------------------------- */
+/* ---- nonblocking, persistent, of neighbours ------------------------------ */
 
 int test_until_done(MPI_Request *request)
 {

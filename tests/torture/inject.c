@@ -36,7 +36,8 @@ static struct inject plan;
  * would fail twice. */
 static pthread_mutex_t arming = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int armed, fired;
-static atomic_long calls, room; /* room: descriptors closed since they ran out */
+/* room: descriptors closed since they ran out */
+static atomic_long calls, room;
 static void *frames[FRAMES];
 static int frame_count;
 static _Thread_local int spared, took_room;
@@ -68,8 +69,8 @@ static void remember(void)
     spared = 0;
 }
 
-/* Libraries of others that do not survive it, and which nothing here can make to:
- * usrsctp takes what it gets from malloc unseen. */
+/* Libraries of others that do not survive it, and which nothing here can make
+ * to: usrsctp takes what it gets from malloc unseen. */
 static int find_foreign(struct dl_phdr_info *info, size_t size, void *caller)
 {
     uintptr_t at = (uintptr_t)caller - info->dlpi_addr;
@@ -213,8 +214,8 @@ int ftruncate(int fd, off_t n)
     return -1;
 }
 
-/* The address sanitizer calls it in each thread that begins, and does not survive
- * its failure; nothing of ours does. */
+/* The address sanitizer calls it in each thread that begins, and does not
+ * survive its failure; nothing of ours does. */
 int pthread_getattr_np(pthread_t t, pthread_attr_t *attr)
 {
     int before = spared, rc;

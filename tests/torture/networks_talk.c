@@ -2,12 +2,12 @@
  *
  *   networks_talk FOLDER          on two hosts, two ranks or four
  *
- * Rank r of the first half talks to rank r + size/2, each pair on a communicator
- * of its own: the first pair all the time, the second, if there is one, a little,
- * and then again when the file FOLDER/go is there. A pair whose first rank sees
- * FOLDER/stop says a last round and is done. Before the fault each rank makes
- * FOLDER/ready.RANK. Every message is checked: its number, its length and its
- * bytes. At the end each rank prints
+ * Rank r of the first half talks to rank r + size/2, each pair on a
+ * communicator of its own: the first pair all the time, the second, if there is
+ * one, a little, and then again when the file FOLDER/go is there. A pair whose
+ * first rank sees FOLDER/stop says a last round and is done. Before the fault
+ * each rank makes FOLDER/ready.RANK. Every message is checked: its number, its
+ * length and its bytes. At the end each rank prints
  *
  *   rank R rounds N class C at T call NAME: TEXT
  *
@@ -117,7 +117,7 @@ static int failed(int r, const char *call)
     return 1;
 }
 
-/* ---- contents ------------------------------------------------------------- */
+/* ---- contents ------------------------------------------------------------ */
 
 static int size_of(long n)
 {
@@ -142,7 +142,7 @@ static void check(const unsigned char *data, const MPI_Status *s, long n)
         wrong("altered", n);
 }
 
-/* ---- a round -------------------------------------------------------------- */
+/* ---- a round ------------------------------------------------------------- */
 
 /* Each request ends, also beside one that failed; true: all are well. */
 static int all_end(int n, MPI_Request *r, MPI_Status *s)

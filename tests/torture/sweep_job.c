@@ -3,11 +3,12 @@
  *   sweep_job PHASE RANK memory|files N once|forever fatal|return [alone]
  *
  * PHASE is init, finalize, session, or one of sweep_p2p.c, sweep_coll.c,
- * sweep_comm.c and sweep_objects.c; the failure happens in it. N 0 counts the calls instead: the
- * rank prints "sweep: K calls" on standard output. With "return" errors are
- * returned, also those of MPI_Init, and what can be tried again is. A rank that
- * got an error leaves it to the one that lacked something to end the job by
- * MPI_Abort; with "alone" each ends for itself, and the other must notice.
+ * sweep_comm.c and sweep_objects.c; the failure happens in it. N 0 counts the
+ * calls instead: the rank prints "sweep: K calls" on standard output. With
+ * "return" errors are returned, also those of MPI_Init, and what can be tried
+ * again is. A rank that got an error leaves it to the one that lacked something
+ * to end the job by MPI_Abort; with "alone" each ends for itself, and the other
+ * must notice.
  *
  * Status: 0 all went well, SWEEP_ENDED an error was returned, SWEEP_WRONG.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -106,7 +107,7 @@ char *sweep_memory(int n)
     return p;
 }
 
-/* ---- phases of the start and the end --------------------------------------- */
+/* ---- phases of the start and the end ------------------------------------- */
 
 static void arm(void)
 {
@@ -180,7 +181,7 @@ static void session_only(void)
     disarm();
 }
 
-/* ---- the program ------------------------------------------------------------ */
+/* ---- the program --------------------------------------------------------- */
 
 static const struct sweep_phase *find(const char *name)
 {

@@ -26,9 +26,11 @@ enum {
 };
 
 extern struct inject sweep_plan;
-extern _Thread_local int sweep_rank;   /* in MPI_COMM_WORLD, or of the launcher */
+/* in MPI_COMM_WORLD, or of the launcher */
+extern _Thread_local int sweep_rank;
 extern _Thread_local int sweep_victim; /* whether it is this one that fails */
-extern _Thread_local int sweep_cut_off; /* the last error told that a pair cannot be */
+/* the last error told that a pair cannot be */
+extern _Thread_local int sweep_cut_off;
 
 _Noreturn void sweep_end(int status);
 /* An error class was returned: say it. Returns whether to try again. */

@@ -89,8 +89,8 @@ static int take(weft_peer *peer, weft_tx *tx)
     return WEFT_DONE;
 }
 
-/* Its sender waits for that alone: what is held back on the way does not hold up
- * the answer. */
+/* Its sender waits for that alone: what is held back on the way does not hold
+ * up the answer. */
 static void a_message_that_waited_is_answered_at_once(void **state)
 {
     struct wf_wire w = {.type = WF_EAGER, .flags = wf_le16(WF_FLAG_SYNC),

@@ -1,5 +1,5 @@
-/* Last words: they go to the launcher by the socket that PMI_SAY names, if that is
- * what it was when the launcher named it; else to standard error.
+/* Last words: they go to the launcher by the socket that PMI_SAY names, if that
+ * is what it was when the launcher named it; else to standard error.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,5 +1,6 @@
-/* A scripted PMI-1 launcher: a thread on the other end of a socket pair. It keeps
- * a small key-value space, so that what was put comes back cut as it was put.
+/* A scripted PMI-1 launcher: a thread on the other end of a socket pair. It
+ * keeps a small key-value space, so that what was put comes back cut as it was
+ * put.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -64,7 +65,8 @@ static void answer(struct launcher *l, const char *line)
     else if (wf_pmi_field_is(line, "cmd", "init"))
         dprintf(l->fd, "cmd=response_to_init pmi_version=1 rc=0\n");
     else if (wf_pmi_field_is(line, "cmd", "get_maxes"))
-        dprintf(l->fd, "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=%d\n",
+        dprintf(l->fd,
+                "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=%d\n",
                 l->value_max);
     else if (wf_pmi_field_is(line, "cmd", "get_my_kvsname"))
         dprintf(l->fd, "cmd=my_kvsname kvsname=kvs_7\n");
@@ -80,8 +82,9 @@ static void answer(struct launcher *l, const char *line)
         dprintf(l->fd, "cmd=put_result rc=0 msg=success\n");
     } else if (wf_pmi_field_is(line, "cmd", "get")) {
         const char *found = lookup(l, key);
-        dprintf(l->fd, found ? "cmd=get_result rc=0 msg=success value=%s\n%s"
-                             : "cmd=get_result rc=-1 msg=no_%s value=unknown\n%s",
+        dprintf(l->fd,
+                found ? "cmd=get_result rc=0 msg=success value=%s\n%s"
+                      : "cmd=get_result rc=-1 msg=no_%s value=unknown\n%s",
                 found ? found : key, l->held ? "cmd=barrier_out\n" : "");
         l->held = 0;
     } else if (wf_pmi_field_is(line, "cmd", "barrier_in")) {

@@ -178,8 +178,9 @@ static void the_launcher_says_which_ranks_run(void **state)
     assert_int_equal(b->states[3], WF_BOOT_UNKNOWN);
     dprintf(l.fd, "cmd=weft_state rank=3 runs=1\n");
     hear_state(b, 3, WF_BOOT_RUNS);
-    dprintf(l.fd, "cmd=weft_state rank=4 runs=1\ncmd=weft_state rank=-1 runs=1\n"
-                  "cmd=weft_state rank=2\ncmd=weft_state rank=3 runs=0\n");
+    dprintf(l.fd,
+            "cmd=weft_state rank=4 runs=1\ncmd=weft_state rank=-1 runs=1\n"
+            "cmd=weft_state rank=2\ncmd=weft_state rank=3 runs=0\n");
     hear_state(b, 3, WF_BOOT_ENDED);
     for (int i = 0; i < 3; i++)
         assert_int_equal(b->states[i], WF_BOOT_UNKNOWN);
@@ -420,7 +421,8 @@ static void boots_in_memory_leave_nothing_behind(void **state)
 #endif
 }
 
-#define boot_test(f) cmocka_unit_test_setup_teardown(f, clear_environment, clear_environment)
+#define boot_test(f)                                                           \
+    cmocka_unit_test_setup_teardown(f, clear_environment, clear_environment)
 
 int main(void)
 {

@@ -86,7 +86,8 @@ static void a_field_too_long_for_its_place_is_refused(void **state)
     assert_false(wf_pmi_field_copy("k=abcd", "k", out, sizeof(out)));
 }
 
-static int map(const char *text, uint32_t size, uint32_t *nodes, uint32_t *count)
+static int map(const char *text, uint32_t size, uint32_t *nodes,
+               uint32_t *count)
 {
     return wf_pmi_map_parse(text, strlen(text), size, nodes, count);
 }

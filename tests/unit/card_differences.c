@@ -48,8 +48,8 @@ static void configure(struct wf_instance *wf, uint32_t rank, const char *text)
     wf->options = wf_config_core(wf->config);
 }
 
-/* Rank 0, of configuration `here`, reads the card of rank 1. Returns the text of
- * the error, or NULL if there is none. */
+/* Rank 0, of configuration `here`, reads the card of rank 1. Returns the text
+ * of the error, or NULL if there is none. */
 static const char *compare(const char *here, const char *there)
 {
     struct wf_instance reader, writer;

@@ -1,5 +1,5 @@
-/* A check for ranks that are threads: cmocka's assertions jump out of the thread
- * that runs the test, and no other.
+/* A check for ranks that are threads: cmocka's assertions jump out of the
+ * thread that runs the test, and no other.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef CHECK_IN_RANKS_H

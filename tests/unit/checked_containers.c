@@ -1,5 +1,5 @@
-/* Containers with checksums (protocol/checked.h): whatever one byte of one becomes
- * on the way, it is found before anything is delivered.
+/* Containers with checksums (protocol/checked.h): whatever one byte of one
+ * becomes on the way, it is found before anything is delivered.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -181,8 +181,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             a_short_message_with_any_byte_changed_is_found, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_large_message_with_any_byte_changed_is_found, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            a_large_message_with_any_byte_changed_is_found, setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_peer_that_makes_no_sums_is_told_from_damage, setup, teardown),
         cmocka_unit_test_setup_teardown(the_reason_is_reported_with_the_fault,

@@ -37,7 +37,8 @@ static void chacha20_poly1305_gives_the_published_tag(void **state)
     static const char text[] =
         "Internet-Drafts are draft documents valid for a maximum of six months "
         "and may be updated, replaced, or obsoleted by other documents at any "
-        "time. It is inappropriate to use Internet-Drafts as reference material "
+        "time. It is inappropriate to use Internet-Drafts as reference "
+        "material "
         "or to cite them other than as /\xe2\x80\x9cwork in progress./\xe2\x80"
         "\x9d";
     unsigned char out[sizeof text], tag[16];

@@ -179,7 +179,8 @@ static void algorithms_for_long_vectors_work_in_segments(void **state)
                  {WF_COLL_ALLREDUCE, WF_ALG_RABENSEIFNER}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct wf_coll_rule rule = wf_coll_rule_always(cases[i].algorithm);
+        const struct wf_coll_rule rule =
+            wf_coll_rule_always(cases[i].algorithm);
         struct wf_coll_rules rules = {.count = {0}};
         rules.of[cases[i].kind] = &rule;
         rules.count[cases[i].kind] = 1;
@@ -204,8 +205,8 @@ static int copies_of(const struct wf_sched *s)
     return n;
 }
 
-/* Before an exchange in place blocks are packed away that are sent: not that of the
- * process itself, and none without bytes. */
+/* Before an exchange in place blocks are packed away that are sent: not that of
+ * the process itself, and none without bytes. */
 static void in_place_only_sent_data_are_packed(void **state)
 {
     int some[5] = {1, 1, 0, 1, 1}, at[5] = {0, 1, 2, 3, 4};

@@ -202,8 +202,8 @@ static void finish_requests(MPI_Request *requests, bool keep)
     }
 }
 
-/* Of nothing no form blocks here: a blocking one is over at once and takes no tag,
- * as all of them are in a program, where no rank has another form. */
+/* Of nothing no form blocks here: a blocking one is over at once and takes no
+ * tag, as all of them are in a program, where no rank has another form. */
 static void run_once(run_fn *fn)
 {
     MPI_Request requests[MAX_RANKS] = {0};

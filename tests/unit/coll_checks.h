@@ -26,7 +26,8 @@ static void check_barrier(void)
     MPI_Request requests[MAX_RANKS] = {0};
 
     for (int r = 0; r < world_size; r++)
-        comms[r].oversubscription = (struct wf_oversubscription){.known = true, .any = shared};
+        comms[r].oversubscription =
+            (struct wf_oversubscription){.known = true, .any = shared};
     for (int r = 0; r < world_size; r++)
         if (r != late)
             run_barrier(r, NONBLOCKING, &requests[r]);

@@ -1,5 +1,5 @@
-/* The choice of an algorithm where the ranks of a node share its CPUs: a rule may
- * ask for that, and it holds as soon as they have agreed on it.
+/* The choice of an algorithm where the ranks of a node share its CPUs: a rule
+ * may ask for that, and it holds as soon as they have agreed on it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <setjmp.h>
@@ -28,29 +28,38 @@ static void a_long_bcast_of_many_ranks_that_share_cpus_comes_from_the_root(
 {
     struct wf_shmcoll shares = {.oversubscribed = true};
 
-    assert_int_equal(chosen(WF_COLL_BCAST, 16, 32 * LONG, &shares), WF_ALG_LINEAR);
+    assert_int_equal(chosen(WF_COLL_BCAST, 16, 32 * LONG, &shares),
+                     WF_ALG_LINEAR);
     assert_int_equal(chosen(WF_COLL_BCAST, 8, LONG, &shares), WF_ALG_LINEAR);
     assert_int_equal(chosen(WF_COLL_BCAST, 4, LONG, &shares), WF_ALG_LINEAR);
-    assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG - 1, &shares), WF_ALG_BINOMIAL);
+    assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG - 1, &shares),
+                     WF_ALG_BINOMIAL);
 }
 
 static void a_longer_bcast_of_few_ranks_is_a_chain(void **state)
 {
     struct wf_shmcoll shares = {.oversubscribed = true};
 
-    assert_int_equal(chosen(WF_COLL_BCAST, 4, 64 * LONG, &shares), WF_ALG_CHAIN);
-    assert_int_equal(chosen(WF_COLL_BCAST, 4, 512 * LONG, &shares), WF_ALG_CHAIN);
-    assert_int_equal(chosen(WF_COLL_BCAST, 8, 32 * LONG, &shares), WF_ALG_CHAIN);
+    assert_int_equal(chosen(WF_COLL_BCAST, 4, 64 * LONG, &shares),
+                     WF_ALG_CHAIN);
+    assert_int_equal(chosen(WF_COLL_BCAST, 4, 512 * LONG, &shares),
+                     WF_ALG_CHAIN);
+    assert_int_equal(chosen(WF_COLL_BCAST, 8, 32 * LONG, &shares),
+                     WF_ALG_CHAIN);
 }
 
 static void the_longest_bcast_of_five_ranks_is_linear(void **state)
 {
     struct wf_shmcoll shares = {.oversubscribed = true};
 
-    assert_int_equal(chosen(WF_COLL_BCAST, 5, 64 * LONG, &shares), WF_ALG_LINEAR);
-    assert_int_equal(chosen(WF_COLL_BCAST, 8, 64 * LONG, &shares), WF_ALG_LINEAR);
-    assert_int_equal(chosen(WF_COLL_BCAST, 8, 512 * LONG, &shares), WF_ALG_LINEAR);
-    assert_int_equal(chosen(WF_COLL_BCAST, 16, 512 * LONG, &shares), WF_ALG_LINEAR);
+    assert_int_equal(chosen(WF_COLL_BCAST, 5, 64 * LONG, &shares),
+                     WF_ALG_LINEAR);
+    assert_int_equal(chosen(WF_COLL_BCAST, 8, 64 * LONG, &shares),
+                     WF_ALG_LINEAR);
+    assert_int_equal(chosen(WF_COLL_BCAST, 8, 512 * LONG, &shares),
+                     WF_ALG_LINEAR);
+    assert_int_equal(chosen(WF_COLL_BCAST, 16, 512 * LONG, &shares),
+                     WF_ALG_LINEAR);
 }
 
 static void a_bcast_is_a_chain_where_each_rank_has_a_cpu(void **state)
@@ -70,7 +79,8 @@ static void a_bcast_is_a_chain_before_ranks_have_agreed(void **state)
 /* Each round of Bruck would be a turn of the run queue. */
 static void an_alltoall_on_shared_cpus_has_no_rounds(void **state)
 {
-    struct wf_shmcoll shares = {.oversubscribed = true}, apart = {.oversubscribed = false};
+    struct wf_shmcoll shares = {.oversubscribed = true},
+                      apart = {.oversubscribed = false};
 
     assert_int_equal(chosen(WF_COLL_ALLTOALL, 16, 8, &shares), WF_ALG_PAIRWISE);
     assert_int_equal(chosen(WF_COLL_ALLTOALL, 16, 8, &apart), WF_ALG_BRUCK);
@@ -80,10 +90,13 @@ static void an_alltoall_on_shared_cpus_has_no_rounds(void **state)
  * read it. */
 static void a_long_allreduce_on_shared_cpus_goes_by_blocks(void **state)
 {
-    struct wf_shmcoll shares = {.oversubscribed = true}, apart = {.oversubscribed = false};
+    struct wf_shmcoll shares = {.oversubscribed = true},
+                      apart = {.oversubscribed = false};
 
-    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 16, 32 * LONG, &shares), WF_ALG_BLOCKS);
-    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 16, 32 * LONG, &apart), WF_ALG_RING);
+    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 16, 32 * LONG, &shares),
+                     WF_ALG_BLOCKS);
+    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 16, 32 * LONG, &apart),
+                     WF_ALG_RING);
 }
 
 static void a_rule_of_the_file_may_ask_for_it(void **state)
@@ -91,7 +104,8 @@ static void a_rule_of_the_file_may_ask_for_it(void **state)
     struct wf_coll_rule rule = wf_coll_rule_always(WF_ALG_RING);
     struct wf_coll_rules rules = {.of[WF_COLL_ALLREDUCE] = &rule,
                                   .count[WF_COLL_ALLREDUCE] = 1};
-    struct wf_shmcoll shares = {.oversubscribed = true}, apart = {.oversubscribed = false};
+    struct wf_shmcoll shares = {.oversubscribed = true},
+                      apart = {.oversubscribed = false};
 
     rule.crowded = true;
     wf.coll_rules = &rules;

@@ -81,7 +81,8 @@ void wf_comm_put(struct wf_comm *c)
     c->object.refs--;
 }
 
-/* Nobody is lost here: the simulation (sim_dead_peers) and torture_deaths do that. */
+/* Nobody is lost here: the simulation (sim_dead_peers) and torture_deaths do
+ * that. */
 bool wf_comm_has_dead(struct wf_comm *c)
 {
     return false;
@@ -365,8 +366,8 @@ void wf_helper_register(struct wf_req *r)
 }
 
 /* Teams are for processes that can map memory: not here. */
-bool wf_progress_poll_until(struct wf_instance *wf, int fd, bool (*done)(void *),
-                       void *arg, uint64_t deadline)
+bool wf_progress_poll_until(struct wf_instance *wf, int fd,
+                            bool (*done)(void *), void *arg, uint64_t deadline)
 {
     return false;
 }

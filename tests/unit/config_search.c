@@ -252,8 +252,8 @@ static void a_directory_called_mpi_ini_is_no_configuration(void **state)
     assert_job(" (default)");
 }
 
-/* The start fails for what the system lacks, whichever call meets it: nothing is
- * said against the configuration, and no other file is taken. */
+/* The start fails for what the system lacks, whichever call meets it: nothing
+ * is said against the configuration, and no other file is taken. */
 static void lack_of_memory_is_no_mistake_of_the_file(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
-/* At MPI_THREAD_MULTIPLE a thread that has the process to itself enters no section;
- * it finds one from the moment that it starts another. The C library tells, so each
- * test runs in a process of its own.
+/* At MPI_THREAD_MULTIPLE a thread that has the process to itself enters no
+ * section; it finds one from the moment that it starts another. The C library
+ * tells, so each test runs in a process of its own.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -163,7 +163,8 @@ static void each_case_holds_in_a_process(void **state)
     int status;
 
     if (child == 0) { /* a new program: a sanitizer gives a copy a thread */
-        execl("/proc/self/exe", "critical_single_thread", part->name, (char *)NULL);
+        execl("/proc/self/exe", "critical_single_thread", part->name,
+              (char *)NULL);
         _exit(WRONG);
     }
     assert_true(child > 0 && waitpid(child, &status, 0) == child);
@@ -192,8 +193,9 @@ int main(int argc, char **argv)
     if (argc > 1)
         return run_part(argv[1]);
     for (int i = 0; i < PARTS; i++)
-        tests[i] = (struct CMUnitTest){.name = parts[i].name,
-                                       .test_func = each_case_holds_in_a_process,
-                                       .initial_state = (void *)&parts[i]};
+        tests[i] =
+            (struct CMUnitTest){.name = parts[i].name,
+                                .test_func = each_case_holds_in_a_process,
+                                .initial_state = (void *)&parts[i]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

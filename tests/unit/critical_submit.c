@@ -1,7 +1,8 @@
-/* Submissions to a section (lock/critical.h, the granularity lock-free): what
- * threads submit while others enter, yield and leave is run once, inside, in the
- * order of its thread, and none is left when all have gone. Plain variables stand
- * for the engine, so that the thread sanitizer sees who is inside with whom.
+/* Submissions to a section (lock/critical.h, the granularity lock-free):
+ * what threads submit while others enter, yield and leave is run once, inside,
+ * in the order of its thread, and none is left when all have gone. Plain
+ * variables stand for the engine, so that the thread sanitizer sees who is
+ * inside with whom.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -130,8 +130,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             a_poll_that_is_too_early_delays_the_next_one, start, stop),
-        cmocka_unit_test_setup_teardown(messages_that_are_no_answers_change_no_delay,
-                                        start, stop),
+        cmocka_unit_test_setup_teardown(
+            messages_that_are_no_answers_change_no_delay, start, stop),
         cmocka_unit_test_setup_teardown(prompt_answers_are_polled_for_sooner,
                                         start, stop)};
 

@@ -136,7 +136,7 @@ static void deep_unexpected_queues_keep_order_while_they_grow(void **state)
         run(200 + seed, 400, 2);
 }
 
-/* ---- depth ----------------------------------------------------------------- */
+/* ---- depth --------------------------------------------------------------- */
 
 enum { DEEP = 65536, CONTEXT = 7 };
 
@@ -263,7 +263,7 @@ static void a_storm_of_wildcards_takes_the_oldest_first(void **state)
     wf_match_fini(&m);
 }
 
-/* ---- few ------------------------------------------------------------------- */
+/* ---- few ----------------------------------------------------------------- */
 
 static struct wf_posted receive_for(uint32_t tag)
 {

@@ -1,6 +1,6 @@
 /* The fair mutex: its bias (one owner that enters again and again, others that
- * come and take the bias away, sleepers on either side), and returns while others
- * wait.
+ * come and take the bias away, sleepers on either side), and returns while
+ * others wait.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -248,7 +248,7 @@ static void test_a_thread_gets_the_slot_of_an_ended_one(void **state)
     assert_int_equal(plain, 4 * WF_MUTEX_SLOTS * (PATIENT + 1));
 }
 
-/* ---- returns ----------------------------------------------------------------- */
+/* ---- returns ------------------------------------------------------------- */
 
 /* The ticket of one who waits and does nothing else. */
 static void somebody_waits(void)
@@ -371,7 +371,7 @@ static void test_a_waiter_gets_in_beside_a_busy_owner(void **state)
     pthread_join(t, NULL);
 }
 
-/* ---- all at once ------------------------------------------------------------ */
+/* ---- all at once --------------------------------------------------------- */
 
 static void *come_and_go(void *arg)
 {
@@ -434,7 +434,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_another_thread_revokes_the_bias),
-        cmocka_unit_test(test_each_revocation_doubles_the_entries_before_a_bias),
+        cmocka_unit_test(
+            test_each_revocation_doubles_the_entries_before_a_bias),
         cmocka_unit_test(test_alternating_threads_get_no_bias),
         cmocka_unit_test(test_try_enters_only_a_free_mutex),
         cmocka_unit_test(test_more_owners_than_slots),

@@ -1,6 +1,6 @@
-/* Calls for which there is no memory fail as the standard says, and succeed when
- * there is some again: the n-th allocation of a call fails, for each n. That of
- * all calls is the torture floor's, sweeps.py.
+/* Calls for which there is no memory fail as the standard says, and succeed
+ * when there is some again: the n-th allocation of a call fails, for each n.
+ * That of all calls is the torture floor's, sweeps.py.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

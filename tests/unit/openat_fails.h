@@ -1,5 +1,5 @@
-/* openat that fails when the system lacks memory or descriptors, for programs that
- * are linked with --wrap=openat.
+/* openat that fails when the system lacks memory or descriptors, for programs
+ * that are linked with --wrap=openat.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -62,7 +62,8 @@ static void refuse_all(void)
     for (int k = 0; k < CARRIERS; k++) {
         loc->peers[k] = (weft_peer *)&fakes[k]; /* was called again */
         order->carrier[k].state = WF_CARRIER_TRIED;
-        assert_true(wf_carrier_handle_down(loc, &wf.eps[k], WEFT_EPEER, "refused"));
+        assert_true(
+            wf_carrier_handle_down(loc, &wf.eps[k], WEFT_EPEER, "refused"));
         order->carrier[k].again_at = now + 20 * MS; /* not by the turn */
     }
 }
@@ -139,7 +140,8 @@ static void without_refusals_the_launcher_is_not_asked(void **state)
 {
     begin(true, WF_BOOT_ENDED);
     for (int k = 0; k < CARRIERS; k++)
-        assert_true(wf_carrier_handle_down(loc, &wf.eps[k], WEFT_ELINK, "reset"));
+        assert_true(
+            wf_carrier_handle_down(loc, &wf.eps[k], WEFT_ELINK, "reset"));
     assert_int_equal(refuse_for(1000, 0), 1000);
     assert_int_equal(launcher.asked, 0);
     end();

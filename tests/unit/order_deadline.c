@@ -1,5 +1,5 @@
-/* When an ordered pair with several carriers must be looked at again: what it tells
- * whoever is about to sleep.
+/* When an ordered pair with several carriers must be looked at again: what it
+ * tells whoever is about to sleep.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -34,7 +34,8 @@ static void only_without_pairs_there_is_no_deadline(void **state)
     teardown();
 }
 
-/* An acknowledgement is owed for a millisecond, counted from when it is seen. */
+/* An acknowledgement is owed for a millisecond, counted from when it is
+ * seen. */
 static void an_owed_acknowledgement_has_a_deadline(void **state)
 {
     begin();
@@ -53,9 +54,9 @@ static void unacknowledged_containers_have_a_deadline(void **state)
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
     begin();
-    assert_int_equal(wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w,
-                                    "x", 1),
-                     WEFT_DONE);
+    assert_int_equal(
+        wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1),
+        WEFT_DONE);
     assert_in_range(wf_orders_deadline(&wf), now + 1, now + 1000 * MS);
     assert_int_equal(order->silent_since, now);
     teardown();

@@ -1,5 +1,5 @@
-/* An ordered pair with several carriers that are fakes: they land what they took
- * when the test says so, and time stands still otherwise.
+/* An ordered pair with several carriers that are fakes: they land what they
+ * took when the test says so, and time stands still otherwise.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -13,9 +13,9 @@ static void send_one(void)
 {
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
-    assert_int_equal(wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w,
-                                    "x", 1),
-                     WEFT_DONE);
+    assert_int_equal(
+        wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1),
+        WEFT_DONE);
 }
 
 /* Time goes on, on the first carrier something passes every `each` ms, and the
@@ -66,7 +66,8 @@ static void a_slow_carrier_that_dies_is_left_soon(void **state)
     teardown();
 }
 
-/* It gives no sign for 50 ms, is asked, and then it does: a gap was repaired. */
+/* It gives no sign for 50 ms, is asked, and then it does: a gap was
+ * repaired. */
 static void a_carrier_is_not_left_after_a_pause_of_this_process(void **state)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
@@ -104,7 +105,7 @@ static void the_peers_choice_counts_more(void **state)
     teardown();
 }
 
-/* ---- the peer's life ------------------------------------------------------ */
+/* ---- the peer's life ----------------------------------------------------- */
 
 static const struct wf_route_failover brief = {.several = true,
                                                .timeout = 2000 * MS};
@@ -130,8 +131,8 @@ static void end_brief(void)
 }
 
 /* From now on the carriers that can tell hear nothing of the peer, for so many
- * ms or until it counts as gone: how many that were. It answers questions on the
- * carriers from `answers` on. */
+ * ms or until it counts as gone: how many that were. It answers questions on
+ * the carriers from `answers` on. */
 static int fall_silent_but(int most, int carriers, int answers)
 {
     uint64_t begun = now;
@@ -200,8 +201,8 @@ static void a_carrier_that_was_never_used_is_asked_before(void **state)
     end_brief();
 }
 
-/* The first carrier has been silent for long, and nothing answers. Returns the ms
- * after which the peer counts as gone; `most`: it does not. */
+/* The first carrier has been silent for long, and nothing answers. Returns the
+ * ms after which the peer counts as gone; `most`: it does not. */
 static int stay_silent(int most)
 {
     fakes[0].silent = 5000 * MS;
@@ -213,7 +214,8 @@ static int stay_silent(int most)
     return most;
 }
 
-/* The first look at a silence finds that it is over: the others get their time. */
+/* The first look at a silence finds that it is over: the others get their
+ * time. */
 static void no_peer_is_gone_before_other_carriers_had_time(void **state)
 {
     setup_brief();
@@ -245,8 +247,8 @@ static void other_carriers_are_not_asked_early(void **state)
 }
 
 /* The process computes; the first path is dead, and the host hides behind a
- * firewall on the second, but its kernel confirms what is sent there. For so many
- * ms, as fall_silent_but(). */
+ * firewall on the second, but its kernel confirms what is sent there. For so
+ * many ms, as fall_silent_but(). */
 static int compute_behind_a_firewall(int most, bool confirms)
 {
     uint64_t begun = now;
@@ -299,7 +301,8 @@ static void break_first(void)
     setup_brief();
     order->carrier[1].state = WF_CARRIER_TRIED;
     wf_carrier_note_heard(order, &wf.eps[1], 0);
-    assert_true(wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+    assert_true(
+        wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
 }
 
 static void a_connection_whose_host_answers_leads_to_the_peer(void **state)
@@ -326,7 +329,8 @@ static void a_host_that_answers_is_no_connection(void **state)
 {
     setup_brief();
     fakes[1].silent = 0;
-    assert_true(wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+    assert_true(
+        wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
     assert_in_range(fall_silent(9000, 1), 1900, 2110);
     end_brief();
 }
@@ -337,7 +341,8 @@ static void a_break_does_not_start_the_clock_again(void **state)
     setup_brief();
     send_one();
     assert_int_equal(fall_silent(1000, CARRIERS), 1000);
-    assert_true(wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+    assert_true(
+        wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
     assert_in_range(fall_silent(9000, 0), 950, 1010);
     end_brief();
 }

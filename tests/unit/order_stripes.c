@@ -28,7 +28,7 @@ static void the_smallest_carrier_limits_all(void **state)
     teardown();
 }
 
-/* ---- pieces ---------------------------------------------------------------- */
+/* ---- pieces -------------------------------------------------------------- */
 
 static const struct wf_route_failover striped = {
     .several = true, .stripe = true, .timeout = 60000 * MS};
@@ -85,8 +85,8 @@ static void lands(int k)
     wf_order_deliver(order, &wf.eps[k], k, &w, NULL);
 }
 
-/* One millisecond; a carrier lands a piece each `takes` of them that it has any,
- * for `age` of which it has had it. */
+/* One millisecond; a carrier lands a piece each `takes` of them that it has
+ * any, for `age` of which it has had it. */
 static void tick(struct wf_p2p *p, const int *takes, int *age)
 {
     for (int k = 0; k < CARRIERS; k++) {
@@ -201,8 +201,8 @@ static void the_last_pieces_take_the_faster_carrier(void **state)
     free(p);
 }
 
-/* A lost packet, or a machine that stands still, makes the first pieces take longer
- * than the whole message by the other. */
+/* A lost packet, or a machine that stands still, makes the first pieces take
+ * longer than the whole message by the other. */
 static void a_carrier_slow_at_first_gets_its_share_later(void **state)
 {
     static const int slow[CARRIERS] = {400, 10}, even[CARRIERS] = {10, 10};
@@ -293,7 +293,8 @@ static void finished_pieces_leave_their_carrier(void **state)
     for (int k = 0; k < CARRIERS; k++) {
         struct wf_retained r = {.via = (int8_t)k};
         r.tx.tx.len = WF_STRIPE_PIECE;
-        wf_stripe_note_sent(order, 0, &(struct wf_retained){.tx.tx.len = piece});
+        wf_stripe_note_sent(order, 0,
+                            &(struct wf_retained){.tx.tx.len = piece});
         wf_stripe_note_sent(order, k, &r);
         wf_stripe_end_flight(order, &r);
         assert_false(r.flying);

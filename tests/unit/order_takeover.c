@@ -12,7 +12,8 @@ static int try_to_send(void)
 {
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
-    return wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1);
+    return wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x",
+                               1);
 }
 
 /* The answer that ends the loss says that the peer has everything. No other
@@ -63,7 +64,8 @@ static void a_peer_that_answers_and_acknowledges_nothing_counts_as_gone(
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(1500 * MS);
     assert_false(order->stuck);
-    wf_order_process_ack(order, 2, false); /* something came through: from the start */
+    /* something came through: from the start */
+    wf_order_process_ack(order, 2, false);
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(1500 * MS);
     assert_false(order->stuck);

@@ -1,6 +1,6 @@
 /* Requests made by one thread and ended by another go home, what a thread that
- * ended leaves is used by the next, and pool and threads may end in either order
- * (core/protocol/pool.h).
+ * ended leaves is used by the next, and pool and threads may end in either
+ * order (core/protocol/pool.h).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

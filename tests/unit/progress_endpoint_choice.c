@@ -39,7 +39,8 @@ static const weft_ops ops = {.size = sizeof ops, .progress = count};
 
 static int begin(void **state)
 {
-    wf = (struct wf_instance){.options = &options, .ep_count = 2, .now_ns = clock_now};
+    wf = (struct wf_instance){
+        .options = &options, .ep_count = 2, .now_ns = clock_now};
     near = far = (weft_ep){0};
     tick = OTHERS_APART_MOST / (OTHERS_EVERY - 2) + 1;
     assert_int_equal(wf_progress_init(&wf), 0);
@@ -206,13 +207,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(any_source_needs_the_endpoints_in_use,
                                         begin, end),
-        cmocka_unit_test_setup_teardown(a_collective_needs_only_those_too, begin, end),
+        cmocka_unit_test_setup_teardown(a_collective_needs_only_those_too,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(
             an_idle_endpoint_is_polled_more_and_more_rarely, begin, end),
-        cmocka_unit_test_setup_teardown(an_event_makes_an_endpoint_polled_often_again, begin, end),
         cmocka_unit_test_setup_teardown(
-            events_elsewhere_do_not_change_an_idle_endpoint, begin,
-            end),
+            an_event_makes_an_endpoint_polled_often_again, begin, end),
+        cmocka_unit_test_setup_teardown(
+            events_elsewhere_do_not_change_an_idle_endpoint, begin, end),
         cmocka_unit_test_setup_teardown(a_source_needs_its_lanes, begin, end),
         cmocka_unit_test_setup_teardown(
             a_communicator_needs_what_its_members_are_reached_through, begin,

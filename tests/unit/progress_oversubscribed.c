@@ -1,5 +1,5 @@
-/* A receive that polls for its message where ranks outnumber CPUs gives its CPU away
- * between two looks (docs/design.md, "Waiting").
+/* A receive that polls for its message where ranks outnumber CPUs gives its CPU
+ * away between two looks (docs/design.md, "Waiting").
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -80,7 +80,7 @@ static void no_yield_beside_threads(void **state)
     assert_int_equal(times_given_away(4, true, NULL), 0);
 }
 
-/* ---- ranks that were bound to one CPU ------------------------------------------- */
+/* ---- ranks that were bound to one CPU ------------------------------------ */
 
 static int wanted; /* yields after which what is waited for is there */
 

@@ -1,5 +1,5 @@
-/* One endpoint, a clock and a sched_yield that a test counts and sets: for tests of
- * what progress does while nothing comes.
+/* One endpoint, a clock and a sched_yield that a test counts and sets: for
+ * tests of what progress does while nothing comes.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,7 +27,8 @@ static struct wf_instance wf;
 static struct wf_core_options options;
 static uint64_t now;
 static int yields;
-static void (*meanwhile)(void); /* what others do during a yield; NULL: nothing */
+/* what others do during a yield; NULL: nothing */
+static void (*meanwhile)(void);
 
 /* In the place of the C library's. */
 int sched_yield(void)

@@ -6,7 +6,13 @@
 
 #include "progress_rig.h"
 
-enum { POLL = 100, WAKE_UP = 90000, AGE = 10000000, LEAST = 2000, USUAL = 50000 /* ns */ };
+enum {
+    POLL = 100,
+    WAKE_UP = 90000,
+    AGE = 10000000,
+    LEAST = 2000,
+    USUAL = 50000 /* ns */
+};
 
 static uint64_t lasts, yield_lasts; /* a sleep, a yield, ns */
 static int sleeps;
@@ -90,7 +96,8 @@ static void a_configured_spin_time_is_never_exceeded(void **state)
 }
 
 /* It spins for as long as it has learnt to before it gives way. */
-static void a_rank_that_polls_on_this_cpu_does_not_count_as_computing(void **state)
+static void
+a_rank_that_polls_on_this_cpu_does_not_count_as_computing(void **state)
 {
     open_for(WF_AUTO);
     assert_true(polls_after(100, WAKE_UP) >= 3 * USUAL);
@@ -120,7 +127,8 @@ int main(void)
         cmocka_unit_test(long_sleeps_shorten_the_polling),
         cmocka_unit_test(sleeps_as_short_as_a_wake_up_do_not_shorten_it),
         cmocka_unit_test(a_configured_spin_time_is_never_exceeded),
-        cmocka_unit_test(a_rank_that_polls_on_this_cpu_does_not_count_as_computing),
+        cmocka_unit_test(
+            a_rank_that_polls_on_this_cpu_does_not_count_as_computing),
         cmocka_unit_test(polling_stays_short_beside_a_process_that_computes),
     };
 

@@ -268,8 +268,9 @@ static void a_pair_is_encrypted_if_one_section_about_it_says_so(void **state)
 {
     static const char remote[] = "[route net]\nto = remote\nuse = tcp\n"
                                  "security = encrypt\n";
-    static const char bulk[] = "[route big]\nsize = 64K-\nuse = tcp\n"
-                               "security = encrypt\n[route a]\nuse = shm, tcp\n";
+    static const char bulk[] =
+        "[route big]\nsize = 64K-\nuse = tcp\n"
+        "security = encrypt\n[route a]\nuse = shm, tcp\n";
     static const char back[] = "[route b]\nfrom = rank:5\nuse = tcp\n"
                                "security = encrypt\n";
 
@@ -345,7 +346,8 @@ static void stripes_need_two_networks_and_may_be_encrypted(void **state)
 
 static void trust_must_be_said_in_every_section_of_a_transport(void **state)
 {
-    struct wf_config *auth = good(""), *none = good("[core]\nsecurity = none\n");
+    struct wf_config *auth = good(""),
+                     *none = good("[core]\nsecurity = none\n");
     struct wf_config *mixed = good("[route a]\nto = local\nuse = tcp\n"
                                    "security = none\n"
                                    "[route b]\nuse = tcp\n");

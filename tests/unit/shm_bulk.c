@@ -1,5 +1,5 @@
-/* plugins/shm: large payloads begin in a ring of few chunks, and a larger one follows
- * where that is worth its memory.
+/* plugins/shm: large payloads begin in a ring of few chunks, and a larger one
+ * follows where that is worth its memory.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -32,7 +32,8 @@ static void settle(void)
         fake_progress(&b);
     }
     assert_int_equal(b.loc[0].got, a.loc[1].sent);
-    for (int i = 0; i < 10000 && (b.loc[0].sinking || a.loc[1].peer->out.tx); i++) {
+    for (int i = 0; i < 10000 && (b.loc[0].sinking || a.loc[1].peer->out.tx);
+         i++) {
         fake_progress(&a);
         fake_progress(&b);
     }
@@ -261,7 +262,8 @@ int main(void)
         cmocka_unit_test(much_traffic_does_not_where_ranks_share_cpus),
         cmocka_unit_test(there_a_ring_often_full_brings_it),
         TEST(without_memory_the_first_ring_stays),
-        cmocka_unit_test_setup(without_memory_for_any_ring_the_link_goes_down, start),
+        cmocka_unit_test_setup(without_memory_for_any_ring_the_link_goes_down,
+                               start),
         cmocka_unit_test(a_ring_of_few_chunks_has_no_other),
         TEST(invalid_offsets_do_not_leave_the_segment)};
 

@@ -218,7 +218,8 @@ static void memory_for_later_is_there_when_it_is_touched(void **state)
     struct stat file;
     (void)state;
     assert_int_equal(OPS->mem_alloc(a.ep, &mem), WEFT_OK);
-    assert_int_equal(fstat(wf_shm_area_of(a.ep, mem.base, BYTES)->fd, &file), 0);
+    assert_int_equal(fstat(wf_shm_area_of(a.ep, mem.base, BYTES)->fd, &file),
+                     0);
     assert_int_equal(file.st_blocks * 512, 5 * 4096);
     fake_fill(mem.base, 5, BYTES);
     assert_true(fake_same(mem.base, 5, 0, BYTES));

@@ -1,7 +1,8 @@
 /* plugins/shm: transfers that either side moves alone, or both together.
  *
  * A side that computes is one whose progress is not called. One that has a
- * thread in its place says so: `stands_in`, NO_CPU where programs have them all.
+ * thread in its place says so: `stands_in`, NO_CPU where programs have them
+ * all.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -504,7 +505,7 @@ static void a_lost_peer_ends_its_transfers(void **state)
         fake_progress(&a);
 }
 
-/* ---- the end of a process ------------------------------------------------- */
+/* ---- the end of a process ------------------------------------------------ */
 
 /* The first offer of an endpoint. */
 static const uint64_t first_id = UINT64_C(1) << 63 | UINT64_C(1) << 32;

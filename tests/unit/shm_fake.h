@@ -210,7 +210,8 @@ static inline void fake_receive_all(struct fake_node *b, struct fake_node *a)
         fake_progress(b);
 }
 
-/* a sends a message, and dials with the first; b takes it later or has taken it. */
+/* a sends a message, and dials with the first; b takes it later or has taken
+ * it. */
 static inline void fake_connect(struct fake_node *a, struct fake_node *b,
                                 uint32_t len, unsigned style)
 {

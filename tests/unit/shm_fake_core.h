@@ -75,7 +75,8 @@ static inline unsigned char fake_byte(uint64_t seq, uint64_t off)
     return (unsigned char)(seq * 131 + off * 7 + (off >> 8));
 }
 
-/* Patterns are long: the thread sanitizer looks at the first byte of each part. */
+/* Patterns are long: the thread sanitizer looks at the first byte of each
+ * part. */
 enum { FAKE_PART = 256 };
 #ifdef __SANITIZE_THREAD__
 #define FAKE_UNSEEN __attribute__((no_sanitize("thread")))

@@ -50,7 +50,8 @@ static void ask_and_look_too_early(void)
     fake_receive_all(&a, &b);
 }
 
-/* Connected: each has sent the other a message, and the last has been looked for. */
+/* Connected: each has sent the other a message, and the last has been looked
+ * for. */
 static int start(void **state)
 {
     struct fake_config tiny = {16, 4096, 4096, 4, 0, 0, 0};
@@ -127,8 +128,8 @@ int main(void)
             a_poll_that_is_too_early_delays_the_next_one, start, stop),
         cmocka_unit_test_setup_teardown(
             only_the_first_poll_for_an_answer_counts, start, stop),
-        cmocka_unit_test_setup_teardown(messages_that_are_no_answers_change_no_delay,
-                                        start, stop),
+        cmocka_unit_test_setup_teardown(
+            messages_that_are_no_answers_change_no_delay, start, stop),
         cmocka_unit_test_setup_teardown(prompt_answers_are_polled_for_sooner,
                                         start, stop)};
 

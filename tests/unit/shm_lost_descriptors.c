@@ -1,5 +1,5 @@
-/* plugins/shm: descriptors that come with a message find no place in this process.
- * The kernel hands over the bytes, drops the descriptors and says so
+/* plugins/shm: descriptors that come with a message find no place in this
+ * process. The kernel hands over the bytes, drops the descriptors and says so
  * (MSG_CTRUNC); the pair meets all the same.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -14,7 +14,8 @@
 enum { NONE = -1, TURNS = 20000, LATER_NS = 1000000 };
 
 static struct fake_node a, b;
-static int lose = NONE, messages; /* which of those with descriptors; how many */
+/* which of those with descriptors; how many */
+static int lose = NONE, messages;
 
 /* In the place of libc's. */
 __attribute__((visibility("default"))) ssize_t recvmsg(int fd, struct msghdr *m,

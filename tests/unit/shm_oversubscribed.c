@@ -84,7 +84,7 @@ static void elsewhere_the_sleeper_fences_for_both(void **state)
     weft_plugin_1_shm.ops->close(node.ep);
 }
 
-/* ---- many that have sent ------------------------------------------------------------ */
+/* ---- many that have sent ------------------------------------------------- */
 
 enum { SENDERS = 13, SHORT = 2 | 4 };
 
@@ -110,7 +110,8 @@ static int heard_at_once(int budget)
     open_with(SENDERS + 1, 2);
     for (uint32_t i = 0; i < SENDERS; i++) {
         memset(&senders[i], 0, sizeof senders[i]);
-        assert_int_equal(fake_open(&senders[i], i + 1, SENDERS + 1, 7, NULL), WEFT_OK);
+        assert_int_equal(fake_open(&senders[i], i + 1, SENDERS + 1, 7, NULL),
+                         WEFT_OK);
         meet(&senders[i]);
     }
     fake_progress(&node);

@@ -43,8 +43,8 @@ static struct shm_slot *next_of(struct fake_node *y, struct fake_node *x)
     return y->loc[x->id].peer->in.next;
 }
 
-/* Has the receiver written to the slot of message i? The payload's last byte is the
- * slot's. */
+/* Has the receiver written to the slot of message i? The payload's last byte is
+ * the slot's. */
 static bool is_handed_over(const struct shm_slot *first, int i)
 {
     unsigned char sent = fake_byte((uint64_t)i + 2, ALL - 1);
@@ -101,10 +101,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             slots_are_handed_over_from_the_fourth_message_on, start, stop),
-        cmocka_unit_test_setup_teardown(answered_messages_are_not_handed_over, start,
-                                        stop),
-        cmocka_unit_test_setup_teardown(
-            a_returned_slot_is_not_written, start, stop)};
+        cmocka_unit_test_setup_teardown(answered_messages_are_not_handed_over,
+                                        start, stop),
+        cmocka_unit_test_setup_teardown(a_returned_slot_is_not_written, start,
+                                        stop)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* plugins/shm: the slots of a pair are few at first, and a larger ring follows where
- * that is worth its memory.
+/* plugins/shm: the slots of a pair are few at first, and a larger ring follows
+ * where that is worth its memory.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,4 +1,5 @@
-/* plugins/shm: the kernel is rarely asked about sockets on which nothing happens.
+/* plugins/shm: the kernel is rarely asked about sockets on which nothing
+ * happens.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -25,7 +26,8 @@ static uint64_t time_now(void)
     return a.ep->host->now_ns(a.ep->core);
 }
 
-/* In so many times 256 calls; the clock is moved on by `step` ns before each. */
+/* In so many times 256 calls; the clock is moved on by `step` ns before
+ * each. */
 static int looks_of(int times, uint64_t step)
 {
     looks = 0;
@@ -71,8 +73,10 @@ static void idle_sockets_are_polled_rarely(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_poll_that_is_due_comes_with_the_256th_call, start, stop),
-        cmocka_unit_test_setup_teardown(idle_sockets_are_polled_rarely, start, stop)};
+        cmocka_unit_test_setup_teardown(
+            a_poll_that_is_due_comes_with_the_256th_call, start, stop),
+        cmocka_unit_test_setup_teardown(idle_sockets_are_polled_rarely, start,
+                                        stop)};
 
     return cmocka_run_group_tests_name("shm looks", tests, NULL, NULL);
 }

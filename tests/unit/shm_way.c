@@ -36,7 +36,8 @@ static bool message_in(const uint64_t into[SHM_WAYS],
     enum shm_way way = used();
     bool timed = told() & SHM_TIMED;
     if (timed)
-        wf_shm_way_add_time(&in, wf_shm_way_pack_time(way, into[way]), MB, out[way]);
+        wf_shm_way_add_time(&in, wf_shm_way_pack_time(way, into[way]), MB,
+                            out[way]);
     return timed;
 }
 
@@ -99,7 +100,8 @@ static void a_trial_is_short_beside_what_follows(void **state)
     assert_true(rest(ns) >= 12 * tried);
 }
 
-/* Where the second way takes several times as long: it gets no second turn, and no whole first one. */
+/* Where the second way takes several times as long: it gets no second turn, and
+ * no whole first one. */
 static void a_hopeless_way_is_not_tried_to_the_end(void **state)
 {
     const uint64_t ns[] = {20000, 90000};
@@ -180,7 +182,7 @@ static void a_time_out_of_range_still_names_its_way(void **state)
     }
 }
 
-/* ---- between two endpoints ------------------------------------------------ */
+/* ---- between two endpoints ----------------------------------------------- */
 
 static struct fake_node a, b;
 
@@ -235,7 +237,7 @@ static void the_receiver_learns_what_it_cost_the_sender(void **state)
     fake_close(&b, NULL);
 }
 
-/* ---- how long the pieces are ---------------------------------------------- */
+/* ---- how long the pieces are --------------------------------------------- */
 
 static int copies;
 

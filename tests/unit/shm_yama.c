@@ -46,21 +46,25 @@ static void weft_info_names_the_rule_of_yama(void **state)
     if (strcmp(probed(0, 0), "cma: refused by the kernel") == 0)
         skip(); /* this one lets nobody */
     assert_string_equal(
-        probed(0, 0), "cma: for processes of the user (kernel.yama.ptrace_scope 0)");
+        probed(0, 0),
+        "cma: for processes of the user (kernel.yama.ptrace_scope 0)");
     assert_string_equal(
         probed('1', 0),
         "cma: for processes of one launcher (kernel.yama.ptrace_scope 1)");
     assert_string_equal(
-        probed('1', 1), "cma: for processes of the user (kernel.yama.ptrace_scope 1)");
+        probed('1', 1),
+        "cma: for processes of the user (kernel.yama.ptrace_scope 1)");
     assert_string_equal(probed('1', 2),
                         "cma: for nobody (kernel.yama.ptrace_scope 1)");
-    assert_string_equal(probed('2', 0),
-                        "cma: refused by the kernel (kernel.yama.ptrace_scope)");
+    assert_string_equal(
+        probed('2', 0),
+        "cma: refused by the kernel (kernel.yama.ptrace_scope)");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(weft_info_names_the_rule_of_yama)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weft_info_names_the_rule_of_yama)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

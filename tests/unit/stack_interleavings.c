@@ -2,8 +2,8 @@
  * of two that push and one that takes can follow one another, and threads that
  * run freely, where the thread sanitizer watches the memory orders.
  *
- * The stack's own code runs in the first test: each atomic operation first hands
- * the baton to a scheduler, which tries all continuations depth first.
+ * The stack's own code runs in the first test: each atomic operation first
+ * hands the baton to a scheduler, which tries all continuations depth first.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -40,7 +40,7 @@ struct item {
 
 static struct wf_stack stack;
 
-/* ---- every order ----------------------------------------------------------- */
+/* ---- every order --------------------------------------------------------- */
 
 enum { ACTORS = 3, ITEMS = 3, STEPS_MAX = 64 };
 
@@ -221,7 +221,7 @@ static void the_stack_is_right_in_every_order(void **state)
     assert_true(runs > 1000);
 }
 
-/* ---- freely ---------------------------------------------------------------- */
+/* ---- freely -------------------------------------------------------------- */
 
 enum { PUSHERS = 3, EACH = 20000 };
 

@@ -14,8 +14,8 @@ enum { PIECE = 16 << 10, TRIAL = 2, ROUND = 64 };
 
 static unsigned char from[PIECE], to[PIECE + 64];
 
-/* A clock on which every copy that is timed takes what it is said to: by memcpy,
- * and around the caches, in turn. */
+/* A clock on which every copy that is timed takes what it is said to: by
+ * memcpy, and around the caches, in turn. */
 struct clock {
     uint64_t now, takes[2];
     int asked;

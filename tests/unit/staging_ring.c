@@ -18,10 +18,11 @@ static void begin(uint32_t lap)
 {
     uint32_t chunks = lap / CHUNK;
 
-    team = (struct wf_shmcoll){
-        .chunk_bytes = CHUNK,
-        .chunk_count = chunks > WF_SHMCOLL_CHUNKS_MIN ? chunks : WF_SHMCOLL_CHUNKS_MIN,
-        .ring_bytes = lap};
+    team = (struct wf_shmcoll){.chunk_bytes = CHUNK,
+                               .chunk_count = chunks > WF_SHMCOLL_CHUNKS_MIN
+                                                  ? chunks
+                                                  : WF_SHMCOLL_CHUNKS_MIN,
+                               .ring_bytes = lap};
 }
 
 /* The piece before may still be read, and behind the part is another's. */

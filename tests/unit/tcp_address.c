@@ -212,7 +212,8 @@ static void unreachable_addresses_are_reported(void **state)
     assert_int_equal(ops->reach(all[0].ep, blob, n, &cost), WEFT_OK);
 }
 
-/* The interface in its subnet, whichever comes first; none where there is none. */
+/* The interface in its subnet, whichever comes first; none where there is
+ * none. */
 static void an_address_goes_by_the_interface_of_its_subnet(void **state)
 {
     struct wf_ip_place *here = &all[0].ep->ip;

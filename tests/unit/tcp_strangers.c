@@ -144,7 +144,7 @@ static void a_stranger_that_dials_us_is_not_mistaken_for_a_peer(void **state)
     close(l);
 }
 
-/* ---- what a listener or a caller lacks ------------------------------------- */
+/* ---- what a listener or a caller lacks ----------------------------------- */
 
 /* Side 0 calls side 1 until the link is given up; how long that took, in skewed
  * time. */

@@ -1,5 +1,5 @@
-/* Containers as bytes of a stream (plugins/ip/stream.c): the pieces of memory from
- * any byte on, for one that is sent and for one that arrives.
+/* Containers as bytes of a stream (plugins/ip/stream.c): the pieces of memory
+ * from any byte on, for one that is sent and for one that arrives.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

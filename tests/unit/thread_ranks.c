@@ -119,8 +119,8 @@ static void full_mailboxes_lose_nothing(void **state)
     assert_int_equal(MPIX_Run_ranks(RANKS, flood, NULL, NULL), MPI_SUCCESS);
 }
 
-/* Far more ranks than processors start, meet and end: a thousand in one process.
- * Sanitizers have less room for threads. */
+/* Far more ranks than processors start, meet and end: a thousand in one
+ * process. Sanitizers have less room for threads. */
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
 enum { MANY = 150 };
 #else
@@ -133,7 +133,7 @@ static void many_ranks_meet(void **state)
     assert_int_equal(MPIX_Run_ranks(n, ring, &n, NULL), MPI_SUCCESS);
 }
 
-/* ---- what a rank has for itself ------------------------------------------- */
+/* ---- what a rank has for itself ------------------------------------------ */
 
 static int forget(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -253,7 +253,7 @@ static void sessions_end_with_their_thread(void **state)
                      MPI_SUCCESS);
 }
 
-/* ---- levels --------------------------------------------------------------- */
+/* ---- levels -------------------------------------------------------------- */
 
 static const int asked[][2] = {
     {MPI_THREAD_SINGLE, MPI_THREAD_SINGLE},
@@ -349,7 +349,7 @@ static void otherwise_they_are_refused(void **state)
     unsetenv("WEFT_INITIAL_ERRHANDLER");
 }
 
-/* ---- refusals -------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 static int nested(void *arg)
 {

@@ -186,11 +186,14 @@ static void descriptors_that_come_again_confuse_nothing(void **state)
     int before = open("/dev/null", O_RDONLY);
     close(before);
     for (int i = 0; i < 100; i++)
-        assert_non_null(find(i % 2 ? "a.so" : "b.so", i % 2 ? "good" : "other"));
+        assert_non_null(
+            find(i % 2 ? "a.so" : "b.so", i % 2 ? "good" : "other"));
     int after = open("/dev/null", O_RDONLY);
     close(after);
-    assert_int_equal(before, after); /* one descriptor for each file, not load */
-    for (int fd = 3; fd < 100; fd++) /* as a program may that becomes a daemon */
+    /* one descriptor for each file, not load */
+    assert_int_equal(before, after);
+    /* as a program may that becomes a daemon */
+    for (int fd = 3; fd < 100; fd++)
         close(fd);
     copy(OTHER, "c.so", -1, 0644);
     const weft_plugin *c = find("c.so", "other");
@@ -199,8 +202,8 @@ static void descriptors_that_come_again_confuse_nothing(void **state)
     assert_string_equal(find("a.so", "good")->name, "good");
 }
 
-/* The descriptor that it gets has the name of one that was loaded, and there is no
- * other. */
+/* The descriptor that it gets has the name of one that was loaded, and there is
+ * no other. */
 static void a_lack_of_descriptors_is_reported(void **state)
 {
     struct rlimit was, few;
@@ -213,7 +216,8 @@ static void a_lack_of_descriptors_is_reported(void **state)
     assert_non_null(find("a.so", "good"));
     close(next);
     getrlimit(RLIMIT_NOFILE, &was);
-    for (rlim_t n = 1; n < 8; n++) { /* while the file is looked for, and then */
+    /* while the file is looked for, and then */
+    for (rlim_t n = 1; n < 8; n++) {
         few = was;
         few.rlim_cur = (rlim_t)next + n;
         setrlimit(RLIMIT_NOFILE, &few);

@@ -383,10 +383,10 @@ static void links_in_a_circle_and_to_nowhere_are_absent(void **state)
     assert_absent("dangling", "No such file");
 }
 
-/* ---- what the system lacks ---------------------------------------------------- */
+/* ---- what the system lacks ----------------------------------------------- */
 
-/* A file that cannot be looked at for want of something is not absent, or another
- * one would be taken in its place. */
+/* A file that cannot be looked at for want of something is not absent, or
+ * another one would be taken in its place. */
 static void a_lack_of_resources_is_told_from_absence(void **state)
 {
     static const int lacks[] = {ENOMEM, EMFILE, ENFILE};

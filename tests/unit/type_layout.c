@@ -167,8 +167,9 @@ static void segments_agree(const struct model *m, const struct memory *mem,
     do {
         int max = (int)between(1, 5);
 
-        n = wf_type_list_segments(wf_type_of(m->handle), mem->bytes + mem->origin,
-                             (uint64_t)count, (uint64_t)off, v, max);
+        n = wf_type_list_segments(wf_type_of(m->handle),
+                                  mem->bytes + mem->origin, (uint64_t)count,
+                                  (uint64_t)off, v, max);
         assert_true(n <= max);
         for (int i = 0; i < n; i++) {
             const unsigned char *base = v[i].iov_base;

@@ -1,6 +1,6 @@
-/* A peer of udp-reliable that says nothing: one that has ended is found out though
- * nobody sends to it, one that computes is left alone, and one whose host does
- * not answer any more either is given up.
+/* A peer of udp-reliable that says nothing: one that has ended is found out
+ * though nobody sends to it, one that computes is left alone, and one whose
+ * host does not answer any more either is given up.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <unistd.h>
@@ -129,7 +129,7 @@ static void packets_that_acknowledge_nothing_are_no_sign(void **state)
     end();
 }
 
-/* ---- a peer that runs, and confirms nothing ------------------------------- */
+/* ---- a peer that runs, and confirms nothing ------------------------------ */
 
 enum { STEP_MS = 10 };
 static const uint64_t step = SECOND / 1000 * STEP_MS;
@@ -143,9 +143,9 @@ static void ask_nobody(void *ctx, uint64_t now)
     wf_ip_alive_ask_host(&watch, &alive, now, &none, &none);
 }
 
-/* One that answers a call of its host, or not; of everything else it says when it
- * runs and when it answers, in ms of each period. Seconds until it is given up, 0:
- * it is not. */
+/* One that answers a call of its host, or not; of everything else it says when
+ * it runs and when it answers, in ms of each period. Seconds until it is given
+ * up, 0: it is not. */
 static double given_up(bool host, int period, int runs, int answers)
 {
     char why[IP_REASON_BYTES] = "";

@@ -1,6 +1,6 @@
 /* How many packets udp-reliable hands to the kernel at a time: as many as fit a
- * batch, and never more. sendmsg is wrapped. And that a receiver takes apart what
- * its kernel has merged.
+ * batch, and never more. sendmsg is wrapped. And that a receiver takes apart
+ * what its kernel has merged.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -17,7 +17,8 @@ static size_t size, most_bytes, most_packets;
 static size_t largest; /* packet that went by itself */
 static bool merged;   /* by the kernel of the side that received */
 
-/* Remember the largest batch whose packets have the size that is asked about. */
+/* Remember the largest batch whose packets have the size that is asked
+ * about. */
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags)
 {
     struct msghdr copy = *m;

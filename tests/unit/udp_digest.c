@@ -65,15 +65,16 @@ static void the_digest_is_the_published_one(void **state)
     uint64_t got[DIGEST_MAX];
 
     for (size_t n = 0; n <= TEXT; n += n < 40 ? 1 : 37) {
-        size_t words = digest(n, got), blocks = (n + DIGEST_BLOCK - 1) / DIGEST_BLOCK;
+        size_t words = digest(n, got),
+               blocks = (n + DIGEST_BLOCK - 1) / DIGEST_BLOCK;
         assert_int_equal(words, 2 * blocks + 1);
         for (size_t b = 0; b < blocks; b++) {
             uint64_t sum[2] = {0, 0};
             for (size_t i = 0; i < DIGEST_KEY; i += 2) {
                 size_t at = b * DIGEST_KEY + i;
                 if (8 * at < n)
-                    add_product(word(at, n) + key[i], word(at + 1, n) + key[i + 1],
-                                sum);
+                    add_product(word(at, n) + key[i],
+                                word(at + 1, n) + key[i + 1], sum);
             }
             assert_memory_equal(got + 2 * b, sum, sizeof sum);
         }

@@ -1,5 +1,6 @@
 /* udp-reliable's flows: whatever a network does to packets, the stream arrives
- * once, in order and unaltered. A seed that fails is printed and replays exactly.
+ * once, in order and unaltered. A seed that fails is printed and replays
+ * exactly.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "udp_net.h"
@@ -95,8 +96,8 @@ static bool probe(struct wf_udp_flow *f, struct wf_udp_flow_out *o)
     return true;
 }
 
-/* A peer without memory takes nothing that is early, and must not wait until all
- * else was repeated. */
+/* A peer without memory takes nothing that is early, and must not wait until
+ * all else was repeated. */
 static void probes_repeat_what_the_peer_needs_next(void **state)
 {
     struct wf_udp_flow *f = &net.end[0].flow;
@@ -208,7 +209,8 @@ static void a_reordering_path_is_not_taken_for_a_lossy_one(void **state)
 static void numbers_are_found_across_the_wrap(void **state)
 {
     assert_int_equal(wf_udp_packet_full_number(5, 7), 7);
-    assert_int_equal(wf_udp_packet_full_number(0x1ffffffffull, 1), 0x200000001ull);
+    assert_int_equal(wf_udp_packet_full_number(0x1ffffffffull, 1),
+                     0x200000001ull);
     assert_int_equal(wf_udp_packet_full_number(0x200000001ull, 0xffffffffu),
                      0x1ffffffffull);
 }
@@ -370,8 +372,8 @@ static void one_short_talk(void **state)
                   (unsigned long long)net.sent, (unsigned long long)net.now);
 }
 
-/* By hand: udp_flow FIRST SEEDS goes through so many seeds, 150 messages each, of
- * all faults at once. */
+/* By hand: udp_flow FIRST SEEDS goes through so many seeds, 150 messages each,
+ * of all faults at once. */
 static unsigned long first_seed, seeds;
 
 static void all_faults_by_hand(void **state)

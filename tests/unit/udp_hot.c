@@ -79,7 +79,8 @@ static void the_socket_closes_with_the_link(void **state)
     exchange(0, 1, MANY);
     RIG_UNTIL(all, 3, RIG_PLUGIN.ops->drain(all[1].ep) == WEFT_OK);
     rig_close(&all[1]);
-    wf_udp_handle_gone(all[0].peer[1].peer, WEFT_EPEER, "nobody receives there");
+    wf_udp_handle_gone(all[0].peer[1].peer, WEFT_EPEER,
+                       "nobody receives there");
     RIG_UNTIL(all, 3, !all[0].ep->hot);
     assert_true(all[0].ep->fd[UDP_HOT] < 0);
     exchange(0, 2, MANY);

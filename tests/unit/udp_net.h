@@ -56,7 +56,8 @@ static struct {
     struct flight air[IN_FLIGHT];
 } net;
 
-/* Of both ends; kept from one seed to the next, whose pages cost more than it. */
+/* Of both ends; kept from one seed to the next, whose pages cost more than
+ * it. */
 static uint8_t scripts[2][2][SCRIPT];
 
 static inline uint64_t dice(void)
@@ -155,7 +156,8 @@ static inline void arrive(struct flight p)
     if (wf_udp_packet_is_intact(p.bytes, p.n))
         head = wf_udp_packet_unpack(&k, p.bytes, p.n);
     if (head)
-        wf_udp_flow_take_packet(&e->flow, net.now, &k, p.bytes + head, p.n - head);
+        wf_udp_flow_take_packet(&e->flow, net.now, &k, p.bytes + head,
+                                p.n - head);
     free(p.bytes);
     while (wf_udp_flow_return_lent(&e->flow, false))
         e->returned++;
@@ -308,8 +310,8 @@ static inline bool all_done(void)
            net.end[1].received == net.end[0].written;
 }
 
-/* Random containers in both directions, in bursts; one in ten is up to `longest`
- * bytes long. */
+/* Random containers in both directions, in bursts; one in ten is up to
+ * `longest` bytes long. */
 static inline void talk_of(int messages, size_t longest)
 {
     for (long steps = 0; messages > 0 || !all_done(); steps++) {

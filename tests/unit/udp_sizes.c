@@ -1,5 +1,5 @@
-/* The size of udp-reliable's packets follows what the path carries, whoever keeps
- * silent about it.
+/* The size of udp-reliable's packets follows what the path carries, whoever
+ * keeps silent about it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "udp_net.h"

@@ -166,7 +166,8 @@ static void replayed_packets_are_taken_once(void **state)
 
     pair(CHECKSUM_ON);
     for (int i = 0; i < 500; i++) {
-        struct rig_tx *t = rig_make(all[0].peer[1].sent++, 10 + dice() % 900, 0);
+        struct rig_tx *t =
+            rig_make(all[0].peer[1].sent++, 10 + dice() % 900, 0);
         ssize_t n;
 
         assert_int_equal(

@@ -79,7 +79,8 @@ static void the_next_burst_uses_the_memory_of_the_last(void **state)
     assert_int_equal(wf.engine->unexpected_bytes, 0);
 }
 
-/* malloc would give it to the kernel, and the next burst would fetch it page by page. */
+/* malloc would give it to the kernel, and the next burst would fetch it page by
+ * page. */
 static void memory_of_the_largest_messages_stays_too(void **state)
 {
     uint32_t before = slabs();
@@ -100,12 +101,15 @@ static void larger_messages_have_memory_of_their_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_next_burst_uses_the_memory_of_the_last,
-                                        open_engine, close_engine),
-        cmocka_unit_test_setup_teardown(memory_of_the_largest_messages_stays_too,
-                                        open_engine, close_engine),
-        cmocka_unit_test_setup_teardown(larger_messages_have_memory_of_their_own,
-                                        open_engine, close_engine),
+        cmocka_unit_test_setup_teardown(
+            the_next_burst_uses_the_memory_of_the_last, open_engine,
+            close_engine),
+        cmocka_unit_test_setup_teardown(
+            memory_of_the_largest_messages_stays_too, open_engine,
+            close_engine),
+        cmocka_unit_test_setup_teardown(
+            larger_messages_have_memory_of_their_own, open_engine,
+            close_engine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,7 +127,8 @@ static void announce(weft_ep *e, void (*deliver)(void *), void *arg)
     e->armed = false;
 }
 
-/* ns by which each reading of the clock is later: a thread that lost its CPU. */
+/* ns by which each reading of the clock is later: a thread that lost its
+ * CPU. */
 static wf_atomic_u64 lost;
 
 static uint64_t clock_now(void *clock)

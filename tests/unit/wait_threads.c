@@ -1,6 +1,6 @@
 /* A thread that is blocked in an MPI call is woken by what another thread of
- * its process does: MPI-5.0 s11.6, at MPI_THREAD_MULTIPLE, in a job of one. Each
- * rule holds for the leader among the sleepers and for a follower.
+ * its process does: MPI-5.0 s11.6, at MPI_THREAD_MULTIPLE, in a job of one.
+ * Each rule holds for the leader among the sleepers and for a follower.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,7 +23,7 @@ enum { HANG_S = 200, LOST_MS = 60000, TAG = 7, OTHER_TAG = 8 };
 static MPI_Request request;
 static int word;
 
-/* ---- who is blocked ------------------------------------------------------- */
+/* ---- who is blocked ------------------------------------------------------ */
 
 static void wait_for_request(void)
 {
@@ -58,7 +58,7 @@ static void flush(void)
     MPI_Comm_flush_buffer(MPI_COMM_WORLD);
 }
 
-/* ---- who wakes ------------------------------------------------------------ */
+/* ---- who wakes ----------------------------------------------------------- */
 
 static void send(void)
 {
@@ -80,7 +80,7 @@ static void ready_the_second_half(void)
     MPI_Pready(1, request);
 }
 
-/* ---- the rig -------------------------------------------------------------- */
+/* ---- the rig ------------------------------------------------------------- */
 
 static void *run(void *call)
 {
@@ -177,7 +177,8 @@ static bool leaders_nap(void)
 {
     if (!wf_engines(wf_current()))
         return true;
-    print_message("this build has several engines: their leader naps as other_engines.c has it\n");
+    print_message("this build has several engines: their leader naps as "
+                  "other_engines.c has it\n");
     return false;
 }
 
@@ -186,7 +187,7 @@ static void nothing_was_missed(void)
     assert_true(wf_current()->progress->missed == 0);
 }
 
-/* ---- the rules ------------------------------------------------------------ */
+/* ---- the rules ----------------------------------------------------------- */
 
 static void a_message_wakes_its_receiver(void **state)
 {

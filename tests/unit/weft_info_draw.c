@@ -168,8 +168,9 @@ static void a_barrier_has_no_bytes(void **state)
     char *text = drawn(NULL, (struct draw_arguments){.collective = "barrier",
                                                      .ranks = "5"});
     assert_says(text, "barrier on 5 ranks\nalgorithm  dissemination: ");
-    assert_says(text, "critical path  3 messages one after the other; at most 0 "
-                      "bytes\n");
+    assert_says(text,
+                "critical path  3 messages one after the other; at most 0 "
+                "bytes\n");
 }
 
 static void every_collective_can_be_drawn_by_every_algorithm(void **state)

@@ -65,7 +65,7 @@ static void send_number(struct job *job, enum frame_type type, int rank,
     send_up(job, type, rank, data, sizeof data);
 }
 
-/* ---- news of its ranks ------------------------------------------------------- */
+/* ---- news of its ranks --------------------------------------------------- */
 
 void wf_agent_fail(struct job *job, int status, const char *text)
 {
@@ -178,7 +178,7 @@ void wf_agent_ended(struct job *job, struct rank *r, int status)
     report_end(job, r);
 }
 
-/* ---- orders ------------------------------------------------------------------- */
+/* ---- orders -------------------------------------------------------------- */
 
 static void tell_started(struct job *job)
 {
@@ -245,20 +245,22 @@ static void take_launch_request(struct job *job, const struct frame *f)
     a->over = true;
 }
 
-/* ---- what is for its ranks -------------------------------------------------- */
+/* ---- what is for its ranks ----------------------------------------------- */
 
 static void send_pages(struct job *job)
 {
     for (int i = 0; i < job->count; i++) {
         struct rank *r = &job->ranks[i];
         struct wf_state_head *page =
-            r->pid && r->state_page >= 0 ? wf_state_page_read(r->state_page, r->rank_count)
-                                         : NULL;
+            r->pid && r->state_page >= 0
+                ? wf_state_page_read(r->state_page, r->rank_count)
+                : NULL;
         if (page) {
             uint64_t pid = wf_state_le(page->pid);
             pid_t p = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : r->pid;
             page->now = wf_state_le(wf_job_now());
-            page->process = wf_state_le((uint64_t)wf_state_page_process_state(p));
+            page->process =
+                wf_state_le((uint64_t)wf_state_page_process_state(p));
         }
         if (r->host->here && !r->ended)
             send_up(job, FRAME_STATE, r->index, page,
@@ -373,7 +375,7 @@ static void take_from_above(struct job *job, struct channel *c, struct frame *f)
         wf_link_send(job, h, f->type, f->rank, f->data, f->len);
 }
 
-/* ---- life --------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 static void on_channel_end(struct job *job, struct channel *c, const char *why)
 {
@@ -439,8 +441,10 @@ static bool read_limit(struct agent *a, const char *seconds)
     long n = seconds ? strtol(seconds, &end, 10) : SILENT_USUAL;
 
     if (seconds && (!*seconds || *end || n < 1 || n > SILENT_LONGEST)) {
-        fprintf(stderr, "mpirun: --agent '%s': give the seconds of silence, "
-                "1 to %d, after which the agent ends\n", seconds, SILENT_LONGEST);
+        fprintf(stderr,
+                "mpirun: --agent '%s': give the seconds of silence, "
+                "1 to %d, after which the agent ends\n",
+                seconds, SILENT_LONGEST);
         return false;
     }
     a->silent_most = (int)n;

@@ -140,7 +140,7 @@ static int read_slurm(struct host_list *list)
     return rc;
 }
 
-/* ---- PBS, LSF, SGE: words ------------------------------------------------- */
+/* ---- PBS, LSF, SGE: words ------------------------------------------------ */
 
 /* Add the host of one line; where lines are `counted`, its slots follow it. */
 static int add_line(struct host_list *list, const char *line, bool counted)
@@ -204,7 +204,7 @@ static int read_lsf(struct host_list *list)
                : read_words(list, "LSB_HOSTS", false);
 }
 
-/* ---- all ------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------- */
 
 enum allocation wf_allocation_of(void)
 {

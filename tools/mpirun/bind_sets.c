@@ -36,7 +36,8 @@ static void bind_to_shares(const struct cpu_layout *d, struct wf_cpus *sets)
     long all = d->first_pick[d->processes->count], n = d->machine->count;
 
     for (int i = 0; i < d->processes->count; i++) {
-        long k = d->first_pick[i] * n / all, end = d->first_pick[i + 1] * n / all;
+        long k = d->first_pick[i] * n / all,
+             end = d->first_pick[i + 1] * n / all;
         for (end = end > k ? end : k + 1; k < end; k++)
             for (int c = 0; c < d->machine->processors[k].count; c++)
                 wf_cpu_add(&sets[i], d->machine->processors[k].cpus[c]);
@@ -68,9 +69,11 @@ static bool refuse_set(const struct cpu_layout *d, const char *text, size_t n)
     char usable[128];
 
     wf_cpus_text(&d->machine->usable, usable, sizeof usable);
-    return wf_cpu_layout_refuse(d, "--bind-to %s: '%.*s' is no set such as 0-3+8 of the "
-                          "processors %s, which this job may use",
-                          d->placement->bind_text, (int)n, text, usable);
+    return wf_cpu_layout_refuse(
+        d,
+        "--bind-to %s: '%.*s' is no set such as 0-3+8 of the "
+        "processors %s, which this job may use",
+        d->placement->bind_text, (int)n, text, usable);
 }
 
 /* Give process i the i-th set; more processes than sets begin at the first set
@@ -127,7 +130,8 @@ static bool options_agree(const struct cpu_layout *d)
                           : p->map_text ? p->map_text : "PE=");
 }
 
-static bool is_known(const struct cpu_layout *d, enum place place, const char *option)
+static bool is_known(const struct cpu_layout *d, enum place place,
+                     const char *option)
 {
     const struct machine *m = d->machine;
     bool cached = place == PLACE_PART + WF_HARDWARE_L2 &&
@@ -135,9 +139,11 @@ static bool is_known(const struct cpu_layout *d, enum place place, const char *o
 
     if (!wf_place_is_part(place) || wf_machine_knows(m, wf_place_type(place)))
         return true;
-    return wf_cpu_layout_refuse(d, "%s %s: this host does not say which processors share "
-                          "one; the nearest is %s", option, wf_place_name(place),
-                          cached ? "l3cache" : "socket");
+    return wf_cpu_layout_refuse(
+        d,
+        "%s %s: this host does not say which processors share "
+        "one; the nearest is %s",
+        option, wf_place_name(place), cached ? "l3cache" : "socket");
 }
 
 /* Refuse to bind several ranks to one processor unless the user allows it: such
@@ -148,11 +154,14 @@ static enum binding_result refuse_overload(const struct cpu_layout *d,
     bool mapped = given->binding == BIND_DEFAULT;
     const char *value = mapped ? given->map_text : given->bind_text;
 
-    (void)wf_cpu_layout_refuse(d, "%s %s: the ranks need %d processors, and this job may "
-                         "use %d here; use --bind-to none, or --bind-to "
-                         "%s:overload-allowed", mapped ? "--map-by" : "--bind-to",
-                         value ? value : "PE=", d->first_pick[d->processes->count],
-                         d->machine->count, mapped ? wf_place_name(d->placement->bind) : value);
+    (void)wf_cpu_layout_refuse(
+        d,
+        "%s %s: the ranks need %d processors, and this job may "
+        "use %d here; use --bind-to none, or --bind-to "
+        "%s:overload-allowed",
+        mapped ? "--map-by" : "--bind-to",
+        value ? value : "PE=", d->first_pick[d->processes->count],
+        d->machine->count, mapped ? wf_place_name(d->placement->bind) : value);
     return BINDING_REFUSED;
 }
 
@@ -211,7 +220,8 @@ enum binding_result wf_binding_make(const struct machine *m,
                                     struct wf_cpus *sets, char *error)
 {
     struct placement p = complete_placement(given);
-    struct cpu_layout d = {.machine = m, .placement = &p, .processes = who, .error = error};
+    struct cpu_layout d = {
+        .machine = m, .placement = &p, .processes = who, .error = error};
     enum binding_result result;
 
     if (m->count == 0) {

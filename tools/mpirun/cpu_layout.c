@@ -52,7 +52,8 @@ static int least_used(const struct cpu_layout *d, int instance)
     int best = -1;
 
     for (int i = 0; i < d->machine->count; i++)
-        if (is_in(d, i, instance) && (best < 0 || d->use_count[i] < d->use_count[best]))
+        if (is_in(d, i, instance) &&
+            (best < 0 || d->use_count[i] < d->use_count[best]))
             best = i;
     return best;
 }
@@ -85,9 +86,11 @@ static bool place_all(struct cpu_layout *d)
     bool in_parts = p->per || (wf_place_is_part(p->map) && p->map < PLACE_CORE);
 
     if (p->per && d->processes->count > d->instances * p->per)
-        return wf_cpu_layout_refuse(d, "--map-by %s places %d processes on this host, "
-                              "not %d", p->map_text, d->instances * p->per,
-                              d->processes->count);
+        return wf_cpu_layout_refuse(
+            d,
+            "--map-by %s places %d processes on this host, "
+            "not %d",
+            p->map_text, d->instances * p->per, d->processes->count);
     for (int i = 0; i < d->processes->count; i++)
         take_processors(d, i, p->per     ? i / p->per
                               : in_parts ? next_in_turn(d, i)
@@ -119,11 +122,13 @@ static int first_processor(const struct cpu_layout *d, int place)
 static void count_before(const struct cpu_layout *d, int *key)
 {
     for (int i = 0; i < d->processes->count; i++) {
-        int part = part_of(d, first_processor(d, d->place_of[i]), d->placement->rank);
+        int part =
+            part_of(d, first_processor(d, d->place_of[i]), d->placement->rank);
         key[d->place_of[i]] = 0;
         for (int k = 0; k < i; k++)
             key[d->place_of[i]] +=
-                part_of(d, first_processor(d, d->place_of[k]), d->placement->rank) == part;
+                part_of(d, first_processor(d, d->place_of[k]),
+                        d->placement->rank) == part;
     }
 }
 
@@ -131,9 +136,12 @@ static bool all_alike(struct cpu_layout *d)
 {
     for (int i = 1; i < d->processes->count; i++)
         if (processors_of(d, i) != processors_of(d, 0))
-            return wf_cpu_layout_refuse(d, "--rank-by %s cannot number processes that "
-                                  "hold %d and %d ranks", d->placement->rank_text,
-                                  d->processes->held[0], d->processes->held[i]);
+            return wf_cpu_layout_refuse(
+                d,
+                "--rank-by %s cannot number processes that "
+                "hold %d and %d ranks",
+                d->placement->rank_text, d->processes->held[0],
+                d->processes->held[i]);
     return true;
 }
 
@@ -155,7 +163,8 @@ static bool number_ranks(struct cpu_layout *d)
     for (int i = 0; i < count; i++)
         key[i] = first_processor(d, i);
     sort_by(d, key);
-    if (wf_place_is_part(d->placement->rank) && d->placement->rank < PLACE_CORE) {
+    if (wf_place_is_part(d->placement->rank) &&
+        d->placement->rank < PLACE_CORE) {
         count_before(d, key);
         sort_by(d, key);
     }
@@ -172,15 +181,18 @@ static bool too_many(const struct cpu_layout *d)
     long all = 0;
 
     for (int i = 0; i < d->processes->count && all <= PICKS_MOST; i++)
-        all += (long)d->processes->held[i] * (d->placement->width ? d->placement->width : 1);
+        all += (long)d->processes->held[i] *
+               (d->placement->width ? d->placement->width : 1);
     return all > PICKS_MOST &&
-           !wf_cpu_layout_refuse(d, "the ranks of this host need more than %d processors",
-                           PICKS_MOST);
+           !wf_cpu_layout_refuse(
+               d, "the ranks of this host need more than %d processors",
+               PICKS_MOST);
 }
 
 static bool allocate_tables(struct cpu_layout *d)
 {
-    size_t processes = (size_t)d->processes->count, n = (size_t)d->machine->count;
+    size_t processes = (size_t)d->processes->count,
+           n = (size_t)d->machine->count;
     int width = d->placement->width ? d->placement->width : 1;
 
     d->first_pick = calloc(processes + 1, sizeof *d->first_pick);
@@ -200,8 +212,8 @@ bool wf_cpu_layout_make(struct cpu_layout *d)
     if (too_many(d) || !allocate_tables(d))
         return false;
     if (wf_place_is_part(d->placement->map))
-        d->instances =
-            wf_machine_instances(d->machine, wf_place_type(d->placement->map), d->first_cpu);
+        d->instances = wf_machine_instances(
+            d->machine, wf_place_type(d->placement->map), d->first_cpu);
     return place_all(d) && number_ranks(d);
 }
 

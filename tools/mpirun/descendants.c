@@ -85,7 +85,8 @@ static void mark_descendants(struct table *t, pid_t root)
         changed = false;
         for (size_t i = 0; i < t->n; i++) {
             struct process *p = &t->list[i];
-            if (!p->is_descendant && (p->parent == root || is_below(t, p->parent)))
+            if (!p->is_descendant &&
+                (p->parent == root || is_below(t, p->parent)))
                 p->is_descendant = changed = true;
         }
     }

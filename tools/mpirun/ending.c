@@ -57,7 +57,7 @@ static void end_others(struct job *job)
     }
 }
 
-/* ---- whose fault it is ----------------------------------------------------- */
+/* ---- whose fault it is --------------------------------------------------- */
 
 static void name_process(const struct job *job, const struct rank *r,
                          char *text, size_t size)
@@ -80,10 +80,12 @@ static void say_how(const struct job *job, const struct rank *r)
         wf_job_say(job, "%s aborted the job with code %d", who, r->abort_code);
     else if (WIFSIGNALED(r->wait_status))
         wf_job_say(job, "%s was killed by signal %d (%s)%s", who,
-                   WTERMSIG(r->wait_status), strsignal(WTERMSIG(r->wait_status)),
+                   WTERMSIG(r->wait_status),
+                   strsignal(WTERMSIG(r->wait_status)),
                    WCOREDUMP(r->wait_status) ? ", core dumped" : "");
     else if (WEXITSTATUS(r->wait_status))
-        wf_job_say(job, "%s exited with status %d", who, WEXITSTATUS(r->wait_status));
+        wf_job_say(job, "%s exited with status %d", who,
+                   WEXITSTATUS(r->wait_status));
     else
         wf_job_say(job, "%s exited without MPI_Finalize", who);
 }
@@ -218,7 +220,7 @@ void wf_end_lost(struct job *job, const char *why)
     wf_pmi_check_waiting(job);
 }
 
-/* ---- processes that end ------------------------------------------------------ */
+/* ---- processes that end -------------------------------------------------- */
 
 static void note_end(struct job *job, struct rank *r, int status)
 {
@@ -308,7 +310,8 @@ void wf_end_deadline(struct job *job)
         job->timeout = 0;
         job->exit_code = 124;
         if (!job->set.quiet) {
-            wf_job_say(job, "--timeout: %g s are over, %d of %d ranks still run",
+            wf_job_say(job,
+                       "--timeout: %g s are over, %d of %d ranks still run",
                        job->set.timeout, job->alive, job->count);
             wf_state_report_begin(job, true);
         } else {
@@ -347,8 +350,8 @@ void wf_end_report(const struct job *job)
 {
     int others = 0, last = -1, status = 0;
     for (int i = 0; i < job->count; i++)
-        if (job->ranks[i].failed && i != job->first_failed && i != job->died_after_finalize &&
-            !job->ranks[i].host->lost) {
+        if (job->ranks[i].failed && i != job->first_failed &&
+            i != job->died_after_finalize && !job->ranks[i].host->lost) {
             others++;
             last = job->ranks[i].id;
             status = job->ranks[i].status;

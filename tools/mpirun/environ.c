@@ -69,7 +69,8 @@ static bool belongs_to_machine(const char *entry)
 
 void wf_env_change(struct env_changes *c, const char *name, const char *value)
 {
-    c->list = wf_job_check_memory(realloc(c->list, (c->n + 1) * sizeof(*c->list)));
+    c->list =
+        wf_job_check_memory(realloc(c->list, (c->n + 1) * sizeof(*c->list)));
     c->list[c->n].name = wf_job_check_memory(strdup(name));
     c->list[c->n++].value = value;
 }
@@ -159,8 +160,8 @@ bool wf_env_has_base(const struct job *job, const struct app *app)
  * for so many more. */
 static char **copy_own(bool here, bool all, size_t more)
 {
-    char **env = wf_job_check_memory(calloc(count_entries(environ) + more + ENV_OWN + 1,
-                                    sizeof(*env)));
+    char **env = wf_job_check_memory(
+        calloc(count_entries(environ) + more + ENV_OWN + 1, sizeof(*env)));
     size_t n = 0;
     for (char **e = environ; all && *e; e++)
         if (!names_a_rank(*e) && (here || !belongs_to_machine(*e)))

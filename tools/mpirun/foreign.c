@@ -55,7 +55,7 @@ static void say_foreign(struct job *job, const struct rank *r, int library)
                libraries[library].name, job->size);
 }
 
-/* ---- what is mapped -------------------------------------------------------- */
+/* ---- what is mapped ------------------------------------------------------ */
 
 /* Returns the library that a line of /proc/PID/maps or a NEEDED entry names, or
  * -1. */
@@ -85,7 +85,7 @@ static int library_mapped(pid_t pid)
     return found;
 }
 
-/* ---- what a file needs ----------------------------------------------------- */
+/* ---- what a file needs --------------------------------------------------- */
 
 struct file {
     const char *data;
@@ -164,7 +164,8 @@ static int library_needed(const char *program)
     struct file f = {NULL, 0};
     struct stat st;
 
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size > 0) {
         size_t size = (size_t)st.st_size;
         void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data != MAP_FAILED) {
@@ -178,7 +179,7 @@ static int library_needed(const char *program)
     return found;
 }
 
-/* ---- when it is looked at -------------------------------------------------- */
+/* ---- when it is looked at ------------------------------------------------ */
 
 static bool is_suspect(const struct job *job, const struct rank *r)
 {

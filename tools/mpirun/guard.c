@@ -28,7 +28,8 @@
 struct guard {
     pid_t pid;
     int fd;               /* closes with mpirun */
-    volatile pid_t *targets; /* [count], shared: the targets of kill(); 0: none */
+    /* [count], shared: the targets of kill(); 0: none */
+    volatile pid_t *targets;
     size_t size;
 };
 
@@ -71,8 +72,8 @@ static int kill_marked(const char *mark, size_t mark_size)
     struct dirent *e;
     while (dir && (e = readdir(dir)) != NULL) {
         pid_t pid = (pid_t)atoi(e->d_name);
-        if (pid > 1 && pid != getpid() && has_mark(e->d_name, mark, mark_size) &&
-            kill(pid, SIGKILL) == 0)
+        if (pid > 1 && pid != getpid() &&
+            has_mark(e->d_name, mark, mark_size) && kill(pid, SIGKILL) == 0)
             count++;
     }
     if (dir)

@@ -56,8 +56,8 @@ static bool renumber_ranks(bool in_turn, int hosts, int processes, int *host)
     return true;
 }
 
-bool wf_host_layout_make(const struct placement *p, const struct host_list *list,
-                    int processes, int *host)
+bool wf_host_layout_make(const struct placement *p,
+                         const struct host_list *list, int processes, int *host)
 {
     if (p->per_node)
         by_number(p->per_node, list->count, processes, host);

@@ -2,7 +2,7 @@
  *
  *   struct job ── apps[]   what the command line said, one per ":" part
  *              ── hosts    in the order of their nodes
- *              ── links[]  agents that we have started, for hosts that are not here
+ *              ── links[]  agents that this process has started on other hosts
  *              ── ranks[]  one process each, with its PMI line and streams:
  *                          a rank, or several that are threads of it
  *
@@ -185,9 +185,11 @@ struct job {
     bool user_ended;   /* by a signal to mpirun */
     uint64_t deadline; /* ns of the next step; 0: none */
     uint64_t timeout;  /* ns at which --timeout strikes; 0: none */
-    uint64_t report_deadline;    /* ns; until then answers are awaited; 0: none */
+    /* ns; until then answers are awaited; 0: none */
+    uint64_t report_deadline;
     bool report_ends_job;   /* then the job ends */
-    uint64_t foreign_deadline; /* ns of the next check for another MPI; 0: none */
+    /* ns of the next check for another MPI; 0: none */
+    uint64_t foreign_deadline;
     int foreign_round;
     int exit_code;     /* -1: from the ranks */
     int first_failed;         /* process that failed first, or -1 */
@@ -281,7 +283,8 @@ void wf_pmi_forget_key(struct job *);
 void wf_pmi_close(struct job *);
 
 /* repeated_messages.c: print the fatal messages of the ranks, each once. */
-void wf_repeated_message_take(struct job *, const struct rank *, const char *base64, size_t n);
+void wf_repeated_message_take(struct job *, const struct rank *,
+                              const char *base64, size_t n);
 void wf_repeated_message_report(struct job *);
 
 /* stdio.c: these functions manage the three standard descriptors of each
@@ -308,7 +311,8 @@ bool wf_sink_full(const struct sink *);
 /* stdin_forward.c: forward input for --stdin all, or to a rank on another
  * host. */
 int wf_stdin_open(struct job *);
-int wf_stdin_add_pipe(struct job *); /* returns the reading end of a new rank's pipe */
+/* returns the reading end of a new rank's pipe */
+int wf_stdin_add_pipe(struct job *);
 void wf_stdin_add_remote(struct job *, struct rank *);
 /* Allow n bytes more for a rank on another host; or drop a rank that has
  * ended. */
@@ -354,7 +358,8 @@ void wf_guard_stop(struct job *);
  * function makes the page of a new process. */
 void wf_state_report_open(struct rank *);
 /* Take the page of a process on another host. */
-void wf_state_report_take(struct job *, struct rank *, const char *page, size_t n);
+void wf_state_report_take(struct job *, struct rank *, const char *page,
+                          size_t n);
 /* Print the report, perhaps a little later, and with then_end end the job
  * afterwards (--timeout). */
 void wf_state_report_begin(struct job *, bool then_end);

@@ -31,7 +31,8 @@ struct link {
     int status;        /* of that command, when it has ended */
     uint64_t deadline, retry_until; /* ns */
     int silent;        /* ticks without a frame */
-    bool ending;       /* its output has ended; its command has until `deadline` */
+    /* its output has ended; its command has until `deadline` */
+    bool ending;
     bool lost;         /* and that was told */
     char command[256]; /* for messages */
 };

@@ -71,7 +71,8 @@ void wf_job_fail(struct job *job, int status, const char *fmt, ...)
         job->exit_code = status;
 }
 
-int wf_job_watch(struct job *job, struct event_source *s, int fd, uint32_t events,
+int wf_job_watch(struct job *job, struct event_source *s, int fd,
+                 uint32_t events,
                  void (*ready)(struct job *, struct event_source *))
 {
     struct epoll_event e = {events, {.ptr = s}};
@@ -283,7 +284,8 @@ static int check_output(const struct job *job, int status)
 /* The job lives as long as the process: exit, not return, keeps it in scope. */
 int main(int argc, char **argv)
 {
-    struct job job = {.first_failed = -1, .died_after_finalize = -1, .exit_code = -1};
+    struct job job = {
+        .first_failed = -1, .died_after_finalize = -1, .exit_code = -1};
 
     if ((argc == 2 || argc == 3) && strcmp(argv[1], "--agent") == 0)
         exit(wf_agent_run(&job, argv[2]));

@@ -11,7 +11,8 @@
 static bool reads_input(const struct job *job, const struct rank *r)
 {
     int chosen = job->set.stdin_rank;
-    return chosen == STDIN_ALL || (chosen >= r->id && chosen < r->id + r->rank_count);
+    return chosen == STDIN_ALL ||
+           (chosen >= r->id && chosen < r->id + r->rank_count);
 }
 
 /* Put the processes on their hosts; the ranks of each host are numbered there
@@ -33,8 +34,9 @@ static bool place_ranks(struct job *job)
 {
     int *host = calloc((size_t)job->count, sizeof *host);
     int *there = calloc((size_t)job->hosts.count, sizeof *there);
-    bool good = host && there &&
-                wf_host_layout_make(&job->set.place, &job->hosts, job->count, host);
+    bool good =
+        host && there &&
+        wf_host_layout_make(&job->set.place, &job->hosts, job->count, host);
 
     if (good)
         put_on_hosts(job, host, there);

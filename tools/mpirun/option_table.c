@@ -61,8 +61,8 @@ static int take_set(struct parse *p, char **args)
     const char *equals = strchr(args[0], '='), *dot = strchr(args[0], '.');
     char *text;
     if (!equals || !dot || dot > equals)
-        return wf_option_error("%s %s: write it as section.key=value", p->option,
-                               args[0]);
+        return wf_option_error("%s %s: write it as section.key=value",
+                               p->option, args[0]);
     if (asprintf(&text, "%s%s%s", before && *before ? before : "",
                  before && *before ? "; " : "", args[0]) < 0)
         return wf_option_error("out of memory");
@@ -98,7 +98,8 @@ static int take_stdin(struct parse *p, char **args)
     else if (strcmp(args[0], "none") == 0)
         *rank = STDIN_NONE;
     else if (!read_integer(args[0], 0, 1000000, rank))
-        return wf_option_error("%s %s: a rank, all or none", p->option, args[0]);
+        return wf_option_error("%s %s: a rank, all or none", p->option,
+                               args[0]);
     return OPTION_DONE;
 }
 
@@ -215,9 +216,10 @@ static int take_launcher_exec(struct parse *p, char **args)
         return wf_option_error("%s: name a command that starts an agent",
                                p->option);
     if (strstr(args[0], "%r"))
-        return wf_option_error("%s '%s': one agent starts all ranks of a host, so "
-                               "there is no %%r; there are %%h and %%n",
-                               p->option, args[0]);
+        return wf_option_error(
+            "%s '%s': one agent starts all ranks of a host, so "
+            "there is no %%r; there are %%h and %%n",
+            p->option, args[0]);
     p->job->set.starter = args[0];
     p->job->set.starter_given = true;
     return OPTION_DONE;
@@ -230,15 +232,18 @@ static int take_launcher(struct parse *p, char **args)
     if (p->job->set.starter)
         return OPTION_DONE;
     wf_starter_names(names, sizeof(names));
-    return wf_option_error("%s %s: there are %s; --launcher-exec takes a command",
-                           p->option, args[0], names);
+    return wf_option_error(
+        "%s %s: there are %s; --launcher-exec takes a command", p->option,
+        args[0], names);
 }
 
 static int take_prefix(struct parse *p, char **args)
 {
     if (args[0][0] != '/')
-        return wf_option_error("%s %s: name a directory of the other hosts from "
-                               "the root", p->option, args[0]);
+        return wf_option_error(
+            "%s %s: name a directory of the other hosts from "
+            "the root",
+            p->option, args[0]);
     p->job->set.prefix = args[0];
     return OPTION_DONE;
 }
@@ -382,9 +387,11 @@ const struct option_row wf_option_table[] = {
      take_each, RANKS_ONLY},
     {{"nodes"}, 1, "N", "make this host look like N hosts",
      take_nodes, ANY_JOB},
-    {{"stdin", "s"}, 1, "RANK|all|none", "the rank that reads standard input (0)",
+    {{"stdin", "s"}, 1, "RANK|all|none",
+     "the rank that reads standard input (0)",
      take_stdin, RANKS_ONLY},
-    {{"l", "tag-output", "prepend-rank"}, 0, "", "write [rank] before each line",
+    {{"l", "tag-output", "prepend-rank"}, 0, "",
+     "write [rank] before each line",
      wf_take_tag, ANY_JOB},
     {{"prepend-pattern"}, 1, "TEXT",
      "write TEXT before each line: %r rank, %h host", wf_take_prefix, ANY_JOB},
@@ -394,9 +401,11 @@ const struct option_row wf_option_table[] = {
      wf_take_merge, ANY_JOB},
     {{"output-filename", "output-directory"}, 1, "DIR[:nocopy]",
      "write into DIR/1/rank.N/stdout and stderr, too", wf_take_folder, ANY_JOB},
-    {{"outfile-pattern"}, 1, "FILE", "write standard output into FILE: %r rank, %h host",
+    {{"outfile-pattern"}, 1, "FILE",
+     "write standard output into FILE: %r rank, %h host",
      wf_take_out_pattern, ANY_JOB},
-    {{"errfile-pattern"}, 1, "FILE", "write standard error into FILE: %r rank, %h host",
+    {{"errfile-pattern"}, 1, "FILE",
+     "write standard error into FILE: %r rank, %h host",
      wf_take_err_pattern, ANY_JOB},
     {{"timeout"}, 1, "SECONDS", "end the job after SECONDS, with status 124",
      take_timeout, ANY_JOB},
@@ -431,13 +440,15 @@ const struct option_row wf_option_table[] = {
      wf_take_report_bindings, RANKS_ONLY},
     {{"display-map", "show-map"}, 0, "", "print where each rank runs",
      wf_take_show_map, ANY_JOB},
-    {{"dry-run", "do-not-launch"}, 0, "", "print where each rank would run; start nothing",
+    {{"dry-run", "do-not-launch"}, 0, "",
+     "print where each rank would run; start nothing",
      wf_take_dry_run, ANY_JOB},
     {{"nooversubscribe"}, 0, "", "refuse more ranks than slots or processors",
      wf_take_no_oversubscribe, RANKS_ONLY},
     {{"usize"}, 1, "N", "value of MPI_UNIVERSE_SIZE",
      take_universe, RANKS_ONLY},
-    {{"configfile", "app"}, 1, "FILE", "read options and programs, one part per line",
+    {{"configfile", "app"}, 1, "FILE",
+     "read options and programs, one part per line",
      take_file, ANY_JOB},
     {{"H", "host", "hosts", "hostlist"}, 1, "A:N,B:N",
      "run N ranks on each of these hosts (1)", take_hosts, ANY_JOB},
@@ -457,11 +468,13 @@ const struct option_row wf_option_table[] = {
      take_wait_hosts, ANY_JOB},
     {{"tree-width"}, 1, "N", "with more hosts, agents start agents (32)",
      take_tree_width, ANY_JOB},
-    {{"check-net"}, 0, "", "start no program; print which hosts are unreachable",
+    {{"check-net"}, 0, "",
+     "start no program; print which hosts are unreachable",
      take_check_net, ANY_JOB},
     {{"check-ports"}, 1, "A-B,C", "check these ports only (any)",
      take_check_ports, ANY_JOB},
-    {{"report-pid"}, 1, "-|+|FILE", "write the pid of mpirun to stdout, stderr or FILE",
+    {{"report-pid"}, 1, "-|+|FILE",
+     "write the pid of mpirun to stdout, stderr or FILE",
      take_report_pid, ANY_JOB},
     {{"q", "quiet"}, 0, "", "print nothing when a rank fails",
      take_quiet, ANY_JOB},

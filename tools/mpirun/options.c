@@ -157,7 +157,8 @@ static int read_part(struct parse *p, int argc, char **argv)
     }
     if (i == argc)
         return wf_option_error("no program given; 'mpirun --help' shows how");
-    char **words = wf_job_check_memory(calloc((size_t)(argc - i) + 1, sizeof(*words)));
+    char **words =
+        wf_job_check_memory(calloc((size_t)(argc - i) + 1, sizeof(*words)));
     memcpy(words, argv + i, (size_t)(argc - i) * sizeof(*words));
     p->part.argv = words;
     add_app(p->job, &p->part);
@@ -234,8 +235,10 @@ static int usual_count(const struct job *job)
     if (p->per_node)
         return p->per_node * (hosts ? hosts : 1);
     if (p->per && wf_host_elsewhere(&job->hosts)) {
-        wf_option_error("--map-by %s needs -n: only the other hosts know how many "
-                        "such places they have", p->map_text);
+        wf_option_error(
+            "--map-by %s needs -n: only the other hosts know how many "
+            "such places they have",
+            p->map_text);
         return 0;
     }
     if (job->hosts.count && !p->per)
@@ -317,8 +320,9 @@ static int complete_hosts(struct job *job)
     char own[256] = "";
 
     if (job->set.nodes && wf_host_elsewhere(&job->hosts))
-        return wf_option_error("--nodes makes several hosts of this one; --host "
-                               "names others");
+        return wf_option_error(
+            "--nodes makes several hosts of this one; --host "
+            "names others");
     if (job->set.nodes)
         job->hosts.count = 0;
     for (int i = 0; i < job->set.nodes; i++)
@@ -447,7 +451,8 @@ void wf_option_help(void)
                  row->args ? row->form : "");
         printf("  %-34s %s\n", left, row->help);
     }
-    puts("\nSIGUSR1 to mpirun prints in which MPI call each rank waits, for whom "
+    puts("\nSIGUSR1 to mpirun prints in which MPI call each rank waits, for "
+         "whom "
          "and since when,\nas --timeout does; SIGUSR1 and SIGUSR2 also go to "
          "those processes that catch them.\n");
     puts("Exit status: 0 if every rank's is 0, else that of the lowest rank "

@@ -60,11 +60,13 @@ static void drop_rank(struct job *job, struct rank *r)
 /* Send a line to a rank on this host or through its agent. If the rank takes no
  * line it has perhaps ended: its last messages are still there to be read, and
  * then the end. */
-static void send_line(struct job *job, struct rank *r, const char *line, size_t n)
+static void send_line(struct job *job, struct rank *r, const char *line,
+                      size_t n)
 {
     if (r->host->link)
         wf_link_send(job, r->host, FRAME_PMI, r->index, line, n);
-    else if (send(r->pmi.fd, line, n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n)
+    else if (send(r->pmi.fd, line, n, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+             (ssize_t)n)
         (void)shutdown(r->pmi.fd, SHUT_RDWR);
 }
 
@@ -99,8 +101,9 @@ static void on_init(struct job *job, struct rank *r, const char *line)
 
 static void on_maxes(struct job *job, struct rank *r, const char *line)
 {
-    send_answer(job, r, "cmd=maxes kvsname_max=256 keylen_max=%d vallen_max=%d\n",
-           PMI_KEYLEN, PMI_VALLEN);
+    send_answer(job, r,
+                "cmd=maxes kvsname_max=256 keylen_max=%d vallen_max=%d\n",
+                PMI_KEYLEN, PMI_VALLEN);
 }
 
 static void on_kvsname(struct job *job, struct rank *r, const char *line)
@@ -140,7 +143,8 @@ static void serve_awaiting(struct job *job, const char *key, const char *value)
         if (r->awaited_rank != id)
             continue;
         r->awaited_rank = -1;
-        send_answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n", value);
+        send_answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n",
+                    value);
     }
 }
 
@@ -186,7 +190,8 @@ void wf_pmi_forget_key(struct job *job)
 static void check_key(struct job *job)
 {
     for (int i = 0; i < job->count; i++)
-        if (!job->ranks[i].ended && job->ranks[i].key_gets < job->ranks[i].rank_count)
+        if (!job->ranks[i].ended &&
+            job->ranks[i].key_gets < job->ranks[i].rank_count)
             return;
     wf_pmi_forget_key(job);
 }
@@ -212,11 +217,13 @@ static void on_get(struct job *job, struct rank *r, const char *line)
         id = card_owner(job, key);
     }
     if (value)
-        send_answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n", value);
+        send_answer(job, r, "cmd=get_result rc=0 msg=success value=%s\n",
+                    value);
     else if (id >= 0)
         await_card(job, r, id);
     else
-        send_answer(job, r, "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
+        send_answer(job, r,
+                    "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
 }
 
 static void end_barrier(struct job *job)
@@ -351,14 +358,17 @@ static void check_cards(struct job *job)
 {
     for (int i = 0; i < job->count && job->phase == PHASE_RUN; i++) {
         struct rank *r = &job->ranks[i];
-        if (r->awaited_rank < 0 || !wf_job_find_holder(job, r->awaited_rank)->ended)
+        if (r->awaited_rank < 0 ||
+            !wf_job_find_holder(job, r->awaited_rank)->ended)
             continue;
         if (!job->set.keep_going) {
-            wf_end_fail(job, wf_job_find_holder(job, r->awaited_rank), never_there);
+            wf_end_fail(job, wf_job_find_holder(job, r->awaited_rank),
+                        never_there);
             return;
         }
         r->awaited_rank = -1;
-        send_answer(job, r, "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
+        send_answer(job, r,
+                    "cmd=get_result rc=-1 msg=no_such_key value=unknown\n");
     }
 }
 

@@ -1,6 +1,6 @@
 /* This file runs a process of --check-net: see probe.h.
  *
- *   listen -> announce -> fence -> dial all -> results -> fence -> rank 0 prints
+ *   listen -> announce -> fence -> dial all -> results -> fence -> print
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -64,7 +64,7 @@ static bool pass_fence(struct probe *p)
     return ask_launcher(p, "cmd=barrier_in\n", reply, sizeof reply);
 }
 
-/* ---- what hosts say of themselves ------------------------------------------ */
+/* ---- what hosts say of themselves ---------------------------------------- */
 
 static bool announce_host(struct probe *p)
 {
@@ -120,7 +120,7 @@ static bool hear_hosts(struct probe *p)
     return p->hosts != NULL;
 }
 
-/* ---- dialling ---------------------------------------------------------------- */
+/* ---- dialling ------------------------------------------------------------ */
 
 /* Dial the addresses of a port; one that works is enough. */
 static void dial_port(struct probe *p, int to, int port, char *text, size_t *n)

@@ -91,7 +91,8 @@ void wf_rank_input_start(struct job *job, struct rank *r)
         wf_agent_more(job, r, RANK_INPUT_ROOM);
 }
 
-void wf_rank_input_take(struct job *job, struct rank *r, const char *data, size_t n)
+void wf_rank_input_take(struct job *job, struct rank *r, const char *data,
+                        size_t n)
 {
     struct rank_input *in = r->input;
 

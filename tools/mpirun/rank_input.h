@@ -16,6 +16,7 @@ int wf_rank_input_open(struct job *, struct rank *);
 /* Allow the first bytes, once, when the rank runs. */
 void wf_rank_input_start(struct job *, struct rank *);
 /* Take input for the rank; n 0: the end of its input. */
-void wf_rank_input_take(struct job *, struct rank *, const char *data, size_t n);
+void wf_rank_input_take(struct job *, struct rank *, const char *data,
+                        size_t n);
 
 #endif

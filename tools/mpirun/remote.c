@@ -9,7 +9,7 @@
 
 #include "job.h"
 
-/* ---- to them --------------------------------------------------------------- */
+/* ---- to them ------------------------------------------------------------- */
 
 void wf_remote_more(struct job *job, const struct rank *r, int stream, size_t n)
 {
@@ -32,7 +32,7 @@ void wf_remote_input(struct job *job, const struct rank *r, const char *data,
     wf_link_send(job, r->host, FRAME_IN, r->index, data, n);
 }
 
-/* ---- from them ------------------------------------------------------------- */
+/* ---- from them ----------------------------------------------------------- */
 
 /* Take pairs of index and pid. */
 static void take_started(struct job *job, const struct host *h,
@@ -136,7 +136,7 @@ void wf_remote_take(struct job *job, struct link *l, struct frame *f)
     }
 }
 
-/* ---- lost ------------------------------------------------------------------ */
+/* ---- lost ---------------------------------------------------------------- */
 
 /* Send the loss to the parent in the form that take_lost reads. */
 static void send_lost(struct job *job, const struct link *l, const char *why)

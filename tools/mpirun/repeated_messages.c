@@ -64,8 +64,8 @@ static void note_message(struct job *job, const struct rank *r, char *text)
     free(text);
 }
 
-void wf_repeated_message_take(struct job *job, const struct rank *r, const char *base64,
-             size_t n)
+void wf_repeated_message_take(struct job *job, const struct rank *r,
+                              const char *base64, size_t n)
 {
     char *text = malloc(n / 4 * 3 + 3);
     long len = text ? wf_base64_decode(text, base64, n) : -1;
@@ -78,7 +78,8 @@ void wf_repeated_message_take(struct job *job, const struct rank *r, const char 
 }
 
 /* Write the ranks as "0-3, 7"; returns false if they are fewer than two. */
-static bool list_ranks(const struct job *job, const bool *by, char *out, size_t size)
+static bool list_ranks(const struct job *job, const bool *by, char *out,
+                       size_t size)
 {
     int ranks = 0;
     size_t used = 0;

@@ -1,11 +1,11 @@
 /* This file handles signals to mpirun and sends signals to the ranks.
  *
- *   SIGUSR1  says where every rank is; SIGUSR1 and SIGUSR2 go to those processes
- *            of the ranks that catch or block them, and end nobody
+ *   SIGUSR1  prints what every rank does; SIGUSR1 and SIGUSR2 go to those
+ *            processes of the ranks that catch or block them, and end none
  *   SIGINT   to the ranks; the second time they get SIGTERM and a second,
  *            the third time SIGKILL
  *   SIGTERM  to the ranks, SIGKILL after the grace time
- *   SIGTSTP  to the ranks, then we stop too;  SIGCONT  to the ranks
+ *   SIGTSTP  to the ranks, then mpirun stops;  SIGCONT  to the ranks
  *   others   to the ranks
  *
  * All signals are blocked and read from a descriptor, so that the loop sees

@@ -47,8 +47,10 @@ static void on_writable(struct job *job, struct event_source *source);
 void wf_sink_fail(struct job *job, struct sink *s, const char *why)
 {
     if (!s->broken)
-        wf_job_say(job, "cannot write to %s: %s; further output of the ranks there "
-                   "is lost", s->name, why);
+        wf_job_say(job,
+                   "cannot write to %s: %s; further output of the ranks there "
+                   "is lost",
+                   s->name, why);
     s->broken = job->output_lost = true;
 }
 
@@ -93,7 +95,8 @@ void wf_sink_write(struct job *job, struct sink *s, const char *data, size_t n)
         size_t room = (s->have + n) * 2;
         char *grown = realloc(s->data, room);
         if (!grown) {
-            wf_sink_fail(job, s, "out of memory"); /* the output is lost, but not the job */
+            /* the output is lost, but not the job */
+            wf_sink_fail(job, s, "out of memory");
             return;
         }
         s->data = grown;

@@ -55,7 +55,8 @@ static void exec_program(struct launch *l)
     if (getppid() != l->parent)
         _exit(STATUS_NOT_FOUND);
     (void)setrlimit(RLIMIT_NOFILE, &l->job->old_files);
-    if (cpus && sched_setaffinity(0, sizeof(*cpus), (const cpu_set_t *)cpus) < 0)
+    if (cpus &&
+        sched_setaffinity(0, sizeof(*cpus), (const cpu_set_t *)cpus) < 0)
         child_fail(l, "its processors");
     for (int i = 0; i < 3; i++)
         if (l->fds[i] != i && dup2(l->fds[i], i) < 0)
@@ -129,15 +130,18 @@ static void say_failure(struct job *job, const struct launch *l, pid_t pid)
                 pid < 0 ? "fork" : l->what, strerror(error));
 }
 
-static int start_process(struct job *job, struct rank *r, char **app_env, char **sh)
+static int start_process(struct job *job, struct rank *r, char **app_env,
+                         char **sh)
 {
     struct launch l = {.job = job, .rank = r, .sh = sh, .parent = getpid(),
                        .pmi = -1};
     int rc = -1;
     if (wf_io_rank(job, r, l.fds) < 0 || open_pmi(job, r, &l.pmi) < 0) {
-        wf_job_fail(job, 1, "cannot start rank %d: %s%s", r->id, strerror(errno),
+        wf_job_fail(job, 1, "cannot start rank %d: %s%s", r->id,
+                    strerror(errno),
                     errno == EMFILE ? "; mpirun needs more of them for each "
-                                      "rank: raise ulimit -Hn" : "");
+                                      "rank: raise ulimit -Hn"
+                                    : "");
         goto out;
     }
     wf_state_report_open(r);

@@ -80,7 +80,8 @@ struct wf_state_slot *wf_state_page_slots(struct wf_state_head *h, int ranks)
     return (struct wf_state_slot *)(wf_state_page_places(h) + ranks);
 }
 
-static bool is_slot_stable(const struct wf_state_slot *a, const struct wf_state_slot *b)
+static bool is_slot_stable(const struct wf_state_slot *a,
+                           const struct wf_state_slot *b)
 {
     uint64_t version = wf_state_le(atomic_load_explicit(&a->version,
                                                         memory_order_relaxed));
@@ -124,7 +125,8 @@ struct wf_state_head *wf_state_page_read(int fd, int ranks)
     }
     for (int i = 0; good && i < slots; i++)
         if (!settled[i])
-            wf_state_page_slots(page, ranks)[i].word[WF_STATE_KIND] = WF_STATE_FREE;
+            wf_state_page_slots(page, ranks)[i].word[WF_STATE_KIND] =
+                WF_STATE_FREE;
     free(settled);
     free(again);
     if (!good) {

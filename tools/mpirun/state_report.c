@@ -21,7 +21,7 @@ enum {
     LINES_MANY = 16 /* then peers of collectives are left out to merge lines */
 };
 
-/* ---- asking ------------------------------------------------------------------- */
+/* ---- asking -------------------------------------------------------------- */
 
 void wf_state_report_open(struct rank *r)
 {
@@ -39,7 +39,8 @@ static int still_asked(const struct job *job)
 
 static void finish_report(struct job *job);
 
-void wf_state_report_take(struct job *job, struct rank *r, const char *page, size_t n)
+void wf_state_report_take(struct job *job, struct rank *r, const char *page,
+                          size_t n)
 {
     if (n == wf_state_bytes((uint64_t)r->rank_count)) {
         free(r->remote_page);
@@ -73,7 +74,7 @@ void wf_state_report_deadline(struct job *job)
         finish_report(job);
 }
 
-/* ---- printing ----------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------ */
 
 struct group {
     char ranks[200];
@@ -130,8 +131,8 @@ static void name_one(const struct job *job, const struct rank_state_line *line,
         snprintf(text, size, "rank %d", line->rank);
 }
 
-static void put_times(const struct rank_state *w, const struct group *g, char *text,
-                      size_t size)
+static void put_times(const struct rank_state *w, const struct group *g,
+                      char *text, size_t size)
 {
     const char *s = g->count > 1 ? "" : "s";
 
@@ -163,7 +164,8 @@ static void print_group(const struct job *job, struct rank_state_lines *lines,
 
     for (size_t i = first; i < lines->n; i++) {
         struct rank_state_line *line = &lines->list[i];
-        if (line->shown || strcmp(text_of(line, brief), text_of(one, brief)) != 0)
+        if (line->shown ||
+            strcmp(text_of(line, brief), text_of(one, brief)) != 0)
             continue;
         line->shown = true;
         join_group(&g, line);

@@ -2,7 +2,7 @@
  * --timeout print it.
  *
  *   state_page_file.c    reads the bytes of a process
- *   state_report_read.c  makes one struct rank_state per rank and waiting thread
+ *   state_report_read.c  makes a struct rank_state per rank or waiting thread
  *   state_report_text.c  makes a sentence
  *   state_report.c       asks other hosts, merges equal lines, prints them
  *
@@ -45,13 +45,16 @@ struct rank_state_lines {
 
 /* Read the page of this process into at least a line for each of its ranks. The
  * page is foreign bytes. Returns false without memory. */
-bool wf_state_report_read(struct job *, const struct rank *, struct rank_state_lines *);
+bool wf_state_report_read(struct job *, const struct rank *,
+                          struct rank_state_lines *);
 /* Read a page in memory in the same way (used by tests, too). */
-bool wf_state_report_judge(struct wf_state_head *, int ranks, int place, uint64_t now,
-                    struct rank_state *out, int room, int *n);
+bool wf_state_report_judge(struct wf_state_head *, int ranks, int place,
+                           uint64_t now, struct rank_state *out, int room,
+                           int *n);
 
 /* Write a state as a sentence, without times. */
-void wf_state_report_text(const struct job *, const struct rank *, const struct rank_state *,
-                   bool brief, char *text, size_t size);
+void wf_state_report_text(const struct job *, const struct rank *,
+                          const struct rank_state *, bool brief, char *text,
+                          size_t size);
 
 #endif

@@ -79,7 +79,8 @@ static bool is_current(const struct wf_state_slot *s, int place, uint64_t now)
 
 /* Keep the innermost wait of each thread, which began last; a call that only
  * polls does not count beside one that waits. */
-static void keep_innermost(struct rank_state *out, int room, int *n, const struct rank_state *w)
+static void keep_innermost(struct rank_state *out, int room, int *n,
+                           const struct rank_state *w)
 {
     for (int i = 0; i < *n; i++) {
         if (out[i].thread != w->thread)
@@ -106,7 +107,8 @@ bool wf_state_report_judge(struct wf_state_head *page, int ranks, int place,
         .entered = pid != 0,
         .pid = pid <= INT32_MAX ? (int)pid : 0,
         .process = process > ' ' && process < 127 ? (char)process : 0,
-        .dropped = atomic_load_explicit(&page->dropped, memory_order_relaxed) != 0};
+        .dropped =
+            atomic_load_explicit(&page->dropped, memory_order_relaxed) != 0};
 
     *n = 0;
     for (uint64_t i = 0; i < slots; i++) {
@@ -128,7 +130,8 @@ static struct rank_state_line *add_line(struct rank_state_lines *lines)
 {
     if (lines->n == lines->room) {
         size_t room = lines->room ? 2 * lines->room : 64;
-        struct rank_state_line *list = realloc(lines->list, room * sizeof *list);
+        struct rank_state_line *list =
+            realloc(lines->list, room * sizeof *list);
         if (!list)
             return NULL;
         lines->list = list;
@@ -157,8 +160,10 @@ static bool add_state(struct job *job, const struct rank *r, int rank,
     line->rank = rank;
     line->state = *w;
     look_at_process(r, &line->state);
-    wf_state_report_text(job, r, &line->state, false, line->text, sizeof line->text);
-    wf_state_report_text(job, r, &line->state, true, line->brief, sizeof line->brief);
+    wf_state_report_text(job, r, &line->state, false, line->text,
+                         sizeof line->text);
+    wf_state_report_text(job, r, &line->state, true, line->brief,
+                         sizeof line->brief);
     return true;
 }
 
@@ -166,11 +171,11 @@ bool wf_state_report_read(struct job *job, const struct rank *r,
                    struct rank_state_lines *lines)
 {
     struct rank_state all[THREADS_MOST], nothing = {0};
-    struct wf_state_head *page = r->ended        ? NULL
-                                 : r->remote_page    ? r->remote_page
-                                 : r->state_page < 0
-                                     ? NULL
-                                     : wf_state_page_read(r->state_page, r->rank_count);
+    struct wf_state_head *page =
+        r->ended            ? NULL
+        : r->remote_page    ? r->remote_page
+        : r->state_page < 0 ? NULL
+                            : wf_state_page_read(r->state_page, r->rank_count);
     bool good = true;
     uint64_t now = page && page->now ? wf_state_le(page->now) : wf_job_now();
 
@@ -178,7 +183,8 @@ bool wf_state_report_read(struct job *job, const struct rank *r,
         int n = 1;
         all[0] = nothing;
         if (page)
-            good = wf_state_report_judge(page, r->rank_count, i, now, all, THREADS_MOST, &n);
+            good = wf_state_report_judge(page, r->rank_count, i, now, all,
+                                         THREADS_MOST, &n);
         for (int k = 0; good && k < n; k++)
             good = add_state(job, r, r->id + i, &all[k], lines);
     }

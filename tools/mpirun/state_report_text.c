@@ -1,8 +1,8 @@
 /* This file writes the state of a rank as a sentence. See state_report.h.
  *
  *   MPI_Recv on 'MPI_COMM_WORLD' from rank 0, tag 7, 4096 bytes
- *   MPI_Waitall (2 of 3 requests left), receive on 'ocean' from rank 1 (rank 5 in
- *   MPI_COMM_WORLD), any tag, 8 bytes
+ *   MPI_Waitall for 2 of 3 requests, the first a receive on 'ocean' from
+ *   rank 1 (rank 5 of the job), any tag, 8 bytes
  *   computes (no MPI call waits)
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -49,13 +49,17 @@ static void put_operation(struct text *t, const struct rank_state *w)
         [WF_STATE_RECV] = "a receive",
         [WF_STATE_COLLECTIVE] = "an operation of several messages",
         [WF_STATE_GENERALIZED] = "a generalized request"};
-    bool asks = starts_with(w->call, "MPI_Wait") || starts_with(w->call, "MPI_Test") ||
-                starts_with(w->call, "MPI_Request") || starts_with(w->call, "MPI_Sendrecv");
+    bool asks = starts_with(w->call, "MPI_Wait") ||
+                starts_with(w->call, "MPI_Test") ||
+                starts_with(w->call, "MPI_Request") ||
+                starts_with(w->call, "MPI_Sendrecv");
 
     if (w->count)
-        put_format(t, w->operation == WF_STATE_REQUESTS ? " for any of %llu requests"
-                                                 : " for %llu of %llu requests",
-            (unsigned long long)w->active, (unsigned long long)w->count);
+        put_format(t,
+                   w->operation == WF_STATE_REQUESTS
+                       ? " for any of %llu requests"
+                       : " for %llu of %llu requests",
+                   (unsigned long long)w->active, (unsigned long long)w->count);
     if (asks && nouns[w->operation])
         put_format(t, "%s %s", w->count ? ", the first" : " for",
             nouns[w->operation]);
@@ -123,7 +127,8 @@ static void put_details(struct text *t, const struct job *job,
         break;
     case WF_STATE_ADDRESS:
         if (w->world_rank >= 0 && w->world_rank < job->size)
-            put_format(t, " until rank %lld has entered MPI_Init", (long long)w->world_rank);
+            put_format(t, " until rank %lld has entered MPI_Init",
+                       (long long)w->world_rank);
         break;
     case WF_STATE_END:
         put_format(t, " until every rank has called it");
@@ -133,11 +138,13 @@ static void put_details(struct text *t, const struct job *job,
     }
 }
 
-static void put_call(struct text *t, const struct job *job, const struct rank *r,
-                     const struct rank_state *w, bool brief)
+static void put_call(struct text *t, const struct job *job,
+                     const struct rank *r, const struct rank_state *w,
+                     bool brief)
 {
-    put_format(t, "%s%s", w->kind == WF_STATE_POLLS ? "asks again and again: " : "",
-        w->call[0] ? w->call : "a call of MPI");
+    put_format(t, "%s%s",
+               w->kind == WF_STATE_POLLS ? "asks again and again: " : "",
+               w->call[0] ? w->call : "a call of MPI");
     put_operation(t, w);
     put_comm(t, w);
     put_details(t, job, w, brief);
@@ -148,12 +155,15 @@ static void put_call(struct text *t, const struct job *job, const struct rank *r
 }
 
 /* Describe a rank of which no call waits. */
-static void put_idle(struct text *t, const struct rank *r, const struct rank_state *w)
+static void put_idle(struct text *t, const struct rank *r,
+                     const struct rank_state *w)
 {
     if (r->ended)
         put_format(t, "has ended with status %d", r->status);
-    else if (!w->entered && (r->pmi_init || (r->state_page < 0 && !r->remote_page)))
-        put_format(t, "says nothing (another version of Weft, or another MPI?)");
+    else if (!w->entered &&
+             (r->pmi_init || (r->state_page < 0 && !r->remote_page)))
+        put_format(t,
+                   "says nothing (another version of Weft, or another MPI?)");
     else if (!w->entered || w->phase == WF_STATE_BEFORE)
         put_format(t, "has not called MPI_Init");
     else if (w->phase == WF_STATE_FINALIZED)
@@ -185,7 +195,8 @@ static void put_process(struct text *t, const struct rank_state *w)
 }
 
 void wf_state_report_text(const struct job *job, const struct rank *r,
-                   const struct rank_state *w, bool brief, char *text, size_t size)
+                          const struct rank_state *w, bool brief, char *text,
+                          size_t size)
 {
     struct text t = {text, size};
 

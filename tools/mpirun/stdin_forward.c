@@ -90,7 +90,8 @@ static void close_reader(struct job *job, struct stdin_reader *o)
     wf_job_unwatch(job, &o->source);
 }
 
-static bool push_remote(struct job *job, struct stdin_forward *p, struct stdin_reader *o)
+static bool push_remote(struct job *job, struct stdin_forward *p,
+                        struct stdin_reader *o)
 {
     while (o->open && o->room && o->at < p->have) {
         size_t n = p->have - o->at < o->room ? p->have - o->at : o->room;
@@ -104,7 +105,8 @@ static bool push_remote(struct job *job, struct stdin_forward *p, struct stdin_r
 
 /* Write what the reader has not got yet; returns true if it has everything and
  * would take more, or if it wants none. */
-static bool push_input(struct job *job, struct stdin_forward *p, struct stdin_reader *o)
+static bool push_input(struct job *job, struct stdin_forward *p,
+                       struct stdin_reader *o)
 {
     if (o->rank)
         return push_remote(job, p, o);
@@ -152,7 +154,8 @@ static void end_input(struct job *job, struct stdin_forward *p)
         close_reader(job, &p->readers[i]);
 }
 
-static struct stdin_reader *reader_of(const struct job *job, const struct rank *r)
+static struct stdin_reader *reader_of(const struct job *job,
+                                      const struct rank *r)
 {
     struct stdin_forward *p = job->stdin_forward;
 
@@ -211,7 +214,8 @@ static void forward_input(struct job *job)
     struct stdin_forward *p = job->stdin_forward;
     while (!p->ended) {
         if (!push_all(job, p)) {
-            watch_input(job, p, false); /* wait until the slowest has caught up */
+            /* wait until the slowest has caught up */
+            watch_input(job, p, false);
             return;
         }
         if (!p->ended && !refill_buffer(job, p))

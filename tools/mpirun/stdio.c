@@ -97,7 +97,9 @@ void wf_io_pause(struct job *job, struct stream *s, bool pause)
 
 /* ---- output of other hosts ---------------------------------------------- */
 
-enum { MORE_LEAST = STREAM_WINDOW / 4 /* bytes for which MORE is worth saying */ };
+enum {
+    MORE_LEAST = STREAM_WINDOW / 4 /* bytes for which MORE is worth saying */
+};
 
 static int number_of(const struct stream *s)
 {

@@ -35,8 +35,10 @@ static int rank_main(void *arg)
     int good = 0, status;
 
     if (!argv) { /* the other ranks would wait for this one */
-        fputs("weft rank thread: main failed: MPI_ERR_NO_MEM: no memory for its "
-              "arguments\n", stderr);
+        fputs(
+            "weft rank thread: main failed: MPI_ERR_NO_MEM: no memory for its "
+            "arguments\n",
+            stderr);
         _Exit(EXIT_FAILURE);
     }
     memcpy(argv, p->argv, bytes);

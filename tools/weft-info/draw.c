@@ -50,7 +50,8 @@ struct drawing {
     struct plan plan;
 };
 
-static int refuse_value(const char *option, const char *value, const char *remedy)
+static int refuse_value(const char *option, const char *value,
+                        const char *remedy)
 {
     fprintf(stderr, "weft-info: %s '%s' %s\n", option, value, remedy);
     return WRONG_USE;
@@ -130,8 +131,9 @@ static int take_arguments(struct drawing *d, const struct draw_arguments *a)
     if (rc == 0)
         rc = take_number("--nodes", a->nodes, 1, d->ranks, 1, &d->nodes);
     if (rc == 0 && a->root != NULL && !d->what->root)
-        return refuse_value("--root", a->root, "is for bcast, gather, reduce and "
-                                        "scatter");
+        return refuse_value("--root", a->root,
+                            "is for bcast, gather, reduce and "
+                            "scatter");
     if (rc == 0)
         rc = take_number("--root", a->root, 0, d->ranks - 1, 0, &d->root);
     if (rc == 0)
@@ -256,7 +258,8 @@ static void print_head(const struct drawing *d)
         printf(", %llu bytes (%s)", (unsigned long long)(d->count * p),
                size_words[d->what->size]);
     if (chosen_algorithm(d) >= 0)
-        printf("\nalgorithm  %s: %s", wf_coll_algorithms[chosen_algorithm(d)].name,
+        printf("\nalgorithm  %s: %s",
+               wf_coll_algorithms[chosen_algorithm(d)].name,
                wf_coll_algorithms[chosen_algorithm(d)].about);
     printf("\n");
 }
@@ -351,7 +354,7 @@ int info_draw(const struct wf_coll_rules *rules,
     return rc;
 }
 
-/* ---- the choice ----------------------------------------------------------- */
+/* ---- the choice ---------------------------------------------------------- */
 
 static void print_size(uint64_t bytes)
 {

@@ -104,7 +104,8 @@ static void candidate_judge(const struct decision *d,
                          : "other node";
 }
 
-static void decide_route(const struct info *info, struct decision *d, uint64_t size)
+static void decide_route(const struct info *info, struct decision *d,
+                         uint64_t size)
 {
     d->size = size;
     for (int i = 0; i < info->count; i++)
@@ -139,8 +140,9 @@ static bool is_chosen(const struct decision *d, int i)
 }
 
 /* Explain why candidate i is not among the chosen transports. */
-static const char *explain_exclusion(const struct info *info, const struct decision *d,
-                          int i, char *buf, size_t n)
+static const char *explain_exclusion(const struct info *info,
+                                     const struct decision *d, int i, char *buf,
+                                     size_t n)
 {
     const struct wf_route_rule *rule =
         wf_route_rule(info->config, &d->from.facts, &d->to.facts, d->size,

@@ -23,7 +23,8 @@ static bool set_error(struct plan *p, const char *fmt, ...)
 
 /* ---- ranks --------------------------------------------------------------- */
 
-static void make_comm(struct plan *p, struct wf_comm *c, int process, bool inter)
+static void make_comm(struct plan *p, struct wf_comm *c, int process,
+                      bool inter)
 {
     int side = p->left > 0 && process >= p->left;
     *c = (struct wf_comm){.object = {WF_KIND_COMM, REFERENCES},
@@ -203,9 +204,9 @@ static bool pair_ends(struct plan *p, const struct end *s, const struct end *r)
     uint64_t sent = out->count * (uint64_t)out->type->size;
     uint64_t room = in->count * (uint64_t)in->type->size;
     if (sent != room)
-        return set_error(p, "a message %d->%d has %llu bytes, %llu are expected",
-                     s->from, s->to, (unsigned long long)sent,
-                     (unsigned long long)room);
+        return set_error(
+            p, "a message %d->%d has %llu bytes, %llu are expected", s->from,
+            s->to, (unsigned long long)sent, (unsigned long long)room);
     p->message_of[s->number] = p->message_of[r->number] = p->messages;
     p->message[p->messages++] =
         (struct plan_message){s->from, s->to, s->number, r->number};

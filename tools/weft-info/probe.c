@@ -124,8 +124,8 @@ static bool is_built_in(const weft_plugin *plugin)
 static void collect_one(struct info *info, struct info_transport *t, bool load,
                         FILE *errors)
 {
-    t->plugin = wf_plugin_find_or_name(info->config, t->config, t->why, sizeof t->why,
-                               load ? NULL : &t->left);
+    t->plugin = wf_plugin_find_or_name(info->config, t->config, t->why,
+                                       sizeof t->why, load ? NULL : &t->left);
     if (t->plugin == NULL)
         return;
     t->built_in = is_built_in(t->plugin);
@@ -158,7 +158,8 @@ void info_forget(struct info *info)
     info->count = 0;
 }
 
-static int read_attributes(const weft_ops *ops, const weft_open *open, weft_attr *attr)
+static int read_attributes(const weft_ops *ops, const weft_open *open,
+                           weft_attr *attr)
 {
     weft_ep *ep;
     if (WEFT_HAS(ops, weft_ops, probe))

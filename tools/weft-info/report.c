@@ -33,7 +33,8 @@ static void print_options(const struct info *info, const char *section,
     for (const weft_option *o = table; o != NULL && o->name != NULL; o++) {
         const char *where, *value = value_of(info, section, o, &where);
         char line[128];
-        snprintf(line, sizeof line, "%s = %s", o->name, hide_secret(o->name, value));
+        snprintf(line, sizeof line, "%s = %s", o->name,
+                 hide_secret(o->name, value));
         printf("  %-30s %-14s %s", line, where, o->help != NULL ? o->help : "");
         if (o->range != NULL)
             printf(" (%s)", o->range);

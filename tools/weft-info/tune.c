@@ -65,8 +65,9 @@ struct tuning {
 
 /* ---- what is tried ------------------------------------------------------- */
 
-static void add_trial(struct tuning *t, struct span *span, const char *transport,
-                struct trial_kind kind, const char *set)
+static void add_trial(struct tuning *t, struct span *span,
+                      const char *transport, struct trial_kind kind,
+                      const char *set)
 {
     if (t->count == TRIALS_MAX)
         return;
@@ -224,7 +225,8 @@ static void print_option(const struct tuning *t, const struct tuned *o,
     }
     printf(" built in: %s\n", option_value(x));
     if (x->rounds > 0)
-        printf("%s = %s\n", o->key, option_value(&x[tune_best(x, span->n, clear_gain)]));
+        printf("%s = %s\n", o->key,
+               option_value(&x[tune_best(x, span->n, clear_gain)]));
 }
 
 static void print_size(long bytes)

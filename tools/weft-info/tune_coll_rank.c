@@ -26,8 +26,8 @@ static int block_size(const struct calls *c)
 
 static void call_allgather(const struct calls *c)
 {
-    MPI_Allgather(c->in, block_size(c), MPI_BYTE, c->out, block_size(c), MPI_BYTE,
-                  MPI_COMM_WORLD);
+    MPI_Allgather(c->in, block_size(c), MPI_BYTE, c->out, block_size(c),
+                  MPI_BYTE, MPI_COMM_WORLD);
 }
 
 static void call_allreduce(const struct calls *c)
@@ -80,11 +80,15 @@ static const struct {
     const char *name;
     void (*call)(const struct calls *);
     bool blocks; /* size is of one of as many blocks as there are ranks */
-} known[] = {{"allgather", call_allgather, false}, {"allreduce", call_allreduce, false},
-             {"alltoall", call_alltoall, true},    {"bcast", call_bcast, false},
-             {"gather", call_gather, true},        {"reduce", call_reduce, false},
+} known[] = {{"allgather", call_allgather, false},
+             {"allreduce", call_allreduce, false},
+             {"alltoall", call_alltoall, true},
+             {"bcast", call_bcast, false},
+             {"gather", call_gather, true},
+             {"reduce", call_reduce, false},
              {"reduce_scatter", reduce_scatter, false},
-             {"scan", call_scan, false},           {"scatter", call_scatter, true}};
+             {"scan", call_scan, false},
+             {"scatter", call_scatter, true}};
 
 static double batch_us(void (*call)(const struct calls *),
                        const struct calls *c, int times)

@@ -20,7 +20,7 @@
 
 static int mutant;
 
-/* ---- memory ----------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 /* Zeroed, as all that the core allocates. */
 template <typename T> struct atom : rl::atomic<T> {
@@ -51,7 +51,7 @@ template <typename T> struct plain {
     T operator-=(T x) { return set(get() - x); }
 };
 
-/* ---- orders ----------------------------------------------------------------- */
+/* ---- orders -------------------------------------------------------------- */
 
 /* A step weaker, if this is the site; one of acq_rel has two numbers. */
 static inline rl::memory_order order_at(int site, rl::memory_order mo)
@@ -71,12 +71,16 @@ static inline rl::memory_order on_failure(rl::memory_order mo)
 
 #define wf_load_acquire(n, p) (p)->load(order_at(n, rl::mo_acquire), $)
 #define wf_load_relaxed(p) (p)->load(rl::mo_relaxed, $)
-#define wf_store_release(n, p, v) (p)->store((v), order_at(n, rl::mo_release), $)
+#define wf_store_release(n, p, v)                                              \
+    (p)->store((v), order_at(n, rl::mo_release), $)
 #define wf_store_relaxed(p, v) (p)->store((v), rl::mo_relaxed, $)
-#define wf_exchange_acq_rel(n, p, v) (p)->exchange((v), order_at(n, rl::mo_acq_rel), $)
-#define wf_add_acq_rel(n, p, v) (p)->fetch_add((v), order_at(n, rl::mo_acq_rel), $)
+#define wf_exchange_acq_rel(n, p, v)                                           \
+    (p)->exchange((v), order_at(n, rl::mo_acq_rel), $)
+#define wf_add_acq_rel(n, p, v)                                                \
+    (p)->fetch_add((v), order_at(n, rl::mo_acq_rel), $)
 #define wf_cas_acq_rel(n, p, expected, v)                                      \
-    (p)->compare_exchange_strong(*(expected), (v), order_at(n, rl::mo_acq_rel), $,   \
+    (p)->compare_exchange_strong(*(expected), (v),                             \
+                                 order_at(n, rl::mo_acq_rel), $,               \
                                  on_failure(order_at(n, rl::mo_acq_rel)), $)
 #define wf_fence_full(n)                                                       \
     (mutant == (n) ? (void)0 : rl::atomic_thread_fence(rl::mo_seq_cst, $))
@@ -107,10 +111,10 @@ static inline uint64_t wf_clock_ns()
 }
 #define assert_that(x) RL_ASSERT(x)
 
-/* ---- sleeping --------------------------------------------------------------- */
+/* ---- sleeping ------------------------------------------------------------ */
 
-/* Sleeps if the word has the value. As futex(2) has it: waiting and waking on one
- * word follow one another; nothing else is ordered by them. No return for
+/* Sleeps if the word has the value. As futex(2) has it: waiting and waking on
+ * one word follow one another; nothing else is ordered by them. No return for
  * nothing, so that none can make good what is wrong. */
 template <typename BED>
 static void sleep_in(BED *bed, wf_atomic_u32 *word, uint32_t value, bool limit)
@@ -139,7 +143,8 @@ static inline void wf_futex_wake(wf_atomic_u32 *word)
     word->wake(rl::ctx(), 1000, $);
 }
 
-static inline void wf_futex_wait_bits(wf_atomic_u32 *word, uint32_t value, uint32_t bits)
+static inline void wf_futex_wait_bits(wf_atomic_u32 *word, uint32_t value,
+                                      uint32_t bits)
 {
     sleep_in(&word->beds[bits >> 1], word, value, false);
 }
@@ -150,7 +155,7 @@ static inline void wf_futex_wake_bits(wf_atomic_u32 *word, uint32_t bits)
     word->beds[bits >> 1].wake(rl::ctx(), 1000, $);
 }
 
-/* ---- C ---------------------------------------------------------------------- */
+/* ---- C ------------------------------------------------------------------- */
 
 #define _Alignas(n)
 #define _Noreturn
@@ -162,12 +167,13 @@ static inline void wf_futex_wake_bits(wf_atomic_u32 *word, uint32_t bits)
 #define wf_container(ptr, type, field)                                         \
     ((type *)((char *)(ptr) - offsetof(type, field)))
 
-/* ---- running ---------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 static int iterations = 20000;
 
-/* rl::simulate would have its two other searches compiled, too, which takes longer
- * than all runs. A fault that no mutant explains is run again, and its steps told. */
+/* rl::simulate would have its two other searches compiled, too, which takes
+ * longer than all runs. A fault that no mutant explains is run again, and its
+ * steps told. */
 template <typename Suite> static bool holds(int depth = 3000)
 {
     typedef rl::random_scheduler<Suite::params::thread_count> order;
