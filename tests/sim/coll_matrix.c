@@ -12,7 +12,7 @@
  *   sim_coll_matrix --all [--ranks A-B]   all cells (minutes)
  *   sim_coll_matrix --seed N --share M    one cell of M
  *   sim_coll_matrix --only NAME           one collective
- *   mpirun -n N sim_coll_matrix --job   with processes, small ones in shared memory
+ *   mpirun -n N sim_coll_matrix --job   with processes, also in shared memory
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
