@@ -71,7 +71,7 @@ static inline void bind_rank(int rank)
 
 /* Returns page-aligned memory that has been touched, so that no page fault is
  * measured. */
-static inline char *buffer(size_t n)
+static inline char *allocate_buffer(size_t n)
 {
     size_t room = (n + 4096) & ~(size_t)4095;
     char *p = aligned_alloc(4096, room);
@@ -92,7 +92,7 @@ static inline long next_size(long size, long factor)
     return factor > 1 ? size * factor : LONG_MAX;
 }
 
-static inline int ascending(const void *a, const void *b)
+static inline int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -102,7 +102,7 @@ static inline int ascending(const void *a, const void *b)
 /* Print times, of which the smallest is the best. */
 static inline void print_times(const char *metric, long row, double *v, int n)
 {
-    qsort(v, (size_t)n, sizeof *v, ascending);
+    qsort(v, (size_t)n, sizeof *v, compare_doubles);
     printf("%s %ld %.6g %.6g\n", metric, row, v[0], v[n / 2]);
     fflush(stdout);
 }
@@ -111,7 +111,7 @@ static inline void print_times(const char *metric, long row, double *v, int n)
 static inline void print_rates(const char *metric, long row, double *v, int n,
                                double amount)
 {
-    qsort(v, (size_t)n, sizeof *v, ascending);
+    qsort(v, (size_t)n, sizeof *v, compare_doubles);
     printf("%s %ld %.6g %.6g\n", metric, row, amount / v[0], amount / v[n / 2]);
     fflush(stdout);
 }

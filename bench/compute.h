@@ -6,7 +6,7 @@
 #ifndef COMPUTE_H
 #define COMPUTE_H
 
-static inline void compute(long turns)
+static inline void compute_turns(long turns)
 {
     unsigned long x = 1;
 

@@ -118,7 +118,7 @@ static double all_posted(struct wf_match *m, int n, int reverse)
 }
 
 /* Measure the window of a message rate test: one tag. */
-static double window(struct wf_match *m, int n)
+static double measure_window(struct wf_match *m, int n)
 {
     double t = now_us();
 
@@ -172,7 +172,7 @@ static void all_lines(int n)
         v[2][i] = all_arrived(&m, n, 0, UINT64_MAX);
         v[3][i] = all_arrived(&m, n, 1, UINT64_MAX);
         v[4][i] = all_arrived(&m, n, 0, 0);
-        v[5][i] = window(&m, n);
+        v[5][i] = measure_window(&m, n);
     }
     wf_match_fini(&m);
     for (int k = 0; k < 6; k++)

@@ -15,24 +15,24 @@ struct coll {
     long times;
 };
 
-static void barrier(struct coll *c)
+static void call_barrier(struct coll *c)
 {
     (void)c;
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void allreduce(struct coll *c)
+static void call_allreduce(struct coll *c)
 {
     MPI_Allreduce(c->out, c->in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static void alltoall(struct coll *c)
+static void call_alltoall(struct coll *c)
 {
     MPI_Alltoall(c->out, BLOCK, MPI_BYTE, c->in, BLOCK, MPI_BYTE,
                  MPI_COMM_WORLD);
 }
 
-static double calls(void *what)
+static double run_calls(void *what)
 {
     struct coll *c = what;
     double start = now_us();
@@ -47,8 +47,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*call)(struct coll *);
-    } known[] = {
-        {"barrier", barrier}, {"allreduce", allreduce}, {"alltoall", alltoall}};
+    } known[] = {{"barrier", call_barrier},
+                 {"allreduce", call_allreduce},
+                 {"alltoall", call_alltoall}};
     static double v[BATCHES];
     struct coll c = {.times = 1};
     int rank, size, n;
@@ -60,10 +61,10 @@ int main(int argc, char **argv)
         return 2;
     rank = start_rank(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    c.out = buffer((size_t)size * BLOCK);
-    c.in = buffer((size_t)size * BLOCK);
-    c.times = calibrate(calls, &c, COLL_BATCH_US);
-    n = repeat(calls, &c, atof(argv[2]) * 1e3, v);
+    c.out = allocate_buffer((size_t)size * BLOCK);
+    c.in = allocate_buffer((size_t)size * BLOCK);
+    c.times = calibrate_batch(run_calls, &c, COLL_BATCH_US);
+    n = repeat_batches(run_calls, &c, atof(argv[2]) * 1e3, v);
     if (rank == 0)
         print_times("us", size, v, n);
     MPI_Finalize();

@@ -30,7 +30,7 @@ static double limit_us;
 
 /* Answer `source`, or any rank, until `ends` ranks have sent their last
  * question. */
-static void answer(int source, int ends)
+static void answer_pings(int source, int ends)
 {
     MPI_Status status;
     char byte;
@@ -49,7 +49,7 @@ static void answer(int source, int ends)
 static void *answer_slow(void *unused)
 {
     (void)unused;
-    answer(SLOW, 1);
+    answer_pings(SLOW, 1);
     return NULL;
 }
 
@@ -61,13 +61,13 @@ static void answer_in_two_threads(void)
         perror("mpi_fabrics: pthread_create");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    answer(FAST, 1);
+    answer_pings(FAST, 1);
     pthread_join(other, NULL);
 }
 
 /* ---- who asks ------------------------------------------------------------ */
 
-static double ask(void)
+static double ask_repeatedly(void)
 {
     double start = now_us();
     char byte = 0;
@@ -86,7 +86,7 @@ static int ask_for(double us, double v[BATCHES])
     int n = 0;
 
     while (n < BATCHES && (n < 3 || now_us() < end))
-        v[n++] = ask();
+        v[n++] = ask_repeatedly();
     return n;
 }
 
@@ -104,20 +104,20 @@ static void connect_pairs(int rank)
             MPI_Send(message, LARGE, MPI_BYTE, 0, ASK, MPI_COMM_WORLD);
 }
 
-static void serve(const char *mode)
+static void serve_source(const char *mode)
 {
     int first = strcmp(mode, "alone-slow") == 0 ? SLOW : FAST;
 
     if (strcmp(mode, "one") == 0)
-        answer(MPI_ANY_SOURCE, 2);
+        answer_pings(MPI_ANY_SOURCE, 2);
     else if (strncmp(mode, "alone", 5) == 0) {
-        answer(first, 1);
-        answer(FAST + SLOW - first, 1);
+        answer_pings(first, 1);
+        answer_pings(FAST + SLOW - first, 1);
     } else
         answer_in_two_threads();
 }
 
-static int asks(const char *mode, int rank)
+static int is_asking(const char *mode, int rank)
 {
     if (strcmp(mode, "alone-slow") == 0)
         return rank == SLOW;
@@ -125,11 +125,11 @@ static int asks(const char *mode, int rank)
            strcmp(mode, "one") == 0;
 }
 
-static int run(const char *mode, int rank, double v[BATCHES])
+static int run_rank(const char *mode, int rank, double v[BATCHES])
 {
     int n = 0;
 
-    if (asks(mode, rank))
+    if (is_asking(mode, rank))
         n = ask_for(limit_us, v);
     else
         sleep_us((long)(limit_us * 1.3));
@@ -147,12 +147,12 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     limit_us = atof(argv[2]) * 1e3;
-    message = buffer(LARGE);
+    message = allocate_buffer(LARGE);
     connect_pairs(rank);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        serve(argv[1]);
-    else if (rank <= FAST && (n = run(argv[1], rank, v)) > 0)
+        serve_source(argv[1]);
+    else if (rank <= FAST && (n = run_rank(argv[1], rank, v)) > 0)
         print_times(rank == FAST ? "us-fast" : "us-slow", 0, v, n);
     free(message);
     MPI_Finalize();

@@ -56,7 +56,7 @@ static void complete_all(struct queue *q)
     MPI_Waitall(q->n, q->reqs, MPI_STATUSES_IGNORE);
 }
 
-static double receiver(struct queue *q)
+static double run_receiver(struct queue *q)
 {
     double start;
 
@@ -73,7 +73,7 @@ static double receiver(struct queue *q)
     return (now_us() - start) * 1e3 / q->n;
 }
 
-static double sender(struct queue *q)
+static double run_sender(struct queue *q)
 {
     if (!q->unexpected)
         await_go(0);
@@ -84,11 +84,11 @@ static double sender(struct queue *q)
     return 0;
 }
 
-static double storm(void *what)
+static double run_storm(void *what)
 {
     struct queue *q = what;
 
-    return q->rank == 0 ? receiver(q) : sender(q);
+    return q->rank == 0 ? run_receiver(q) : run_sender(q);
 }
 
 static double ping_pong(void *what)
@@ -121,7 +121,7 @@ static int ping_pong_at_depth(struct queue *q, double limit_us, double *v)
     else
         post_all(q, peer);
     MPI_Barrier(MPI_COMM_WORLD);
-    n = repeat(ping_pong, q, limit_us, v);
+    n = repeat_batches(ping_pong, q, limit_us, v);
     if (q->unexpected)
         post_all(&other, peer);
     else
@@ -132,11 +132,11 @@ static int ping_pong_at_depth(struct queue *q, double limit_us, double *v)
     return n;
 }
 
-static void measure(struct queue *q, int depth, double limit_us)
+static void measure_order(struct queue *q, int depth, double limit_us)
 {
     static _Thread_local double v[BATCHES];
     int n = depth ? ping_pong_at_depth(q, limit_us, v)
-                  : repeat(storm, q, limit_us, v);
+                  : repeat_batches(run_storm, q, limit_us, v);
 
     if (q->rank == 0)
         print_times(depth ? "us" : "ns", q->n, v, n);
@@ -144,7 +144,7 @@ static void measure(struct queue *q, int depth, double limit_us)
 
 int main(int argc, char **argv)
 {
-    struct queue q = {.bytes = buffer(N_MAX)};
+    struct queue q = {.bytes = allocate_buffer(N_MAX)};
 
     if (argc < 5)
         return 2;
@@ -156,7 +156,8 @@ int main(int argc, char **argv)
     for (int i = 4; i < argc; i++) {
         q.n = atoi(argv[i]);
         if (q.n >= 0 && q.n <= N_MAX)
-            measure(&q, strcmp(argv[2], "depth") == 0, atof(argv[3]) * 1e3);
+            measure_order(&q, strcmp(argv[2], "depth") == 0,
+                          atof(argv[3]) * 1e3);
     }
     MPI_Finalize();
     return 0;

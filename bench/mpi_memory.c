@@ -7,7 +7,7 @@
 #include "repeat.h"
 
 /* Read a "Name:   123 kB" line of a /proc file. */
-static double kilobytes(const char *file, const char *name)
+static double read_kilobytes(const char *file, const char *name)
 {
     char line[256];
     double kb = -1;
@@ -31,13 +31,13 @@ static void talk_to_everybody(int rank, int size)
                      MPI_STATUS_IGNORE);
 }
 
-static void memory(int rank, int size)
+static void print_memory(int rank, int size)
 {
-    double rss = kilobytes("/proc/self/status", "VmRSS:");
-    double pss = kilobytes("/proc/self/smaps_rollup", "Pss:"), more;
+    double rss = read_kilobytes("/proc/self/status", "VmRSS:");
+    double pss = read_kilobytes("/proc/self/smaps_rollup", "Pss:"), more;
 
     talk_to_everybody(rank, size);
-    more = kilobytes("/proc/self/status", "VmRSS:") - rss;
+    more = read_kilobytes("/proc/self/status", "VmRSS:") - rss;
     more = size > 1 ? more / (size - 1) : 0;
     if (rank != 0)
         return;
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    memory(rank, size);
+    print_memory(rank, size);
     MPI_Finalize();
     return 0;
 }

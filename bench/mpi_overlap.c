@@ -42,14 +42,14 @@ static double turns_per_us(void)
 
     for (int i = 0; i < 5; i++) {
         double start = now_us();
-        compute(CALIBRATION / 5);
+        compute_turns(CALIBRATION / 5);
         if (now_us() - start < best)
             best = now_us() - start;
     }
     return CALIBRATION / 5 / best;
 }
 
-static void begin(struct transfer *t, MPI_Request *req)
+static void begin_transfer(struct transfer *t, MPI_Request *req)
 {
     if (t->reduces)
         MPI_Iallreduce(t->buf, t->sum, t->size / (int)sizeof(double),
@@ -60,7 +60,7 @@ static void begin(struct transfer *t, MPI_Request *req)
         MPI_Irecv(t->buf, t->size, MPI_BYTE, 0, 1, MPI_COMM_WORLD, req);
 }
 
-static double transfer(void *what)
+static double time_transfer(void *what)
 {
     struct transfer *t = what;
     MPI_Request req = MPI_REQUEST_NULL;
@@ -69,9 +69,9 @@ static double transfer(void *what)
     MPI_Barrier(MPI_COMM_WORLD);
     start = now_us();
     if (!t->still)
-        begin(t, &req);
+        begin_transfer(t, &req);
     if (t->computes)
-        compute(t->turns);
+        compute_turns(t->turns);
     MPI_Wait(&req, MPI_STATUS_IGNORE);
     took = t->own && !t->computes ? 0 : now_us() - start;
     t->runs++;
@@ -79,17 +79,17 @@ static double transfer(void *what)
     return longest;
 }
 
-static double median(struct transfer *t, double limit_us)
+static double measure_median(struct transfer *t, double limit_us)
 {
     static double v[BATCHES];
-    int n = repeat(transfer, t, limit_us, v);
+    int n = repeat_batches(time_transfer, t, limit_us, v);
 
-    qsort(v, (size_t)n, sizeof *v, ascending);
+    qsort(v, (size_t)n, sizeof *v, compare_doubles);
     return v[n / 2];
 }
 
 /* Returns the percent of the shorter one that both together do not take. */
-static double hidden(double alone, double computing, double together)
+static double hidden_percent(double alone, double computing, double together)
 {
     double shorter = alone < computing ? alone : computing;
 
@@ -97,14 +97,14 @@ static double hidden(double alone, double computing, double together)
 }
 
 /* Returns the percent that both together take longer than the longer one. */
-static double excess(double alone, double computing, double together)
+static double excess_percent(double alone, double computing, double together)
 {
     double longer = alone > computing ? alone : computing;
 
     return 100 * (together - longer) / longer;
 }
 
-static void report(const char *metric, struct transfer *t, double percent)
+static void print_result(const char *metric, struct transfer *t, double percent)
 {
     if (t->rank == 0)
         print_times(metric, t->size, &percent, 1);
@@ -124,13 +124,13 @@ static double used_us(void)
  * ranks. */
 static double measure_alone(struct transfer *t, double limit_us)
 {
-    double used = used_us(), alone = median(t, limit_us), both;
+    double used = used_us(), alone = measure_median(t, limit_us), both;
 
     used = (used_us() - used) / (double)t->runs;
     MPI_Allreduce(&used, &both, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    report("cpu", t, both);
+    print_result("cpu", t, both);
     MPI_Bcast(&alone, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    report("alone", t, alone);
+    print_result("alone", t, alone);
     return alone;
 }
 
@@ -144,8 +144,8 @@ int main(int argc, char **argv)
     double computing = atof(last) * 1e3;
     struct transfer t = {.size = atoi(argv[2])};
 
-    t.buf = buffer((size_t)t.size);
-    t.sum = buffer((size_t)t.size);
+    t.buf = allocate_buffer((size_t)t.size);
+    t.sum = allocate_buffer((size_t)t.size);
     memset(t.buf, 0, (size_t)t.size); /* no numbers that a sum makes odd */
     t.reduces = strcmp(argv[1], "allreduce") == 0;
     t.rank = start_rank(&argc, &argv);
@@ -156,15 +156,16 @@ int main(int argc, char **argv)
         computing = atof(last) * alone;
     t.turns = (long)(speed * computing);
     t.still = 1;
-    computing = median(&t, limit_us);
+    computing = measure_median(&t, limit_us);
     t.still = 0;
-    together = median(&t, limit_us);
-    result = (times ? hidden : excess)(alone, computing, together);
-    report("percent", &t, result);
+    together = measure_median(&t, limit_us);
+    result =
+        (times ? hidden_percent : excess_percent)(alone, computing, together);
+    print_result("percent", &t, result);
     t.own = 1;
-    together = median(&t, limit_us);
+    together = measure_median(&t, limit_us);
     if (times)
-        report("own", &t, hidden(alone, computing, together));
+        print_result("own", &t, hidden_percent(alone, computing, together));
     MPI_Finalize();
     return 0;
 }

@@ -140,7 +140,7 @@ static void by_external(struct job *j)
                           j->data.packed, n, &at);
 }
 
-static double packs(void *what)
+static double time_packs(void *what)
 {
     struct job *j = what;
     double start = now_us();
@@ -153,7 +153,7 @@ static double packs(void *what)
     return (now_us() - start) / (double)j->times;
 }
 
-static void give(struct job *j, int hand)
+static void send_case(struct job *j, int hand)
 {
     if (hand) {
         by_hand(&j->data, 0);
@@ -164,7 +164,7 @@ static void give(struct job *j, int hand)
                  MPI_COMM_WORLD);
 }
 
-static void take(struct job *j, int hand)
+static void receive_case(struct job *j, int hand)
 {
     if (hand) {
         MPI_Recv(j->data.packed, (int)j->data.bytes, MPI_BYTE, 1 - j->rank, 1,
@@ -175,16 +175,16 @@ static void take(struct job *j, int hand)
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static double trips(struct job *j, int hand)
+static double time_trips(struct job *j, int hand)
 {
     double start = now_us();
 
     for (long i = 0; i < j->times; i++) {
         if (j->rank == 0)
-            give(j, hand);
-        take(j, hand);
+            send_case(j, hand);
+        receive_case(j, hand);
         if (j->rank == 1)
-            give(j, hand);
+            send_case(j, hand);
     }
     return (now_us() - start) / (double)(2 * j->times);
 }
@@ -193,18 +193,18 @@ static double hand[BATCHES + WARM_UP];
 static int hands;
 
 /* Measure both in turn, so that disturbances of the machine affect both. */
-static double both(void *what)
+static double time_both(void *what)
 {
-    double us = trips(what, 0);
+    double us = time_trips(what, 0);
 
     if (hands < BATCHES + WARM_UP)
-        hand[hands++] = trips(what, 1);
+        hand[hands++] = time_trips(what, 1);
     return us;
 }
 
 static double only_type(void *what)
 {
-    return trips(what, 0);
+    return time_trips(what, 0);
 }
 
 /* ---- modes ------------------------------------------------------------- */
@@ -215,8 +215,8 @@ static void measure_pack(struct job *j, double limit_us)
     int n;
 
     j->times = 1;
-    j->times = calibrate(packs, j, BATCH_US);
-    n = repeat(packs, j, limit_us, v);
+    j->times = calibrate_batch(time_packs, j, BATCH_US);
+    n = repeat_batches(time_packs, j, limit_us, v);
     print_rates("gbs", 0, v, n, (double)j->data.bytes / 1e3);
 }
 
@@ -226,17 +226,17 @@ static void measure_send(struct job *j, double limit_us)
     int n;
 
     j->times = 1;
-    j->times = calibrate(only_type, j, BATCH_US);
-    n = repeat(both, j, limit_us, v);
+    j->times = calibrate_batch(only_type, j, BATCH_US);
+    n = repeat_batches(time_both, j, limit_us, v);
     if (j->rank != 0)
         return;
     print_times("us", 0, v, n);
-    qsort(hand, (size_t)hands, sizeof *hand, ascending);
+    qsort(hand, (size_t)hands, sizeof *hand, compare_doubles);
     printf("hand 0 %.4g %.4g\n", v[0] / hand[0], v[n / 2] / hand[hands / 2]);
 }
 
 /* Check that random bytes survive both ways, there and back. */
-static int check(struct job *j)
+static int check_case(struct job *j)
 {
     struct pack_data *p = &j->data;
     char *before = malloc(p->user_bytes), *bytes = malloc(p->bytes);
@@ -280,7 +280,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "send") == 0)
         measure_send(&j, atof(argv[3]) * 1e3);
     else if (strcmp(argv[1], "check") == 0)
-        rc = check(&j);
+        rc = check_case(&j);
     else
         measure_pack(&j, atof(argv[3]) * 1e3);
     MPI_Type_free(&j.type);

@@ -19,7 +19,7 @@ struct pair {
     long times;
 };
 
-static void pong(const struct pair *p)
+static void exchange_in_turn(const struct pair *p)
 {
     if (p->rank == 0)
         MPI_Send(p->out, p->size, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
@@ -29,7 +29,7 @@ static void pong(const struct pair *p)
         MPI_Send(p->out, p->size, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
 }
 
-static void ping(const struct pair *p)
+static void exchange_at_once(const struct pair *p)
 {
     MPI_Request sent;
 
@@ -39,34 +39,34 @@ static void ping(const struct pair *p)
     MPI_Wait(&sent, MPI_STATUS_IGNORE);
 }
 
-static double pongs(void *what)
+static double time_pongs(void *what)
 {
     const struct pair *p = what;
     double start = now_us();
 
     for (long i = 0; i < p->times; i++)
-        pong(p);
+        exchange_in_turn(p);
     return (now_us() - start) / (double)(2 * p->times);
 }
 
-static double pings(void *what)
+static double time_pings(void *what)
 {
     const struct pair *p = what;
     double start = now_us();
 
     for (long i = 0; i < p->times; i++)
-        ping(p);
+        exchange_at_once(p);
     return (now_us() - start) / (double)p->times;
 }
 
-static void measure(struct pair *p, batch_fn *batch, double limit_us)
+static void measure_sizes(struct pair *p, batch_fn *batch, double limit_us)
 {
     static _Thread_local double v[BATCHES];
     int n;
 
     p->times = 1;
-    p->times = calibrate(batch, p, BATCH_US);
-    n = repeat(batch, p, limit_us, v);
+    p->times = calibrate_batch(batch, p, BATCH_US);
+    n = repeat_batches(batch, p, limit_us, v);
     if (p->rank == 0) {
         print_times("us", p->size, v, n);
         if (p->size > 0)
@@ -74,18 +74,18 @@ static void measure(struct pair *p, batch_fn *batch, double limit_us)
     }
 }
 
-static char *allocate(const char *mode, long size)
+static char *allocate_memory(const char *mode, long size)
 {
     char *p;
 
     if (strcmp(mode, "alloc") != 0)
-        return buffer((size_t)size);
+        return allocate_buffer((size_t)size);
     MPI_Alloc_mem(size, MPI_INFO_NULL, &p);
     memset(p, 1, (size_t)size);
     return p;
 }
 
-static void release(const char *mode, char *p)
+static void free_memory(const char *mode, char *p)
 {
     if (strcmp(mode, "alloc") == 0)
         MPI_Free_mem(p);
@@ -97,22 +97,22 @@ int main(int argc, char **argv)
 {
     if (argc != 6)
         return 2;
-    batch_fn *batch = strcmp(argv[1], "ping") == 0 ? pings : pongs;
+    batch_fn *batch = strcmp(argv[1], "ping") == 0 ? time_pings : time_pongs;
     long last = atol(argv[3]);
     struct pair p = {.rank = start_rank(&argc, &argv)};
 
-    p.out = allocate(argv[1], last + LARGE);
-    p.in = allocate(argv[1], last + LARGE);
+    p.out = allocate_memory(argv[1], last + LARGE);
+    p.in = allocate_memory(argv[1], last + LARGE);
 
     p.size = LARGE;
     if (strcmp(argv[1], "beside") == 0)
-        pong(&p);
+        exchange_in_turn(&p);
     for (long s = atol(argv[2]); s <= last; s = next_size(s, atol(argv[4]))) {
         p.size = (int)s;
-        measure(&p, batch, atof(argv[5]) * 1e3);
+        measure_sizes(&p, batch, atof(argv[5]) * 1e3);
     }
-    release(argv[1], p.out);
-    release(argv[1], p.in);
+    free_memory(argv[1], p.out);
+    free_memory(argv[1], p.in);
     MPI_Finalize();
     return 0;
 }

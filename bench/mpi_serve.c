@@ -35,7 +35,7 @@ static double one_computation(void)
 
     for (int i = 0; i < 1000; i++) {
         double start = now_us();
-        compute(TURNS);
+        compute_turns(TURNS);
         if (now_us() - start < best)
             best = now_us() - start;
     }
@@ -53,7 +53,7 @@ static void await_message(void)
     }
 }
 
-static void *serve(void *unused)
+static void *serve_requests(void *unused)
 {
     MPI_Status status;
 
@@ -78,18 +78,18 @@ static void compute_and_serve(void)
 
     MPI_Barrier(MPI_COMM_WORLD);
     start = now_us();
-    if (pthread_create(&t2, NULL, serve, NULL) != 0) {
+    if (pthread_create(&t2, NULL, serve_requests, NULL) != 0) {
         perror("mpi_serve: pthread_create");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (; !atomic_load(&over); done++)
-        compute(TURNS);
+        compute_turns(TURNS);
     lost = 100 * (1 - (double)done * one / (now_us() - start));
     pthread_join(t2, NULL);
     print_times("percent", SIZE, &lost, 1);
 }
 
-static double ask(void *unused)
+static double ask_requests(void *unused)
 {
     double start;
 
@@ -110,7 +110,7 @@ static void ask_for(double limit_us)
 
     MPI_Barrier(MPI_COMM_WORLD);
     while (n < BATCHES && (n < 3 || now_us() < end))
-        v[n++] = ask(NULL);
+        v[n++] = ask_requests(NULL);
     MPI_Send(message, 0, MPI_BYTE, 0, END, MPI_COMM_WORLD);
     print_times("us", SIZE, v, n);
 }
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     bind_rank(rank);
-    message = buffer(SIZE);
+    message = allocate_buffer(SIZE);
     if (rank == 0)
         compute_and_serve();
     else if (rank == 1)

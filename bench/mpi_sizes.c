@@ -25,61 +25,61 @@ struct coll {
 #define WORLD MPI_COMM_WORLD
 #define NUMBERS(c) ((c)->n / (int)sizeof(float)), MPI_FLOAT
 
-static void bcast(struct coll *c)
+static void call_bcast(struct coll *c)
 {
     MPI_Bcast(c->out, c->n, MPI_BYTE, c->root, WORLD);
 }
 
-static void gather(struct coll *c)
+static void call_gather(struct coll *c)
 {
     MPI_Gather(c->out, c->n, MPI_BYTE, c->in, c->n, MPI_BYTE, c->root, WORLD);
 }
 
-static void gatherv(struct coll *c)
+static void call_gatherv(struct coll *c)
 {
     MPI_Gatherv(c->out, c->n, MPI_BYTE, c->in, c->counts, c->displs, MPI_BYTE,
                 c->root, WORLD);
 }
 
-static void scatter(struct coll *c)
+static void call_scatter(struct coll *c)
 {
     MPI_Scatter(c->out, c->n, MPI_BYTE, c->in, c->n, MPI_BYTE, c->root, WORLD);
 }
 
-static void scatterv(struct coll *c)
+static void call_scatterv(struct coll *c)
 {
     MPI_Scatterv(c->out, c->counts, c->displs, MPI_BYTE, c->in, c->n, MPI_BYTE,
                  c->root, WORLD);
 }
 
-static void allgather(struct coll *c)
+static void call_allgather(struct coll *c)
 {
     MPI_Allgather(c->out, c->n, MPI_BYTE, c->in, c->n, MPI_BYTE, WORLD);
 }
 
-static void allgatherv(struct coll *c)
+static void call_allgatherv(struct coll *c)
 {
     MPI_Allgatherv(c->out, c->n, MPI_BYTE, c->in, c->counts, c->displs,
                    MPI_BYTE, WORLD);
 }
 
-static void alltoall(struct coll *c)
+static void call_alltoall(struct coll *c)
 {
     MPI_Alltoall(c->out, c->n, MPI_BYTE, c->in, c->n, MPI_BYTE, WORLD);
 }
 
-static void alltoallv(struct coll *c)
+static void call_alltoallv(struct coll *c)
 {
     MPI_Alltoallv(c->out, c->counts, c->displs, MPI_BYTE, c->in, c->counts,
                   c->displs, MPI_BYTE, WORLD);
 }
 
-static void reduce(struct coll *c)
+static void call_reduce(struct coll *c)
 {
     MPI_Reduce(c->out, c->in, NUMBERS(c), MPI_SUM, c->root, WORLD);
 }
 
-static void allreduce(struct coll *c)
+static void call_allreduce(struct coll *c)
 {
     MPI_Allreduce(c->out, c->in, NUMBERS(c), MPI_SUM, WORLD);
 }
@@ -98,55 +98,55 @@ static void reduce_scatter_block(struct coll *c)
     MPI_Reduce_scatter_block(c->out, c->in, NUMBERS(c), MPI_SUM, WORLD);
 }
 
-static void exscan(struct coll *c)
+static void call_exscan(struct coll *c)
 {
     MPI_Exscan(c->out, c->in, NUMBERS(c), MPI_SUM, WORLD);
 }
 
-static void finish(MPI_Request *r)
+static void finish_request(MPI_Request *r)
 {
     MPI_Wait(r, MPI_STATUS_IGNORE);
 }
 
-static void iallreduce(struct coll *c)
+static void call_iallreduce(struct coll *c)
 {
     MPI_Request r;
 
     MPI_Iallreduce(c->out, c->in, NUMBERS(c), MPI_SUM, WORLD, &r);
-    finish(&r);
+    finish_request(&r);
 }
 
-static void ibcast(struct coll *c)
+static void call_ibcast(struct coll *c)
 {
     MPI_Request r;
 
     MPI_Ibcast(c->out, c->n, MPI_BYTE, c->root, WORLD, &r);
-    finish(&r);
+    finish_request(&r);
 }
 
-static void ialltoall(struct coll *c)
+static void call_ialltoall(struct coll *c)
 {
     MPI_Request r;
 
     MPI_Ialltoall(c->out, c->n, MPI_BYTE, c->in, c->n, MPI_BYTE, WORLD, &r);
-    finish(&r);
+    finish_request(&r);
 }
 
-static void ibarrier(struct coll *c)
+static void call_ibarrier(struct coll *c)
 {
     MPI_Request r;
 
     (void)c;
     MPI_Ibarrier(WORLD, &r);
-    finish(&r);
+    finish_request(&r);
 }
 
-static void scan(struct coll *c)
+static void call_scan(struct coll *c)
 {
     MPI_Scan(c->out, c->in, NUMBERS(c), MPI_SUM, WORLD);
 }
 
-static void barrier(struct coll *c)
+static void call_barrier(struct coll *c)
 {
     (void)c;
     MPI_Barrier(WORLD);
@@ -157,19 +157,19 @@ static const struct {
     void (*call)(struct coll *);
     int blocks; /* each rank has one for or from each other */
 } known[] = {
-    {"allgather", allgather, 1}, {"allgatherv", allgatherv, 1},
-    {"allreduce", allreduce, 0}, {"alltoall", alltoall, 1},
-    {"alltoallv", alltoallv, 1}, {"barrier", barrier, 0},
-    {"bcast", bcast, 0},         {"exscan", exscan, 0},
-    {"gather", gather, 1},       {"gatherv", gatherv, 1},
-    {"iallreduce", iallreduce, 0}, {"ialltoall", ialltoall, 1},
-    {"ibarrier", ibarrier, 0},   {"ibcast", ibcast, 0},
-    {"reduce", reduce, 0},       {"reduce_scatter", reduce_scatter, 0},
+    {"allgather", call_allgather, 1}, {"allgatherv", call_allgatherv, 1},
+    {"allreduce", call_allreduce, 0}, {"alltoall", call_alltoall, 1},
+    {"alltoallv", call_alltoallv, 1}, {"barrier", call_barrier, 0},
+    {"bcast", call_bcast, 0},         {"exscan", call_exscan, 0},
+    {"gather", call_gather, 1},       {"gatherv", call_gatherv, 1},
+    {"iallreduce", call_iallreduce, 0}, {"ialltoall", call_ialltoall, 1},
+    {"ibarrier", call_ibarrier, 0},   {"ibcast", call_ibcast, 0},
+    {"reduce", call_reduce, 0},       {"reduce_scatter", reduce_scatter, 0},
     {"reduce_scatter_block", reduce_scatter_block, 1},
-    {"scan", scan, 0},           {"scatter", scatter, 1},
-    {"scatterv", scatterv, 1}};
+    {"scan", call_scan, 0},           {"scatter", call_scatter, 1},
+    {"scatterv", call_scatterv, 1}};
 
-static double calls(void *what)
+static double time_calls(void *what)
 {
     struct coll *c = what;
     double start;
@@ -195,9 +195,9 @@ static void one_size(struct coll *c, int bytes, double limit_us)
         c->displs[r] = r * bytes;
     }
     c->times = c->size;
-    n = (int)calibrate(calls, c, SIZES_BATCH_US);
+    n = (int)calibrate_batch(time_calls, c, SIZES_BATCH_US);
     c->times = (long)n * c->size;
-    n = repeat(calls, c, limit_us, v);
+    n = repeat_batches(time_calls, c, limit_us, v);
     if (c->rank == 0)
         print_times("us", bytes, v, n);
 }
@@ -221,8 +221,10 @@ int main(int argc, char **argv)
         return 2;
     most = known[i].blocks && atol(argv[3]) > ROOM / c.size ? ROOM / c.size
                                                             : atol(argv[3]);
-    c.out = buffer((size_t)most * (known[i].blocks ? (size_t)c.size : 1));
-    c.in = buffer((size_t)most * (known[i].blocks ? (size_t)c.size : 1));
+    c.out =
+        allocate_buffer((size_t)most * (known[i].blocks ? (size_t)c.size : 1));
+    c.in =
+        allocate_buffer((size_t)most * (known[i].blocks ? (size_t)c.size : 1));
     /* zeros: sums of random bits may be denormal */
     memset(c.out, 0, (size_t)most * (known[i].blocks ? (size_t)c.size : 1));
     for (long n = atol(argv[2]); n <= most; n = next_size(n, atol(argv[4])))

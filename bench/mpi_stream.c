@@ -50,10 +50,10 @@ static double one_window(void *what)
     return now_us() - start;
 }
 
-static void measure(struct window *w, double limit_us)
+static void measure_sizes(struct window *w, double limit_us)
 {
     static _Thread_local double v[BATCHES];
-    int n = repeat(one_window, w, limit_us, v);
+    int n = repeat_batches(one_window, w, limit_us, v);
 
     if (w->rank != 0)
         return;
@@ -69,12 +69,12 @@ int main(int argc, char **argv)
 
     if (wanted < 1 || wanted > WINDOW_MAX || last < 1)
         return 2;
-    w.base = buffer(last < SHARE / 2 ? SHARE : 2 * (size_t)last);
+    w.base = allocate_buffer(last < SHARE / 2 ? SHARE : 2 * (size_t)last);
     w.rank = start_rank(&argc, &argv);
     for (long s = atol(argv[1]); s <= last; s = next_size(s, atol(argv[3]))) {
         w.size = (int)s;
         w.length = window_length(s, wanted);
-        measure(&w, atof(argv[5]) * 1e3);
+        measure_sizes(&w, atof(argv[5]) * 1e3);
     }
     MPI_Finalize();
     return 0;

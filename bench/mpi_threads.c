@@ -92,7 +92,7 @@ static void receive_all(const struct lane *l)
 
 /* ---- ping-pong ----------------------------------------------------------- */
 
-static void *pong(void *lane)
+static void *run_pong(void *lane)
 {
     struct lane *l = lane;
     l->start = now_us();
@@ -113,7 +113,7 @@ static void *pong(void *lane)
 }
 
 /* Send messages to the own rank, each with a receive posted first. */
-static void *echo(void *lane)
+static void *run_echo(void *lane)
 {
     struct lane *l = lane;
     l->start = now_us();
@@ -146,7 +146,7 @@ static void *start_bound(void *lane)
 
 /* Returns the mean time of a lane, or the time from the first one's start to
  * the last one's end, because rates are of all together. */
-static double took(const struct team *t)
+static double elapsed_of(const struct team *t)
 {
     double sum = 0, start = t->lanes[0].start, end = t->lanes[0].end;
 
@@ -156,7 +156,7 @@ static double took(const struct team *t)
         start = l->start < start ? l->start : start;
         end = l->end > end ? l->end : end;
     }
-    return t->work == pong ? sum / t->size : end - start;
+    return t->work == run_pong ? sum / t->size : end - start;
 }
 
 /* Run every lane as a thread; if there is only one, in the calling thread. */
@@ -174,7 +174,7 @@ static double run_team(struct team *t)
     for (int i = 0; i < t->size; i++)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&all_there);
-    return took(t);
+    return elapsed_of(t);
 }
 
 static double one_batch(void *what)
@@ -184,7 +184,7 @@ static double one_batch(void *what)
     MPI_Barrier(MPI_COMM_WORLD);
     if (t->work && t->size == 1) { /* no threads: perhaps it is one */
         t->work(&t->lanes[0]);
-        return took(t);
+        return elapsed_of(t);
     }
     if (t->work)
         return run_team(t);
@@ -233,7 +233,7 @@ static int lay_out_pairs(struct team *t, int rank)
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     t->size = 1;
-    t->work = pong;
+    t->work = run_pong;
     t->lanes[0] = (struct lane){.comm = MPI_COMM_WORLD,
                                 .peer = rank < n ? rank + n : rank - n,
                                 .first = rank < n};
@@ -293,9 +293,9 @@ int main(int argc, char **argv)
     else if (rates)
         lay_out_rate(&t, form, threads, n, rank);
     else
-        lay_out_own(&t, selves ? echo : pong, n, rank,
+        lay_out_own(&t, selves ? run_echo : run_pong, n, rank,
                     selves ? rank : 1 - rank);
-    batches = repeat(one_batch, &t, limit_us, v);
+    batches = repeat_batches(one_batch, &t, limit_us, v);
     if (rank == 0 && pairs)
         print_rates("mps", 0, v, batches, 2.0 * n * PONGS);
     else if (rank == 0 && rates)

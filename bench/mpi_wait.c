@@ -39,7 +39,7 @@ static void send_stamp(int to, long after_us)
     MPI_Send(&stamp, 1, MPI_DOUBLE, to, 1, MPI_COMM_WORLD);
 }
 
-static void blocked(int rank, double seconds)
+static void measure_blocked(int rank, double seconds)
 {
     double cpu = cpu_us(), start = now_us(), percent;
 
@@ -52,7 +52,7 @@ static void blocked(int rank, double seconds)
     print_times("percent", 0, &percent, 1);
 }
 
-static double wake(void *rank)
+static double time_wake_up(void *rank)
 {
     double stamp;
 
@@ -74,8 +74,10 @@ int main(int argc, char **argv)
     rank = start_rank(&argc, &argv);
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(argv[1], "blocked") == 0)
-        blocked(rank, atof(argv[2]));
-    else if ((n = repeat(wake, &rank, atof(argv[2]) * 1e3, v)) && rank == 0)
+        measure_blocked(rank, atof(argv[2]));
+    else if ((n = repeat_batches(time_wake_up, &rank, atof(argv[2]) * 1e3,
+                                 v)) &&
+             rank == 0)
         print_times("us", 0, v, n);
     MPI_Finalize();
     return 0;

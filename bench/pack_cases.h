@@ -83,7 +83,7 @@ static inline size_t pack_volume(const int *n, int dims)
     return all;
 }
 
-/* Make ascending places with gaps that no rule predicts. */
+/* Make compare_doubles places with gaps that no rule predicts. */
 static inline void pack_places(struct pack_data *p)
 {
     int n = p->c->n[0], at = 0;
@@ -149,8 +149,8 @@ static inline struct pack_data pack_make(const char *name)
         exit(2);
     }
     pack_sizes(&p);
-    p.user = buffer(p.user_bytes);
-    p.packed = buffer(p.bytes);
+    p.user = allocate_buffer(p.user_bytes);
+    p.packed = allocate_buffer(p.bytes);
     return p;
 }
 

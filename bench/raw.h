@@ -15,7 +15,7 @@
 
 typedef double batch_fn(void *what);
 
-static inline int repeat(batch_fn *batch, void *what, double limit_us,
+static inline int repeat_batches(batch_fn *batch, void *what, double limit_us,
                          double v[BATCHES])
 {
     double begin = now_us();

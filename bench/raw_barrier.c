@@ -21,7 +21,7 @@ struct shared {
     int batch;
 };
 
-static void barrier(struct shared *s, unsigned n)
+static void enter_barrier(struct shared *s, unsigned n)
 {
     unsigned round = atomic_load(&s->round);
 
@@ -35,27 +35,28 @@ static void barrier(struct shared *s, unsigned n)
         syscall(SYS_futex, &s->round, FUTEX_WAIT, round, NULL, NULL, 0);
 }
 
-static double barriers(struct shared *s, unsigned ranks, int n)
+static double time_barriers(struct shared *s, unsigned ranks, int n)
 {
     double start = now_us();
 
     for (int i = 0; i < n; i++)
-        barrier(s, ranks);
+        enter_barrier(s, ranks);
     return (now_us() - start) / n;
 }
 
-static void measure(struct shared *s, int rank, unsigned ranks, double limit)
+static void measure_barriers(struct shared *s, int rank, unsigned ranks,
+                             double limit)
 {
     double v[ROUNDS], once;
 
     bind_rank(rank);
-    barriers(s, ranks, 20);
-    once = barriers(s, ranks, 20);
+    time_barriers(s, ranks, 20);
+    once = time_barriers(s, ranks, 20);
     if (rank == 0)
         s->batch = (int)(limit / ROUNDS / once) + 1;
-    barrier(s, ranks);
+    enter_barrier(s, ranks);
     for (int i = 0; i < ROUNDS; i++)
-        v[i] = barriers(s, ranks, s->batch);
+        v[i] = time_barriers(s, ranks, s->batch);
     if (rank == 0)
         print_times("us", (long)ranks, v, ROUNDS);
 }
@@ -69,10 +70,10 @@ int main(int argc, char **argv)
         return 2;
     for (int rank = 1; rank < n; rank++)
         if (fork() == 0) {
-            measure(s, rank, (unsigned)n, atof(argv[2]) * 1e3);
+            measure_barriers(s, rank, (unsigned)n, atof(argv[2]) * 1e3);
             _exit(0);
         }
-    measure(s, 0, (unsigned)n, atof(argv[2]) * 1e3);
+    measure_barriers(s, 0, (unsigned)n, atof(argv[2]) * 1e3);
     while (wait(NULL) > 0)
         ;
     return 0;

@@ -14,7 +14,7 @@ struct job {
     long times;
 };
 
-static double loops(void *what)
+static double time_loops(void *what)
 {
     struct job *j = what;
     double start = now_us();
@@ -34,11 +34,11 @@ int main(int argc, char **argv)
         return 2;
     struct job j = {pack_make(argv[2]), strcmp(argv[1], "unpack") == 0, 1};
     bind_rank(0);
-    loops(&j);
-    once = loops(&j);
+    time_loops(&j);
+    once = time_loops(&j);
     if (once < BATCH_US)
         j.times = (long)(BATCH_US / (once + 0.01)) + 1;
-    n = repeat(loops, &j, atof(argv[3]) * 1e3, v);
+    n = repeat_batches(time_loops, &j, atof(argv[3]) * 1e3, v);
     print_rates("gbs", 0, v, n, (double)j.data.bytes / 1e3);
     return 0;
 }

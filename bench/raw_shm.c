@@ -59,34 +59,34 @@ struct test {
     char *buf; /* private */
 };
 
-static inline void relax(void)
+static inline void relax_cpu(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #endif
 }
 
-static void await(_Atomic unsigned *word, unsigned value)
+static void await_value(_Atomic unsigned *word, unsigned value)
 {
     while (atomic_load_explicit(word, memory_order_acquire) != value)
-        relax();
+        relax_cpu();
 }
 
-static void set(_Atomic unsigned *word, unsigned value)
+static void set_value(_Atomic unsigned *word, unsigned value)
 {
     atomic_store_explicit(word, value, memory_order_release);
 }
 
 /* ---- one line ------------------------------------------------------------ */
 
-static double lines(void *what)
+static double time_lines(void *what)
 {
     struct test *t = what;
     double start = now_us();
 
     for (int k = 0; k < ROUNDS; k++) {
-        set(&t->s->ping, ++t->turn);
-        await(&t->s->pong, t->turn);
+        set_value(&t->s->ping, ++t->turn);
+        await_value(&t->s->pong, t->turn);
     }
     return (now_us() - start) / (2 * ROUNDS);
 }
@@ -94,8 +94,8 @@ static double lines(void *what)
 static void echo_lines(struct test *t)
 {
     for (unsigned i = 1;; i++) {
-        await(&t->s->ping, i);
-        set(&t->s->pong, i);
+        await_value(&t->s->ping, i);
+        set_value(&t->s->pong, i);
     }
 }
 
@@ -111,7 +111,7 @@ struct outcome {
     uint64_t bytes, source;
 };
 
-static void put(struct test *t, struct message *ring, const char *from)
+static void put_message(struct test *t, struct message *ring, const char *from)
 {
     struct message *m = &ring[t->turn % SLOTS];
 
@@ -123,7 +123,7 @@ static void put(struct test *t, struct message *ring, const char *from)
 }
 
 /* Execute about n instructions, of which several can be under way together. */
-static void spend(long n, uint64_t x)
+static void spend_instructions(long n, uint64_t x)
 {
     uint64_t y = x, z = x, a = 0;
 
@@ -133,7 +133,7 @@ static void spend(long n, uint64_t x)
     }
 }
 
-static void get(struct test *t, struct message *ring, char *to,
+static void get_message(struct test *t, struct message *ring, char *to,
                 struct outcome *status)
 {
     struct message *m = &ring[t->turn % SLOTS];
@@ -142,16 +142,16 @@ static void get(struct test *t, struct message *ring, char *to,
     while ((word = atomic_load_explicit(&m->word, memory_order_acquire)) >>
                32 != t->turn)
         if (!t->busy)
-            relax();
+            relax_cpu();
     if (m->envelope[0] != 7 || m->envelope[1] != t->tag)
         abort();
     memcpy(to, m->payload, (uint32_t)word == 1);
     *status = (struct outcome){(uint32_t)word, m->envelope[1]};
     __asm__ volatile("" ::"r"(to), "r"(status) : "memory");
-    spend(t->work, word);
+    spend_instructions(t->work, word);
 }
 
-static double headers(void *what)
+static double time_headers(void *what)
 {
     struct test *t = what;
     struct message *out = (void *)t->s->chunk[0], *in = (void *)t->s->chunk[1];
@@ -161,8 +161,8 @@ static double headers(void *what)
 
     for (int k = 0; k < ROUNDS; k++) {
         ++t->turn;
-        put(t, out, &byte);
-        get(t, in, &byte, &status);
+        put_message(t, out, &byte);
+        get_message(t, in, &byte, &status);
     }
     return (now_us() - start) / (2 * ROUNDS);
 }
@@ -175,14 +175,14 @@ static void echo_headers(struct test *t)
 
     for (;;) {
         ++t->turn;
-        get(t, in, &byte, &status);
-        put(t, out, &byte);
+        get_message(t, in, &byte, &status);
+        put_message(t, out, &byte);
     }
 }
 
 /* Send messages of 24 bytes and a turn number that marks them as new. The
  * answer to a window makes all slots free again. */
-static double messages(void *what)
+static double time_messages(void *what)
 {
     static char from[24];
     struct test *t = what;
@@ -191,9 +191,9 @@ static double messages(void *what)
     ++t->turn;
     for (int k = 0; k < SLOTS; k++) {
         memcpy(t->s->slot[k].payload, from, sizeof from);
-        set(&t->s->slot[k].turn, t->turn);
+        set_value(&t->s->slot[k].turn, t->turn);
     }
-    await(&t->s->pong, t->turn);
+    await_value(&t->s->pong, t->turn);
     return now_us() - start;
 }
 
@@ -203,18 +203,18 @@ static void take_messages(struct test *t)
 
     for (unsigned i = 1;; i++) {
         for (int k = 0; k < SLOTS; k++) {
-            await(&t->s->slot[k].turn, i);
+            await_value(&t->s->slot[k].turn, i);
             memcpy(to, t->s->slot[k].payload, sizeof to);
             __asm__ volatile("" ::"r"(to) : "memory");
         }
-        set(&t->s->pong, i);
+        set_value(&t->s->pong, i);
     }
 }
 
 /* ---- copies -------------------------------------------------------------- */
 
 /* Returns as many messages as mpi_stream has in a window. */
-static long window(long size)
+static long window_of(long size)
 {
     return size < WINDOW / 2 ? WINDOW / size : 2;
 }
@@ -243,12 +243,12 @@ static void through_ring(struct test *t, char *buf, int out)
     for (long at = 0; at < t->size; at += CHUNK, ++t->turn) {
         unsigned i = t->turn % CHUNKS;
         size_t n = (size_t)(t->size - at < CHUNK ? t->size - at : CHUNK);
-        await(&t->s->flag[i].full, out ? 0 : 1);
+        await_value(&t->s->flag[i].full, out ? 0 : 1);
         if (out)
             memcpy(t->s->chunk[i], buf + at, n);
         else
             copy_out(buf + at, t->s->chunk[i], n);
-        set(&t->s->flag[i].full, (unsigned)out);
+        set_value(&t->s->flag[i].full, (unsigned)out);
     }
 }
 
@@ -256,12 +256,12 @@ static void through_ring(struct test *t, char *buf, int out)
  * answer. */
 static void ring_window(struct test *t, int out)
 {
-    for (long k = 0; k < window(t->size); k++)
+    for (long k = 0; k < window_of(t->size); k++)
         through_ring(t, t->buf + k * t->size, out);
     if (out)
-        await(&t->s->pong, t->turn);
+        await_value(&t->s->pong, t->turn);
     else
-        set(&t->s->pong, t->turn);
+        set_value(&t->s->pong, t->turn);
 }
 
 static void copy_half(struct test *t, long k, int second)
@@ -274,17 +274,17 @@ static void copy_half(struct test *t, long k, int second)
 
 static void direct_window(struct test *t)
 {
-    for (long k = 0; k < window(t->size); k++)
+    for (long k = 0; k < window_of(t->size); k++)
         memcpy(t->buf + k * t->size, t->s->source + k * t->size,
                (size_t)t->size);
 }
 
 static void halves_window(struct test *t)
 {
-    for (long k = 0; k < window(t->size); k++) {
-        set(&t->s->ping, ++t->turn);
+    for (long k = 0; k < window_of(t->size); k++) {
+        set_value(&t->s->ping, ++t->turn);
         copy_half(t, k, 0);
-        await(&t->s->pong, t->turn);
+        await_value(&t->s->pong, t->turn);
     }
 }
 
@@ -304,36 +304,39 @@ static double one_window(void *what)
 
 static void help_copying(struct test *t)
 {
-    for (long k = 0;; k = (k + 1) % window(t->size)) {
-        await(&t->s->ping, ++t->turn);
+    for (long k = 0;; k = (k + 1) % window_of(t->size)) {
+        await_value(&t->s->ping, ++t->turn);
         copy_half(t, k, 1);
-        set(&t->s->pong, t->turn);
+        set_value(&t->s->pong, t->turn);
     }
 }
 
 /* ---- both sides ---------------------------------------------------------- */
 
-static void measure(void *what)
+static void measure_side(void *what)
 {
     static double v[BATCHES];
     struct test *t = what;
 
     if (strcmp(t->kind, "line") == 0) {
-        print_times("us", 1, v, repeat(lines, t, t->limit_us, v));
+        print_times("us", 1, v, repeat_batches(time_lines, t, t->limit_us, v));
     } else if (strcmp(t->kind, "header") == 0 ||
                strcmp(t->kind, "work") == 0) {
-        print_times("us", 1, v, repeat(headers, t, t->limit_us, v));
+        print_times("us", 1, v,
+                    repeat_batches(time_headers, t, t->limit_us, v));
     } else if (strcmp(t->kind, "rate") == 0) {
-        print_rates("mps", 8, v, repeat(messages, t, t->limit_us, v), SLOTS);
+        print_rates("mps", 8, v,
+                    repeat_batches(time_messages, t, t->limit_us, v), SLOTS);
     } else {
         if (strcmp(t->kind, "direct") == 0)
-            await(&t->s->pong, 1); /* the source is written */
-        print_rates("gbs", t->size, v, repeat(one_window, t, t->limit_us, v),
-                    (double)window(t->size) * (double)t->size / 1e3);
+            await_value(&t->s->pong, 1); /* the source is written */
+        print_rates("gbs", t->size, v,
+                    repeat_batches(one_window, t, t->limit_us, v),
+                    (double)window_of(t->size) * (double)t->size / 1e3);
     }
 }
 
-static void answer(void *what)
+static void answer_side(void *what)
 {
     struct test *t = what;
 
@@ -348,7 +351,7 @@ static void answer(void *what)
     while (strcmp(t->kind, "ring") == 0)
         ring_window(t, 0);
     memset(t->s->source, 2, sizeof t->s->source); /* owned by this side */
-    set(&t->s->pong, 1);
+    set_value(&t->s->pong, 1);
     pause();
 }
 
@@ -369,12 +372,12 @@ int main(int argc, char **argv)
     t.last = sizes ? atol(argv[3]) : 1;
     t.factor = sizes ? atol(argv[4]) : 2;
     t.s = shared_memory(sizes ? sizeof *t.s : offsetof(struct shared, source));
-    t.buf = sizes ? buffer(2 * LARGEST) : NULL;
+    t.buf = sizes ? allocate_buffer(2 * LARGEST) : NULL;
     for (t.size = t.first; t.size <= t.last;
          t.size = next_size(t.size, t.factor)) {
         memset(t.s, 0, offsetof(struct shared, chunk));
         t.turn = 0;
-        if (in_two(measure, answer, &t) != 0)
+        if (in_two(measure_side, answer_side, &t) != 0)
             return 1;
     }
     return 0;

@@ -37,7 +37,7 @@ static struct sockaddr_in bind_loopback(int fd)
     return a;
 }
 
-static int join(int fd, struct sockaddr_in to)
+static int join_sockets(int fd, struct sockaddr_in to)
 {
     return connect(fd, (struct sockaddr *)&to, sizeof to);
 }
@@ -50,10 +50,10 @@ static int udp_pair(int fd[2])
         fd[i] = socket(AF_INET, SOCK_DGRAM, 0);
         a[i] = bind_loopback(fd[i]);
     }
-    return join(fd[0], a[1]) | join(fd[1], a[0]);
+    return join_sockets(fd[0], a[1]) | join_sockets(fd[1], a[0]);
 }
 
-static int prepare(int fd, const char *congestion)
+static int prepare_socket(int fd, const char *congestion)
 {
     int one = 1;
 
@@ -71,15 +71,16 @@ static int tcp_pair(int fd[2], const char *congestion)
     struct sockaddr_in a = bind_loopback(listener);
 
     fd[0] = socket(AF_INET, SOCK_STREAM, 0);
-    if (listen(listener, 1) != 0 || join(fd[0], a) != 0)
+    if (listen(listener, 1) != 0 || join_sockets(fd[0], a) != 0)
         return -1;
     fd[1] = accept(listener, NULL, NULL);
     close(listener);
-    return prepare(fd[0], congestion) | prepare(fd[1], congestion);
+    return prepare_socket(fd[0], congestion) |
+           prepare_socket(fd[1], congestion);
 }
 
 /* Receive all n bytes. Returns false at the end of the stream. */
-static int receive(int fd, char *buf, size_t n, int flags)
+static int receive_all(int fd, char *buf, size_t n, int flags)
 {
     while (n > 0) {
         ssize_t got = recv(fd, buf, n, flags);
@@ -93,7 +94,7 @@ static int receive(int fd, char *buf, size_t n, int flags)
     return 1;
 }
 
-static int transmit(int fd, const char *buf, size_t n, int flags)
+static int send_all(int fd, const char *buf, size_t n, int flags)
 {
     while (n > 0) {
         ssize_t put = send(fd, buf, n, flags | MSG_NOSIGNAL);
@@ -107,25 +108,25 @@ static int transmit(int fd, const char *buf, size_t n, int flags)
     return 1;
 }
 
-static double trips(void *what)
+static double time_trips(void *what)
 {
     struct test *t = what;
     double start = now_us();
     char byte = 1;
 
     for (int i = 0; i < ROUNDS; i++)
-        if (!transmit(t->fd[0], &byte, 1, t->flags) ||
-            !receive(t->fd[0], &byte, 1, t->flags))
+        if (!send_all(t->fd[0], &byte, 1, t->flags) ||
+            !receive_all(t->fd[0], &byte, 1, t->flags))
             exit(1);
     return (now_us() - start) / (2 * ROUNDS);
 }
 
-static void echo(struct test *t)
+static void echo_bytes(struct test *t)
 {
     char byte;
 
-    while (receive(t->fd[1], &byte, 1, t->flags) &&
-           transmit(t->fd[1], &byte, 1, t->flags))
+    while (receive_all(t->fd[1], &byte, 1, t->flags) &&
+           send_all(t->fd[1], &byte, 1, t->flags))
         ;
 }
 
@@ -138,30 +139,32 @@ static double one_window(void *what)
     char byte;
 
     for (long i = 0; i < t->window; i++)
-        if (!transmit(t->fd[0], t->buf + i * t->size, (size_t)t->size, 0))
+        if (!send_all(t->fd[0], t->buf + i * t->size, (size_t)t->size, 0))
             exit(1);
-    if (!receive(t->fd[0], &byte, 1, 0))
+    if (!receive_all(t->fd[0], &byte, 1, 0))
         exit(1);
     return now_us() - start;
 }
 
-static void drain(struct test *t)
+static void drain_stream(struct test *t)
 {
     char byte = 1;
     int more = 1;
 
     while (more) {
         for (long i = 0; more && i < t->window; i++)
-            more = receive(t->fd[1], t->buf + i * t->size, (size_t)t->size, 0);
-        more = more && transmit(t->fd[1], &byte, 1, 0);
+            more =
+                receive_all(t->fd[1], t->buf + i * t->size, (size_t)t->size, 0);
+        more = more && send_all(t->fd[1], &byte, 1, 0);
     }
 }
 
-static void measure(void *what)
+static void measure_side(void *what)
 {
     static double v[BATCHES];
     struct test *t = what;
-    int n = repeat(t->size ? one_window : trips, t, t->limit_us, v);
+    int n =
+        repeat_batches(t->size ? one_window : time_trips, t, t->limit_us, v);
 
     if (t->size)
         print_rates("gbs", t->size, v, n,
@@ -170,40 +173,40 @@ static void measure(void *what)
         print_times("us", 1, v, n);
 }
 
-static void answer(void *what)
+static void answer_side(void *what)
 {
     struct test *t = what;
 
     if (t->size)
-        drain(t);
+        drain_stream(t);
     else
-        echo(t);
+        echo_bytes(t);
 }
 
-static int streams(struct test *t, char **argv)
+static int time_streams(struct test *t, char **argv)
 {
     long last = atol(argv[3]), factor = atol(argv[4]), fit;
     int rc = 0;
 
-    t->buf = buffer(last < WINDOW / 2 ? WINDOW : 2 * (size_t)last);
+    t->buf = allocate_buffer(last < WINDOW / 2 ? WINDOW : 2 * (size_t)last);
     t->limit_us = atof(argv[5]) * 1e3;
     for (t->size = atol(argv[2]); rc == 0 && t->size <= last;
          t->size = next_size(t->size, factor)) {
         fit = WINDOW / t->size;
         t->window = fit > MESSAGES ? MESSAGES : fit > 2 ? fit : 2;
-        rc = tcp_pair(t->fd, argv[1]) || in_two(measure, answer, t);
+        rc = tcp_pair(t->fd, argv[1]) || in_two(measure_side, answer_side, t);
     }
     return rc;
 }
 
-static int latency(struct test *t, char **argv)
+static int measure_latency(struct test *t, char **argv)
 {
     int rc = strcmp(argv[1], "udp") == 0 ? udp_pair(t->fd)
                                          : tcp_pair(t->fd, "default");
 
     t->flags = strcmp(argv[2], "polling") == 0 ? MSG_DONTWAIT : 0;
     t->limit_us = atof(argv[3]) * 1e3;
-    return rc || in_two(measure, answer, t);
+    return rc || in_two(measure_side, answer_side, t);
 }
 
 int main(int argc, char **argv)
@@ -213,7 +216,7 @@ int main(int argc, char **argv)
 
     if (argc != 4 && argc != 6)
         return 2;
-    rc = argc == 6 ? streams(&t, argv) : latency(&t, argv);
+    rc = argc == 6 ? time_streams(&t, argv) : measure_latency(&t, argv);
     if (rc != 0)
         perror("raw_socket");
     return rc != 0;

@@ -51,16 +51,16 @@ static void wake_other(struct test *t)
     syscall(SYS_futex, &t->s->word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static void measure(void *what)
+static void measure_side(void *what)
 {
     static double v[BATCHES];
     struct test *t = what;
-    int n = repeat(wake_up, t, t->limit_us, v);
+    int n = repeat_batches(wake_up, t, t->limit_us, v);
 
     print_times("us", 0, v, n);
 }
 
-static void answer(void *what)
+static void answer_side(void *what)
 {
     for (;;)
         wake_other(what);
@@ -76,5 +76,5 @@ int main(int argc, char **argv)
     t.limit_us = atof(argv[2]) * 1e3;
     if (strcmp(argv[1], "eventfd") == 0)
         t.fd = eventfd(0, 0);
-    return in_two(measure, answer, &t);
+    return in_two(measure_side, answer_side, &t);
 }

@@ -17,7 +17,7 @@ typedef double batch_fn(void *what);
 
 /* Run batches until rank 0 has seen limit_us go by; returns how many are in v.
  * The first ones warm up. */
-static inline int repeat(batch_fn *batch, void *what, double limit_us,
+static inline int repeat_batches(batch_fn *batch, void *what, double limit_us,
                          double v[BATCHES])
 {
     double begin = now_us();
@@ -38,7 +38,7 @@ static inline int repeat(batch_fn *batch, void *what, double limit_us,
 
 /* Returns how many operations make a batch of batch_us; the fastest of a few
  * decides. */
-static inline long calibrate(batch_fn *one, void *what, double batch_us)
+static inline long calibrate_batch(batch_fn *one, void *what, double batch_us)
 {
     double best = 1e9, begin = now_us();
     long n;

@@ -535,6 +535,63 @@ static void counts_that_differ(MPI_Comm c, int mine, int theirs, int far)
     check_talks(c);
 }
 
+static void allocate_buffers(void)
+{
+    in = room(MOST + MISMATCH * (size_t)size_of(MPI_COMM_WORLD));
+    out = room(2 * MOST + MISMATCH * (size_t)size_of(MPI_COMM_WORLD));
+    wide = room(16 * LARGE);
+    broad = room(8 * LARGE);
+    one = room(LARGE);
+}
+
+static void free_buffers(void)
+{
+    free(in);
+    free(out);
+    free(wide);
+    free(broad);
+    free(one);
+}
+
+static void check_sizes_and_forms(MPI_Comm c)
+{
+    for (int n = 1; n <= MOST; n *= 6) {
+        same_bits(c, n, 0);
+        same_bits(c, n, 1);
+    }
+    for (int i = 0; i < 6; i++)
+        large(c, i);
+    for (int i = 0; i < 2; i++)
+        blocks_for_each(c, i);
+    for (int n = 1000; n * size_of(c) <= 8 * LARGE; n += 23000)
+        varied_blocks(c, n);
+    one_long_block(c, LARGE);
+    little_from_one(c, size_of(c) - 1, 8 * LARGE / 2 / size_of(c));
+    givers_run_ahead(c);
+    derived_types(c);
+    if (size_of(c) <= 16)
+        for (int i = 0; i < 3; i++)
+            a_waiting_rank_serves_messages(c);
+}
+
+static void check_wrong_counts(MPI_Comm c)
+{
+    MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+    if (size_of(c) > 1) {
+        counts_that_differ(c, 1, 2, 0);
+        counts_that_differ(c, 3, 3000, 1);
+        counts_that_differ(c, 3000, 3, 1);
+        counts_that_differ(c, MISMATCH, 3000, 0);
+        for (int r = 0; r < size_of(c); r++)
+            little_from_one(c, r, 8 * LARGE / 2 / size_of(c));
+        varied_blocks_that_differ(c, 9000, 8000);
+        varied_blocks_that_differ(c, 100, 9000);
+        varied_blocks_that_differ(c, 9000, 100);
+    }
+    if (size_of(c) == 2)
+        nothing_where_the_other_gives_much(c);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm c[4];
@@ -542,11 +599,7 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     rank = rank_in(MPI_COMM_WORLD);
-    in = room(MOST + MISMATCH * (size_t)size_of(MPI_COMM_WORLD));
-    out = room(2 * MOST + MISMATCH * (size_t)size_of(MPI_COMM_WORLD));
-    wide = room(16 * LARGE);
-    broad = room(8 * LARGE);
-    one = room(LARGE);
+    allocate_buffers();
     c[0] = MPI_COMM_WORLD;
     MPI_Comm_dup(MPI_COMM_WORLD, &c[1]);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &c[2]);
@@ -555,45 +608,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < WARM; i++)
         check_talks(c[3]);
     any_sequence_on_several_communicators(&c[3], 1);
-    for (int n = 1; n <= MOST; n *= 6) {
-        same_bits(c[1], n, 0);
-        same_bits(c[1], n, 1);
-    }
-    for (int i = 0; i < 6; i++)
-        large(c[1], i);
-    for (int i = 0; i < 2; i++)
-        blocks_for_each(c[1], i);
-    for (int n = 1000; n * size_of(c[1]) <= 8 * LARGE; n += 23000)
-        varied_blocks(c[1], n);
-    one_long_block(c[1], LARGE);
-    little_from_one(c[1], size_of(c[1]) - 1, 8 * LARGE / 2 / size_of(c[1]));
-    givers_run_ahead(c[1]);
-    derived_types(c[1]);
-    if (size_of(c[1]) <= 16)
-        for (int i = 0; i < 3; i++)
-            a_waiting_rank_serves_messages(c[1]);
-    MPI_Comm_set_errhandler(c[2], MPI_ERRORS_RETURN);
-    if (size_of(c[2]) > 1) {
-        counts_that_differ(c[2], 1, 2, 0);
-        counts_that_differ(c[2], 3, 3000, 1);
-        counts_that_differ(c[2], 3000, 3, 1);
-        counts_that_differ(c[2], MISMATCH, 3000, 0);
-        for (int r = 0; r < size_of(c[2]); r++)
-            little_from_one(c[2], r, 8 * LARGE / 2 / size_of(c[2]));
-    }
-    if (size_of(c[2]) > 1) {
-        varied_blocks_that_differ(c[2], 9000, 8000);
-        varied_blocks_that_differ(c[2], 100, 9000);
-        varied_blocks_that_differ(c[2], 9000, 100);
-    }
-    if (size_of(c[2]) == 2)
-        nothing_where_the_other_gives_much(c[2]);
+    check_sizes_and_forms(c[1]);
+    check_wrong_counts(c[2]);
     for (int i = 1; i < 4; i++)
         MPI_Comm_free(&c[i]);
-    free(in);
-    free(out);
-    free(wide);
-    free(broad);
-    free(one);
+    free_buffers();
     return job_end();
 }

@@ -8,7 +8,7 @@
 enum {
     BLOCKING = 8,         /* calls until there is memory that all share */
     NOTE = 24,            /* bytes */
-    SHELF = 8 << 20,      /* as much may be under way there */
+    POOL_BYTES = 8 << 20, /* as much may be under way there */
     ROUNDS = 40,
     CALLS = 9,
     MOST = 3 << 20
@@ -107,7 +107,7 @@ static void calls_of_any_roots_may_be_under_way(char *buf)
 /* Broadcast more than the pool holds, again and again. */
 static void a_persistent_one_brings_what_is_there_when_it_starts(char *buf)
 {
-    static const int lengths[] = {9000, MOST, SHELF, SHELF + 1};
+    static const int lengths[] = {9000, MOST, POOL_BYTES, POOL_BYTES + 1};
     MPI_Request r;
 
     for (int k = 0; k < 4; k++) {
@@ -159,7 +159,7 @@ static void different_counts_are_found(char *buf)
     int rank = rank_in(WORLD), rc;
     MPI_Request r;
 
-    for (int i = 0; i < 2 * SHELF / MOST + 1; i++) {
+    for (int i = 0; i < 2 * POOL_BYTES / MOST + 1; i++) {
         MPI_Ibcast(buf, rank == 0 ? MOST : MOST - 1, MPI_CHAR, 0, WORLD, &r);
         rc = MPI_Wait(&r, MPI_STATUS_IGNORE);
         CHECK(class_of(rc) == (rank ? MPI_ERR_COUNT : MPI_SUCCESS));

@@ -18,7 +18,7 @@
 #include "protocol/queues.h"
 #include "sim/fabric.h"
 
-enum { PATIENCE = 1000000 };
+enum { STEPS_LIMIT = 1000000 };
 enum { RANKS = 4, STEPS = 1500, OPS = STEPS + 64, LONGEST = 20000 };
 
 struct message {
@@ -166,7 +166,7 @@ static void random_receive(void)
 static void settle(void)
 {
     for (int steps = 0; sim_step(&sim); steps++)
-        if (steps == PATIENCE)
+        if (steps == STEPS_LIMIT)
             fail("messages go round and round", steps);
 }
 

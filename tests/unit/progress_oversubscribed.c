@@ -103,11 +103,11 @@ static void wait_often(int times, void (*others)(void))
     }
 }
 
-/* Is a rank that is bound to one CPU crowded after so many waits beside another
- * one, and so many alone? */
-static bool crowded_after(uint64_t spin, int beside, int alone)
+/* Returns whether a rank that is bound to one CPU counts as oversubscribed
+ * after so many waits beside another rank, and so many alone. */
+static bool is_oversubscribed_after(uint64_t spin, int beside, int alone)
 {
-    bool crowded;
+    bool found;
 
     options.spin = spin;
     rig_open((struct wf_instance){.local_count = 2}, 1000);
@@ -115,30 +115,30 @@ static bool crowded_after(uint64_t spin, int beside, int alone)
     assert_false(wf_progress_is_oversubscribed(&wf));
     wait_often(beside, another_runs);
     wait_often(alone, NULL);
-    crowded = wf_progress_is_oversubscribed(&wf);
+    found = wf_progress_is_oversubscribed(&wf);
     wf_progress_fini(&wf);
-    return crowded;
+    return found;
 }
 
 static void a_second_rank_on_the_only_cpu_is_noticed(void **state)
 {
-    assert_true(crowded_after(WF_AUTO, 100, 0));
-    assert_true(crowded_after(WF_AUTO, 5100, 0));
+    assert_true(is_oversubscribed_after(WF_AUTO, 100, 0));
+    assert_true(is_oversubscribed_after(WF_AUTO, 5100, 0));
 }
 
 static void the_end_of_the_other_rank_is_noticed(void **state)
 {
-    assert_false(crowded_after(WF_AUTO, 100, 5000));
+    assert_false(is_oversubscribed_after(WF_AUTO, 100, 5000));
 }
 
 static void a_rank_alone_on_its_cpu_is_not_oversubscribed(void **state)
 {
-    assert_false(crowded_after(WF_AUTO, 0, 100));
+    assert_false(is_oversubscribed_after(WF_AUTO, 0, 100));
 }
 
 static void nor_is_one_with_a_configured_spin_time(void **state)
 {
-    assert_false(crowded_after(20000, 100, 0));
+    assert_false(is_oversubscribed_after(20000, 100, 0));
 }
 
 int main(void)

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { RACE_TRIES_USUAL = 20000, RACE_PATIENCE = 20 };
+enum { RACE_TRIES_USUAL = 20000, RACE_EXTENSION = 20 };
 
 static inline int race_tries(void)
 {
@@ -27,7 +27,7 @@ static inline int race_tries(void)
 static inline bool race_goes_on(int i, bool both_seen)
 {
     int tries = race_tries();
-    return i < tries || (!both_seen && i < RACE_PATIENCE * tries);
+    return i < tries || (!both_seen && i < RACE_EXTENSION * tries);
 }
 
 #endif

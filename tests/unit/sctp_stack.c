@@ -8,7 +8,7 @@
 enum {
     MESSAGES = 1500,
     LONGEST = 20000,
-    PATIENCE = 20000 /* steps of a millisecond */
+    STEPS_LIMIT = 20000 /* steps of a millisecond */
 };
 
 /* Message i of a stream: its length and bytes follow from both. */
@@ -105,7 +105,7 @@ static bool talk(const struct network *net)
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
     meet(a, b, &setup, net);
-    for (int i = 0; i < PATIENCE && (busy(a) || busy(b)); i++)
+    for (int i = 0; i < STEPS_LIMIT && (busy(a) || busy(b)); i++)
         step(a, b);
     assert_int_equal(a->got, MESSAGES);
     assert_int_equal(b->got, MESSAGES);

@@ -44,7 +44,7 @@ static int start_cma(void **state)
     return 0;
 }
 
-static int start_crowded(void **state)
+static int start_oversubscribed(void **state)
 {
     (void)state;
     fake_local_count = 5;
@@ -333,7 +333,7 @@ int main(void)
             any_memory_is_read_where_the_kernel_allows_it, start_cma, stop),
         CASE(shorter_messages_go_through_the_ring),
         cmocka_unit_test_setup_teardown(
-            where_many_ranks_share_a_cpu_the_receiver_reads_all, start_crowded,
+            where_many_ranks_share_a_cpu_the_receiver_reads_all, start_oversubscribed,
             stop),
         cmocka_unit_test_setup_teardown(
             a_kernel_that_refuses_is_not_asked_again, start_cma, stop)};

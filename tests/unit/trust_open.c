@@ -1,120 +1,23 @@
-/* Which files are trusted: owners, modes, directories, links, exchanges.
+/* These tests check which files are trusted: owners, modes, directories, links,
+ * exchanges.
  *
- * Each case builds its tree in a directory of its own below /tmp, which is
- * sticky. Cases about other owners need root, and say so otherwise.
+ * Cases about other owners need root, and say so otherwise.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "trust_tree.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "openat_fails.h"
-#include "os/trust.h"
 #include "race_tries.h"
-
-enum { STRANGER = 65534, OTHER = 65533 };
-
-static char why[WF_TRUST_WHY_MAX];
-
-static int enter(void **state)
-{
-    static char dir[64];
-    strcpy(dir, "/tmp/weft-trust-XXXXXX");
-    *state = dir;
-    return mkdtemp(dir) == NULL || chdir(dir) != 0 || chmod(dir, 0755) != 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *at)
-{
-    return remove(path);
-}
-
-static int leave(void **state)
-{
-    return chdir("/") != 0 ||
-           nftw(*state, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0;
-}
-
-static void put(const char *file, mode_t mode)
-{
-    FILE *f = fopen(file, "w");
-    assert_non_null(f);
-    fputs(file, f);
-    fclose(f);
-    assert_int_equal(chmod(file, mode), 0);
-}
-
-static void make_dir(const char *dir, mode_t mode)
-{
-    assert_int_equal(mkdir(dir, 0700), 0);
-    assert_int_equal(chmod(dir, mode), 0);
-}
-
-static void give(const char *path, uid_t to)
-{
-    assert_int_equal(lchown(path, to, to), 0);
-}
-
-#define NEED_ROOT()                                                            \
-    do {                                                                       \
-        if (geteuid() != 0) {                                                  \
-            print_message("only root can give files to other users\n");        \
-            skip();                                                            \
-        }                                                                      \
-    } while (0)
-
-static void assert_trusted(const char *path)
-{
-    int fd = wf_trust_open(path, why, sizeof why);
-    if (fd < 0)
-        print_error("%s: %s\n", path, why);
-    assert_true(fd >= 0);
-    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-    close(fd);
-}
-
-static void assert_says(const char *wanted)
-{
-    if (strstr(why, wanted) == NULL)
-        print_error("wanted: %s\nfound:  %s\n", wanted, why);
-    assert_non_null(strstr(why, wanted));
-}
-
-static void assert_refused(const char *path, const char *wanted)
-{
-    int fd = wf_trust_open(path, why, sizeof why);
-    if (fd != WF_TRUST_REFUSED)
-        print_error("%s: %d, %s\n", path, fd, why);
-    assert_int_equal(fd, WF_TRUST_REFUSED);
-    assert_says(wanted);
-}
-
-static void assert_absent(const char *path, const char *wanted)
-{
-    assert_int_equal(wf_trust_open(path, why, sizeof why), WF_TRUST_ABSENT);
-    assert_says(wanted);
-}
 
 /* ---- the file ------------------------------------------------------------ */
 

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "job.h"
+#include "pmi_key.h"
 
 struct guard {
     pid_t pid;

@@ -173,7 +173,7 @@ struct job {
     int epoll;
 
     struct kvs *kvs;
-    struct job_key *key; /* until all have it: pmi_server.c */
+    struct job_key *key; /* until all have it: pmi_key.h */
     int in_barrier;
 
     struct event_source signals;
@@ -277,9 +277,6 @@ void wf_pmi_ready(struct job *, struct event_source *);
 /* Handle bytes of a rank on another host; n 0: the end of its connection. */
 void wf_pmi_take(struct job *, struct rank *, const char *data, size_t n);
 void wf_pmi_check_waiting(struct job *);
-/* Wipe the job key in a process that does not need it, or does not need it any
- * more. */
-void wf_pmi_forget_key(struct job *);
 void wf_pmi_close(struct job *);
 
 /* repeated_messages.c: print the fatal messages of the ranks, each once. */

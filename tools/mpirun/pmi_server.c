@@ -26,23 +26,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "os/base64.h"
 #include "boot/pmi_line.h"
 #include "job.h"
 #include "kvs.h"
 #include "link.h"
-#include "os/secret.h"
+#include "pmi_key.h"
 
 enum {
     PMI_KEYLEN = 64,
     PMI_VALLEN = 1024,
     PMI_LINE_MAX = 1 << 16,
-    PMI_ANSWER_MAX = PMI_VALLEN + 256,
-    JOB_KEY_BYTES = 32
+    PMI_ANSWER_MAX = PMI_VALLEN + 256
 };
 
 static void drop_rank(struct job *job, struct rank *r)
@@ -172,19 +169,6 @@ static void await_card(struct job *job, struct rank *r, int id)
 {
     r->awaited_rank = id;
     wf_pmi_check_waiting(job);
-}
-
-/* The answer that contains the job key, ready to be sent. */
-struct job_key {
-    size_t n;
-    char line[128];
-    unsigned char bytes[JOB_KEY_BYTES]; /* while the line is made */
-};
-
-void wf_pmi_forget_key(struct job *job)
-{
-    wf_secret_free(job->key, sizeof(*job->key));
-    job->key = NULL;
 }
 
 static void check_key(struct job *job)
@@ -470,33 +454,13 @@ static int put_value(struct job *job, const char *key, const char *value)
     return wf_kvs_put(job->kvs, key, value, strlen(value));
 }
 
-static int make_key(struct job *job)
-{
-    static const char head[] = "cmd=get_result rc=0 msg=success value=";
-    struct job_key *key = job->key = wf_secret_alloc(sizeof(*key));
-    if (!key)
-        return -1;
-    if (getrandom(key->bytes, sizeof(key->bytes), 0) !=
-        (ssize_t)sizeof(key->bytes)) {
-        wf_job_say(job, "no random bytes for the job key: %s", strerror(errno));
-        return -1;
-    }
-    memcpy(key->line, head, sizeof(head));
-    wf_base64_encode(key->line + sizeof(head) - 1, key->bytes,
-                     sizeof(key->bytes));
-    explicit_bzero(key->bytes, sizeof(key->bytes));
-    key->n = sizeof(head) - 1 + wf_base64_len(JOB_KEY_BYTES);
-    key->line[key->n++] = '\n';
-    return 0;
-}
-
 int wf_pmi_serve(struct job *job)
 {
     char text[PMI_VALLEN];
     if (!(job->kvs = wf_kvs_create()))
         return -1;
     bool apart = wf_host_elsewhere(&job->hosts);
-    if (make_key(job) < 0 ||
+    if (wf_pmi_make_key(job) < 0 ||
         put_value(job, "weft.hosts", apart ? "0,await" : "1,await") < 0)
         return -1;
     /* it is a hint, which may be too long */
