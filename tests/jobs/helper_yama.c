@@ -9,7 +9,7 @@
  *                        its helper only notices the end
  *   helper_yama any      any process is named
  *   helper_yama no       no process is named: messages arrive all the same
- *   helper_yama off      there is no Yama: no process is named, and all may read
+ *   helper_yama off      without Yama no process is named, and all may read
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -7,8 +7,9 @@ its own cable; all cables fail at once. Limits are 2 s (`detect`, `vanished`,
 takes. Of the peaceful faults `none` is none, `brief` a cut of half the limit,
 `killed` ends all sockets that wait for callers or datagrams, and `hidden` is a
 firewall that swallows calls to the port discard, so that hosts are not heard
-of; there a rank that computes is left alone. Without arguments a sample; with `all`, the whole grid; otherwise only
-cells whose names hold one of the words:
+of; there a rank that computes is left alone. Without arguments a sample runs;
+with `all`, the whole grid; otherwise only cells whose names hold one of the
+words:
 
     silence.py udp:both tcp+sctp
 

@@ -333,8 +333,8 @@ int main(void)
             any_memory_is_read_where_the_kernel_allows_it, start_cma, stop),
         CASE(shorter_messages_go_through_the_ring),
         cmocka_unit_test_setup_teardown(
-            where_many_ranks_share_a_cpu_the_receiver_reads_all, start_oversubscribed,
-            stop),
+            where_many_ranks_share_a_cpu_the_receiver_reads_all,
+            start_oversubscribed, stop),
         cmocka_unit_test_setup_teardown(
             a_kernel_that_refuses_is_not_asked_again, start_cma, stop)};
     return cmocka_run_group_tests_name("shm direct", tests, NULL, NULL);
