@@ -7,7 +7,7 @@
 
 static int failures, called;
 
-static void expect(int so, const char *what)
+static void expect_value(int so, const char *what)
 {
     if (so)
         return;
@@ -18,9 +18,9 @@ static void expect(int so, const char *what)
 #define ROUND_TRIP(kind, handle)                                               \
     do {                                                                       \
         MPI_Fint number = MPI_##kind##_c2f(handle);                            \
-        expect(MPI_##kind##_f2c(number) == (handle), #kind " " #handle);       \
-        expect(PMPI_##kind##_f2c(PMPI_##kind##_c2f(handle)) == (handle),       \
-               "PMPI, " #kind " " #handle);                                    \
+        expect_value(MPI_##kind##_f2c(number) == (handle), #kind " " #handle); \
+        expect_value(PMPI_##kind##_f2c(PMPI_##kind##_c2f(handle)) == (handle), \
+                     "PMPI, " #kind " " #handle);                              \
     } while (0)
 
 static void convert_handles(void)
@@ -59,7 +59,7 @@ static void expect_status(const MPI_Status *s, const char *what)
 {
     int count = -1;
     MPI_Get_count(s, MPI_INT, &count);
-    expect(s->MPI_SOURCE == 0 && s->MPI_TAG == 9 && count == 2, what);
+    expect_value(s->MPI_SOURCE == 0 && s->MPI_TAG == 9 && count == 2, what);
 }
 
 static void convert_statuses(void)
@@ -70,16 +70,16 @@ static void convert_statuses(void)
     int out[2] = {1, 2}, in[4];
     MPI_Sendrecv(out, 2, MPI_INT, 0, 9, in, 4, MPI_INT, 0, 9, MPI_COMM_SELF,
                  &c);
-    expect(MPI_Status_c2f(&c, f) == MPI_SUCCESS, "MPI_Status_c2f");
-    expect(f[MPI_F_SOURCE] == 0 && f[MPI_F_TAG] == 9, "Fortran's status");
-    expect(MPI_Status_f2c(f, &other) == MPI_SUCCESS, "MPI_Status_f2c");
+    expect_value(MPI_Status_c2f(&c, f) == MPI_SUCCESS, "MPI_Status_c2f");
+    expect_value(f[MPI_F_SOURCE] == 0 && f[MPI_F_TAG] == 9, "Fortran's status");
+    expect_value(MPI_Status_f2c(f, &other) == MPI_SUCCESS, "MPI_Status_f2c");
     expect_status(&other, "a status by way of Fortran");
     MPI_Status_c2f08(&c, &f08);
     MPI_Status_f082f(&f08, g);
     MPI_Status_f2f08(g, &f08);
     PMPI_Status_f082c(&f08, &other);
     expect_status(&other, "a status by way of Fortran 2008");
-    expect(MPI_Status_c2f(MPI_STATUS_IGNORE, f) == MPI_ERR_ARG,
+    expect_value(MPI_Status_c2f(MPI_STATUS_IGNORE, f) == MPI_ERR_ARG,
            "MPI_STATUS_IGNORE is no status");
 }
 
@@ -100,7 +100,7 @@ static void name_error_handlers(void)
     MPI_Comm_create_errhandler(fn, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
     MPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_OTHER);
-    expect(called == MPI_ERR_OTHER, "the handler is called");
+    expect_value(called == MPI_ERR_OTHER, "the handler is called");
     MPI_Errhandler_free(&handler);
 }
 

@@ -70,7 +70,7 @@ static bool ours(int fd)
     return fd >= 0 && fd < FDS && fds[fd].ours;
 }
 
-static int adopt(int fd, uint16_t port)
+static int adopt_item(int fd, uint16_t port)
 {
     if (fd < 0 || fd >= FDS)
         return fd;
@@ -89,7 +89,7 @@ static long setting(const char *name)
 }
 
 /* The next call fails with that, or this one is the nth of a poor kernel. */
-static bool fails(int *error, unsigned *count, int poor)
+static bool fails_with(int *error, unsigned *count, int poor)
 {
     long n = setting("FAKE_SCTP_POOR");
 
@@ -134,7 +134,7 @@ TOLD int socket(int family, int type, int protocol)
 {
     if (protocol != IPPROTO_SCTP)
         return (int)syscall(SYS_socket, family, type, protocol);
-    return adopt((int)syscall(SYS_socket, AF_UNIX,
+    return adopt_item((int)syscall(SYS_socket, AF_UNIX,
                               (type & ~SOCK_STREAM) | SOCK_SEQPACKET, 0),
                  0);
 }
@@ -196,12 +196,12 @@ TOLD int accept4(int fd, struct sockaddr *sa, socklen_t *n, int flags)
         return -1;
     syscall(SYS_sendto, got, &up, sizeof up, MSG_NOSIGNAL, NULL, 0);
     loopback(1, sa, n);
-    return adopt(got, 0);
+    return adopt_item(got, 0);
 }
 
 /* ---- options ------------------------------------------------------------- */
 
-static int call(int fd, const struct sockaddr *to)
+static int make_call(int fd, const struct sockaddr *to)
 {
     struct sockaddr_un at;
     socklen_t n = name_of(port_of(to), &at);
@@ -214,7 +214,7 @@ static int call(int fd, const struct sockaddr *to)
 TOLD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 {
     if (ours(fd) && level == IPPROTO_SCTP && name == SCTP_SOCKOPT_CONNECTX)
-        return call(fd, v);
+        return make_call(fd, v);
     if (ours(fd) && level != SOL_SOCKET)
         return 0;
     return (int)syscall(SYS_setsockopt, fd, level, name, v, n);
@@ -253,7 +253,7 @@ TOLD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 
     if (!ours(fd))
         return syscall(SYS_sendmsg, fd, m, flags);
-    if (fails(&fake_next.send_error, &count, ENOBUFS))
+    if (fails_with(&fake_next.send_error, &count, ENOBUFS))
         return -1;
     memcpy(&info, CMSG_DATA(CMSG_FIRSTHDR(m)), sizeof info);
     head.stream = info.snd_sid;
@@ -278,7 +278,7 @@ static ssize_t show_up(struct msghdr *m)
     return sizeof up;
 }
 
-static ssize_t show(struct msghdr *m, const struct frame *head, size_t n,
+static ssize_t show_state(struct msghdr *m, const struct frame *head, size_t n,
                     bool last)
 {
     struct sctp_rcvinfo info = {.rcv_sid = head->stream,
@@ -304,7 +304,7 @@ static ssize_t show(struct msghdr *m, const struct frame *head, size_t n,
     return (ssize_t)n;
 }
 
-static ssize_t take(int fd, struct rest *r, int flags)
+static ssize_t take_next(int fd, struct rest *r, int flags)
 {
     struct iovec v[2] = {{&r->head, sizeof r->head}, {r->bytes, FRAME_MAX}};
     struct msghdr in = {.msg_iov = v, .msg_iovlen = 2};
@@ -323,13 +323,13 @@ TOLD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 
     if (!ours(fd))
         return syscall(SYS_recvmsg, fd, m, flags);
-    if (fails(&fake_next.receive_error, &count, ENOMEM))
+    if (fails_with(&fake_next.receive_error, &count, ENOMEM))
         return -1;
     if (!fds[fd].rest && !(fds[fd].rest = calloc(1, sizeof *r)))
         return -1;
     r = fds[fd].rest;
     if (r->at == r->n) {
-        ssize_t got = take(fd, r, flags);
+        ssize_t got = take_next(fd, r, flags);
         if (got <= 0)
             return got;
     }
@@ -340,5 +340,5 @@ TOLD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
         n = m->msg_iov[0].iov_len;
     memcpy(m->msg_iov[0].iov_base, r->bytes + r->at, n);
     r->at += n;
-    return show(m, &r->head, n, r->at == r->n);
+    return show_state(m, &r->head, n, r->at == r->n);
 }

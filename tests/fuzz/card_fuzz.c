@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const uint8_t *card;
 static size_t card_size;
 
-static int get(struct wf_boot *boot, const char *key, void **value, size_t *n)
+static int get_value(struct wf_boot *boot, const char *key, void **value,
+                     size_t *n)
 {
     *value = malloc(card_size ? card_size : 1);
     if (card_size)
@@ -24,7 +25,7 @@ static int get(struct wf_boot *boot, const char *key, void **value, size_t *n)
     return 0;
 }
 
-static const struct wf_boot_ops ops = {.name = "fuzz", .get = get};
+static const struct wf_boot_ops ops = {.name = "fuzz", .get = get_value};
 static struct wf_boot boot = {.ops = &ops, .size = 2};
 static struct wf_instance wf = {.boot = &boot, .nprocs = 2, .host = "here"};
 

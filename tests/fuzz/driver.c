@@ -102,7 +102,7 @@ static size_t mutate_stretch(uint64_t *r, uint8_t *d, size_t n)
     return n + length;
 }
 
-static size_t mutate(uint64_t *r, uint8_t *d, size_t n)
+static size_t mutate_bytes(uint64_t *r, uint8_t *d, size_t n)
 {
     static const uint8_t odd[] = "\0\xff\n\r\t =[]\"#;:,-.*!9\x80";
     for (uint64_t k = 1 + next_random(r) % 6; k > 0; k--) {
@@ -134,7 +134,7 @@ static void run_mutations(long runs)
                  "\nfuzz: repeat with --runs 1 --seed %llu\n",
                  (unsigned long long)run_seed);
         memcpy(d, from->data, from->size);
-        size_t n = mutate(&r, d, from->size);
+        size_t n = mutate_bytes(&r, d, from->size);
         /* exactly n bytes, so that reading one more is seen */
         uint8_t *exact = malloc(n > 0 ? n : 1);
         if (exact != NULL)

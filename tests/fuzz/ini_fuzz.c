@@ -95,7 +95,7 @@ static void read_bytes(const uint8_t *data, size_t size)
     wf_problems_flush(&problems, NULL);
 }
 
-static void load(const char *text)
+static void load_file(const char *text)
 {
     struct wf_config *c;
     int problems = wf_config_from_text(text, &c, NULL);
@@ -107,7 +107,7 @@ static void load(const char *text)
 }
 
 /* The same bytes where the environment would put them. */
-static void override(const char *text)
+static void override_value(const char *text)
 {
     struct wf_config *c;
     if (wf_config_from_text(NULL, &c, NULL) != 0)
@@ -127,8 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     text[size] = '\0';
     read_bytes(data, size);
-    load(text);
-    override(text);
+    load_file(text);
+    override_value(text);
     free(text);
     return 0;
 }

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { RECORD = 5 };
 
-static void must(bool holds)
+static void check_success(bool holds)
 {
     if (!holds)
         abort();
@@ -23,8 +23,8 @@ static uint32_t kind_of(uint8_t b)
     return b & 0x80 ? KIND_ANNOUNCE | (b & 0x7f) : b;
 }
 
-static void one(struct fake *f, const uint8_t *record, const uint8_t *bytes,
-                size_t n)
+static void check_one(struct fake *f, const uint8_t *record,
+                      const uint8_t *bytes, size_t n)
 {
     static const int answers[] = {WEFT_OK, WEFT_OK, WEFT_SKIP, WEFT_EAGAIN};
 
@@ -32,8 +32,8 @@ static void one(struct fake *f, const uint8_t *record, const uint8_t *bytes,
     f->shorten = record[0] >> 2;
     fake_deliver(f, record[1], kind_of(record[2]), bytes, n);
     if (f->peer->party.state != PARTY_OPEN)
-        must(f->peer->party.state == PARTY_BROKEN && f->peer->why);
-    must(f->peer->early_bytes <= SCTP_EARLY_MAX);
+        check_success(f->peer->party.state == PARTY_BROKEN && f->peer->why);
+    check_success(f->peer->early_bytes <= SCTP_EARLY_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t at = 0;
 
     if (wf_sctp_datagram_read(&d, data, size))
-        must(d.body + d.n == data + size);
+        check_success(d.body + d.n == data + size);
     fake_open(&f);
     while (size - at >= RECORD && f.peer->party.state == PARTY_OPEN) {
         const uint8_t *r = data + at;
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         at += RECORD;
         n = n < size - at ? n : size - at;
         if (n)
-            one(&f, r, data + at, n);
+            check_one(&f, r, data + at, n);
         at += n;
     }
     fake_close(&f);

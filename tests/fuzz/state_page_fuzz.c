@@ -31,7 +31,7 @@ static void check_text(const char *text, size_t size)
             abort();
 }
 
-static void say(const struct rank_state *w)
+static void say_something(const struct rank_state *w)
 {
     struct job job = {.size = RANKS};
     struct rank rank = {.rank_count = RANKS, .awaited_rank = -1};
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             n < 1 || n > ROOM)
             abort();
         for (int i = 0; i < n; i++)
-            say(&all[i]);
+            say_something(&all[i]);
     }
     free(page);
     return 0;

@@ -34,13 +34,13 @@ struct core {
     bool stopped, down;
 };
 
-static void must(bool holds)
+static void check_success(bool holds)
 {
     if (!holds)
         abort();
 }
 
-static uint32_t draw(struct core *c, uint32_t below)
+static uint32_t draw_number(struct core *c, uint32_t below)
 {
     c->random = c->random * 1664525u + 1013904223u;
     return (c->random >> 8) % below;
@@ -74,15 +74,15 @@ static int give_sink(struct core *c, size_t have, uint32_t plen,
 {
     size_t len = plen < SINK_MAX ? plen : SINK_MAX;
 
-    if (draw(c, 3) == 0 && len > have)
-        len = have + draw(c, (uint32_t)(len - have) + 1);
+    if (draw_number(c, 3) == 0 && len > have)
+        len = have + draw_number(c, (uint32_t)(len - have) + 1);
     if (len < have)
         return WEFT_SKIP;
-    must(!c->memory);
+    check_success(!c->memory);
     c->memory = malloc(len ? len : 1);
     memcpy(c->memory, data, have);
     c->sink = (weft_sink){.len = len, .seg = pieces};
-    if (draw(c, 2))
+    if (draw_number(c, 2))
         c->sink.one = (struct iovec){c->memory, len};
     *sink = &c->sink;
     return WEFT_OK;
@@ -94,20 +94,20 @@ static int rx(weft_core *core, weft_loc *from, const weft_hdr *hdr,
     struct core *c = (struct core *)core;
     uint32_t hl = weft_hdr_len(hdr), plen = weft_hdr_plen(hdr);
 
-    must(!c->stopped && !c->memory && (uintptr_t)hdr % 8 == 0);
-    if (draw(c, 8) == 0) {
+    check_success(!c->stopped && !c->memory && (uintptr_t)hdr % 8 == 0);
+    if (draw_number(c, 8) == 0) {
         c->stopped = true;
         return WEFT_EAGAIN;
     }
     pass_own_frames(c);
-    must(have <= plen && c->at + hl + have <= c->fed);
-    must(memcmp(hdr, c->stream + c->at, hl) == 0);
-    must(memcmp(data, c->stream + c->at + hl, have) == 0);
+    check_success(have <= plen && c->at + hl + have <= c->fed);
+    check_success(memcmp(hdr, c->stream + c->at, hl) == 0);
+    check_success(memcmp(data, c->stream + c->at + hl, have) == 0);
     c->origin = c->at + hl;
     c->at += hl + (size_t)plen;
-    if (draw(c, 4) == 0)
+    if (draw_number(c, 4) == 0)
         return WEFT_SKIP;
-    return have == plen && draw(c, 2) ? WEFT_DONE
+    return have == plen && draw_number(c, 2) ? WEFT_DONE
                                       : give_sink(c, have, plen, data, sink);
 }
 
@@ -115,9 +115,10 @@ static void rx_done(weft_core *core, weft_sink *sink, int status)
 {
     struct core *c = (struct core *)core;
 
-    must(sink == &c->sink && c->memory);
+    check_success(sink == &c->sink && c->memory);
     if (status == WEFT_OK)
-        must(memcmp(c->memory, c->stream + c->origin, c->sink.len) == 0);
+        check_success(memcmp(c->memory, c->stream + c->origin, c->sink.len) ==
+                      0);
     free(c->memory);
     c->memory = NULL;
 }
@@ -127,7 +128,7 @@ static void peer_down(weft_core *core, weft_loc *loc, int status,
 {
     struct core *c = (struct core *)core;
 
-    must(!c->memory && why[0]);
+    check_success(!c->memory && why[0]);
     c->down = true;
 }
 
@@ -148,7 +149,7 @@ static const weft_host host = {.size = sizeof host,
                                .log = quiet};
 
 /* An endpoint with one peer, whose connection has just been accepted. */
-static weft_ep *make(struct core *c, int fd)
+static weft_ep *make_object(struct core *c, int fd)
 {
     struct wf_ip_addr nowhere = {.family = 4};
     weft_ep *ep = calloc(1, sizeof *ep);
@@ -170,40 +171,40 @@ static weft_ep *make(struct core *c, int fd)
     return ep;
 }
 
-static void serve(struct core *c, weft_ep *ep)
+static void serve_peers(struct core *c, weft_ep *ep)
 {
     const weft_ops *ops = weft_plugin_1_tcp.ops;
 
     while (ops->progress(ep, 64) > 0)
         ;
-    if (!c->stopped || draw(c, 2))
+    if (!c->stopped || draw_number(c, 2))
         return;
     c->stopped = false;
     if (!c->down)
         ops->rx_resume(c->peer);
 }
 
-static void feed(struct core *c, weft_ep *ep, int fd)
+static void feed_bytes(struct core *c, weft_ep *ep, int fd)
 {
     while (c->fed < c->size) {
-        size_t n = 1 + draw(c, draw(c, 4) ? 90 : 9000);
+        size_t n = 1 + draw_number(c, draw_number(c, 4) ? 90 : 9000);
         if (n > c->size - c->fed)
             n = c->size - c->fed;
         if (send(fd, c->stream + c->fed, n, MSG_NOSIGNAL) > 0)
             c->fed += n;
         else if (c->down)
             return;
-        serve(c, ep);
+        serve_peers(c, ep);
     }
     for (int i = 0; i < 200 || (c->stopped && !c->down); i++)
-        serve(c, ep);
+        serve_peers(c, ep);
 }
 
 /* Everything that is whole was shown. */
 static void check_complete(struct core *c)
 {
     pass_own_frames(c);
-    must(c->down || c->at >= c->size || c->stream[c->at] >= 0xf0 ||
+    check_success(c->down || c->at >= c->size || c->stream[c->at] >= 0xf0 ||
          c->size - c->at < WEFT_HDR);
 }
 
@@ -217,13 +218,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) != 0)
         return 0;
     c.random = data[0];
-    ep = make(&c, fd[0]);
-    feed(&c, ep, fd[1]);
+    ep = make_object(&c, fd[0]);
+    feed_bytes(&c, ep, fd[1]);
     check_complete(&c);
     close(fd[1]);
-    serve(&c, ep);
-    serve(&c, ep);
+    serve_peers(&c, ep);
+    serve_peers(&c, ep);
     weft_plugin_1_tcp.ops->close(ep);
-    must(!c.memory);
+    check_success(!c.memory);
     return 0;
 }

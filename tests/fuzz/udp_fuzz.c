@@ -22,7 +22,7 @@ enum { RECORD = 4, PARTIES = 3, WINDOW = 64 << 10 };
 static uint64_t now;
 static uint8_t choice; /* of the record */
 
-static void must(bool holds)
+static void check_success(bool holds)
 {
     if (!holds)
         abort();
@@ -30,12 +30,12 @@ static void must(bool holds)
 
 /* ---- a flow -------------------------------------------------------------- */
 
-static size_t deliver(void *ctx, const uint8_t *data, size_t n)
+static size_t deliver_message(void *ctx, const uint8_t *data, size_t n)
 {
     return choice & 4 ? n / 2 : n;
 }
 
-static bool place(void *ctx, uint64_t offset, const uint8_t *data, size_t n)
+static bool place_of(void *ctx, uint64_t offset, const uint8_t *data, size_t n)
 {
     return choice & 8;
 }
@@ -47,12 +47,12 @@ static void send_all(struct wf_udp_flow *f)
 
     out.scratch = scratch;
     for (int i = 0; wf_udp_flow_next_packet(f, now, &out); i++) {
-        must(i < FLOW_PACKETS && out.len + out.pad <= FLOW_PACKET_MAX);
+        check_success(i < FLOW_PACKETS && out.len + out.pad <= FLOW_PACKET_MAX);
         wf_udp_flow_sent(f, now, &out);
     }
 }
 
-static void post(struct wf_udp_flow *f)
+static void post_receive(struct wf_udp_flow *f)
 {
     static const uint8_t payload[1000];
     weft_hdr hdr;
@@ -73,9 +73,10 @@ static void books_agree(const struct wf_udp_flow *f)
         flying += s->state == SENT_FLYING ? s->len : 0;
         lost += s->state == SENT_LOST;
     }
-    must(flying == f->flying && lost == f->lost);
-    must(f->una <= f->sent && f->sent <= f->end && f->next <= f->whole);
-    must(f->whole <= f->next + WINDOW && f->congestion > 0);
+    check_success(flying == f->flying && lost == f->lost);
+    check_success(f->una <= f->sent && f->sent <= f->end &&
+                  f->next <= f->whole);
+    check_success(f->whole <= f->next + WINDOW && f->congestion > 0);
 }
 
 static void on_packet(struct wf_udp_flow *f, const uint8_t *bytes, size_t n)
@@ -83,13 +84,13 @@ static void on_packet(struct wf_udp_flow *f, const uint8_t *bytes, size_t n)
     struct wf_udp_packet k;
     size_t head = wf_udp_packet_unpack(&k, bytes, n);
 
-    must(head <= n);
+    check_success(head <= n);
     if (head && (k.type == UDP_DATA || k.type == UDP_ACK))
         wf_udp_flow_take_packet(f, now, &k, bytes + head, n - head);
     if (f->paused && choice & 16)
         wf_udp_flow_resume_delivery(f, now);
     if (choice & 32)
-        post(f);
+        post_receive(f);
     wf_udp_flow_expire(f, now);
     send_all(f);
     while (wf_udp_flow_return_lent(f, false))
@@ -132,7 +133,7 @@ static uint64_t mac64(weft_core *c, uint64_t nonce, const struct iovec *v,
     return nonce;
 }
 
-static int locate(weft_core *c, uint32_t id)
+static int locate_peer(weft_core *c, uint32_t id)
 {
     return WEFT_EUNREACH;
 }
@@ -141,23 +142,23 @@ static void take_line(weft_core *c, int level, const char *fmt, ...)
 {
 }
 
-static void say(weft_ep *ep, const struct wf_ip_path *to,
+static void say_something(weft_ep *ep, const struct wf_ip_path *to,
                 const struct wf_ip_word *w, const void *body, size_t n)
 {
-    must(n == 0 || n == WEFT_AUTH_MSG);
+    check_success(n == 0 || n == WEFT_AUTH_MSG);
 }
 
-static int up(weft_ep *ep, struct wf_ip_party *p, const struct wf_ip_call *c)
+static int is_up(weft_ep *ep, struct wf_ip_party *p, const struct wf_ip_call *c)
 {
     return choice & 16 ? WEFT_ENOMEM : WEFT_OK;
 }
 
-static void failed(struct wf_ip_party *p, int status, const char *why)
+static void has_failed(struct wf_ip_party *p, int status, const char *why)
 {
     p->state = PARTY_BROKEN;
 }
 
-static void forget(struct wf_ip_party *p)
+static void forget_all(struct wf_ip_party *p)
 {
     for (uint32_t i = 0; i < calls.ids_n; i++)
         if (calls.ids[i].party == p)
@@ -168,7 +169,7 @@ static void forget(struct wf_ip_party *p)
 
 static void forgotten(struct wf_ip_party *p, uint32_t id)
 {
-    forget(p);
+    forget_all(p);
 }
 
 static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
@@ -180,13 +181,13 @@ static const weft_host host = {.size = sizeof host,
                                .auth_step = auth_step,
                                .mac64 = mac64,
                                .now_ns = clock_of,
-                               .locate = locate,
+                               .locate = locate_peer,
                                .log = take_line};
-static const struct wf_ip_call_ops ops = {.say = say,
-                                          .up = up,
-                                          .failed = failed,
+static const struct wf_ip_call_ops ops = {.say = say_something,
+                                          .up = is_up,
+                                          .failed = has_failed,
                                           .forgotten = forgotten,
-                                          .left = forget,
+                                          .left = forget_all,
                                           .party = find_party};
 
 static struct wf_ip_path from(uint8_t port)
@@ -198,7 +199,7 @@ static struct wf_ip_path from(uint8_t port)
     return p;
 }
 
-static void dial(struct wf_ip_party *p)
+static void dial_peer(struct wf_ip_party *p)
 {
     struct wf_ip_path path = from(7);
     struct wf_ip_call *c = wf_ip_call_new(&calls, &path);
@@ -228,12 +229,12 @@ static void on_word(const uint8_t *b, size_t n)
     struct wf_ip_party *p = &party[b[1] % PARTIES];
 
     if (choice & 32 && p->state == PARTY_BROKEN)
-        forget(p);
+        forget_all(p);
     if (choice & 2 && p->state == PARTY_IDLE)
-        dial(p);
+        dial_peer(p);
     wf_ip_calls_run_timers(&calls, now);
     wf_ip_take_word(&calls, &path, &w, body, n & 1 ? 0 : WEFT_AUTH_MSG);
-    must(calls.pending <= IP_PENDING_MAX && calls.pending >= 0);
+    check_success(calls.pending <= IP_PENDING_MAX && calls.pending >= 0);
 }
 
 static void begin_calls(void)
@@ -254,10 +255,10 @@ static void end_calls(void)
 {
     wf_ip_calls_free(&calls);
     for (uint32_t i = 0; i < PARTIES; i++) {
-        must(party[i].calls == 0 && !party[i].parked);
+        check_success(party[i].calls == 0 && !party[i].parked);
         free(party[i].why);
     }
-    must(calls.pending == 0);
+    check_success(calls.pending == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -269,13 +270,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                            .probe_after = 1000000};
     struct wf_udp_flow f;
 
-    must(wf_udp_flow_open(&f, &cfg) == WEFT_OK);
-    f.deliver = deliver;
-    f.place = place;
+    check_success(wf_udp_flow_open(&f, &cfg) == WEFT_OK);
+    f.deliver = deliver_message;
+    f.place = place_of;
     now = 1000000;
     begin_calls();
     for (int i = 0; i < 20; i++)
-        post(&f);
+        post_receive(&f);
     send_all(&f);
     for (size_t at = 0; size - at >= RECORD;) {
         const uint8_t *r = data + at;

@@ -23,7 +23,7 @@ struct world {
     uint8_t *buf[REQUESTS];
 };
 
-static void post(struct world *w)
+static void post_receive(struct world *w)
 {
     struct wf_comm *c = w->sim.ranks[0]->world;
     struct wf_type *byte = wf_type_of(MPI_BYTE);
@@ -42,7 +42,7 @@ static void post(struct world *w)
 }
 
 /* The payload that did not come with the header goes where the sink says. */
-static void fill(struct weft_core *core, weft_sink *s, uint64_t from,
+static void fill_buffer(struct weft_core *core, weft_sink *s, uint64_t from,
                  const uint8_t *payload, uint64_t plen)
 {
     struct iovec v[4];
@@ -90,7 +90,7 @@ static size_t container(struct wf_instance *wf, const uint8_t *in, size_t n)
     size_t have = in[0] % 3 == 0 ? plen : plen ? in[1] % (plen + 1) : 0;
     int r = wf_host.rx(core, from, (const weft_hdr *)hdr, payload, have, &sink);
     if (r == WEFT_OK)
-        fill(core, sink, have, payload, plen);
+        fill_buffer(core, sink, have, payload, plen);
     else if (r == WEFT_DONE ? have != plen : r != WEFT_SKIP && r != WEFT_EAGAIN)
         abort();
     free(hdr);
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t at = 0;
 
     sim_start(&w.sim, &o);
-    post(&w);
+    post_receive(&w);
     for (int i = 0; i < 64 && at + RECORD < size; i++)
         at += container(w.sim.ranks[0], data + at, size - at);
     for (int i = 0; i < REQUESTS; i++)

@@ -10,7 +10,7 @@
 static char story[64]; /* what the callbacks did */
 static int extra_state;
 
-static void tell(const char *what)
+static void tell_peer(const char *what)
 {
     strncat(story, what, sizeof story - strlen(story) - 1);
 }
@@ -29,8 +29,8 @@ static int type_copy(MPI_Datatype t, int key, void *extra, void *in, void *out,
                      int *flag)
 {
     CHECK(extra == &extra_state && t != MPI_DATATYPE_NULL);
-    tell("c");
-    tell(in);
+    tell_peer("c");
+    tell_peer(in);
     *(void **)out = in;
     *flag = strcmp(in, "b") != 0; /* that one stays behind */
     return MPI_SUCCESS;
@@ -39,8 +39,8 @@ static int type_copy(MPI_Datatype t, int key, void *extra, void *in, void *out,
 static int type_delete(MPI_Datatype t, int key, void *value, void *extra)
 {
     CHECK(extra == &extra_state && t != MPI_DATATYPE_NULL);
-    tell("d");
-    tell(value);
+    tell_peer("d");
+    tell_peer(value);
     return MPI_SUCCESS;
 }
 
@@ -90,7 +90,7 @@ static int comm_copy(MPI_Comm c, int key, void *extra, void *in, void *out,
                      int *flag)
 {
     CHECK(extra == &extra_state);
-    tell("c");
+    tell_peer("c");
     *(void **)out = in;
     *flag = 1;
     return MPI_SUCCESS;
@@ -98,8 +98,8 @@ static int comm_copy(MPI_Comm c, int key, void *extra, void *in, void *out,
 
 static int comm_delete(MPI_Comm c, int key, void *value, void *extra)
 {
-    tell("d");
-    tell(value);
+    tell_peer("d");
+    tell_peer(value);
     return MPI_SUCCESS;
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void check(int rank, int code)
+static void check_result(int rank, int code)
 {
     char text[MPI_MAX_ERROR_STRING];
     int n;
@@ -28,11 +28,11 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (rank == 1)
-        check(rank, MPI_Send(&x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD));
-    check(rank, MPI_Recv(&x, 1, MPI_INT, 1 - rank, 1, MPI_COMM_WORLD,
+        check_result(rank, MPI_Send(&x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD));
+    check_result(rank, MPI_Recv(&x, 1, MPI_INT, 1 - rank, 1, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE));
     if (rank == 0)
-        check(rank, MPI_Send(&x, 1, MPI_INT, 1, 1, MPI_COMM_WORLD));
+        check_result(rank, MPI_Send(&x, 1, MPI_INT, 1, 1, MPI_COMM_WORLD));
     printf("rank %d: exchanged\n", rank);
     MPI_Finalize();
     return 0;

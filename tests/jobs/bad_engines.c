@@ -39,7 +39,7 @@ static void *until_dead(void *arg)
     return NULL;
 }
 
-static void talk(MPI_Comm comm)
+static void talk_to_peers(MPI_Comm comm)
 {
     int x = 0;
 
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
         MPI_Comm_set_errhandler(comms[i], handler);
-        talk(comms[i]);
+        talk_to_peers(comms[i]);
     }
     if (rank == last)
         raise(SIGKILL);

@@ -16,7 +16,7 @@ static int me, all, dead;
 
 #define GONE(call) CHECK(class_of(call) == MPI_ERR_PROC_ABORTED)
 
-static void victim(int rounds, char *buf, int bytes)
+static void run_victim(int rounds, char *buf, int bytes)
 {
     for (int i = 0; i < rounds; i++)
         for (int r = 0; r < dead; r++) {
@@ -63,7 +63,7 @@ static void go_on(void)
     }
 }
 
-static void survivor(int rounds, char *buf, int bytes)
+static void run_survivor(int rounds, char *buf, int bytes)
 {
     int big = 1 << 20, rc = MPI_SUCCESS, started[4] = {0};
     char *wait[4];
@@ -115,8 +115,8 @@ int main(int argc, char **argv)
     all = size_of(MPI_COMM_WORLD);
     dead = all - 1;
     if (me == dead)
-        victim(rounds, buf, bytes);
-    survivor(rounds, buf, bytes);
+        run_victim(rounds, buf, bytes);
+    run_survivor(rounds, buf, bytes);
     free(buf);
     MPI_Finalize();
     if (!job_failures)

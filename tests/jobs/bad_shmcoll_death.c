@@ -20,7 +20,7 @@ static int is_gone(int code)
     return class == MPI_ERR_PROC_ABORTED;
 }
 
-static void survivor(const char *what, int dead)
+static void run_survivor(const char *what, int dead)
 {
     double x = 1, y = 0;
 
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
         MPI_Barrier(MPI_COMM_WORLD);
     if (rank == last)
         raise(SIGKILL);
-    survivor(argc > 1 ? argv[1] : "barrier", last);
+    run_survivor(argc > 1 ? argv[1] : "barrier", last);
     MPI_Finalize();
     if (!job_failures)
         printf("survivor %d\n", rank);

@@ -12,7 +12,7 @@ enum { POSTED = 3, EARLY = 3, ROUNDS = 20, TAG = 7, MOST = 3000 };
 
 static int rank, size, right, left;
 
-static void collectives(int n, int *out, int *in)
+static void check_collectives(int n, int *out, int *in)
 {
     long sum = (long)size * (size - 1) / 2;
 
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
         MPI_Isend(&early[i], 1, MPI_INT, right, TAG, MPI_COMM_WORLD, &sent[i]);
     }
     for (int r = 0; r < ROUNDS; r++) {
-        collectives(r % 4 == 3 ? MOST : 1 + r, out, in);
+        check_collectives(r % 4 == 3 ? MOST : 1 + r, out, in);
         each_gets_from_each(out, in);
     }
     for (int i = 0; i < EARLY; i++) {
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
         MPI_Irecv(&got[i], 1, MPI_INT, i % 2 ? left : MPI_ANY_SOURCE,
                   MPI_ANY_TAG, MPI_COMM_WORLD, &posted[i]);
     for (int r = 0; r < ROUNDS; r++) {
-        collectives(r % 4 == 3 ? MOST : 1 + r, out, in);
+        check_collectives(r % 4 == 3 ? MOST : 1 + r, out, in);
         each_gets_from_each(out, in);
         if (r == ROUNDS - 1)
             break; /* whoever is done sends what is to be received */

@@ -28,7 +28,7 @@ static int root(void)
     return !left ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
 }
 
-static void rooted(void)
+static void check_rooted(void)
 {
     int me = rank_in(MPI_COMM_WORLD), v = me, sum = -1;
     int *all = calloc((size_t)remote + 1, sizeof *all), mine = -1;
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
         local = size_of(inter);
         MPI_Comm_remote_size(inter, &remote);
         for (int i = 0; i < 3; i++) {
-            rooted();
+            check_rooted();
             mutual();
         }
         MPI_Comm_free(&inter);

@@ -11,7 +11,7 @@ enum { MOST = 90000 /* doubles */, ROUNDS = 300, CALLS = 5 };
 static _Thread_local double *in, *out;
 static _Thread_local unsigned seed = 3;
 
-static void fill(int rank, int n, int round)
+static void fill_buffer(int rank, int n, int round)
 {
     for (int i = 0; i < n; i++)
         in[i] = 1000.0 * rank + i % 773 + round;
@@ -29,7 +29,7 @@ static int is(const double *got, int n, int rank, int first, int round)
 static void bcasts(MPI_Comm c, int n, int root, int round)
 {
     for (int k = 0; k < CALLS; k++, root = (root + 1) % size_of(c)) {
-        fill(rank_in(c), n, round + k);
+        fill_buffer(rank_in(c), n, round + k);
         MPI_Bcast(in, n, MPI_DOUBLE, root, c);
         CHECK(is(in, n, root, 0, round + k));
     }
@@ -41,7 +41,7 @@ static void scatters(MPI_Comm c, int n, int root, int round)
 
     n = n / size + 1;
     for (int k = 0; k < CALLS; k++, root = (root + 1) % size) {
-        fill(rank, n * size, round + k);
+        fill_buffer(rank, n * size, round + k);
         MPI_Scatter(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, root, c);
         CHECK(is(out, n, root, rank * n, round + k));
     }
@@ -52,7 +52,7 @@ static void others(MPI_Comm c, int n, int root, int round)
     int rank = rank_in(c), size = size_of(c);
 
     n = n / size + 1;
-    fill(rank, n, round);
+    fill_buffer(rank, n, round);
     if (draw_from(&seed, 2)) {
         MPI_Allgather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, c);
     } else {

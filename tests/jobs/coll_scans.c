@@ -10,7 +10,7 @@ enum { MOST = 300000 /* doubles: more than a message that goes at once */ };
 
 static _Thread_local double *in, *out, *theirs;
 
-static double *room(void)
+static double *allocate_room(void)
 {
     double *p = calloc(MOST, sizeof *p);
 
@@ -134,9 +134,9 @@ int main(int argc, char **argv)
     MPI_Comm c;
 
     MPI_Init(&argc, &argv);
-    in = room();
-    out = room();
-    theirs = room();
+    in = allocate_room();
+    out = allocate_room();
+    theirs = allocate_room();
     MPI_Comm_dup(MPI_COMM_WORLD, &c);
     for (int n = 1; n <= MOST; n = n * 7 - 1 + n / 7) {
         same_bits(c, n, 0);

@@ -19,7 +19,7 @@ enum {
 static _Thread_local double *in, *out, *wide, *broad, *one;
 static _Thread_local unsigned seed = 7;
 
-static double *room(size_t n)
+static double *allocate_room(size_t n)
 {
     double *p = calloc(n, sizeof *p);
 
@@ -37,26 +37,26 @@ static int draw_count(void)
                                      : usual[draw_from(&seed, 10)];
 }
 
-static double value(int rank, int i, int round)
+static double value_of(int rank, int i, int round)
 {
     return rank * 1000 + i % 97 + round;
 }
 
-static void fill(int rank, int n, int round)
+static void fill_buffer(int rank, int n, int round)
 {
     for (int i = 0; i < n; i++)
-        in[i] = value(rank, i, round);
+        in[i] = value_of(rank, i, round);
 }
 
-static double sum(int size, int i, int round)
+static double sum_of(int size, int i, int round)
 {
     return 1000.0 * size * (size - 1) / 2 + size * (double)(i % 97 + round);
 }
 
-static int same(int n, int size, int round, const double *got)
+static int is_same(int n, int size, int round, const double *got)
 {
     for (int i = 0; i < n; i++)
-        if (got[i] != sum(size, i, round))
+        if (got[i] != sum_of(size, i, round))
             return 0;
     return 1;
 }
@@ -66,53 +66,53 @@ static int blocks(int n, int size, int first, int round, const double *got)
 {
     for (int r = 0; r < size; r++)
         for (int i = 0; i < n; i++)
-            if (got[r * n + i] != value(r, first + i, round))
+            if (got[r * n + i] != value_of(r, first + i, round))
                 return 0;
     return 1;
 }
 
-static void reductions(MPI_Comm c, int n, int root, int round)
+static void check_reductions(MPI_Comm c, int n, int root, int round)
 {
     int rank = rank_in(c), size = size_of(c);
 
-    fill(rank, n, round);
+    fill_buffer(rank, n, round);
     if (draw_from(&seed, 2)) {
         MPI_Allreduce(in, out, n, MPI_DOUBLE, MPI_SUM, c);
-        CHECK(same(n, size, round, out));
+        CHECK(is_same(n, size, round, out));
         memcpy(out, in, sizeof(double) * (size_t)n);
         MPI_Allreduce(MPI_IN_PLACE, out, n, MPI_DOUBLE, MPI_SUM, c);
-        CHECK(same(n, size, round, out));
+        CHECK(is_same(n, size, round, out));
         return;
     }
     MPI_Reduce(in, out, n, MPI_DOUBLE, MPI_SUM, root, c);
-    CHECK(rank != root || same(n, size, round, out));
+    CHECK(rank != root || is_same(n, size, round, out));
     memcpy(out, in, sizeof(double) * (size_t)n);
     MPI_Reduce(rank == root ? MPI_IN_PLACE : in, out, n, MPI_DOUBLE, MPI_SUM,
                root, c);
-    CHECK(rank != root || same(n, size, round, out));
+    CHECK(rank != root || is_same(n, size, round, out));
 }
 
 /* Up to each rank, and below it. */
-static void scans(MPI_Comm c, int n, int round)
+static void check_scans(MPI_Comm c, int n, int round)
 {
     int rank = rank_in(c);
 
-    fill(rank, n, round);
+    fill_buffer(rank, n, round);
     MPI_Scan(in, out, n, MPI_DOUBLE, MPI_SUM, c);
-    CHECK(same(n, rank + 1, round, out));
+    CHECK(is_same(n, rank + 1, round, out));
     MPI_Exscan(in, out, n, MPI_DOUBLE, MPI_SUM, c);
-    CHECK(rank == 0 || same(n, rank, round, out));
+    CHECK(rank == 0 || is_same(n, rank, round, out));
     if (draw_from(&seed, 2)) {
         MPI_Scan(MPI_IN_PLACE, in, n, MPI_DOUBLE, MPI_SUM, c);
-        CHECK(same(n, rank + 1, round, in));
+        CHECK(is_same(n, rank + 1, round, in));
     } else {
         MPI_Exscan(MPI_IN_PLACE, in, n, MPI_DOUBLE, MPI_SUM, c);
-        CHECK(rank == 0 || same(n, rank, round, in));
+        CHECK(rank == 0 || is_same(n, rank, round, in));
     }
 }
 
 /* Blocks of n, and one more for every second rank. */
-static void scattered(MPI_Comm c, int n, int round)
+static void check_scattered(MPI_Comm c, int n, int round)
 {
     int rank = rank_in(c), size = size_of(c), counts[64], first = 0, all = 0;
 
@@ -121,17 +121,17 @@ static void scattered(MPI_Comm c, int n, int round)
         counts[r] = n + r % 2;
         first += r < rank ? counts[r] : 0;
     }
-    fill(rank, all, round);
+    fill_buffer(rank, all, round);
     MPI_Reduce_scatter(in, out, counts, MPI_DOUBLE, MPI_SUM, c);
     for (int i = 0; i < counts[rank]; i++)
-        CHECK(out[i] == sum(size, first + i, round));
+        CHECK(out[i] == sum_of(size, first + i, round));
     MPI_Reduce_scatter_block(in, out, n, MPI_DOUBLE, MPI_SUM, c);
     for (int i = 0; i < n; i++)
-        CHECK(out[i] == sum(size, rank * n + i, round));
+        CHECK(out[i] == sum_of(size, rank * n + i, round));
     memcpy(out, in, sizeof(double) * (size_t)all);
     MPI_Reduce_scatter(MPI_IN_PLACE, out, counts, MPI_DOUBLE, MPI_SUM, c);
     for (int i = 0; i < counts[rank]; i++)
-        CHECK(out[i] == sum(size, first + i, round));
+        CHECK(out[i] == sum_of(size, first + i, round));
 }
 
 /* Check the result of a nonblocking call, which is computed by a schedule with
@@ -167,23 +167,23 @@ static void same_bits(MPI_Comm c, int n, int in_place)
     }
 }
 
-static void rooted(MPI_Comm c, int n, int root, int round)
+static void check_rooted(MPI_Comm c, int n, int root, int round)
 {
     int rank = rank_in(c), size = size_of(c);
 
     n = n > 2500 ? 2500 : n;
-    fill(rank, n, round);
+    fill_buffer(rank, n, round);
     MPI_Bcast(in, n, MPI_DOUBLE, root, c);
     for (int i = 0; i < n; i++)
-        CHECK(in[i] == value(root, i, round));
-    fill(rank, n, round);
+        CHECK(in[i] == value_of(root, i, round));
+    fill_buffer(rank, n, round);
     MPI_Gather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, root, c);
     CHECK(rank != root || blocks(n, size, 0, round, out));
     n = n * size > MOST ? MOST / size : n;
-    fill(rank, n * size, round);
+    fill_buffer(rank, n * size, round);
     MPI_Scatter(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, root, c);
     for (int i = 0; i < n; i++)
-        CHECK(out[i] == value(root, rank * n + i, round));
+        CHECK(out[i] == value_of(root, rank * n + i, round));
 }
 
 static void to_all(MPI_Comm c, int n, int round)
@@ -191,17 +191,17 @@ static void to_all(MPI_Comm c, int n, int round)
     int rank = rank_in(c), size = size_of(c);
 
     n = n > 2500 ? 2500 : n;
-    fill(rank, n, round);
+    fill_buffer(rank, n, round);
     MPI_Allgather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, c);
     CHECK(blocks(n, size, 0, round, out));
     n = n * size > MOST ? MOST / size : n;
-    fill(rank, n * size, round);
+    fill_buffer(rank, n * size, round);
     MPI_Alltoall(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, c);
     CHECK(blocks(n, size, rank * n, round, out));
 }
 
 /* Rank r contributes r * n to gather, and n * ((i + j) % 3) from i to j. */
-static void vectors(MPI_Comm c, int n, int root, int round)
+static void check_vectors(MPI_Comm c, int n, int root, int round)
 {
     int rank = rank_in(c), size = size_of(c), at = 0, from = 0;
     int counts[64], displs[64], scounts[64], sdispls[64];
@@ -212,41 +212,41 @@ static void vectors(MPI_Comm c, int n, int root, int round)
         counts[r] = r * n;
         displs[r] = at;
     }
-    fill(rank, rank * n, round);
+    fill_buffer(rank, rank * n, round);
     MPI_Allgatherv(in, rank * n, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE,
                    c);
     for (int r = 0; r < size; r++)
-        CHECK(counts[r] == 0 || out[displs[r]] == value(r, 0, round));
+        CHECK(counts[r] == 0 || out[displs[r]] == value_of(r, 0, round));
     memset(out, 0, sizeof(double) * (size_t)at);
     MPI_Gatherv(in, rank * n, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, root,
                 c);
     for (int r = 0; r < size && rank == root; r++)
-        CHECK(counts[r] == 0 ||
-              out[displs[r] + counts[r] - 1] == value(r, counts[r] - 1, round));
-    fill(root, at, round);
+        CHECK(counts[r] == 0 || out[displs[r] + counts[r] - 1] ==
+                                    value_of(r, counts[r] - 1, round));
+    fill_buffer(root, at, round);
     MPI_Scatterv(in, counts, displs, MPI_DOUBLE, out, rank * n, MPI_DOUBLE,
                  root, c);
-    CHECK(counts[rank] == 0 || out[0] == value(root, displs[rank], round));
+    CHECK(counts[rank] == 0 || out[0] == value_of(root, displs[rank], round));
     for (int r = 0, s = 0; r < size; r++) {
         scounts[r] = counts[r] = n * ((rank + r) % 3);
         sdispls[r] = displs[r] = s;
         s += scounts[r];
         from = s;
     }
-    fill(rank, from, round);
+    fill_buffer(rank, from, round);
     MPI_Alltoallv(in, scounts, sdispls, MPI_DOUBLE, out, counts, displs,
                   MPI_DOUBLE, c);
     for (int r = 0; r < size; r++) {
         int before = 0;
         for (int k = 0; k < rank; k++)
             before += n * ((r + k) % 3);
-        CHECK(counts[r] == 0 || out[displs[r]] == value(r, before, round));
+        CHECK(counts[r] == 0 || out[displs[r]] == value_of(r, before, round));
     }
 }
 
 /* Several pieces of each, and types that lie in pieces; the stage of the
  * communicator is there after a few of them. */
-static void large(MPI_Comm c, int round)
+static void check_large(MPI_Comm c, int round)
 {
     enum { N = LARGE };
     double *from = one, *mine = broad, *all = wide;
@@ -258,30 +258,30 @@ static void large(MPI_Comm c, int round)
     MPI_Type_vector(N / 2, 1, 2, MPI_DOUBLE, &every);
     MPI_Type_commit(&every);
     for (int i = 0; i < N; i++)
-        from[i] = mine[i] = value(rank, i, round);
+        from[i] = mine[i] = value_of(rank, i, round);
     MPI_Bcast(mine, N, MPI_DOUBLE, root, c);
-    CHECK(mine[last] == value(root, last, round));
+    CHECK(mine[last] == value_of(root, last, round));
     MPI_Allgather(from, 1, every, all, N / 2, MPI_DOUBLE, c);
     for (int r = 0; r < size; r++)
         for (int i = 0; i < N / 2; i += 997)
-            CHECK(all[r * (N / 2) + i] == value(r, 2 * i, round));
+            CHECK(all[r * (N / 2) + i] == value_of(r, 2 * i, round));
     MPI_Gather(from, N, MPI_DOUBLE, all, N, MPI_DOUBLE, root, c);
     for (int r = 0; r < size && rank == root; r++)
-        CHECK(all[r * N + last] == value(r, last, round) &&
-              all[r * N] == value(r, 0, round));
+        CHECK(all[r * N + last] == value_of(r, last, round) &&
+              all[r * N] == value_of(r, 0, round));
     for (int i = 0; i < size * 5000; i++)
-        all[i] = value(rank, i, round);
+        all[i] = value_of(rank, i, round);
     MPI_Alltoall(all, 5000, MPI_DOUBLE, all + size * 5000, 5000, MPI_DOUBLE, c);
     for (int r = 0; r < size; r++)
         for (int i = 0; i < 5000; i += 499)
             CHECK(all[(size + r) * 5000 + i] ==
-                  value(r, rank * 5000 + i, round));
+                  value_of(r, rank * 5000 + i, round));
     for (int i = 0; i < size * 30000; i++)
-        all[i] = value(rank, i, round);
+        all[i] = value_of(rank, i, round);
     MPI_Scatter(all, 30000, MPI_DOUBLE, mine, 30000, MPI_DOUBLE, root, c);
-    CHECK(mine[29999] == value(root, rank * 30000 + 29999, round));
+    CHECK(mine[29999] == value_of(root, rank * 30000 + 29999, round));
     MPI_Reduce(from, mine, N, MPI_DOUBLE, MPI_SUM, root, c);
-    CHECK(rank != root || same(N, size, round, mine));
+    CHECK(rank != root || is_same(N, size, round, mine));
     MPI_Type_free(&every);
 }
 
@@ -297,11 +297,11 @@ static void blocks_for_each(MPI_Comm c, int round)
     for (size_t k = 0; size <= 8 && k < sizeof counts / sizeof *counts; k++) {
         n = counts[k];
         for (int i = 0; i < size * n; i++)
-            from[i] = value(rank, i, round);
+            from[i] = value_of(rank, i, round);
         memset(got, 0, sizeof(double) * (size_t)(size * n));
         MPI_Scatter(from, n, MPI_DOUBLE, got, n, MPI_DOUBLE, root, c);
         for (int i = 0; i < n; i++)
-            CHECK(got[i] == value(root, rank * n + i, round));
+            CHECK(got[i] == value_of(root, rank * n + i, round));
         memset(got, 0, sizeof(double) * (size_t)(size * n));
         MPI_Alltoall(from, n, MPI_DOUBLE, got, n, MPI_DOUBLE, c);
         CHECK(blocks(n, size, rank * n, round, got));
@@ -336,14 +336,14 @@ static void varied_blocks(MPI_Comm c, int n)
         sdispls[r] = r * n;
     }
     for (int i = 0; i < size * n; i++)
-        from[i] = value(rank, i, 0);
+        from[i] = value_of(rank, i, 0);
     memset(got, 0, sizeof(double) * (size_t)(size * n));
     MPI_Alltoallv(from, scounts, sdispls, MPI_DOUBLE, got, counts, displs,
                   MPI_DOUBLE, c);
     for (int r = 0; r < size; r++)
         for (int i = 0; i < n; i++)
             CHECK(got[displs[r] + i] ==
-                  (i < counts[r] ? value(r, rank * n + i, 0) : 0));
+                  (i < counts[r] ? value_of(r, rank * n + i, 0) : 0));
 }
 
 /* Of all ranks one has little for the others, who have much for all. */
@@ -358,12 +358,12 @@ static void little_from_one(MPI_Comm c, int one, int n)
         displs[r] = r * n;
     }
     for (int i = 0; i < size * n; i++)
-        wide[i] = value(rank, i, 2);
+        wide[i] = value_of(rank, i, 2);
     MPI_Alltoallv(wide, scounts, displs, MPI_DOUBLE, broad, counts, displs,
                   MPI_DOUBLE, c);
     for (int r = 0; r < size; r++)
         for (int i = 0; i < counts[r]; i++)
-            CHECK(broad[displs[r] + i] == value(r, rank * n + i, 2));
+            CHECK(broad[displs[r] + i] == value_of(r, rank * n + i, 2));
 }
 
 /* One long block, and little else: room for as long ones is not to be had. */
@@ -378,7 +378,7 @@ static void one_long_block(MPI_Comm c, int n)
         displs[r] = r * 3;
     }
     for (int i = 0; i < n + 3 * size; i++)
-        wide[i] = value(rank, i, 1);
+        wide[i] = value_of(rank, i, 1);
     memset(broad, 0, sizeof(double) * (size_t)(n + 3 * size));
     displs[0] = 3 * size; /* the long one stands behind the others */
     MPI_Alltoallv(wide, scounts, displs, MPI_DOUBLE, broad, counts, displs,
@@ -386,7 +386,7 @@ static void one_long_block(MPI_Comm c, int n)
     for (int r = 0; r < size; r++)
         for (int i = 0; i < counts[r]; i++)
             CHECK(broad[displs[r] + i] ==
-                  value(r, (rank ? 3 * rank : 3 * size) + i, 1));
+                  value_of(r, (rank ? 3 * rank : 3 * size) + i, 1));
 }
 
 /* Rank 0 has more for rank 1 than that one expects, or less. A communicator
@@ -454,17 +454,17 @@ static void any_sequence_on_several_communicators(MPI_Comm *c, int n)
         int root = (int)draw_from(&seed, 1u << 20) % size_of(comm);
 
         if (kind == 0)
-            reductions(comm, count, root, i);
+            check_reductions(comm, count, root, i);
         else if (kind == 1)
-            rooted(comm, count, root, i);
+            check_rooted(comm, count, root, i);
         else if (kind == 2)
             to_all(comm, count, i);
         else if (kind == 3)
-            vectors(comm, count, root, i);
+            check_vectors(comm, count, root, i);
         else if (kind == 4)
-            scattered(comm, count, i);
+            check_scattered(comm, count, i);
         else if (kind == 5)
-            scans(comm, count, i);
+            check_scans(comm, count, i);
         else
             MPI_Barrier(comm);
     }
@@ -479,13 +479,13 @@ static void derived_types(MPI_Comm c)
     MPI_Type_vector(3, 1, 2, MPI_DOUBLE, &every);
     MPI_Type_commit(&every);
     for (int n = 0; n < 3; n++) {
-        fill(rank, 6, 1);
+        fill_buffer(rank, 6, 1);
         MPI_Bcast(in, 1, every, root, c);
-        CHECK(in[2] == value(root, 2, 1) && in[1] == value(rank, 1, 1));
+        CHECK(in[2] == value_of(root, 2, 1) && in[1] == value_of(rank, 1, 1));
         MPI_Allgather(in, 1, every, out, 3, MPI_DOUBLE, c);
-        CHECK(out[3 * rank + 1] == value(root, 2, 1));
+        CHECK(out[3 * rank + 1] == value_of(root, 2, 1));
         MPI_Gather(in, 3, MPI_DOUBLE, out, 1, every, root, c);
-        CHECK(rank != root || out[2] == value(0, 1, 1));
+        CHECK(rank != root || out[2] == value_of(0, 1, 1));
     }
     MPI_Type_free(&every);
 }
@@ -537,11 +537,11 @@ static void counts_that_differ(MPI_Comm c, int mine, int theirs, int far)
 
 static void allocate_buffers(void)
 {
-    in = room(MOST + MISMATCH * (size_t)size_of(MPI_COMM_WORLD));
-    out = room(2 * MOST + MISMATCH * (size_t)size_of(MPI_COMM_WORLD));
-    wide = room(16 * LARGE);
-    broad = room(8 * LARGE);
-    one = room(LARGE);
+    in = allocate_room(MOST + MISMATCH * (size_t)size_of(MPI_COMM_WORLD));
+    out = allocate_room(2 * MOST + MISMATCH * (size_t)size_of(MPI_COMM_WORLD));
+    wide = allocate_room(16 * LARGE);
+    broad = allocate_room(8 * LARGE);
+    one = allocate_room(LARGE);
 }
 
 static void free_buffers(void)
@@ -560,7 +560,7 @@ static void check_sizes_and_forms(MPI_Comm c)
         same_bits(c, n, 1);
     }
     for (int i = 0; i < 6; i++)
-        large(c, i);
+        check_large(c, i);
     for (int i = 0; i < 2; i++)
         blocks_for_each(c, i);
     for (int n = 1000; n * size_of(c) <= 8 * LARGE; n += 23000)

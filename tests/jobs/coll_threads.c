@@ -12,7 +12,7 @@ enum { THREADS = 3, ROUNDS = 200 };
 static MPI_Comm comms[THREADS];
 static int wrong[THREADS];
 
-static void add(void *in, void *inout, int *n, MPI_Datatype *type)
+static void add_item(void *in, void *inout, int *n, MPI_Datatype *type)
 {
     int *a = in, *b = inout, bytes;
 
@@ -21,14 +21,14 @@ static void add(void *in, void *inout, int *n, MPI_Datatype *type)
         b[i] += a[i];
 }
 
-static void *work(void *arg)
+static void *do_work(void *arg)
 {
     int k = *(int *)arg, n = size_of(comms[k]), r = rank_in(comms[k]);
     int in[64], out[64], later[64];
     MPI_Request q;
     MPI_Op op;
 
-    MPI_Op_create(add, 0, &op);
+    MPI_Op_create(add_item, 0, &op);
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < 64; i++)
             in[i] = r + i + round;
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
             MPI_Comm_dup(MPI_COMM_WORLD, &comms[k]);
         for (int k = 0; k < THREADS; k++) {
             number[k] = k;
-            pthread_create(&thread[k], NULL, work, &number[k]);
+            pthread_create(&thread[k], NULL, do_work, &number[k]);
         }
         for (int k = 0; k < THREADS; k++) {
             pthread_join(thread[k], NULL);

@@ -105,7 +105,7 @@ static void all_to_all(int n)
     free(all);
 }
 
-static void reductions(int n, int root)
+static void check_reductions(int n, int root)
 {
     int *mine = values(rank, n), *all = values(0, n), *place = values(rank, n);
     int ranks = size * (size - 1) / 2, ok = 1;
@@ -159,7 +159,7 @@ struct map {
     unsigned a, b;
 };
 
-static void compose(void *in, void *inout, int *n, MPI_Datatype *type)
+static void compose_message(void *in, void *inout, int *n, MPI_Datatype *type)
 {
     struct map *lo = in, *hi = inout;
 
@@ -184,12 +184,12 @@ static void order_is_kept(int n, int root)
 
     MPI_Type_contiguous(2, MPI_UNSIGNED, &pair);
     MPI_Type_commit(&pair);
-    MPI_Op_create(compose, 0, &op);
+    MPI_Op_create(compose_message, 0, &op);
     for (int i = 0; i < n; i++)
         mine[i] = map_of(rank);
     for (int r = size - 2; r >= 0; r--) {
         struct map lo = map_of(r);
-        compose(&lo, &want, &one, &pair);
+        compose_message(&lo, &want, &one, &pair);
     }
     MPI_Reduce(mine, out, n, pair, op, root, comm);
     for (int i = 0; rank == root && i < n; i++)
@@ -304,7 +304,7 @@ static void interleaved(void)
     free(v);
 }
 
-static void everything(MPI_Comm c)
+static void check_everything(MPI_Comm c)
 {
     static const int lengths[] = {0, 1, 5, 600, 20000, 100000};
 
@@ -319,7 +319,7 @@ static void everything(MPI_Comm c)
         gather_scatter(n, root);
         ragged(n, root);
         all_to_all(n);
-        reductions(n, root);
+        check_reductions(n, root);
         reduce_scatters(n);
         order_is_kept(n, root);
         holes_stay(n, root);
@@ -334,10 +334,10 @@ int main(int argc, char **argv)
     MPI_Comm odd_even;
 
     MPI_Init(&argc, &argv);
-    everything(MPI_COMM_WORLD);
+    check_everything(MPI_COMM_WORLD);
     MPI_Comm_split(MPI_COMM_WORLD, rank_in(MPI_COMM_WORLD) % 2, 0, &odd_even);
-    everything(odd_even);
+    check_everything(odd_even);
     MPI_Comm_free(&odd_even);
-    everything(MPI_COMM_SELF);
+    check_everything(MPI_COMM_SELF);
     return job_end();
 }

@@ -33,39 +33,39 @@ static void set_counts(int round)
     }
 }
 
-static double value(int r, int i, int round)
+static double value_of(int r, int i, int round)
 {
     return r * 1e6 + i + round;
 }
 
-static void fill(int first, int n, int round)
+static void fill_buffer(int first, int n, int round)
 {
     for (int i = 0; i < n; i++)
-        from[i] = value(rank, first + i, round);
+        from[i] = value_of(rank, first + i, round);
 }
 
-static void gathered(MPI_Comm c, int root, int round)
+static void check_gathered(MPI_Comm c, int root, int round)
 {
     set_counts(round);
-    fill(0, counts[rank], round);
+    fill_buffer(0, counts[rank], round);
     MPI_Gatherv(from, counts[rank], MPI_DOUBLE, to, counts, displs, MPI_DOUBLE,
                 root, c);
     for (int r = 0; r < size && rank == root; r++)
         CHECK(!counts[r] || to[displs[r] + counts[r] - 1] ==
-                                value(r, counts[r] - 1, round));
+                                value_of(r, counts[r] - 1, round));
 }
 
-static void scattered(MPI_Comm c, int root, int round)
+static void check_scattered(MPI_Comm c, int root, int round)
 {
     int last;
 
     set_counts(round);
     last = displs[size - 1] + counts[size - 1];
-    fill(0, last, round);
+    fill_buffer(0, last, round);
     MPI_Scatterv(from, counts, displs, MPI_DOUBLE, to, counts[rank], MPI_DOUBLE,
                  root, c);
     last = counts[rank] - 1;
-    CHECK(last < 0 || to[last] == value(root, displs[rank] + last, round));
+    CHECK(last < 0 || to[last] == value_of(root, displs[rank] + last, round));
 }
 
 /* To the next rank only, or to nobody; in some rounds nobody has a part. */
@@ -77,13 +77,13 @@ static void exchanged(MPI_Comm c, int round)
 
     memset(counts, 0, sizeof counts);
     memset(displs, 0, sizeof displs);
-    fill(0, mine, round);
+    fill_buffer(0, mine, round);
     none[before] = its;
     counts[next] = mine;
     MPI_Alltoallv(from, counts, displs, MPI_DOUBLE, to, none, displs,
                   MPI_DOUBLE, c);
     none[before] = 0;
-    CHECK(!its || to[its - 1] == value(before, its - 1, round));
+    CHECK(!its || to[its - 1] == value_of(before, its - 1, round));
 }
 
 /* Check that a call without data, as every rank knows, needs no buffer and no
@@ -182,8 +182,8 @@ int main(int argc, char **argv)
     to = calloc((size_t)size * LARGE, sizeof *to);
     CHECK(from && to);
     for (int i = 0; i < ROUNDS; i++) {
-        gathered(c, i % size, i);
-        scattered(c, (i + 1) % size, i);
+        check_gathered(c, i % size, i);
+        check_scattered(c, (i + 1) % size, i);
         exchanged(c, i);
         of_all(c, i % size);
         if (i % 5 == 0)

@@ -7,7 +7,7 @@
 
 static int copied, deleted;
 
-static int copy(MPI_Comm c, int key, void *extra, void *in, void *out,
+static int copy_data(MPI_Comm c, int key, void *extra, void *in, void *out,
                 int *flag)
 {
     (void)c, (void)key, (void)extra;
@@ -17,7 +17,7 @@ static int copy(MPI_Comm c, int key, void *extra, void *in, void *out,
     return MPI_SUCCESS;
 }
 
-static int delete(MPI_Comm c, int key, void *value, void *extra)
+static int delete_object(MPI_Comm c, int key, void *value, void *extra)
 {
     void *seen;
     int flag;
@@ -28,7 +28,7 @@ static int delete(MPI_Comm c, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static int refuse(MPI_Comm c, int key, void *extra, void *in, void *out,
+static int refuse_call(MPI_Comm c, int key, void *extra, void *in, void *out,
                   int *flag)
 {
     (void)c, (void)key, (void)in, (void)out;
@@ -62,7 +62,7 @@ static void what_is_copied(void)
     int key, flag, len, nkeys, value = 42;
     void *got;
     char name[MPI_MAX_OBJECT_NAME];
-    MPI_Comm_create_keyval(copy, delete, &key, NULL);
+    MPI_Comm_create_keyval(copy_data, delete_object, &key, NULL);
     MPI_Comm_dup(MPI_COMM_WORLD, &a);
     MPI_Comm_set_attr(a, key, &value);
     MPI_Comm_set_name(a, "parent");
@@ -138,7 +138,7 @@ static void senseless_promises(void)
 
 /* Promises about receives are checked, until they are taken back; all hints
  * that MPI names have a value. */
-static void promises(void)
+static void check_promises(void)
 {
     char value[8], kinds[32];
     int flag, length = sizeof value, kinds_length = sizeof kinds, x = 7;
@@ -184,7 +184,7 @@ static void failure_is_common(void)
 {
     MPI_Comm a, b = MPI_COMM_WORLD;
     int key, who = size_of(MPI_COMM_WORLD) - 1, rc;
-    MPI_Comm_create_keyval(refuse, MPI_COMM_NULL_DELETE_FN, &key, &who);
+    MPI_Comm_create_keyval(refuse_call, MPI_COMM_NULL_DELETE_FN, &key, &who);
     MPI_Comm_dup(MPI_COMM_WORLD, &a);
     MPI_Comm_set_errhandler(a, MPI_ERRORS_RETURN);
     MPI_Comm_set_attr(a, key, NULL);
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     separate_messages();
     what_is_copied();
-    promises();
+    check_promises();
     senseless_promises();
     failure_is_common();
     thousands();

@@ -47,7 +47,7 @@ static void crossed_orders(void)
 }
 
 /* Overlapping pairs of neighbours, all duplicated at once. */
-static void overlapping(void)
+static void check_overlapping(void)
 {
     int r = rank_in(MPI_COMM_WORLD), n = size_of(MPI_COMM_WORLD);
     MPI_Comm even, odd, copy[8];
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     many_of_one();
     crossed_orders();
-    overlapping();
+    check_overlapping();
     original_may_go();
     with_hints();
     return job_end();

@@ -33,7 +33,7 @@ static void check_across(MPI_Comm inter)
     }
 }
 
-static void inquire(MPI_Comm inter)
+static void inquire_status(MPI_Comm inter)
 {
     int flag, m, n = size_of(MPI_COMM_WORLD), result;
     MPI_Group g;
@@ -51,7 +51,7 @@ static void inquire(MPI_Comm inter)
     CHECK(result == MPI_UNEQUAL);
 }
 
-static void dups(MPI_Comm inter)
+static void check_dups(MPI_Comm inter)
 {
     MPI_Comm a, b;
     MPI_Request q;
@@ -71,7 +71,7 @@ static void dups(MPI_Comm inter)
 }
 
 /* The lower half comes first, whatever the ranks were. */
-static void merges(MPI_Comm inter)
+static void check_merges(MPI_Comm inter)
 {
     MPI_Comm c;
     int result;
@@ -129,10 +129,10 @@ int main(int argc, char **argv)
         MPI_Comm_split(MPI_COMM_WORLD, upper, 0, &mine);
         for (int turn = 0; turn < 20; turn++) {
             inter = bridge(turn);
-            inquire(inter);
+            inquire_status(inter);
             check_across(inter);
-            dups(inter);
-            merges(inter);
+            check_dups(inter);
+            check_merges(inter);
             parts(inter);
             CHECK(MPI_Comm_disconnect(&inter) == MPI_SUCCESS);
         }

@@ -119,7 +119,7 @@ static void different_types_are_an_error_for_all(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-static int says(MPI_Info info, const char *key, const char *wanted)
+static int says_text(MPI_Info info, const char *key, const char *wanted)
 {
     char value[MPI_MAX_INFO_VAL] = "";
     int size = sizeof value, flag;
@@ -156,11 +156,13 @@ static void bound_to_a_cpu(void)
     MPI_Comm_free(&c);
     MPI_Info_free(&info);
     MPI_Get_hw_resource_info(&info);
-    CHECK(says(info, "weft://PU", "true") && says(info, "weft://Node", "true"));
+    CHECK(says_text(info, "weft://PU", "true") &&
+          says_text(info, "weft://Node", "true"));
     sched_setaffinity(0, sizeof before, &before);
     MPI_Info_free(&info);
     MPI_Get_hw_resource_info(&info);
-    CHECK(says(info, "weft://PU", CPU_COUNT(&before) > 1 ? "false" : "true"));
+    CHECK(says_text(info, "weft://PU",
+                    CPU_COUNT(&before) > 1 ? "false" : "true"));
     MPI_Info_free(&info);
     MPI_Comm_free(&node);
     free(all);

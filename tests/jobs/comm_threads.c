@@ -11,7 +11,7 @@ enum { THREADS = 4, TURNS = 100 };
 
 static MPI_Comm parent[THREADS];
 
-static void *make(void *arg)
+static void *make_object(void *arg)
 {
     int i = *(int *)arg;
     for (int turn = 0; turn < TURNS; turn++) {
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
         MPI_Comm_dup(MPI_COMM_WORLD, &parent[i]);
     for (int i = 0; i < THREADS; i++) {
         id[i] = i;
-        pthread_create(&t[i], NULL, make, &id[i]);
+        pthread_create(&t[i], NULL, make_object, &id[i]);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(t[i], NULL);

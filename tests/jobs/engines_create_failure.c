@@ -21,7 +21,7 @@ static struct wf_comm *inside(MPI_Comm c)
 }
 
 /* Through the engine of the parent, to the first `to` members. */
-static void tell(MPI_Comm parent, uint64_t origin, int to)
+static void tell_peer(MPI_Comm parent, uint64_t origin, int to)
 {
     struct wf_instance *wf = inside(parent)->wf;
     struct wf_wire w;
@@ -41,7 +41,7 @@ static void check_unmade(MPI_Comm parent, MPI_Comm child, int to)
     check_talks(child);
     check_talks(parent); /* all have ended that */
     if (rank == size - 1)
-        tell(parent, inside(child)->origin, to);
+        tell_peer(parent, inside(child)->origin, to);
     else
         CHECK(class_of(MPI_Barrier(child)) == MPI_ERR_PROC_ABORTED);
     check_talks(parent);

@@ -31,7 +31,7 @@ static int right_of(MPI_Comm c)
 }
 
 /* A message around the ring, received by wildcard. */
-static void pass(MPI_Comm c, int n, int tag)
+static void pass_time(MPI_Comm c, int n, int tag)
 {
     char *out = malloc((size_t)n + 1), *in = malloc((size_t)n + 1);
     MPI_Status status;
@@ -50,7 +50,7 @@ static void pass(MPI_Comm c, int n, int tag)
     free(in);
 }
 
-static void remake(MPI_Comm c)
+static void remake_comm(MPI_Comm c)
 {
     MPI_Comm a, b;
     MPI_Comm_dup(c, &a);
@@ -61,17 +61,17 @@ static void remake(MPI_Comm c)
     MPI_Comm_free(&b);
 }
 
-static void *work(void *arg)
+static void *do_work(void *arg)
 {
     MPI_Comm c = *(MPI_Comm *)arg;
     for (int turn = 0; turn < TURNS; turn++) {
-        pass(c, 0, 1);
-        pass(c, 40, 2);
-        pass(c, 9000, 3);
-        pass(c, LARGE, 4);
+        pass_time(c, 0, 1);
+        pass_time(c, 40, 2);
+        pass_time(c, 9000, 3);
+        pass_time(c, LARGE, 4);
         check_talks(c);
         if (turn % 4 == 0)
-            remake(c);
+            remake_comm(c);
         MPI_Barrier(c);
     }
     return (void *)(intptr_t)job_failures;
@@ -81,7 +81,7 @@ static void threads_apart(void)
 {
     pthread_t t[THREADS];
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&t[i], NULL, work, &comms[i]);
+        pthread_create(&t[i], NULL, do_work, &comms[i]);
     for (int i = 0; i < THREADS; i++) {
         void *failures;
         pthread_join(t[i], &failures);
@@ -242,7 +242,7 @@ static void blocked_here_moves_what_is_there(void)
 /* ---- communicators of two engines ---------------------------------------- */
 
 /* The bridge is on another engine than the groups. */
-static void bridges(void)
+static void check_bridges(void)
 {
     MPI_Comm half, inter, merged;
     int low = size_of(MPI_COMM_WORLD) / 2;
@@ -309,7 +309,7 @@ int main(int argc, char **argv)
     requests_of_all();
     a_wait_for_any_is_woken();
     blocked_here_moves_what_is_there();
-    bridges();
+    check_bridges();
     the_rest_is_shared();
     for (int i = 0; i < THREADS; i++)
         MPI_Comm_free(&comms[i]);

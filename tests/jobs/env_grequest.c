@@ -17,7 +17,7 @@ static struct {
     int queries, frees, cancels, complete; /* as cancel was told */
 } seen;
 
-static int query(void *state, MPI_Status *status)
+static int query_object(void *state, MPI_Status *status)
 {
     CHECK(state == &seen);
     seen.queries++;
@@ -28,14 +28,14 @@ static int query(void *state, MPI_Status *status)
     return seen.say.query;
 }
 
-static int release(void *state)
+static int release_object(void *state)
 {
     CHECK(state == &seen);
     seen.frees++;
     return seen.say.free;
 }
 
-static int cancel(void *state, int complete)
+static int cancel_request(void *state, int complete)
 {
     CHECK(state == &seen);
     seen.cancels++;
@@ -43,19 +43,20 @@ static int cancel(void *state, int complete)
     return seen.say.cancel;
 }
 
-static MPI_Request start(struct answers say)
+static MPI_Request start_case(struct answers say)
 {
     MPI_Request r = MPI_REQUEST_NULL;
 
     memset(&seen, 0, sizeof seen);
     seen.say = say;
-    CHECK(MPI_Grequest_start(query, release, cancel, &seen, &r) == 0);
+    CHECK(MPI_Grequest_start(query_object, release_object, cancel_request,
+                             &seen, &r) == 0);
     return r;
 }
 
 static MPI_Request start_complete(struct answers say)
 {
-    MPI_Request r = start(say);
+    MPI_Request r = start_case(say);
 
     CHECK(MPI_Grequest_complete(r) == MPI_SUCCESS);
     CHECK(seen.queries == 0 && seen.frees == 0);
@@ -64,7 +65,7 @@ static MPI_Request start_complete(struct answers say)
 
 static void the_status_is_what_query_makes_it(void)
 {
-    MPI_Request r = start((struct answers){0});
+    MPI_Request r = start_case((struct answers){0});
     MPI_Status st = {.MPI_ERROR = 77};
     int flag = 1, n;
 
@@ -131,7 +132,8 @@ static void who_frees_a_complete_one_hears_it(void)
 
 static void one_that_was_freed_before_is_released_when_complete(void)
 {
-    MPI_Request r = start((struct answers){.free = MPI_ERR_OTHER}), copy = r;
+    MPI_Request r = start_case((struct answers){.free = MPI_ERR_OTHER}),
+                copy = r;
 
     CHECK(MPI_Request_free(&r) == MPI_SUCCESS && seen.frees == 0);
     CHECK(MPI_Grequest_complete(copy) == MPI_ERR_OTHER);
@@ -140,7 +142,7 @@ static void one_that_was_freed_before_is_released_when_complete(void)
 
 static void cancel_is_told_whether_it_is_complete(void)
 {
-    MPI_Request r = start((struct answers){.cancel = MPI_ERR_BUFFER});
+    MPI_Request r = start_case((struct answers){.cancel = MPI_ERR_BUFFER});
 
     CHECK(MPI_Cancel(&r) == MPI_ERR_BUFFER && !seen.complete);
     seen.say.cancel = MPI_SUCCESS;

@@ -19,7 +19,7 @@ static int value_of(MPI_Info info, const char *key, char *value)
     return flag;
 }
 
-static void same(MPI_Info a, MPI_Info b)
+static void is_same(MPI_Info a, MPI_Info b)
 {
     char va[MPI_MAX_INFO_VAL], vb[MPI_MAX_INFO_VAL];
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -30,7 +30,7 @@ static void same(MPI_Info a, MPI_Info b)
     }
 }
 
-static void memory(void)
+static void allocate_memory(void)
 {
     MPI_Info hints;
     char *p;
@@ -57,15 +57,15 @@ int main(int argc, char **argv)
     MPI_Info_create_env(argc, argv, &before);
     MPI_Init(&argc, &argv);
     MPI_Info_create_env(argc, argv, &now);
-    same(before, now);
-    same(before, MPI_INFO_ENV);
+    is_same(before, now);
+    is_same(before, MPI_INFO_ENV);
     CHECK(!value_of(now, "maxprocs", n) ||
           atoi(n) == size_of(MPI_COMM_WORLD));
     MPI_Info_free(&now);
-    memory();
+    allocate_memory();
     status = job_end();
     MPI_Info_create_env(argc, argv, &now);
-    same(before, now);
+    is_same(before, now);
     MPI_Info_free(&now);
     MPI_Info_free(&before);
     return status || job_failures;

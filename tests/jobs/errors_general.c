@@ -15,7 +15,7 @@ static void count_call(MPI_Comm *comm, int *code, ...)
     calls++;
 }
 
-static void fails(void)
+static void fails_with(void)
 {
     int size;
     CHECK(MPI_Type_size(MPI_DATATYPE_NULL, &size) == MPI_ERR_TYPE);
@@ -32,14 +32,14 @@ int main(int argc, char **argv)
     MPI_Errhandler counting;
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    fails();
+    fails_with();
     fails_without_communicator();
     MPI_Comm_create_errhandler(count_call, &counting);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, counting);
-    fails();
+    fails_with();
     CHECK(calls == 1);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-    fails();
+    fails_with();
     CHECK(calls == 2);
     MPI_Errhandler_free(&counting);
     return job_end();

@@ -37,7 +37,7 @@ static int allowed(void)
     return both;
 }
 
-static void check(const unsigned char *buf, int n, int round)
+static void check_result(const unsigned char *buf, int n, int round)
 {
     int wrong = 0;
 
@@ -46,7 +46,7 @@ static void check(const unsigned char *buf, int n, int round)
     CHECK(wrong == 0);
 }
 
-static void fill(unsigned char *buf, int n, int round)
+static void fill_buffer(unsigned char *buf, int n, int round)
 {
     for (int i = 0; i < n; i++)
         buf[i] = (unsigned char)(round * 7 + i * 13 + (i >> 8));
@@ -59,7 +59,7 @@ static void one_round(unsigned char *buf, int round, int computes)
     int n = LARGE - round % 3 * 12345;
 
     if (rank == 0) {
-        fill(buf, n, round);
+        fill_buffer(buf, n, round);
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Isend(buf, n, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &q);
     } else {
@@ -75,7 +75,7 @@ static void one_round(unsigned char *buf, int round, int computes)
     if (rank != computes)
         computing_call(1 - rank);
     if (rank == 1)
-        check(buf, n, round);
+        check_result(buf, n, round);
 }
 
 int main(int argc, char **argv)

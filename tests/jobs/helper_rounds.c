@@ -18,13 +18,13 @@ static unsigned char byte(int round, int i)
     return (unsigned char)(round * 7 + i * 13 + (i >> 8));
 }
 
-static void fill(unsigned char *buf, int n, int round)
+static void fill_buffer(unsigned char *buf, int n, int round)
 {
     for (int i = 0; i < n; i++)
         buf[i] = byte(round, i);
 }
 
-static void check(const unsigned char *buf, int n, int round)
+static void check_result(const unsigned char *buf, int n, int round)
 {
     int wrong = 0;
 
@@ -45,7 +45,7 @@ static void one_computes(unsigned char *buf, int computes, int source)
     if (rank != source)
         MPI_Irecv(buf, LARGE, MPI_BYTE, source, 3, MPI_COMM_WORLD, &q);
     else {
-        fill(buf, LARGE, round);
+        fill_buffer(buf, LARGE, round);
         MPI_Isend(buf, LARGE, MPI_BYTE, 1 - source, 3, MPI_COMM_WORLD, &q);
     }
     if (rank == computes)
@@ -54,7 +54,7 @@ static void one_computes(unsigned char *buf, int computes, int source)
     if (rank != computes)
         computing_call(1 - rank);
     if (rank != source)
-        check(buf, LARGE, round);
+        check_result(buf, LARGE, round);
 }
 
 /* The middle of a tree computes; the others wait for what passes through. */
@@ -84,14 +84,14 @@ static int bytes_of(int round, int sender)
 }
 
 /* Large and small messages around a ring, waited for in several ways. */
-static void ring(unsigned char *out, unsigned char *in, int round)
+static void pass_ring(unsigned char *out, unsigned char *in, int round)
 {
     int to = (rank + 1) % size, from = (rank + size - 1) % size;
     int n = bytes_of(round, rank), m = bytes_of(round, from);
     int token = round, done = 0;
     MPI_Request q[2];
 
-    fill(out, n, round);
+    fill_buffer(out, n, round);
     MPI_Irecv(in, LARGE, MPI_BYTE, round % 2 ? from : MPI_ANY_SOURCE, 4,
               MPI_COMM_WORLD, &q[0]);
     MPI_Isend(out, n, MPI_BYTE, to, 4, MPI_COMM_WORLD, &q[1]);
@@ -101,7 +101,7 @@ static void ring(unsigned char *out, unsigned char *in, int round)
     while (round % 3 == 0 && !done)
         MPI_Testall(2, q, &done, MPI_STATUSES_IGNORE);
     MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
-    check(in, m, round);
+    check_result(in, m, round);
     if (round % 16 == 0)
         MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
     if (size > 1)
         collective((int *)(void *)a, (int *)(void *)b);
     for (int i = 0; i < ROUNDS; i++)
-        ring(a, b, i);
+        pass_ring(a, b, i);
     let_go(a, b);
     MPI_Barrier(MPI_COMM_WORLD);
     free(a);

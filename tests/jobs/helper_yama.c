@@ -115,7 +115,7 @@ int __wrap_prctl(int option, unsigned long who, ...)
 
 /* ---- messages ------------------------------------------------------------ */
 
-static void transfer(unsigned char *buf, int computes)
+static void transfer_data(unsigned char *buf, int computes)
 {
     MPI_Request q;
     int wrong = 0;
@@ -166,10 +166,10 @@ int main(int argc, char **argv)
     if (!real_kernel_lets()) {
         printf("left out: the kernel does not let processes read each other\n");
     } else if (is("no")) {
-        transfer(buf, -1);
+        transfer_data(buf, -1);
         CHECK(times_named == 0 && moved == 0);
     } else {
-        transfer(buf, computes);
+        transfer_data(buf, computes);
         CHECK(rank == computes || moved > 0);
         CHECK(times_named == !is("off"));
         CHECK(!is("any") || named == PR_SET_PTRACER_ANY);

@@ -17,7 +17,7 @@ static int size_of_message(int i)
 }
 
 /* Rank 0 sends all; rank 1 has posted the receives in the opposite order. */
-static void exchange(MPI_Comm c)
+static void exchange_messages(MPI_Comm c)
 {
     static char out[MESSAGES][BYTES], in[MESSAGES][BYTES];
     MPI_Request r[MESSAGES];
@@ -53,13 +53,13 @@ int main(int argc, char **argv)
     job_begin(&argc, &argv);
     MPI_Comm_dup(MPI_COMM_WORLD, &c);
     before = bytes_sent("shm");
-    exchange(c);
+    exchange_messages(c);
     after = bytes_sent("shm");
     MPI_Info_create(&info);
     MPI_Info_set(info, "mpi_assert_allow_overtaking", "true");
     MPI_Comm_set_info(c, info);
     MPI_Info_free(&info);
-    exchange(c);
+    exchange_messages(c);
     hinted = bytes_sent("shm");
     if (rank_in(c) == 0) {
         CHECK(after - before < BYTES);

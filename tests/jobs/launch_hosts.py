@@ -342,7 +342,7 @@ class Waits(Hosts):
         for limit in ("0", "-1", "x", "3x", "1e3", "99999999999", ""):
             done = launch.run("--agent", limit)
             self.assertEqual((done.returncode, done.stdout), (255, ""))
-            self.assertIn(f"--agent '{limit}': 1 to ", done.stderr)
+            self.assertIn(f"--agent '{limit}': give the seconds of silence, 1 to ", done.stderr)
 
     def test_mpirun_that_is_stopped_and_continued(self):
         job = self.start_on("a", "sh", "-c", "echo ready; read x; echo $x",

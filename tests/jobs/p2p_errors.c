@@ -59,7 +59,7 @@ static MPI_Datatype uncommitted;
 
 #define COMMA_R , &r
 
-static void senders(int size)
+static void run_senders(int size)
 {
     SENDER(MPI_Send);
     SENDER(MPI_Ssend);
@@ -78,7 +78,7 @@ static void senders(int size)
     WANT(MPI_ERR_ARG, MPI_Isend(v, 1, I, 0, 1, W, NULL));
 }
 
-static void receivers(int size)
+static void run_receivers(int size)
 {
     RECEIVER(MPI_Recv, &st);
     RECEIVER(MPI_Irecv, &r);
@@ -86,7 +86,7 @@ static void receivers(int size)
     RECEIVER(MPI_Recv_c, &st);
 }
 
-static void probes(int size)
+static void check_probes(int size)
 {
     WANT(MPI_ERR_RANK, MPI_Probe(size, 1, W, &st));
     WANT(MPI_ERR_TAG, MPI_Probe(0, -9, W, &st));
@@ -101,7 +101,7 @@ static void probes(int size)
     WANT(MPI_ERR_REQUEST, MPI_Imrecv(v, 1, I, &m, &r));
 }
 
-static void pairs(int size)
+static void check_pairs(int size)
 {
     WANT(MPI_ERR_RANK, MPI_Sendrecv(v, 1, I, size, 1, v + 1, 1, I, 0, 1, W,
                                     &st));
@@ -118,7 +118,7 @@ static void pairs(int size)
     WANT(MPI_ERR_RANK, MPI_Isendrecv_replace(v, 1, I, 0, 1, size, 1, W, &r));
 }
 
-static void completions(void)
+static void check_completions(void)
 {
     MPI_Request bad = (MPI_Request)(void *)v; /* no request at all */
 
@@ -150,7 +150,7 @@ static void completions(void)
 }
 
 /* Counts beyond 31 bits: taken as numbers, never as memory. */
-static void large(int size)
+static void check_large(int size)
 {
     MPI_Count huge = (MPI_Count)1 << 40;
 
@@ -173,7 +173,7 @@ static void handler(MPI_Comm *c, int *code, ...)
     called += class_of(*code) == MPI_ERR_RANK && *c != MPI_COMM_NULL;
 }
 
-static void handlers(int size)
+static void check_handlers(int size)
 {
     MPI_Errhandler e;
     MPI_Comm c;
@@ -198,13 +198,13 @@ int main(int argc, char **argv)
     job_begin(&argc, &argv);
     size = size_of(W);
     MPI_Type_vector(2, 1, 2, I, &uncommitted);
-    senders(size);
-    receivers(size);
-    probes(size);
-    pairs(size);
-    completions();
-    large(size);
-    handlers(size);
+    run_senders(size);
+    run_receivers(size);
+    check_probes(size);
+    check_pairs(size);
+    check_completions();
+    check_large(size);
+    check_handlers(size);
     WANT(MPI_ERR_BUFFER, MPI_Bsend(v, 1, I, 0, 1, W));
     WANT(MPI_ERR_ARG, MPI_Get_count(NULL, I, &n));
     WANT(MPI_ERR_TYPE, MPI_Get_count(&st, MPI_DATATYPE_NULL, &n));

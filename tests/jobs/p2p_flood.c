@@ -21,7 +21,7 @@ enum { MEASURABLE = 0 }; /* the sanitizer's own memory grows with the run */
 enum { MEASURABLE = 1 };
 #endif
 
-static long memory(void)
+static long allocate_memory(void)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
@@ -30,7 +30,7 @@ static long memory(void)
 
 /* Rank 0 makes no MPI call until every sender has sent what it can without
  * it: a message of the last kind comes only after a rendezvous. */
-static void busy(double seconds)
+static void is_busy(double seconds)
 {
     double end = MPI_Wtime() + seconds;
     while (MPI_Wtime() < end)
@@ -49,7 +49,7 @@ static void send_flood(void)
 }
 
 /* Headers of waiting rendezvous have to be kept, their payload must not. */
-static void flood(void)
+static void flood_peer(void)
 {
     char in[BYTES];
     long before;
@@ -59,21 +59,21 @@ static void flood(void)
     if (me == 0 && all > 1) {
         if (!MEASURABLE)
             printf("memory is not measured: built with a sanitizer\n");
-        before = memory();
-        busy(0.3);
+        before = allocate_memory();
+        is_busy(0.3);
         for (int i = 0; i < FLOOD; i++) {
             MPI_Status s;
             MPI_Recv(in, BYTES, MPI_CHAR, 1, i % 100, MPI_COMM_WORLD, &s);
             CHECK(s.MPI_TAG == i % 100);
         }
-        CHECK(!MEASURABLE || memory() - before < KILOBYTES_ALLOWED);
+        CHECK(!MEASURABLE || allocate_memory() - before < KILOBYTES_ALLOWED);
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Everybody sends numbered messages to partners in an order of its own; the
  * receiver takes whatever comes and sees each sender's numbers in order. */
-static void storm(void)
+static void run_storm(void)
 {
     int *next = calloc((size_t)all, sizeof *next);
     int(*out)[2] = malloc(STORM * sizeof *out);
@@ -111,7 +111,7 @@ static void storm(void)
 }
 
 /* Large ones around the ring in both directions, into every second int. */
-static void large(void)
+static void check_large(void)
 {
     int right = (me + 1) % all, left = (me + all - 1) % all;
     int *out = malloc(LARGE_INTS * sizeof *out);
@@ -143,9 +143,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     me = rank_in(MPI_COMM_WORLD);
     all = size_of(MPI_COMM_WORLD);
-    flood();
-    storm();
+    flood_peer();
+    run_storm();
     MPI_Barrier(MPI_COMM_WORLD); /* the storm's receives take anything */
-    large();
+    check_large();
     return job_end();
 }

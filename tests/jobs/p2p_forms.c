@@ -99,15 +99,15 @@ enum {
 
 static int out[3 * MOST + 1], in[3 * MOST + 1];
 
-static int value(int rank, int tag, int i)
+static int value_of(int rank, int tag, int i)
 {
     return rank * 1000003 + tag * 7919 + i;
 }
 
-static void fill(int tag)
+static void fill_buffer(int tag)
 {
     for (int i = 0; i <= 3 * MOST; i++) {
-        out[i] = value(me, tag, i);
+        out[i] = value_of(me, tag, i);
         in[i] = -1;
     }
 }
@@ -117,14 +117,14 @@ static int arrived(const int *buf, int n, int tag)
 {
     for (int i = 0; i <= 3 * MOST; i++)
         if (buf[i] !=
-            (i < 3 * n && i % 3 != 1 ? value(from, tag, i)
+            (i < 3 * n && i % 3 != 1 ? value_of(from, tag, i)
              : buf == in             ? -1
-                                     : value(me, tag, i)))
+                                     : value_of(me, tag, i)))
             return 0;
     return 1;
 }
 
-static void finish(MPI_Request *r)
+static void finish_case(MPI_Request *r)
 {
     CHECK(MPI_Wait(r, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     if (*r != MPI_REQUEST_NULL)
@@ -133,12 +133,12 @@ static void finish(MPI_Request *r)
 
 /* ---- one message --------------------------------------------------------- */
 
-static void pass(const struct way *s, const struct way *r, int large, int n,
-                 int tag)
+static void pass_time(const struct way *s, const struct way *r, int large,
+                      int n, int tag)
 {
     MPI_Request sent = MPI_REQUEST_NULL, got = MPI_REQUEST_NULL;
 
-    fill(tag);
+    fill_buffer(tag);
     if (r->early) {
         CHECK(r->of[!large](in, n, from, tag, &got) == MPI_SUCCESS);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -146,8 +146,8 @@ static void pass(const struct way *s, const struct way *r, int large, int n,
     CHECK(s->of[large](out, n, to, tag, &sent) == MPI_SUCCESS);
     if (!r->early)
         CHECK(r->of[!large](in, n, from, tag, &got) == MPI_SUCCESS);
-    finish(&got);
-    finish(&sent);
+    finish_case(&got);
+    finish_case(&sent);
     if (!arrived(in, n, tag)) {
         fprintf(stderr, "%s%s to %s%s, %d elements:\n", s->name,
                 large ? "_c" : "", r->name, large ? "" : "_c", n);
@@ -164,7 +164,7 @@ static void every_way(void)
             for (int large = 0; large < 2; large++)
                 for (int i = 0; i < LENGTHS; i++)
                     if (receives[r].early || !sends[s].early)
-                        pass(&sends[s], &receives[r], large, lengths[i],
+                        pass_time(&sends[s], &receives[r], large, lengths[i],
                              ++tag);
 }
 
@@ -174,7 +174,7 @@ static void every_way(void)
 #define IN in, n, two, from, tag, MPI_COMM_WORLD
 #define REPLACE out, n, two, to, tag, from, tag, MPI_COMM_WORLD
 
-static int exchange(int which, int n, int tag, MPI_Request *r)
+static int exchange_messages(int which, int n, int tag, MPI_Request *r)
 {
     switch (which) {
     case 0: return MPI_Sendrecv(OUT, IN, MPI_STATUS_IGNORE);
@@ -188,14 +188,15 @@ static int exchange(int which, int n, int tag, MPI_Request *r)
     }
 }
 
-static void exchanges(void)
+static void check_exchanges(void)
 {
     for (int which = 0; which < 8; which++)
         for (int i = 0; i < LENGTHS; i++) {
             MPI_Request r = MPI_REQUEST_NULL;
-            fill(which);
-            CHECK(exchange(which, lengths[i], which, &r) == MPI_SUCCESS);
-            finish(&r);
+            fill_buffer(which);
+            CHECK(exchange_messages(which, lengths[i], which, &r) ==
+                  MPI_SUCCESS);
+            finish_case(&r);
             CHECK(arrived(which < 4 ? in : out, lengths[i], which));
         }
 }
@@ -224,7 +225,7 @@ static void parts(void)
     for (int large = 0; large < 2; large++)
         for (int n = 1; n <= MOST / PARTS; n *= 17) {
             MPI_Request r[2];
-            fill(n);
+            fill_buffer(n);
             CHECK(parts_init(large, PARTS, n, r) == MPI_SUCCESS);
             MPI_Startall(2, r);
             for (int i = 0; i < PARTS; i++)
@@ -275,7 +276,7 @@ int main(int argc, char **argv)
     MPI_Type_commit(&two);
     CHECK(MPI_Buffer_attach_c(memory, BUFFER) == MPI_SUCCESS);
     every_way();
-    exchanges();
+    check_exchanges();
     parts();
     buffers(memory);
     MPI_Type_free(&two);

@@ -12,7 +12,7 @@ static int me, all, to, from;
  * all, so that it stays in sight of leak checks. */
 unsigned char *kept;
 
-static unsigned char *memory(int by_mpi)
+static unsigned char *allocate_memory(int by_mpi)
 {
     unsigned char *m = NULL;
 
@@ -22,7 +22,7 @@ static unsigned char *memory(int by_mpi)
     return m;
 }
 
-static void release(unsigned char *m, int by_mpi)
+static void release_object(unsigned char *m, int by_mpi)
 {
     if (by_mpi)
         CHECK(MPI_Free_mem(m) == MPI_SUCCESS);
@@ -30,13 +30,13 @@ static void release(unsigned char *m, int by_mpi)
         free(m);
 }
 
-static void fill(unsigned char *m, int n, int seed)
+static void fill_buffer(unsigned char *m, int n, int seed)
 {
     for (int i = 0; i < n; i++)
         m[i] = (unsigned char)(seed * 31 + i + (i >> 8) * 7);
 }
 
-static int same(const unsigned char *m, int n, int seed)
+static int is_same(const unsigned char *m, int n, int seed)
 {
     for (int i = 0; i < n; i++)
         if (m[i] != (unsigned char)(seed * 31 + i + (i >> 8) * 7))
@@ -44,14 +44,14 @@ static int same(const unsigned char *m, int n, int seed)
     return 1;
 }
 
-static void one(unsigned char *out, unsigned char *in, int n, int seed)
+static void check_one(unsigned char *out, unsigned char *in, int n, int seed)
 {
-    fill(out, n, me + seed);
+    fill_buffer(out, n, me + seed);
     memset(in, 0xee, (size_t)n + 1);
     CHECK(MPI_Sendrecv(out, n, MPI_BYTE, to, n % 1000, in, n, MPI_BYTE, from,
                        n % 1000, MPI_COMM_WORLD,
                        MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    CHECK(same(in, n, from + seed));
+    CHECK(is_same(in, n, from + seed));
     CHECK(in[n] == 0xee);
 }
 
@@ -60,22 +60,23 @@ static void every_pair_of_memories(void)
     static const int sizes[] = {65536, 300001, (2 << 20) + 3};
 
     for (int kinds = 0; kinds < 4; kinds++) {
-        unsigned char *out = memory(kinds & 1), *in = memory(kinds & 2);
+        unsigned char *out = allocate_memory(kinds & 1),
+                      *in = allocate_memory(kinds & 2);
         for (int i = 0; i < 3; i++)
             for (int k = 0; k < AGAIN; k++)
-                one(out + 13 * k, in + 29 * k, sizes[i], kinds + k);
-        release(in, kinds & 2);
-        release(out, kinds & 1);
+                check_one(out + 13 * k, in + 29 * k, sizes[i], kinds + k);
+        release_object(in, kinds & 2);
+        release_object(out, kinds & 1);
     }
 }
 
 static void several_at_once(void)
 {
-    unsigned char *out = memory(1), *in = memory(1);
+    unsigned char *out = allocate_memory(1), *in = allocate_memory(1);
     int n = ROOM / WINDOW;
     MPI_Request r[2 * WINDOW];
 
-    fill(out, ROOM, me);
+    fill_buffer(out, ROOM, me);
     for (int k = 0; k < AGAIN; k++) {
         memset(in, 0xee, ROOM);
         for (int i = 0; i < WINDOW; i++) {
@@ -84,18 +85,18 @@ static void several_at_once(void)
                       &r[WINDOW + i]);
         }
         CHECK(MPI_Waitall(2 * WINDOW, r, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
-        CHECK(same(in, WINDOW * n, from));
+        CHECK(is_same(in, WINDOW * n, from));
     }
-    release(in, 1);
-    release(out, 1);
+    release_object(in, 1);
+    release_object(out, 1);
 }
 
 static void a_short_receive_gets_its_part_and_no_more(void)
 {
-    unsigned char *out = memory(1), *in = memory(1);
+    unsigned char *out = allocate_memory(1), *in = allocate_memory(1);
     int n = 1 << 20, part = 700001, class;
 
-    fill(out, n, me);
+    fill_buffer(out, n, me);
     for (int k = 0; k < AGAIN; k++) {
         MPI_Request r;
         memset(in, 0xee, (size_t)part + 1);
@@ -103,20 +104,20 @@ static void a_short_receive_gets_its_part_and_no_more(void)
         MPI_Send(out, n, MPI_BYTE, to, 1, MPI_COMM_WORLD);
         MPI_Error_class(MPI_Wait(&r, MPI_STATUS_IGNORE), &class);
         CHECK(class == MPI_ERR_TRUNCATE);
-        CHECK(same(in, part, from) && in[part] == 0xee);
+        CHECK(is_same(in, part, from) && in[part] == 0xee);
     }
-    release(in, 1);
-    release(out, 1);
+    release_object(in, 1);
+    release_object(out, 1);
 }
 
 static void freed_memory_may_come_again(void)
 {
     for (int k = 0; k < 20; k++) {
-        unsigned char *m = memory(1), *in = memory(k & 1);
-        one(m, in, 200000, k);
-        one(m, in, 200000, k + 1);
-        release(m, 1);
-        release(in, k & 1);
+        unsigned char *m = allocate_memory(1), *in = allocate_memory(k & 1);
+        check_one(m, in, 200000, k);
+        check_one(m, in, 200000, k + 1);
+        release_object(m, 1);
+        release_object(in, k & 1);
     }
 }
 
@@ -131,7 +132,7 @@ int main(int argc, char **argv)
     several_at_once();
     a_short_receive_gets_its_part_and_no_more();
     freed_memory_may_come_again();
-    kept = memory(1);
+    kept = allocate_memory(1);
     memset(kept, 1, ROOM);
     return job_end();
 }

@@ -9,7 +9,7 @@ static _Thread_local int me, all, to, from;
 
 /* ---- sendrecv and its kin (s3.11) ---------------------------------------- */
 
-static void fill(int *v, int n, int seed)
+static void fill_buffer(int *v, int n, int seed)
 {
     for (int i = 0; i < n; i++)
         v[i] = seed * 1000 + i;
@@ -23,14 +23,14 @@ static void check_from(const int *v, int n, int seed)
     CHECK(bad == 0);
 }
 
-static void combined(int n)
+static void check_combined(int n)
 {
     int *a = malloc((size_t)(n + 1) * sizeof *a);
     int *b = malloc((size_t)(n + 1) * sizeof *b), count;
     MPI_Request r[2];
     MPI_Status st;
 
-    fill(a, n, me);
+    fill_buffer(a, n, me);
     CHECK(MPI_Sendrecv(a, n, MPI_INT, to, 1, b, n, MPI_INT, from, 1,
                        MPI_COMM_WORLD, &st) == MPI_SUCCESS);
     check_from(b, n, from);
@@ -39,13 +39,13 @@ static void combined(int n)
     CHECK(MPI_Sendrecv_replace(a, n, MPI_INT, to, 2, from, 2, MPI_COMM_WORLD,
                                &st) == MPI_SUCCESS);
     check_from(a, n, from);
-    fill(a, n, me);
+    fill_buffer(a, n, me);
     CHECK(MPI_Isendrecv(a, n, MPI_INT, to, 3, b, n, MPI_INT, MPI_ANY_SOURCE, 3,
                         MPI_COMM_WORLD, &r[0]) == MPI_SUCCESS);
     CHECK(MPI_Wait(&r[0], &st) == MPI_SUCCESS);
     CHECK(st.MPI_SOURCE == from && st.MPI_TAG == 3);
     check_from(b, n, from);
-    fill(b, n, me + 7);
+    fill_buffer(b, n, me + 7);
     CHECK(MPI_Isendrecv_replace(a, n, MPI_INT, to, 4, from, 4, MPI_COMM_WORLD,
                                 &r[0]) == MPI_SUCCESS);
     CHECK(MPI_Isendrecv_replace(b, n, MPI_INT, to, 5, from, 5, MPI_COMM_WORLD,
@@ -93,7 +93,7 @@ static void cancel_sends(int n)
     MPI_Request r;
     MPI_Status st;
 
-    fill(a, n, me);
+    fill_buffer(a, n, me);
     MPI_Issend(a, n, MPI_INT, to, 50, MPI_COMM_WORLD, &r);
     CHECK(MPI_Cancel(&r) == MPI_SUCCESS);
     CHECK(MPI_Wait(&r, &st) == MPI_SUCCESS);
@@ -118,7 +118,7 @@ static void bsend_some(MPI_Comm comm, int n, int size)
 {
     int *v = malloc((size_t)size * sizeof *v);
     for (int i = 0; i < n; i++) {
-        fill(v, size, me + i);
+        fill_buffer(v, size, me + i);
         CHECK(MPI_Bsend(v, size, MPI_INT, to, i, comm) == MPI_SUCCESS);
     }
     free(v);
@@ -233,7 +233,7 @@ static void buffers(void)
 
 /* ---- truncation (s3.2.4) ------------------------------------------------- */
 
-static void truncation(int n, int late)
+static void check_truncation(int n, int late)
 {
     char *out = malloc((size_t)n), *in = malloc((size_t)n + 1);
     int small = n / 2, bad = 0, rc;
@@ -323,13 +323,13 @@ static void no_process(void)
 
 /* ---- to oneself ---------------------------------------------------------- */
 
-static void self(int n)
+static void check_self(int n)
 {
     int *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b);
     MPI_Request r, s;
     MPI_Status st;
 
-    fill(a, n, me);
+    fill_buffer(a, n, me);
     for (int k = 0; k < 3; k++) {
         memset(b, 0, (size_t)n * sizeof *b);
         MPI_Irecv(b, n, MPI_INT, 0, k, MPI_COMM_SELF, &r);
@@ -368,7 +368,7 @@ static void self(int n)
 
 /* ---- counts (s3.2.5) ----------------------------------------------------- */
 
-static void counts(void)
+static void check_counts(void)
 {
     struct {
         int a;
@@ -407,23 +407,23 @@ int main(int argc, char **argv)
     all = size_of(MPI_COMM_WORLD);
     to = (me + 1) % all;
     from = (me + all - 1) % all;
-    combined(0);
-    combined(5);
-    combined(BIG);
+    check_combined(0);
+    check_combined(5);
+    check_combined(BIG);
     cancel_receives();
     cancel_sends(1);
     cancel_sends(3000);
     cancel_sends(BIG);
     buffers();
     for (int late = 0; late < 2; late++) {
-        truncation(10, late);
-        truncation(3000, late);
-        truncation(1 << 20, late);
+        check_truncation(10, late);
+        check_truncation(3000, late);
+        check_truncation(1 << 20, late);
     }
     no_process();
-    self(1);
-    self(1000);
-    self(BIG);
-    counts();
+    check_self(1);
+    check_self(1000);
+    check_self(BIG);
+    check_counts();
     return job_end();
 }

@@ -25,7 +25,7 @@ static unsigned char pattern(int from, int tag, size_t i)
                            (size_t)tag * 13 + 1);
 }
 
-static int start(enum mode mode, const void *buf, int n, MPI_Datatype type,
+static int start_case(enum mode mode, const void *buf, int n, MPI_Datatype type,
                  int to, int tag, MPI_Request *r)
 {
     switch (mode) {
@@ -40,8 +40,8 @@ static int start(enum mode mode, const void *buf, int n, MPI_Datatype type,
     }
 }
 
-static int send(enum mode mode, const void *buf, int n, MPI_Datatype type,
-                int to, int tag)
+static int send_message(enum mode mode, const void *buf, int n,
+                        MPI_Datatype type, int to, int tag)
 {
     switch (mode) {
     case SYNCHRONOUS:
@@ -65,7 +65,7 @@ static void check_status(MPI_Status *s, int from, int tag, int n)
 }
 
 /* The receive stands before the send starts: ready mode asks for that. */
-static void exchange(enum mode mode, int n, int nonblocking)
+static void exchange_messages(enum mode mode, int n, int nonblocking)
 {
     int me = rank_in(MPI_COMM_WORLD), all = size_of(MPI_COMM_WORLD);
     int to = (me + 1) % all, from = (me + all - 1) % all, tag = n % 1000 + mode;
@@ -80,9 +80,10 @@ static void exchange(enum mode mode, int n, int nonblocking)
     CHECK(MPI_Irecv(in, n, MPI_BYTE, from, tag, MPI_COMM_WORLD, &rs[0]) == 0);
     MPI_Barrier(MPI_COMM_WORLD);
     if (nonblocking)
-        CHECK(start(mode, out, n, MPI_BYTE, to, tag, &rs[1]) == MPI_SUCCESS);
+        CHECK(start_case(mode, out, n, MPI_BYTE, to, tag, &rs[1]) ==
+              MPI_SUCCESS);
     else
-        CHECK(send(mode, out, n, MPI_BYTE, to, tag) == MPI_SUCCESS);
+        CHECK(send_message(mode, out, n, MPI_BYTE, to, tag) == MPI_SUCCESS);
     CHECK(MPI_Waitall(2, rs, st) == MPI_SUCCESS);
     check_status(&st[0], from, tag, n);
     for (int i = 0; i < n; i++)
@@ -95,7 +96,7 @@ static void exchange(enum mode mode, int n, int nonblocking)
 
 /* n bytes as blocks of two ints out of every three, to a plain receive; and
  * back the other way. */
-static void strided(enum mode mode, int n, int unexpected)
+static void check_strided(enum mode mode, int n, int unexpected)
 {
     int me = rank_in(MPI_COMM_WORLD), all = size_of(MPI_COMM_WORLD);
     int to = (me + 1) % all, from = (me + all - 1) % all;
@@ -114,16 +115,20 @@ static void strided(enum mode mode, int n, int unexpected)
         wide[i] = -1;
     }
     if (unexpected) {
-        CHECK(start(mode, sparse, 1, vector, to, 1, &rs[0]) == MPI_SUCCESS);
-        CHECK(start(mode, sparse, 1, vector, to, 2, &rs[1]) == MPI_SUCCESS);
+        CHECK(start_case(mode, sparse, 1, vector, to, 1, &rs[0]) ==
+              MPI_SUCCESS);
+        CHECK(start_case(mode, sparse, 1, vector, to, 2, &rs[1]) ==
+              MPI_SUCCESS);
         MPI_Barrier(MPI_COMM_WORLD);
     }
     MPI_Irecv(dense, ints, MPI_INT, from, 1, MPI_COMM_WORLD, &rs[2]);
     MPI_Irecv(wide, 1, vector, from, 2, MPI_COMM_WORLD, &rs[3]);
     if (!unexpected) {
         MPI_Barrier(MPI_COMM_WORLD);
-        CHECK(start(mode, sparse, 1, vector, to, 1, &rs[0]) == MPI_SUCCESS);
-        CHECK(start(mode, sparse, 1, vector, to, 2, &rs[1]) == MPI_SUCCESS);
+        CHECK(start_case(mode, sparse, 1, vector, to, 1, &rs[0]) ==
+              MPI_SUCCESS);
+        CHECK(start_case(mode, sparse, 1, vector, to, 2, &rs[1]) ==
+              MPI_SUCCESS);
     }
     CHECK(MPI_Waitall(4, rs, st) == MPI_SUCCESS);
     for (int i = 0; i < ints; i++)
@@ -140,7 +145,7 @@ static void strided(enum mode mode, int n, int unexpected)
 }
 
 /* The receive comes after the message: nothing is lost in between. */
-static void late(enum mode mode, int n)
+static void check_late(enum mode mode, int n)
 {
     int me = rank_in(MPI_COMM_WORLD), all = size_of(MPI_COMM_WORLD);
     int to = (me + 1) % all, from = (me + all - 1) % all, bad = 0;
@@ -150,7 +155,7 @@ static void late(enum mode mode, int n)
 
     for (int i = 0; i < n; i++)
         out[i] = pattern(me, 3, (size_t)i);
-    CHECK(start(mode, out, n, MPI_BYTE, to, 3, &r) == MPI_SUCCESS);
+    CHECK(start_case(mode, out, n, MPI_BYTE, to, 3, &r) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(MPI_Recv(in, n, MPI_BYTE, from, 3, MPI_COMM_WORLD, &st) == 0);
     check_status(&st, from, 3, n);
@@ -171,17 +176,17 @@ int main(int argc, char **argv)
     MPI_Buffer_attach(buffer, room);
     for (int mode = 0; mode < MODES; mode++)
         for (int i = 0; i < SIZES; i++) {
-            exchange(mode, sizes[i], 1);
+            exchange_messages(mode, sizes[i], 1);
             /* a blocking synchronous or rendezvous send is safe here: the
              * receive of the other stands already */
-            exchange(mode, sizes[i], 0);
+            exchange_messages(mode, sizes[i], 0);
             if (sizes[i] <= STRIDED_MAX)
-                strided(mode, sizes[i], 0);
+                check_strided(mode, sizes[i], 0);
             if (mode == READY)
                 continue;
-            late(mode, sizes[i]);
+            check_late(mode, sizes[i]);
             if (sizes[i] <= STRIDED_MAX)
-                strided(mode, sizes[i], 1);
+                check_strided(mode, sizes[i], 1);
         }
     MPI_Buffer_detach(&buffer, &room);
     free(buffer);

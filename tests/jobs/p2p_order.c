@@ -125,7 +125,7 @@ static void wildcard_first(void)
 }
 
 /* Two communicators do not see each other's messages. */
-static void contexts(void)
+static void check_contexts(void)
 {
     int to = (me + 1) % all, from = (me + all - 1) % all, a = 1, b = 2, in = 0;
     MPI_Comm other;
@@ -144,7 +144,7 @@ static void contexts(void)
 }
 
 /* Far more than any credit may wait at a receiver that does not look. */
-static void flood(void)
+static void flood_peer(void)
 {
     enum { N = 3000, BYTES = 1000 };
     int to = (me + 1) % all, from = (me + all - 1) % all;
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
     deep_posted();
     wildcard_first();
     MPI_Barrier(MPI_COMM_WORLD);
-    contexts();
-    flood();
+    check_contexts();
+    flood_peer();
     return job_end();
 }

@@ -8,15 +8,15 @@ enum { N = 12, ROUNDS = 5 };
 
 static _Thread_local int me, all, to, from;
 
-static int ints(int i)
+static int check_ints(int i)
 {
     static const int n[] = {1, 10, 5000, 40000};
     return n[i % 4];
 }
 
-static void make(int kind, int *buf, int i, MPI_Request *r)
+static void make_object(int kind, int *buf, int i, MPI_Request *r)
 {
-    int n = ints(i);
+    int n = check_ints(i);
     switch (kind) {
     case 0:
         MPI_Send_init(buf, n, MPI_INT, to, i, MPI_COMM_WORLD, r);
@@ -33,21 +33,21 @@ static void make(int kind, int *buf, int i, MPI_Request *r)
 }
 
 /* The same requests again and again, with new data each time. */
-static void reuse(void)
+static void check_reuse(void)
 {
     int *out[N], *in[N];
     MPI_Request s[N], r[N];
 
     for (int i = 0; i < N; i++) {
-        out[i] = malloc((size_t)ints(i) * sizeof(int));
-        in[i] = malloc((size_t)ints(i) * sizeof(int));
-        make(i % 4, out[i], i, &s[i]);
-        MPI_Recv_init(in[i], ints(i), MPI_INT, i % 3 ? from : MPI_ANY_SOURCE, i,
-                      MPI_COMM_WORLD, &r[i]);
+        out[i] = malloc((size_t)check_ints(i) * sizeof(int));
+        in[i] = malloc((size_t)check_ints(i) * sizeof(int));
+        make_object(i % 4, out[i], i, &s[i]);
+        MPI_Recv_init(in[i], check_ints(i), MPI_INT,
+                      i % 3 ? from : MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &r[i]);
     }
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < N; i++)
-            for (int k = 0; k < ints(i); k++) {
+            for (int k = 0; k < check_ints(i); k++) {
                 out[i][k] = me * 1000 + round * 100 + i + k;
                 in[i][k] = -1;
             }
@@ -63,7 +63,7 @@ static void reuse(void)
         for (int i = 0; i < N; i++) {
             int bad = 0;
             CHECK(r[i] != MPI_REQUEST_NULL && s[i] != MPI_REQUEST_NULL);
-            for (int k = 0; k < ints(i); k++)
+            for (int k = 0; k < check_ints(i); k++)
                 bad += in[i][k] != from * 1000 + round * 100 + i + k;
             CHECK(bad == 0);
         }
@@ -78,7 +78,7 @@ static void reuse(void)
 }
 
 /* An inactive request is complete, with the empty status (s3.7.3). */
-static void inactive(void)
+static void check_inactive(void)
 {
     int v = 0, flag = 0, n = -1, index = 7;
     MPI_Request r;
@@ -141,7 +141,7 @@ static void free_active(void)
 
 /* ---- any, some, all ------------------------------------------------------ */
 
-static void post(MPI_Request *r, int *in, int *out)
+static void post_receive(MPI_Request *r, int *in, int *out)
 {
     for (int i = 0; i < N; i++) {
         out[i] = me * 100 + i;
@@ -160,7 +160,7 @@ static void any(int test)
     MPI_Status st;
 
     r[N] = MPI_REQUEST_NULL;
-    post(r, in, out);
+    post_receive(r, in, out);
     for (int i = 0; i < N; i++) {
         flag = 0;
         if (test)
@@ -185,7 +185,7 @@ static void some(int test)
     MPI_Request r[N];
     MPI_Status st[N];
 
-    post(r, in, out);
+    post_receive(r, in, out);
     while (done < N) {
         if (test)
             CHECK(MPI_Testsome(N, r, &count, indices, st) == MPI_SUCCESS);
@@ -209,7 +209,7 @@ static void every(int test)
     MPI_Request r[N];
     MPI_Status st[N];
 
-    post(r, in, out);
+    post_receive(r, in, out);
     if (test)
         while (!flag)
             CHECK(MPI_Testall(N, r, &flag, st) == MPI_SUCCESS);
@@ -253,10 +253,10 @@ int main(int argc, char **argv)
     to = (me + 1) % all;
     from = (me + all - 1) % all;
     MPI_Buffer_attach(buffer, room);
-    reuse();
+    check_reuse();
     MPI_Buffer_detach(&buffer, &room);
     free(buffer);
-    inactive();
+    check_inactive();
     free_active();
     for (int test = 0; test < 2; test++) {
         any(test);

@@ -9,7 +9,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes, MAX = 400000 };
 static _Thread_local int me, all, to, from;
 static _Thread_local int *out, *in;
 
-static void post(int tag, int n, int sync, MPI_Request *r)
+static void post_receive(int tag, int n, int sync, MPI_Request *r)
 {
     for (int i = 0; i < n; i++)
         out[i] = tag * 5 + i;
@@ -41,7 +41,7 @@ static void probe_then_receive(int tag, int n, int sync)
     MPI_Status st;
     int flag = 0;
 
-    post(tag, n, sync, &r);
+    post_receive(tag, n, sync, &r);
     CHECK(MPI_Probe(from, tag, MPI_COMM_WORLD, &st) == MPI_SUCCESS);
     check_probed(&st, tag, n);
     CHECK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag,
@@ -56,14 +56,14 @@ static void probe_then_receive(int tag, int n, int sync)
     MPI_Wait(&r, MPI_STATUS_IGNORE);
 }
 
-static void matched(int tag, int n, int sync, int nonblocking)
+static void check_matched(int tag, int n, int sync, int nonblocking)
 {
     MPI_Request r, rr;
     MPI_Message m = MPI_MESSAGE_NULL;
     MPI_Status st;
     int flag = 0;
 
-    post(tag, n, sync, &r);
+    post_receive(tag, n, sync, &r);
     if (nonblocking)
         while (!flag)
             MPI_Improbe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &flag, &m, &st);
@@ -92,7 +92,7 @@ static void out_of_order(int n)
     MPI_Message m[2];
     MPI_Status st;
 
-    post(4, n, 0, &rs[0]);
+    post_receive(4, n, 0, &rs[0]);
     MPI_Isend(out, n / 2, MPI_INT, to, 4, MPI_COMM_WORLD, &rs[1]);
     MPI_Mprobe(from, 4, MPI_COMM_WORLD, &m[0], &st);
     check_probed(&st, 4, n);
@@ -114,7 +114,7 @@ static void matched_truncates(int n)
     MPI_Status st;
     int class = 0, rc, count;
 
-    post(6, n, 0, &r);
+    post_receive(6, n, 0, &r);
     MPI_Mprobe(from, 6, MPI_COMM_WORLD, &m, &st);
     in[n / 2] = -77;
     rc = MPI_Mrecv(in, n / 2, MPI_INT, &m, &st);
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
         for (int k = 0; k < 4; k++) {
             probe_then_receive(10 * i + k, sizes[i], k % 2);
             MPI_Barrier(MPI_COMM_WORLD);
-            matched(10 * i + k, sizes[i], k % 2, k / 2);
+            check_matched(10 * i + k, sizes[i], k % 2, k / 2);
             MPI_Barrier(MPI_COMM_WORLD);
         }
     for (int i = 2; i < SIZES; i++) {

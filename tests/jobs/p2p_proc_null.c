@@ -17,7 +17,7 @@ static void is_nothing(const MPI_Status *s)
     CHECK(n == 0);
 }
 
-static void blocking(void)
+static void check_blocking(void)
 {
     MPI_Status s;
     int x = 5;
@@ -37,7 +37,7 @@ static void blocking(void)
     is_nothing(&s);
 }
 
-static void requests(void)
+static void check_requests(void)
 {
     MPI_Request r[5];
     MPI_Status s;
@@ -53,7 +53,7 @@ static void requests(void)
     MPI_Request_free(&r[4]);
 }
 
-static void probes(void)
+static void check_probes(void)
 {
     MPI_Message m = MPI_MESSAGE_NULL;
     MPI_Status s;
@@ -114,9 +114,9 @@ static void null_handles_have_names(void)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    blocking();
-    requests();
-    probes();
+    check_blocking();
+    check_requests();
+    check_probes();
     only_nowhere();
     null_handles_have_names();
     return job_end();

@@ -11,7 +11,7 @@ enum { N = 5, TAG = 40, LATE = 3 /* this one is sent last */ };
 
 static int to, from, in[N], out[N];
 
-static void post(MPI_Request *r)
+static void post_receive(MPI_Request *r)
 {
     for (int i = 0; i < N; i++) {
         out[i] = rank_in(MPI_COMM_WORLD) * 100 + i;
@@ -20,7 +20,7 @@ static void post(MPI_Request *r)
     }
 }
 
-static void send(int i)
+static void send_message(int i)
 {
     MPI_Send(&out[i], 1, MPI_INT, to, TAG + i, MPI_COMM_WORLD);
 }
@@ -104,7 +104,7 @@ static void none_is_active(void)
     MPI_Request_free(&r[1]);
 }
 
-static void fields(void)
+static void check_fields(void)
 {
     int source, tag, error, n, flag;
     MPI_Count large;
@@ -145,15 +145,15 @@ int main(int argc, char **argv)
     to = (rank_in(MPI_COMM_WORLD) + 1) % size_of(MPI_COMM_WORLD);
     from = (rank_in(MPI_COMM_WORLD) + size_of(MPI_COMM_WORLD) - 1) %
            size_of(MPI_COMM_WORLD);
-    post(r);
+    post_receive(r);
     for (int i = N - 1; i >= 0; i--)
         if (i != LATE)
-            send(i);
+            send_message(i);
     some_are_done(r);
     MPI_Barrier(MPI_COMM_WORLD); /* nobody asks any more what has not come */
-    send(LATE);
+    send_message(LATE);
     all_are_done(r);
     none_is_active();
-    fields();
+    check_fields();
     return job_end();
 }

@@ -14,7 +14,7 @@ enum { THREADS = 4, ROUNDS = 300 };
 
 static int rank, size;
 
-static void fail(const char *what, int value)
+static void fail_with(const char *what, int value)
 {
     fprintf(stderr, "rank %d: %s: %d\n", rank, what, value);
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -34,7 +34,7 @@ static void *own_rank(void *arg)
         MPI_Recv(&token, 1, MPI_INT, rank, me, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
         if (token != i)
-            fail("a token of another round", token);
+            fail_with("a token of another round", token);
         if (me != 0)
             MPI_Send(&token, 1, MPI_INT, rank, next, MPI_COMM_WORLD);
     }
@@ -43,7 +43,7 @@ static void *own_rank(void *arg)
 
 /* Each thread plays with the same thread of the neighbour ranks, one in three
  * by probing. */
-static void *neighbours(void *arg)
+static void *check_neighbours(void *arg)
 {
     int me = *(int *)arg, token = -1;
     int to = (rank + 1) % size, from = (rank + size - 1) % size;
@@ -57,13 +57,13 @@ static void *neighbours(void *arg)
             MPI_Probe(from, 100 + me, MPI_COMM_WORLD, &status);
         MPI_Recv(&token, 1, MPI_INT, from, 100 + me, MPI_COMM_WORLD, &status);
         if (token != i)
-            fail("a token of another round", token);
+            fail_with("a token of another round", token);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     return NULL;
 }
 
-static void run(void *(*body)(void *))
+static void run_case(void *(*body)(void *))
 {
     pthread_t threads[THREADS];
     int ids[THREADS];
@@ -71,7 +71,7 @@ static void run(void *(*body)(void *))
     for (int i = 0; i < THREADS; i++) {
         ids[i] = i;
         if (pthread_create(&threads[i], NULL, body, &ids[i]) != 0)
-            fail("no thread", i);
+            fail_with("no thread", i);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
@@ -85,10 +85,10 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (provided != MPI_THREAD_MULTIPLE)
-        fail("thread level", provided);
-    run(own_rank);
+        fail_with("thread level", provided);
+    run_case(own_rank);
     MPI_Barrier(MPI_COMM_WORLD);
-    run(neighbours);
+    run_case(check_neighbours);
     MPI_Finalize();
     return 0;
 }

@@ -83,7 +83,7 @@ static void (*const ways[])(int) = {by_wait,     by_waitall, by_waitany,
                                     by_status,   by_free};
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static void say(int n)
+static void say_something(int n)
 {
     sigset_t set;
     struct timespec limit = {.tv_sec = 120};
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
     MPI_Bcast(&pid, 1, MPI_LONG, 0, MPI_COMM_WORLD);
     for (int n = 1; size_of(MPI_COMM_WORLD) > 1 && n <= MOST; n++) {
         if (me == 0)
-            say(n);
+            say_something(n);
         else if (me == 1)
             listen_to(n, (pid_t)pid);
     }

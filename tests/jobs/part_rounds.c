@@ -12,7 +12,7 @@ enum { TOTAL = 5040, ROUNDS = 3, THREADS = 4 };
 
 static int rank, size, next_rank, before;
 
-static void fill(int *data, int round)
+static void fill_buffer(int *data, int round)
 {
     for (int i = 0; i < TOTAL; i++)
         data[i] = i * 7 + round;
@@ -55,7 +55,7 @@ static void both_sides_cut_differently(int sends, int receives)
     MPI_Precv_init(in, receives, TOTAL / receives, MPI_INT, before, 3,
                    MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
     for (int round = 0; round < ROUNDS; round++) {
-        fill(out, round);
+        fill_buffer(out, round);
         memset(in, 0xff, sizeof in);
         MPI_Startall(2, r);
         hand_over(r[0], sends, round == 2 ? 0 : round);
@@ -349,7 +349,7 @@ static void threads_hand_over_at_once(void)
     MPI_Precv_init(in, 1, TOTAL, MPI_INT, before, 0, MPI_COMM_WORLD,
                    MPI_INFO_NULL, &r[1]);
     for (int round = 0; round < ROUNDS; round++) {
-        fill(out, round);
+        fill_buffer(out, round);
         MPI_Startall(2, r);
         for (int i = 0; i < THREADS; i++) {
             shares[i] = (struct share){r[0], i * MINE, MINE};

@@ -165,7 +165,7 @@ static void sessions_at_the_same_time_are_apart(void)
 static int calls;
 static MPI_Session called_on;
 
-static void note(MPI_Session *s, int *code, ...)
+static void note_event(MPI_Session *s, int *code, ...)
 {
     calls++;
     called_on = *s;
@@ -176,7 +176,7 @@ static void errors_of_a_session_go_to_its_handler(void)
     MPI_Errhandler h, got;
     MPI_Session s;
     MPI_Group g;
-    MPI_Session_create_errhandler(note, &h);
+    MPI_Session_create_errhandler(note_event, &h);
     CHECK(MPI_Session_init(MPI_INFO_NULL, h, &s) == MPI_SUCCESS);
     CHECK(MPI_Group_from_session_pset(s, "none", &g) == MPI_ERR_ARG);
     CHECK(calls == 1 && called_on == s);

@@ -18,7 +18,7 @@ enum {
 
 static unsigned seed = 5;
 
-static void fill(char *buf, int n, int from)
+static void fill_buffer(char *buf, int n, int from)
 {
     for (int i = 0; i < n; i++)
         buf[i] = (char)(i % 251 + from);
@@ -40,7 +40,7 @@ static void a_root_sends_notes_and_waits_for_nobody(char *buf)
     MPI_Request r;
 
     if (rank == 2) {
-        fill(buf, MOST, 1);
+        fill_buffer(buf, MOST, 1);
         MPI_Ibcast(buf, MOST, MPI_CHAR, 2, WORLD, &r);
         MPI_Wait(&r, MPI_STATUS_IGNORE);
         CHECK(bytes_sent("shm") - before == 4 * NOTE);
@@ -67,7 +67,7 @@ static void what_finds_no_room_goes_as_messages(char *buf)
         MPI_Recv(&go, 1, MPI_INT, 2, 0, WORLD, MPI_STATUS_IGNORE);
     for (int k = 0; k < 4; k++) {
         if (rank == 2)
-            fill(buf + (size_t)k * MOST, MOST, k);
+            fill_buffer(buf + (size_t)k * MOST, MOST, k);
         MPI_Ibcast(buf + (size_t)k * MOST, MOST, MPI_CHAR, 2, WORLD, &r[k]);
     }
     for (int i = 0; rank == 2 && i < size_of(WORLD); i++)
@@ -93,7 +93,7 @@ static void calls_of_any_roots_may_be_under_way(char *buf)
             n[k] = 1 + (int)draw_from(&seed, round % 2 ? MOST : 40000);
             root[k] = (int)draw_from(&seed, 5);
             if (rank_in(WORLD) == root[k])
-                fill(at, n[k], round + k);
+                fill_buffer(at, n[k], round + k);
             MPI_Ibcast(at, n[k], MPI_CHAR, root[k], WORLD, &r[k]);
         }
         for (int k = 0; k < CALLS; k++) {
@@ -114,7 +114,7 @@ static void a_persistent_one_brings_what_is_there_when_it_starts(char *buf)
         MPI_Bcast_init(buf, lengths[k], MPI_CHAR, 1, WORLD, MPI_INFO_NULL, &r);
         for (int i = 0; i < 5; i++) {
             if (rank_in(WORLD) == 1)
-                fill(buf, lengths[k], i + k);
+                fill_buffer(buf, lengths[k], i + k);
             MPI_Start(&r);
             MPI_Wait(&r, MPI_STATUS_IGNORE);
             CHECK(is(buf, lengths[k], i + k));

@@ -15,7 +15,7 @@ enum { CALLS = 64, BYTES = 256 << 10, PAGES = BYTES / 4096 };
 
 static char mine[BYTES], all[4 * BYTES];
 
-static long faults(void)
+static long count_faults(void)
 {
     struct rusage u;
 
@@ -45,10 +45,10 @@ int main(int argc, char **argv)
         return job_end();
     }
     for (int i = 0; i < CALLS; i++) {
-        long before = faults();
+        long before = count_faults();
         MPI_Allgather(mine, BYTES, MPI_CHAR, all, BYTES, MPI_CHAR,
                       MPI_COMM_WORLD);
-        calls += faults() - before >= PAGES;
+        calls += count_faults() - before >= PAGES;
     }
     /* those in which a ring for messages, lines and the stage were made */
     CHECK(calls <= 3);

@@ -22,7 +22,7 @@ static void for_ever(void)
         pause();
 }
 
-static void post(MPI_Request *r, int n)
+static void post_receive(MPI_Request *r, int n)
 {
     for (int i = 0; i < n; i++)
         MPI_Irecv(buffer[i], 100 + i, MPI_CHAR, 1, 20 + i, MPI_COMM_WORLD,
@@ -45,7 +45,7 @@ static void recv_ocean(void)
     MPI_Recv(buffer, 8, MPI_CHAR, 0, 3, ocean, MPI_STATUS_IGNORE);
 }
 
-static void ssend(void)
+static void check_ssend(void)
 {
     MPI_Ssend(buffer, 16, MPI_CHAR, 1, 8, MPI_COMM_WORLD);
 }
@@ -57,7 +57,7 @@ static void send_large(void)
     MPI_Send(big, sizeof big, MPI_CHAR, 1, 9, MPI_COMM_WORLD);
 }
 
-static void sendrecv(void)
+static void check_sendrecv(void)
 {
     MPI_Sendrecv(buffer[0], 1, MPI_CHAR, 1, 30, buffer[1], 2, MPI_CHAR, 1, 31,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -67,7 +67,7 @@ static void wait_one(void)
 {
     MPI_Request r;
 
-    post(&r, 1);
+    post_receive(&r, 1);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
 }
 
@@ -75,7 +75,7 @@ static void wait_all(void)
 {
     MPI_Request r[4];
 
-    post(r, 3);
+    post_receive(r, 3);
     r[3] = MPI_REQUEST_NULL;
     MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
 }
@@ -85,7 +85,7 @@ static void wait_any(void)
     MPI_Request r[2];
     int i;
 
-    post(r, 2);
+    post_receive(r, 2);
     MPI_Waitany(2, r, &i, MPI_STATUS_IGNORE);
 }
 
@@ -94,7 +94,7 @@ static void wait_some(void)
     MPI_Request r[2];
     int n, list[2];
 
-    post(r, 2);
+    post_receive(r, 2);
     MPI_Waitsome(2, r, &n, list, MPI_STATUSES_IGNORE);
 }
 
@@ -106,14 +106,14 @@ static void wait_barrier(void)
     MPI_Wait(&r, MPI_STATUS_IGNORE);
 }
 
-static void probe(void)
+static void probe_message(void)
 {
     MPI_Status s;
 
     MPI_Probe(MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &s);
 }
 
-static void mprobe(void)
+static void check_mprobe(void)
 {
     MPI_Message m;
     MPI_Status s;
@@ -165,18 +165,18 @@ static void comm_dup(void)
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
 }
 
-static void finalize(void)
+static void finalize_case(void)
 {
     MPI_Finalize();
 }
 
-static void finalized(void)
+static void check_finalized(void)
 {
     MPI_Finalize();
     for_ever();
 }
 
-static void busy(void)
+static void is_busy(void)
 {
     volatile unsigned long n = 0;
 
@@ -189,22 +189,22 @@ static void test(void)
     MPI_Request r;
     int flag = 0;
 
-    post(&r, 1);
+    post_receive(&r, 1);
     while (!flag)
         MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
 }
 
-static void testall(void)
+static void check_testall(void)
 {
     MPI_Request r[2];
     int flag = 0;
 
-    post(r, 2);
+    post_receive(r, 2);
     while (!flag)
         MPI_Testall(2, r, &flag, MPI_STATUSES_IGNORE);
 }
 
-static void iprobe(void)
+static void check_iprobe(void)
 {
     int flag = 0;
 
@@ -226,7 +226,7 @@ static void two_threads(void)
     MPI_Recv(buffer[0], 1, MPI_CHAR, 1, 41, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void *nothing(void *arg)
+static void *check_nothing(void *arg)
 {
     return arg;
 }
@@ -237,7 +237,7 @@ static void start_threads(void)
     pthread_t t;
 
     for (;;)
-        if (pthread_create(&t, NULL, nothing, NULL) == 0)
+        if (pthread_create(&t, NULL, check_nothing, NULL) == 0)
             pthread_join(t, NULL);
 }
 
@@ -245,20 +245,36 @@ static const struct {
     const char *name;
     void (*run)(void);
 } calls[] = {
-    {"recv", recv_plain}, {"recv_c", recv_large_count}, {"ocean", recv_ocean},
-    {"ssend", ssend}, {"send", send_large}, {"sendrecv", sendrecv},
-    {"wait", wait_one}, {"waitall", wait_all}, {"waitany", wait_any},
-    {"waitsome", wait_some}, {"ibarrier", wait_barrier}, {"probe", probe},
-    {"mprobe", mprobe}, {"barrier", barrier}, {"bcast", bcast},
-    {"allreduce_c", allreduce}, {"comm_dup", comm_dup},
+    {"recv", recv_plain},
+    {"recv_c", recv_large_count},
+    {"ocean", recv_ocean},
+    {"ssend", check_ssend},
+    {"send", send_large},
+    {"sendrecv", check_sendrecv},
+    {"wait", wait_one},
+    {"waitall", wait_all},
+    {"waitany", wait_any},
+    {"waitsome", wait_some},
+    {"ibarrier", wait_barrier},
+    {"probe", probe_message},
+    {"mprobe", check_mprobe},
+    {"barrier", barrier},
+    {"bcast", bcast},
+    {"allreduce_c", allreduce},
+    {"comm_dup", comm_dup},
     {"dup_attribute", dup_attribute},
-    {"finalize", finalize},
-    {"finalized", finalized}, {"sleep", for_ever}, {"busy", busy},
-    {"test", test}, {"testall", testall}, {"iprobe", iprobe},
-    {"threads", two_threads}, {"start_threads", start_threads},
+    {"finalize", finalize_case},
+    {"finalized", check_finalized},
+    {"sleep", for_ever},
+    {"busy", is_busy},
+    {"test", test},
+    {"testall", check_testall},
+    {"iprobe", check_iprobe},
+    {"threads", two_threads},
+    {"start_threads", start_threads},
 };
 
-static void start(const char *what)
+static void start_case(const char *what)
 {
     int level, wanted = strcmp(what, "threads") == 0 ? MPI_THREAD_MULTIPLE
                                                      : MPI_THREAD_FUNNELED;
@@ -287,7 +303,7 @@ int main(int argc, char **argv)
         MPI_Init(NULL, NULL);
         MPI_Recv(buffer, 1, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
-    start(mine);
+    start_case(mine);
     for (int i = 0; i < me && mine; i++)
         mine = strtok_r(NULL, ",", &rest);
     for (size_t i = 0; mine && i < sizeof calls / sizeof *calls; i++)

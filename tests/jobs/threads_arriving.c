@@ -12,7 +12,7 @@ enum { LARGEST = 6 << 20, ROUNDS = 12, TAG = 3 };
 static const int lengths[] = {5000, 32768, LARGEST};
 static unsigned char data[LARGEST];
 
-static void receive(int n, int from, int way)
+static void receive_message(int n, int from, int way)
 {
     MPI_Request r;
     MPI_Status s;
@@ -36,7 +36,7 @@ static void receive_all(int from)
 
     for (int i = 0; i < 3 * ROUNDS; i++) {
         int n = lengths[i % 3], bad = 0;
-        receive(n, from, i / 3 % 3);
+        receive_message(n, from, i / 3 % 3);
         for (int k = 0; k < n; k++)
             bad += data[k] != (unsigned char)(k + i);
         CHECK(bad == 0);

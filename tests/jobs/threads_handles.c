@@ -32,7 +32,7 @@ static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- what all threads refer to ------------------------------------------- */
 
-static void note(MPI_Comm *comm, int *code, ...)
+static void note_event(MPI_Comm *comm, int *code, ...)
 {
 }
 
@@ -43,8 +43,8 @@ static void take_later(void *in, void *inout, int *n, MPI_Datatype *type)
             ((int *)inout)[i] = ((int *)in)[i];
 }
 
-static int copied(MPI_Datatype type, int k, void *extra, void *in, void *out,
-                  int *flag)
+static int check_copied(MPI_Datatype type, int k, void *extra, void *in,
+                        void *out, int *flag)
 {
     *(void **)out = in;
     *flag = 1;
@@ -54,7 +54,7 @@ static int copied(MPI_Datatype type, int k, void *extra, void *in, void *out,
     return MPI_SUCCESS;
 }
 
-static int deleted(MPI_Datatype type, int k, void *value, void *extra)
+static int check_deleted(MPI_Datatype type, int k, void *value, void *extra)
 {
     pthread_mutex_lock(&counting);
     copies--;
@@ -62,7 +62,7 @@ static int deleted(MPI_Datatype type, int k, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static void make(void)
+static void make_object(void)
 {
     MPI_Datatype two;
 
@@ -70,7 +70,7 @@ static void make(void)
     MPI_Type_create_resized(two, 0, 3 * sizeof(int), &pairs);
     MPI_Type_commit(&pairs);
     MPI_Type_free(&two);
-    MPI_Type_create_keyval(copied, deleted, &key, NULL);
+    MPI_Type_create_keyval(check_copied, check_deleted, &key, NULL);
     MPI_Type_set_attr(pairs, key, &copies);
     copies = 1;
     MPI_Comm_dup(MPI_COMM_WORLD, &shared);
@@ -78,12 +78,12 @@ static void make(void)
     MPI_Op_create(take_later, 1, &later);
     MPI_Info_create(&hints);
     MPI_Info_set(hints, "key", "value");
-    MPI_Comm_create_errhandler(note, &handler);
+    MPI_Comm_create_errhandler(note_event, &handler);
     MPI_Comm_set_errhandler(shared, handler);
 }
 
 /* The handler goes first: the communicator still refers to it. */
-static void unmake(void)
+static void unmake_object(void)
 {
     MPI_Errhandler_free(&handler);
     CHECK(MPI_Type_free(&pairs) == MPI_SUCCESS);
@@ -97,7 +97,7 @@ static void unmake(void)
 
 /* ---- each thread --------------------------------------------------------- */
 
-static void types(int me, int round)
+static void check_types(int me, int round)
 {
     MPI_Datatype mine, inner;
     int out[3 * COUNT], in[3 * COUNT] = {0}, n[3], combiner;
@@ -120,7 +120,7 @@ static void types(int me, int round)
     CHECK(MPI_Type_free(&inner) == MPI_SUCCESS);
 }
 
-static void groups(int me)
+static void check_groups(int me)
 {
     MPI_Group all, one;
     int first = me % size, same = -1, members = -1;
@@ -135,7 +135,7 @@ static void groups(int me)
     CHECK(MPI_Group_free(&one) == MPI_SUCCESS);
 }
 
-static void handlers(void)
+static void check_handlers(void)
 {
     MPI_Errhandler now;
 
@@ -159,7 +159,7 @@ static void operators_and_infos(int me)
     MPI_Info_free(&copy);
 }
 
-static void levels(int main_one)
+static void check_levels(int main_one)
 {
     int is_main = -1, provided = -1;
 
@@ -180,11 +180,11 @@ static void *use_all(void *arg)
 {
     int me = *(int *)arg;
 
-    levels(0);
+    check_levels(0);
     for (int i = 0; i < ROUNDS; i++) {
-        types(me, i);
-        groups(me);
-        handlers();
+        check_types(me, i);
+        check_groups(me);
+        check_handlers();
         operators_and_infos(me);
     }
     add_failures();
@@ -215,7 +215,7 @@ static void *outlive(void *arg)
     return NULL;
 }
 
-static void start(pthread_t *threads, int *ids, void *(*what)(void *))
+static void start_case(pthread_t *threads, int *ids, void *(*what)(void *))
 {
     for (int i = 0; i < THREADS; i++) {
         ids[i] = i;
@@ -224,7 +224,7 @@ static void start(pthread_t *threads, int *ids, void *(*what)(void *))
     }
 }
 
-static void end(pthread_t *threads)
+static void end_case(pthread_t *threads)
 {
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
@@ -238,18 +238,18 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     rank = rank_in(MPI_COMM_WORLD);
     size = size_of(MPI_COMM_WORLD);
-    levels(1);
-    make();
-    start(threads, ids, use_all);
-    end(threads);
-    unmake();
+    check_levels(1);
+    make_object();
+    start_case(threads, ids, use_all);
+    end_case(threads);
+    unmake_object();
     pthread_barrier_init(&started, NULL, THREADS + 1);
     for (int i = 0; i < ENDS; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &ending);
-        start(threads, ids, outlive);
+        start_case(threads, ids, outlive);
         pthread_barrier_wait(&started);
         CHECK(MPI_Comm_free(&ending) == MPI_SUCCESS);
-        end(threads);
+        end_case(threads);
     }
     pthread_barrier_destroy(&started);
     job_failures += failures;

@@ -25,7 +25,7 @@ enum { THREADS = 4, ROUNDS = 60, GENERATIONS = 6, LARGE = 12000, WINDOW = 16,
 
 static int rank, size, to, from;
 
-static void check(int holds, const char *what, int value)
+static void check_result(int holds, const char *what, int value)
 {
     if (holds)
         return;
@@ -33,14 +33,15 @@ static void check(int holds, const char *what, int value)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void run(int n, void *(*what)(void *))
+static void run_case(int n, void *(*what)(void *))
 {
     pthread_t threads[THREADS];
     int ids[THREADS];
 
     for (int i = 0; i < n; i++) {
         ids[i] = i;
-        check(!pthread_create(&threads[i], NULL, what, &ids[i]), "thread", i);
+        check_result(!pthread_create(&threads[i], NULL, what, &ids[i]),
+                     "thread", i);
     }
     for (int i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
@@ -58,7 +59,7 @@ static void *against_each_other(void *arg)
         } else {
             MPI_Recv(&value, 1, MPI_INT, from, 1, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
-            check(value == i, "a value of another round", value);
+            check_result(value == i, "a value of another round", value);
         }
     return NULL;
 }
@@ -69,10 +70,10 @@ static void check_nobody(const MPI_Status *s, const char *what)
 {
     int n = -1;
 
-    check(s->MPI_SOURCE == MPI_PROC_NULL && s->MPI_TAG == MPI_ANY_TAG, what,
-          s->MPI_SOURCE);
+    check_result(s->MPI_SOURCE == MPI_PROC_NULL && s->MPI_TAG == MPI_ANY_TAG,
+                 what, s->MPI_SOURCE);
     MPI_Get_count(s, MPI_INT, &n);
-    check(n == 0, what, n);
+    check_result(n == 0, what, n);
 }
 
 static void *with_nobody(void *arg)
@@ -96,11 +97,11 @@ static void *with_nobody(void *arg)
         MPI_Waitall(3, requests, status);
         check_nobody(&status[1], "MPI_Irecv from nobody");
         MPI_Test_cancelled(&status[2], &flag);
-        check(!flag, "cancelled although complete", flag);
+        check_result(!flag, "cancelled although complete", flag);
         MPI_Irecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
                   &requests[0]);
         MPI_Request_free(&requests[0]);
-        check(value == 5, "something was received", value);
+        check_result(value == 5, "something was received", value);
     }
     return NULL;
 }
@@ -123,12 +124,13 @@ static void *in_pieces(void *arg)
         MPI_Recv(got, 4, MPI_INT, from, tag, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
         for (int k = 0; k < 4; k++)
-            check(got[k] == 100 * i + 2 * k, "piece", got[k]);
+            check_result(got[k] == 100 * i + 2 * k, "piece", got[k]);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         MPI_Sendrecv(data, 1, even, to, tag, back, 1, even, from, tag,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         for (int k = 0; k < 8; k++)
-            check(back[k] == (k % 2 ? -1 : 100 * i + k), "its place", back[k]);
+            check_result(back[k] == (k % 2 ? -1 : 100 * i + k), "its place",
+                         back[k]);
     }
     MPI_Type_free(&even);
     return NULL;
@@ -136,7 +138,7 @@ static void *in_pieces(void *arg)
 
 /* ---- stored -------------------------------------------------------------- */
 
-static void fill(char *data, int seed)
+static void fill_buffer(char *data, int seed)
 {
     for (int i = 0; i < LARGE; i++)
         data[i] = (char)(seed + i);
@@ -150,8 +152,8 @@ static void *before_its_receive(void *arg)
     MPI_Status status;
 
     for (int i = 0; i < ROUNDS; i++) {
-        fill(data, i);
-        fill(want, i);
+        fill_buffer(data, i);
+        fill_buffer(want, i);
         MPI_Isend(data, LARGE, MPI_CHAR, to, tag, MPI_COMM_WORLD, &sends[0]);
         MPI_Isend(&i, 1, MPI_INT, to, tag + 1, MPI_COMM_WORLD, &sends[1]);
         /* what came after it is here */
@@ -167,8 +169,9 @@ static void *before_its_receive(void *arg)
             MPI_Wait(&receive, &status);
         }
         MPI_Get_count(&status, MPI_CHAR, &n);
-        check(n == LARGE, "length of a stored message", n);
-        check(!memcmp(got, want, LARGE), "content of a stored message", i);
+        check_result(n == LARGE, "length of a stored message", n);
+        check_result(!memcmp(got, want, LARGE), "content of a stored message",
+                     i);
         MPI_Waitall(2, sends, MPI_STATUSES_IGNORE);
     }
     free(data);
@@ -182,7 +185,7 @@ static void *before_its_receive(void *arg)
 static MPI_Request handed[THREADS][WINDOW];
 static int handed_values[THREADS][WINDOW];
 
-static void *make(void *arg)
+static void *make_object(void *arg)
 {
     int me = *(int *)arg;
 
@@ -194,7 +197,7 @@ static void *make(void *arg)
     return NULL;
 }
 
-static void *complete(void *arg)
+static void *complete_request(void *arg)
 {
     int me = (*(int *)arg + 1) % THREADS, flag = 0;
     MPI_Status status[WINDOW];
@@ -204,9 +207,9 @@ static void *complete(void *arg)
     if (!flag)
         MPI_Waitall(WINDOW, handed[me], status);
     for (int i = 0; i < WINDOW; i++) {
-        check(handed_values[me][i] == i, "a value out of order",
+        check_result(handed_values[me][i] == i, "a value out of order",
               handed_values[me][i]);
-        check(status[i].MPI_TAG == 1000 + me, "tag", status[i].MPI_TAG);
+        check_result(status[i].MPI_TAG == 1000 + me, "tag", status[i].MPI_TAG);
     }
     return NULL;
 }
@@ -227,17 +230,18 @@ static void window(int round)
     }
     for (int i = 0; i < 2 * WINDOW; i++) {
         MPI_Wait(&requests[i], &status);
-        check(requests[i] == MPI_REQUEST_NULL, "the request is still there", i);
+        check_result(requests[i] == MPI_REQUEST_NULL,
+                     "the request is still there", i);
         if (i >= WINDOW)
             continue;
-        check(got[i] == round + i, "a value out of order", got[i]);
-        check(status.MPI_SOURCE == from && status.MPI_TAG == 20, "status",
-              status.MPI_TAG);
+        check_result(got[i] == round + i, "a value out of order", got[i]);
+        check_result(status.MPI_SOURCE == from && status.MPI_TAG == 20,
+                     "status", status.MPI_TAG);
     }
 }
 
 /* More than any ring holds; every other rank sends first. */
-static void flood(int count)
+static void flood_peer(int count)
 {
     int value = -1;
 
@@ -248,16 +252,17 @@ static void flood(int count)
             } else if (from % 2 == turn) {
                 MPI_Recv(&value, 1, MPI_INT, from, 22, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
-                check(value == i, "a value out of order in the flood", value);
+                check_result(value == i, "a value out of order in the flood",
+                             value);
             }
 }
 
-static void alone(void)
+static void check_alone(void)
 {
     for (int i = 0; i < ALONE; i++)
         window(i);
     if (size % 2 == 0)
-        flood(FLOOD);
+        flood_peer(FLOOD);
 }
 
 static void *wait_for_one(void *arg)
@@ -265,7 +270,7 @@ static void *wait_for_one(void *arg)
     int value = 0;
 
     MPI_Recv(&value, 1, MPI_INT, from, 21, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    check(value == 7, "the last message", value);
+    check_result(value == 7, "the last message", value);
     return NULL;
 }
 
@@ -274,8 +279,9 @@ static void beside_one_that_waits(void)
     pthread_t thread;
     int value = 7;
 
-    check(!pthread_create(&thread, NULL, wait_for_one, NULL), "thread", 0);
-    alone();
+    check_result(!pthread_create(&thread, NULL, wait_for_one, NULL), "thread",
+                 0);
+    check_alone();
     MPI_Send(&value, 1, MPI_INT, to, 21, MPI_COMM_WORLD);
     pthread_join(thread, NULL);
 }
@@ -293,16 +299,16 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     to = (rank + 1) % size;
     from = (rank + size - 1) % size;
-    alone();
+    check_alone();
     for (int i = 0; i < 2; i++)
         beside_one_that_waits();
-    run(2, against_each_other);
-    run(THREADS, with_nobody);
-    run(THREADS, in_pieces);
-    run(THREADS, before_its_receive);
+    run_case(2, against_each_other);
+    run_case(THREADS, with_nobody);
+    run_case(THREADS, in_pieces);
+    run_case(THREADS, before_its_receive);
     for (int i = 0; i < GENERATIONS; i++) {
-        run(THREADS, make);
-        run(THREADS, complete);
+        run_case(THREADS, make_object);
+        run_case(THREADS, complete_request);
     }
     MPI_Finalize();
     return 0;

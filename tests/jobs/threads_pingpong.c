@@ -24,7 +24,7 @@ static void send_one(int *data, int n, int tag, int round)
         MPI_Send(data, n, MPI_INT, partner, tag, MPI_COMM_WORLD);
 }
 
-static void receive(int *data, int tag, int way, MPI_Status *s)
+static void receive_message(int *data, int tag, int way, MPI_Status *s)
 {
     MPI_Message m;
     int flag = 0;
@@ -50,13 +50,13 @@ static int receive_one(int *data, int n, int tag, int round)
 {
     MPI_Status s;
     int count;
-    receive(data, tag, (round + tag) % 4, &s);
+    receive_message(data, tag, (round + tag) % 4, &s);
     MPI_Get_count(&s, MPI_INT, &count);
     return count == n && s.MPI_SOURCE == partner && s.MPI_TAG == tag &&
            data[0] == round && data[n - 1] == round;
 }
 
-static void *play(void *arg)
+static void *play_part(void *arg)
 {
     int tag = *(int *)arg, bad = 0;
     int *data = malloc(LARGEST * sizeof *data);
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     partner = me ^ 1; /* with an odd number of ranks the last one rests */
     for (int i = 0; i < THREADS && partner < size_of(MPI_COMM_WORLD); i++) {
         tags[i] = i;
-        pthread_create(&threads[i], NULL, play, &tags[i]);
+        pthread_create(&threads[i], NULL, play_part, &tags[i]);
     }
     for (int i = 0; i < THREADS && partner < size_of(MPI_COMM_WORLD); i++)
         pthread_join(threads[i], NULL);

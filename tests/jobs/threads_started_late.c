@@ -21,7 +21,7 @@ enum {
 static char large_in[LARGE], large_out[LARGE];
 static MPI_Comm of_second;
 
-static void exchange(MPI_Comm comm, int value)
+static void exchange_messages(MPI_Comm comm, int value)
 {
     int me = rank_in(comm), n = size_of(comm), got = -1;
 
@@ -33,7 +33,7 @@ static void exchange(MPI_Comm comm, int value)
 static void exchange_often(MPI_Comm comm)
 {
     for (int i = 0; i < ROUNDS; i++)
-        exchange(comm, i);
+        exchange_messages(comm, i);
 }
 
 static void *second(void *unused)
@@ -42,7 +42,7 @@ static void *second(void *unused)
     return job_failures ? "wrong" : unused;
 }
 
-static pthread_t start(void)
+static pthread_t start_case(void)
 {
     pthread_t thread;
 
@@ -51,7 +51,7 @@ static pthread_t start(void)
     return thread;
 }
 
-static void end(pthread_t thread)
+static void end_case(pthread_t thread)
 {
     void *wrong;
 
@@ -73,12 +73,12 @@ static void with_messages_under_way(void)
     memset(large_out, me + 1, LARGE);
     MPI_Isend(large_out, LARGE, MPI_BYTE, to, BACK, MPI_COMM_WORLD,
               &r[SMALL + 1]);
-    thread = start();
+    thread = start_case();
     for (int i = 0; i < SMALL; i++)
         MPI_Send(&i, 1, MPI_INT, to, EARLY, MPI_COMM_WORLD);
     MPI_Waitall(SMALL + 2, r, MPI_STATUSES_IGNORE);
     exchange_often(MPI_COMM_WORLD);
-    end(thread);
+    end_case(thread);
     for (int i = 0; i < SMALL; i++)
         CHECK(small[i] == i);
     for (int i = 0; i < LARGE; i++)
@@ -91,10 +91,10 @@ static int started;
 /* MPI waits for the callback, and the callback for a thread that is in MPI. */
 static int in_callback(MPI_Comm comm, int key, void *value, void *state)
 {
-    pthread_t thread = start();
+    pthread_t thread = start_case();
 
     exchange_often(MPI_COMM_WORLD);
-    end(thread);
+    end_case(thread);
     started++;
     return MPI_SUCCESS;
 }

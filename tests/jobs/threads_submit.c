@@ -89,7 +89,7 @@ static void ping(int me)
 }
 
 /* Receives for which nothing comes. */
-static void cancelled(int me)
+static void check_cancelled(int me)
 {
     for (int round = 0; round < ROUNDS; round++) {
         MPI_Request request;
@@ -135,13 +135,13 @@ static void leave_behind(int me)
     MPI_Request_free(&request);
 }
 
-static void *work(void *arg)
+static void *do_work(void *arg)
 {
     int me = *(int *)arg;
 
     in_order(me);
     ping(me);
-    cancelled(me);
+    check_cancelled(me);
     typed(me);
     leave_behind(me);
     pthread_mutex_lock(&lock);
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &side);
     for (int t = 0; t < THREADS; t++) {
         ids[t] = t;
-        pthread_create(&threads[t], NULL, work, &ids[t]);
+        pthread_create(&threads[t], NULL, do_work, &ids[t]);
     }
     for (int t = 0; t < THREADS; t++)
         pthread_join(threads[t], NULL);

@@ -22,7 +22,7 @@ static void fails(int rc, int wanted, int line)
 }
 #define FAILS(call, class) fails(call, class, __LINE__)
 
-static void creation(void)
+static void check_creation(void)
 {
     int zero = 0, many = size + 1, one = 1, huge[] = {1 << 20, 1 << 20};
     int falling[] = {1, 0}, index[] = {1, 1}, far = 5;
@@ -90,7 +90,7 @@ static void says(int rc, const char *wanted, int line)
 }
 #define SAYS(call, wanted) says(call, wanted, __LINE__)
 
-static void messages(void)
+static void check_messages(void)
 {
     int one = 1, minus = -1, beyond[2] = {0, size}, two = 2;
     char text[100];
@@ -133,7 +133,7 @@ static void sources_without_edges(void)
     MPI_Comm_free(&c);
 }
 
-static void questions(void)
+static void check_questions(void)
 {
     int x[4], n, beyond = 1;
 
@@ -160,7 +160,7 @@ static void questions(void)
     FAILS(MPI_Graph_neighbors(graph, size, 1, x), MPI_ERR_RANK);
 }
 
-static void collectives(void)
+static void check_collectives(void)
 {
     int a[8] = {0}, b[8] = {0}, counts[4] = {1, 1, 1, -1}, displs[4] = {0};
     MPI_Request r;
@@ -200,13 +200,13 @@ int main(int argc, char **argv)
     MPI_Graph_create(world, size, index, &edge, 0, &graph);
     MPI_Dist_graph_create_adjacent(world, 0, NULL, MPI_WEIGHTS_EMPTY, 0, NULL,
                                    MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 0, &dist);
-    creation();
+    check_creation();
     distributed_graphs(0);
     distributed_graphs(1);
-    messages();
+    check_messages();
     sources_without_edges();
-    questions();
-    collectives();
+    check_questions();
+    check_collectives();
     MPI_Comm_free(&grid);
     MPI_Comm_free(&graph);
     MPI_Comm_free(&dist);

@@ -16,7 +16,7 @@ enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 /* The same sequence in every process. */
 static _Thread_local unsigned dice_state;
 
-static int dice(int sides)
+static int throw_dice(int sides)
 {
     dice_state = dice_state * 1664525u + 1013904223u;
     return (int)((dice_state >> 8) % (unsigned)sides);
@@ -26,14 +26,14 @@ static int dice(int sides)
 
 static MPI_Comm random_grid(MPI_Comm c)
 {
-    int ndims = 1 + dice(3), dims[3] = {0}, periods[3], cells;
+    int ndims = 1 + throw_dice(3), dims[3] = {0}, periods[3], cells;
     MPI_Comm grid;
 
-    cells = size_of(c) - dice(size_of(c));
+    cells = size_of(c) - throw_dice(size_of(c));
     for (int d = 0; d < ndims; d++)
-        periods[d] = dice(3) > 0;
+        periods[d] = throw_dice(3) > 0;
     MPI_Dims_create(cells, ndims, dims);
-    MPI_Cart_create(c, ndims, dims, periods, dice(2), &grid);
+    MPI_Cart_create(c, ndims, dims, periods, throw_dice(2), &grid);
     return grid;
 }
 
@@ -45,14 +45,14 @@ static MPI_Comm random_graph(MPI_Comm c)
 
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++)
-            times[i][j] = times[j][i] = dice(3) ? 0 : 1 + dice(2);
+            times[i][j] = times[j][i] = throw_dice(3) ? 0 : 1 + throw_dice(2);
     for (int i = 0; i < n; i++) {
         for (int j = 0, d = 0; j < n; j++)
             for (int k = 0; k < times[i][j] && d < DEGREE; k++, d++)
                 edges[at++] = j;
         index[i] = at;
     }
-    MPI_Graph_create(c, n, index, edges, dice(2), &graph);
+    MPI_Graph_create(c, n, index, edges, throw_dice(2), &graph);
     return graph;
 }
 
@@ -62,10 +62,10 @@ struct edge {
 
 static int random_edges(int n, struct edge *e)
 {
-    int edges = dice(3 * n + 1);
+    int edges = throw_dice(3 * n + 1);
 
     for (int i = 0; i < edges; i++)
-        e[i] = (struct edge){dice(n), dice(n)};
+        e[i] = (struct edge){throw_dice(n), throw_dice(n)};
     return edges;
 }
 
@@ -86,7 +86,7 @@ static MPI_Comm random_adjacent(MPI_Comm c)
     }
     MPI_Dist_graph_create_adjacent(c, in, sources, MPI_UNWEIGHTED, out,
                                    destinations, MPI_UNWEIGHTED, MPI_INFO_NULL,
-                                   dice(2), &graph);
+                                   throw_dice(2), &graph);
     return graph;
 }
 
@@ -100,13 +100,13 @@ static MPI_Comm random_named(MPI_Comm c)
     MPI_Comm graph;
 
     for (int i = 0; i < edges; i++)
-        if (dice(n) == rank_in(c)) {
+        if (throw_dice(n) == rank_in(c)) {
             sources[mine] = e[i].from;
             degrees[mine] = 1;
             destinations[mine++] = e[i].to;
         }
     MPI_Dist_graph_create(c, mine, sources, degrees, destinations,
-                          MPI_UNWEIGHTED, MPI_INFO_NULL, dice(2), &graph);
+                          MPI_UNWEIGHTED, MPI_INFO_NULL, throw_dice(2), &graph);
     return graph;
 }
 
@@ -131,7 +131,7 @@ static void cart_neighbors(struct known *w)
     memcpy(w->destination, w->source, sizeof w->source);
 }
 
-static void ask(struct known *w)
+static void ask_peer(struct known *w)
 {
     int kind, weighted;
 
@@ -160,13 +160,13 @@ static int nth_slot(const int *row, int out, int me, int n)
     return -1;
 }
 
-static void learn(struct known *w)
+static void learn_state(struct known *w)
 {
     int row[1 + DEGREE * 4], *table;
 
     w->rank = rank_in(w->comm);
     w->size = size_of(w->comm);
-    ask(w);
+    ask_peer(w);
     row[0] = w->out;
     memcpy(row + 1, w->destination, sizeof w->destination);
     table = malloc(sizeof row * (size_t)w->size);
@@ -186,13 +186,13 @@ static void learn(struct known *w)
 
 /* ---- blocks -------------------------------------------------------------- */
 
-static int value(int rank, int slot, int i)
+static int value_of(int rank, int slot, int i)
 {
     return rank * 1000000 + slot * 50000 + i;
 }
 
 /* Even, sometimes 0, sometimes too large for an eager message. */
-static int length(int rank, int slot)
+static int length_of(int rank, int slot)
 {
     static const int lengths[] = {2, 0, 6, 40, 3000, 2, 18, 0};
     return lengths[(rank * 5 + slot * 3 + (int)dice_state % 8 + 8) % 8];
@@ -229,37 +229,43 @@ static void lay_out(struct layout *l, int n, int typed)
 static _Thread_local int sbuf[ROOM], rbuf[ROOM], want[ROOM];
 static _Thread_local struct layout sl, rl;
 
-static void fill(int *buf, int at, int rank, int slot, int n)
+static void fill_buffer(int *buf, int at, int rank, int slot, int n)
 {
     for (int i = 0; i < n; i++)
-        buf[at + i] = value(rank, slot, i);
+        buf[at + i] = value_of(rank, slot, i);
 }
 
-/* uniform: n ints in every block; else by length(). same: one block to all. */
-static void prepare(const struct known *w, int uniform, int same, int typed)
+/* uniform: n ints in every block; else by length_of(). same: one block to
+ * all. */
+static void prepare_case(const struct known *w, int uniform, int same,
+                         int typed)
 {
     memset(rbuf, 0xff, sizeof rbuf);
     memset(want, 0xff, sizeof want);
     for (int k = 0; k < w->out; k++)
-        sl.counts[k] = length(w->rank, same ? 0 : k);
+        sl.counts[k] = length_of(w->rank, same ? 0 : k);
     for (int i = 0; i < w->in; i++)
         rl.counts[i] = w->source[i] == MPI_PROC_NULL ? 4
-                     : length(w->source[i], same ? 0 : w->slot[i]);
+                     : length_of(w->source[i], same ? 0 : w->slot[i]);
     lay_out(&sl, w->out, typed);
     lay_out(&rl, w->in, typed);
     for (int k = 0; k < (same ? 1 : w->out); k++)
-        fill(sbuf, uniform ? k * uniform : same ? 0 : sl.displs[k], w->rank, k,
-             uniform ? uniform : length(w->rank, k));
+        fill_buffer(sbuf,
+                    uniform ? k * uniform
+                    : same  ? 0
+                            : sl.displs[k],
+                    w->rank, k, uniform ? uniform : length_of(w->rank, k));
     for (int i = 0; i < w->in; i++)
         if (w->source[i] != MPI_PROC_NULL)
-            fill(want, uniform ? i * uniform : rl.displs[i], w->source[i],
-                 same ? 0 : w->slot[i],
-                 uniform ? uniform
-                         : length(w->source[i], same ? 0 : w->slot[i]));
+            fill_buffer(want, uniform ? i * uniform : rl.displs[i],
+                        w->source[i], same ? 0 : w->slot[i],
+                        uniform
+                            ? uniform
+                            : length_of(w->source[i], same ? 0 : w->slot[i]));
 }
 
 /* Run the request of a form to its end, a persistent one twice. */
-static void complete(enum form form, MPI_Request *r)
+static void complete_request(enum form form, MPI_Request *r)
 {
     if (form == PERSISTENT) {
         MPI_Start(r);
@@ -282,52 +288,52 @@ static void complete(enum form form, MPI_Request *r)
             CHECK(MPI_Neighbor_##name(__VA_ARGS__) == MPI_SUCCESS);            \
         else if ((form) == NONBLOCKING)                                        \
             CHECK(MPI_Ineighbor_##name(__VA_ARGS__, &request) == MPI_SUCCESS); \
-        complete(form, &request);                                              \
+        complete_request(form, &request);                                      \
     } while (0)
 #define CALL_INIT(name, ...)                                                   \
     do {                                                                       \
         MPI_Request request = MPI_REQUEST_NULL;                                \
         CHECK(MPI_Neighbor_##name(__VA_ARGS__, MPI_INFO_NULL, &request) ==     \
               MPI_SUCCESS);                                                    \
-        complete(PERSISTENT, &request);                                        \
+        complete_request(PERSISTENT, &request);                                \
     } while (0)
 
-static void gathers(const struct known *w)
+static void check_gathers(const struct known *w)
 {
-    int n = 2 + 2 * dice(3), mine;
+    int n = 2 + 2 * throw_dice(3), mine;
 
     for (enum form f = BLOCKING; f < PERSISTENT; f++) {
-        prepare(w, n, 1, 0);
+        prepare_case(w, n, 1, 0);
         CALL(f, allgather, sbuf, n, MPI_INT, rbuf, n / 2, two, w->comm);
-        prepare(w, 0, 1, 0);
-        mine = length(w->rank, 0);
+        prepare_case(w, 0, 1, 0);
+        mine = length_of(w->rank, 0);
         CALL(f, allgatherv, sbuf, mine / 2, two, rbuf, rl.counts, rl.displs,
              MPI_INT, w->comm);
     }
-    prepare(w, n, 1, 0);
+    prepare_case(w, n, 1, 0);
     CALL_INIT(allgather_init, sbuf, n, MPI_INT, rbuf, n, MPI_INT, w->comm);
-    prepare(w, 0, 1, 0);
-    mine = length(w->rank, 0);
+    prepare_case(w, 0, 1, 0);
+    mine = length_of(w->rank, 0);
     CALL_INIT(allgatherv_init_c, sbuf, mine, MPI_INT, rbuf, rl.wide_counts,
               rl.wide_displs, MPI_INT, w->comm);
 }
 
-static void exchanges(const struct known *w)
+static void check_exchanges(const struct known *w)
 {
-    int n = 2 + 2 * dice(3);
+    int n = 2 + 2 * throw_dice(3);
 
     for (enum form f = BLOCKING; f < PERSISTENT; f++) {
-        prepare(w, n, 0, 0);
+        prepare_case(w, n, 0, 0);
         CALL(f, alltoall, sbuf, n, MPI_INT, rbuf, n / 2, two, w->comm);
-        prepare(w, 0, 0, 0);
+        prepare_case(w, 0, 0, 0);
         CALL(f, alltoallv, sbuf, sl.counts, sl.displs, MPI_INT, rbuf,
              rl.counts, rl.displs, MPI_INT, w->comm);
         CALL(f, alltoallv_c, sbuf, sl.wide_counts, sl.wide_displs, MPI_INT,
              rbuf, rl.wide_counts, rl.wide_displs, MPI_INT, w->comm);
     }
-    prepare(w, n, 0, 0);
+    prepare_case(w, n, 0, 0);
     CALL_INIT(alltoall_init, sbuf, n, MPI_INT, rbuf, n, MPI_INT, w->comm);
-    prepare(w, 0, 0, 0);
+    prepare_case(w, 0, 0, 0);
     CALL_INIT(alltoallv_init, sbuf, sl.counts, sl.displs, MPI_INT, rbuf,
               rl.counts, rl.displs, MPI_INT, w->comm);
 }
@@ -335,25 +341,25 @@ static void exchanges(const struct known *w)
 static void typed_exchanges(const struct known *w)
 {
     for (enum form f = BLOCKING; f < PERSISTENT; f++) {
-        prepare(w, 0, 0, 1);
+        prepare_case(w, 0, 0, 1);
         CALL(f, alltoallw, sbuf, sl.counts, sl.bytes, sl.types, rbuf,
              rl.counts, rl.bytes, rl.types, w->comm);
     }
-    prepare(w, 0, 0, 1);
+    prepare_case(w, 0, 0, 1);
     CALL_INIT(alltoallw_init_c, sbuf, sl.wide_counts, sl.bytes, sl.types, rbuf,
               rl.wide_counts, rl.bytes, rl.types, w->comm);
 }
 
-static void everything(MPI_Comm made)
+static void check_everything(MPI_Comm made)
 {
     struct known w = {.comm = made};
     unsigned before = dice_state;
 
     if (made == MPI_COMM_NULL)
         return;
-    learn(&w);
-    gathers(&w);
-    exchanges(&w);
+    learn_state(&w);
+    check_gathers(&w);
+    check_exchanges(&w);
     typed_exchanges(&w);
     MPI_Comm_free(&made);
     dice_state = before; /* also of those who are not in it */
@@ -372,10 +378,10 @@ int main(int argc, char **argv)
                        &some);
         for (int seed = 0; some != MPI_COMM_NULL && seed < 5; seed++) {
             dice_state = (unsigned)(100 * n + seed);
-            everything(random_grid(some));
-            everything(random_graph(some));
-            everything(random_adjacent(some));
-            everything(random_named(some));
+            check_everything(random_grid(some));
+            check_everything(random_graph(some));
+            check_everything(random_adjacent(some));
+            check_everything(random_named(some));
         }
         if (some != MPI_COMM_NULL)
             MPI_Comm_free(&some);

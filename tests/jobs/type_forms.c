@@ -20,32 +20,32 @@ static const MPI_Count large_ints[MOST] = {2, 1, 3},
                        large_bytes[MOST] = {0, 72, 32};
 static MPI_Datatype inner; /* what the others are made of */
 
-static int contiguous(int large, MPI_Datatype *t)
+static int make_contiguous(int large, MPI_Datatype *t)
 {
     return large ? MPI_Type_contiguous_c(3, inner, t)
                  : MPI_Type_contiguous(3, inner, t);
 }
 
-static int vector(int large, MPI_Datatype *t)
+static int make_vector(int large, MPI_Datatype *t)
 {
     return large ? MPI_Type_vector_c(3, 2, -4, inner, t)
                  : MPI_Type_vector(3, 2, -4, inner, t);
 }
 
-static int hvector(int large, MPI_Datatype *t)
+static int make_hvector(int large, MPI_Datatype *t)
 {
     return large ? MPI_Type_create_hvector_c(3, 2, 56, inner, t)
                  : MPI_Type_create_hvector(3, 2, 56, inner, t);
 }
 
-static int indexed(int large, MPI_Datatype *t)
+static int make_indexed(int large, MPI_Datatype *t)
 {
     return large
                ? MPI_Type_indexed_c(MOST, large_ints, large_places, inner, t)
                : MPI_Type_indexed(MOST, ints, places, inner, t);
 }
 
-static int hindexed(int large, MPI_Datatype *t)
+static int make_hindexed(int large, MPI_Datatype *t)
 {
     return large ? MPI_Type_create_hindexed_c(MOST, large_ints, large_bytes,
                                               inner, t)
@@ -66,7 +66,7 @@ static int hindexed_block(int large, MPI_Datatype *t)
                  : MPI_Type_create_hindexed_block(MOST, 1, bytes, inner, t);
 }
 
-static int structure(int large, MPI_Datatype *t)
+static int make_structure(int large, MPI_Datatype *t)
 {
     MPI_Datatype types[MOST] = {inner, MPI_CHAR, MPI_DOUBLE};
 
@@ -75,7 +75,7 @@ static int structure(int large, MPI_Datatype *t)
                  : MPI_Type_create_struct(MOST, ints, bytes, types, t);
 }
 
-static int subarray(int large, MPI_Datatype *t)
+static int make_subarray(int large, MPI_Datatype *t)
 {
     static const int sizes[] = {4, 5}, part[] = {2, 3}, start[] = {1, 2};
     static const MPI_Count lsizes[] = {4, 5}, lpart[] = {2, 3},
@@ -87,7 +87,7 @@ static int subarray(int large, MPI_Datatype *t)
                                             MPI_ORDER_FORTRAN, inner, t);
 }
 
-static int darray(int large, MPI_Datatype *t)
+static int make_darray(int large, MPI_Datatype *t)
 {
     static const int sizes[] = {7, 6}, grid[] = {2, 2},
                      args[] = {MPI_DISTRIBUTE_DFLT_DARG, 2},
@@ -100,7 +100,7 @@ static int darray(int large, MPI_Datatype *t)
                                           MPI_ORDER_C, inner, t);
 }
 
-static int resized(int large, MPI_Datatype *t)
+static int make_resized(int large, MPI_Datatype *t)
 {
     return large ? MPI_Type_create_resized_c(inner, -8, 40, t)
                  : MPI_Type_create_resized(inner, -8, 40, t);
@@ -111,17 +111,17 @@ static const struct {
     int (*make)(int large, MPI_Datatype *);
     int combiner;
 } constructors[] = {
-    {"contiguous", contiguous, MPI_COMBINER_CONTIGUOUS},
-    {"vector", vector, MPI_COMBINER_VECTOR},
-    {"hvector", hvector, MPI_COMBINER_HVECTOR},
-    {"indexed", indexed, MPI_COMBINER_INDEXED},
-    {"hindexed", hindexed, MPI_COMBINER_HINDEXED},
+    {"contiguous", make_contiguous, MPI_COMBINER_CONTIGUOUS},
+    {"vector", make_vector, MPI_COMBINER_VECTOR},
+    {"hvector", make_hvector, MPI_COMBINER_HVECTOR},
+    {"indexed", make_indexed, MPI_COMBINER_INDEXED},
+    {"hindexed", make_hindexed, MPI_COMBINER_HINDEXED},
     {"indexed_block", indexed_block, MPI_COMBINER_INDEXED_BLOCK},
     {"hindexed_block", hindexed_block, MPI_COMBINER_HINDEXED_BLOCK},
-    {"struct", structure, MPI_COMBINER_STRUCT},
-    {"subarray", subarray, MPI_COMBINER_SUBARRAY},
-    {"darray", darray, MPI_COMBINER_DARRAY},
-    {"resized", resized, MPI_COMBINER_RESIZED},
+    {"struct", make_structure, MPI_COMBINER_STRUCT},
+    {"subarray", make_subarray, MPI_COMBINER_SUBARRAY},
+    {"darray", make_darray, MPI_COMBINER_DARRAY},
+    {"resized", make_resized, MPI_COMBINER_RESIZED},
 };
 enum { CONSTRUCTORS = sizeof constructors / sizeof *constructors };
 
@@ -228,7 +228,7 @@ static void same_making(MPI_Datatype a, MPI_Datatype b, int combiner)
 
 static unsigned char from[SPACE], to[SPACE], again[SPACE];
 
-static int pack(int large, MPI_Datatype t, char *packed, MPI_Count *size)
+static int pack_data(int large, MPI_Datatype t, char *packed, MPI_Count *size)
 {
     int n = 0, rc;
 
@@ -247,8 +247,8 @@ static void same_bytes(MPI_Datatype a, MPI_Datatype b)
     MPI_Count n[2], at = 0, room;
     int position = 0, little_room;
 
-    CHECK(pack(0, a, packed[0], &n[0]) == MPI_SUCCESS);
-    CHECK(pack(1, b, packed[1], &n[1]) == MPI_SUCCESS);
+    CHECK(pack_data(0, a, packed[0], &n[0]) == MPI_SUCCESS);
+    CHECK(pack_data(1, b, packed[1], &n[1]) == MPI_SUCCESS);
     CHECK(n[0] == n[1] && !memcmp(packed[0], packed[1], (size_t)n[0]));
     MPI_Pack_size_c(2, a, MPI_COMM_SELF, &room);
     MPI_Pack_size(2, b, MPI_COMM_SELF, &little_room);

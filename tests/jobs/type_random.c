@@ -21,7 +21,7 @@ struct model {
 
 static uint64_t drawn = 88172645463325252u;
 
-static int draw(int below)
+static int draw_number(int below)
 {
     drawn ^= drawn << 13;
     drawn ^= drawn >> 7;
@@ -36,7 +36,7 @@ static struct model empty(void)
     return m;
 }
 
-static void add(struct model *m, const struct model *part, MPI_Aint disp)
+static void add_item(struct model *m, const struct model *part, MPI_Aint disp)
 {
     for (int i = 0; i < part->n && m->n < MOST; i++)
         m->byte[m->n++] = disp + part->byte[i];
@@ -45,7 +45,7 @@ static void add(struct model *m, const struct model *part, MPI_Aint disp)
 /* Bounds that were set on one part of a type are its bounds, wherever the other
  * parts lie (MPI-5.0 s5.1.6). Elements that would overlap then get bounds of
  * their own. */
-static void finish(struct model *m)
+static void finish_case(struct model *m)
 {
     MPI_Datatype inner = m->type;
     MPI_Aint low, span;
@@ -62,27 +62,27 @@ static void finish(struct model *m)
 static struct model leaf(void)
 {
     struct model m = empty();
-    m.n = 1 + draw(9);
+    m.n = 1 + draw_number(9);
     for (int i = 0; i < m.n; i++)
         m.byte[i] = i;
     MPI_Type_contiguous(m.n, MPI_BYTE, &m.type);
-    finish(&m);
+    finish_case(&m);
     return m;
 }
 
 /* Blocks of one part, forwards or backwards. */
-static struct model strided(const struct model *part)
+static struct model check_strided(const struct model *part)
 {
     struct model m = empty();
-    int count = 1 + draw(5), length = 1 + draw(3);
-    MPI_Aint step = part->extent * length + draw(12);
-    if (draw(3) == 0)
+    int count = 1 + draw_number(5), length = 1 + draw_number(3);
+    MPI_Aint step = part->extent * length + draw_number(12);
+    if (draw_number(3) == 0)
         step = -step;
     MPI_Type_create_hvector(count, length, step, part->type, &m.type);
     for (int i = 0; i < count; i++)
         for (int j = 0; j < length; j++)
-            add(&m, part, i * step + j * part->extent);
-    finish(&m);
+            add_item(&m, part, i * step + j * part->extent);
+    finish_case(&m);
     return m;
 }
 
@@ -90,49 +90,49 @@ static struct model strided(const struct model *part)
 static struct model listed(const struct model *part)
 {
     struct model m = empty();
-    int length[6], count = 1 + draw(6), backwards = draw(2);
+    int length[6], count = 1 + draw_number(6), backwards = draw_number(2);
     MPI_Aint at[6], next = 0;
     for (int i = 0; i < count; i++) {
         int k = backwards ? count - 1 - i : i;
-        length[k] = draw(4);
+        length[k] = draw_number(4);
         at[k] = next;
-        next += length[k] * part->extent + draw(10);
+        next += length[k] * part->extent + draw_number(10);
     }
     MPI_Type_create_hindexed(count, length, at, part->type, &m.type);
     for (int i = 0; i < count; i++)
         for (int j = 0; j < length[i]; j++)
-            add(&m, part, at[i] + j * part->extent);
-    finish(&m);
+            add_item(&m, part, at[i] + j * part->extent);
+    finish_case(&m);
     return m;
 }
 
-static struct model mixed(const struct model *a, const struct model *b)
+static struct model check_mixed(const struct model *a, const struct model *b)
 {
     struct model m = empty();
-    int length[2] = {1 + draw(2), 1 + draw(2)};
+    int length[2] = {1 + draw_number(2), 1 + draw_number(2)};
     MPI_Aint at[2] = {-a->lb, 0};
     MPI_Datatype types[2] = {a->type, b->type};
-    at[1] = length[0] * a->extent + draw(9) - b->lb;
+    at[1] = length[0] * a->extent + draw_number(9) - b->lb;
     MPI_Type_create_struct(2, length, at, types, &m.type);
     for (int i = 0; i < length[0]; i++)
-        add(&m, a, at[0] + i * a->extent);
+        add_item(&m, a, at[0] + i * a->extent);
     for (int i = 0; i < length[1]; i++)
-        add(&m, b, at[1] + i * b->extent);
-    finish(&m);
+        add_item(&m, b, at[1] + i * b->extent);
+    finish_case(&m);
     return m;
 }
 
 static struct model padded(const struct model *part)
 {
     struct model m = empty();
-    MPI_Type_create_resized(part->type, part->lb - draw(4),
-                            part->extent + 4 + draw(9), &m.type);
-    add(&m, part, 0);
-    finish(&m);
+    MPI_Type_create_resized(part->type, part->lb - draw_number(4),
+                            part->extent + 4 + draw_number(9), &m.type);
+    add_item(&m, part, 0);
+    finish_case(&m);
     return m;
 }
 
-static void drop(struct model *m)
+static void drop_message(struct model *m)
 {
     MPI_Type_free(&m->type);
     free(m->byte);
@@ -143,16 +143,16 @@ static struct model random_type(int depth)
     if (depth == 0)
         return leaf();
     struct model a = random_type(depth - 1), b, m;
-    switch (draw(4)) {
-    case 0: m = strided(&a); break;
+    switch (draw_number(4)) {
+    case 0: m = check_strided(&a); break;
     case 1: m = listed(&a); break;
     case 2: m = padded(&a); break;
     default:
         b = random_type(depth - 1);
-        m = mixed(&a, &b);
-        drop(&b);
+        m = check_mixed(&a, &b);
+        drop_message(&b);
     }
-    drop(&a);
+    drop_message(&a);
     return m;
 }
 
@@ -168,7 +168,7 @@ static struct model usable_type(void)
             MPI_Type_commit(&m.type);
             return m;
         }
-        drop(&m);
+        drop_message(&m);
     }
 }
 
@@ -193,7 +193,7 @@ static struct memory memory_for(const struct model *m, int count)
     return a;
 }
 
-static void fill(struct memory *a, int seed)
+static void fill_buffer(struct memory *a, int seed)
 {
     for (MPI_Aint i = 0; i < a->bytes; i++)
         a->base[i] = (char)(i * 7 + (i >> 8) * 3 + seed * 31);
@@ -204,7 +204,8 @@ static char *byte_at(const struct memory *a, const struct model *m, int i)
     return a->base + a->origin + i / m->n * m->extent + m->byte[i % m->n];
 }
 
-static void exchange(const struct model *s, const struct model *r, int bytes)
+static void exchange_messages(const struct model *s, const struct model *r,
+                              int bytes)
 {
     int me = rank_in(MPI_COMM_WORLD), all = size_of(MPI_COMM_WORLD), got;
     int from = (me + all - 1) % all, scount = bytes / s->n + 1;
@@ -212,15 +213,15 @@ static void exchange(const struct model *s, const struct model *r, int bytes)
     struct memory out = memory_for(s, scount), in = memory_for(r, rcount);
     struct memory want = memory_for(r, rcount);
     MPI_Status st;
-    fill(&out, me);
-    fill(&in, 99);
-    fill(&want, 99);
+    fill_buffer(&out, me);
+    fill_buffer(&in, 99);
+    fill_buffer(&want, 99);
     MPI_Sendrecv(out.base + out.origin, scount, s->type, (me + 1) % all, 1,
                  in.base + in.origin, rcount, r->type, from, 1, MPI_COMM_WORLD,
                  &st);
     MPI_Get_elements(&st, MPI_BYTE, &got);
     CHECK(got == total);
-    fill(&out, from);
+    fill_buffer(&out, from);
     for (int i = 0; i < total; i++)
         *byte_at(&want, r, i) = *byte_at(&out, s, i);
     CHECK(memcmp(in.base, want.base, (size_t)in.bytes) == 0);
@@ -236,9 +237,9 @@ int main(int argc, char **argv)
     for (int round = 0; round < ROUNDS; round++) {
         struct model s = usable_type(), r = usable_type();
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            exchange(&s, &r, sizes[i] + draw(50));
-        drop(&s);
-        drop(&r);
+            exchange_messages(&s, &r, sizes[i] + draw_number(50));
+        drop_message(&s);
+        drop_message(&r);
     }
     return job_end();
 }

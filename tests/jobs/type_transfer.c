@@ -27,7 +27,7 @@ static MPI_Datatype in_groups(int n)
     return t;
 }
 
-static MPI_Datatype nested(int n)
+static MPI_Datatype check_nested(int n)
 {
     int box[2] = {3, 5}, part[2] = {2, 3}, start[2] = {1, 1};
     MPI_Datatype inner, t;
@@ -49,7 +49,7 @@ static MPI_Datatype placement(int which, int n)
     case 2: MPI_Type_vector(n / 3, 3, 7, MPI_DOUBLE, &t); break;
     case 3: t = in_groups(n); break;
     case 4: MPI_Type_create_hvector(n, 1, -24, MPI_DOUBLE, &t); break;
-    case 5: t = nested(n); break;
+    case 5: t = check_nested(n); break;
     case 6: MPI_Type_vector(6, n / 6, n / 6 + 5, MPI_DOUBLE, &t); break;
     default: MPI_Type_vector(n, 8, 25, MPI_BYTE, &t); break;
     }
@@ -73,13 +73,13 @@ static struct memory memory_for(int n)
     return m;
 }
 
-static void fill(struct memory *m, int seed)
+static void fill_buffer(struct memory *m, int seed)
 {
     for (size_t i = 0; i < m->bytes; i++)
         m->base[i] = (char)(i * 7 + (i >> 8) * 3 + (size_t)seed * 31);
 }
 
-static void pack(const struct memory *m, MPI_Datatype t, char *out, int n)
+static void pack_data(const struct memory *m, MPI_Datatype t, char *out, int n)
 {
     int at = 0;
 
@@ -88,21 +88,21 @@ static void pack(const struct memory *m, MPI_Datatype t, char *out, int n)
 }
 
 /* The memory is as after unpacking what the sender packed. */
-static void one(MPI_Datatype s, MPI_Datatype r, int n, struct memory *a,
+static void check_one(MPI_Datatype s, MPI_Datatype r, int n, struct memory *a,
                 struct memory *b, char *bytes)
 {
     MPI_Status st;
     int at = 0, count;
 
-    fill(a, me);
-    fill(b, 99);
+    fill_buffer(a, me);
+    fill_buffer(b, 99);
     CHECK(MPI_Sendrecv(a->origin, 1, s, to, n, b->origin, 1, r, from, n,
                        MPI_COMM_WORLD, &st) == MPI_SUCCESS);
     MPI_Get_elements(&st, r, &count);
     CHECK(count == n || count == 8 * n);
-    fill(a, from);
-    pack(a, s, bytes, n);
-    fill(a, 99);
+    fill_buffer(a, from);
+    pack_data(a, s, bytes, n);
+    fill_buffer(a, 99);
     MPI_Unpack(bytes, n * 8, &at, a->origin, 1, r, MPI_COMM_WORLD);
     CHECK(memcmp(a->base, b->base, b->bytes) == 0);
 }
@@ -118,7 +118,7 @@ static void every_pair(int n)
     for (int i = 0; i < LAYOUTS; i++)
         for (int j = 0; j < LAYOUTS; j++)
             if (n < 5000 || i == j || i + j == LAYOUTS - 1)
-                one(t[i], t[j], n, &a, &b, bytes);
+                check_one(t[i], t[j], n, &a, &b, bytes);
     for (int i = 0; i < LAYOUTS; i++)
         MPI_Type_free(&t[i]);
     free(a.base);
@@ -133,13 +133,13 @@ static void too_much(int n)
     MPI_Datatype s = placement(1, n), r = placement(5, n - 6);
     int class, rc;
 
-    fill(&a, me);
-    fill(&b, 99);
+    fill_buffer(&a, me);
+    fill_buffer(&b, 99);
     rc = MPI_Sendrecv(a.origin, 1, s, to, 5, b.origin, 1, r, from, 5,
                       MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Error_class(rc, &class);
     CHECK(class == MPI_ERR_TRUNCATE);
-    fill(&a, 99);
+    fill_buffer(&a, 99);
     CHECK(memcmp(a.base, b.base, b.bytes / 2) == 0);
     MPI_Type_free(&s);
     MPI_Type_free(&r);

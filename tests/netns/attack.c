@@ -37,7 +37,7 @@ static int schedstat = -1;
 static char now[64] = "start";
 static int rank;
 
-static void wrong(const char *what)
+static void check_wrong(const char *what)
 {
     fprintf(stderr, "rank %d: %s\n", rank, what);
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -55,7 +55,7 @@ static double at(const float *times, long n, long i)
     return n > 0 ? (double)times[i] : 0;
 }
 
-static void report(void)
+static void print_report(void)
 {
     long all = count < TIMES ? count : TIMES;
     long n = count - waits < TIMES ? count - waits : TIMES;
@@ -92,7 +92,7 @@ static long waited(void)
 }
 
 /* One line of input, if there is one: 1, 0 without, -1 at the end. */
-static int look(void)
+static int look_at(void)
 {
     struct pollfd p = {.fd = 0, .events = POLLIN};
     char line[sizeof now];
@@ -102,13 +102,13 @@ static int look(void)
         return 0;
     while (n + 1 < sizeof line && read(0, line + n, 1) == 1 && line[n] != '\n')
         n++;
-    report();
+    print_report();
     line[n] = '\0';
     memcpy(now, line, n + 1);
     return n ? 1 : -1;
 }
 
-static void exchange(long number)
+static void exchange_messages(long number)
 {
     struct note there = {number, 0}, back;
     double since = MPI_Wtime(), us;
@@ -116,7 +116,7 @@ static void exchange(long number)
     MPI_Send(&there, 2, MPI_LONG, 1, 1, MPI_COMM_WORLD);
     MPI_Recv(&back, 2, MPI_LONG, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (back.number != number)
-        wrong("another message than the next one came");
+        check_wrong("another message than the next one came");
     us = (MPI_Wtime() - since) * 1e6;
     whole[count % TIMES] = (float)us;
     if (waited() > 0 || back.waited > 0)
@@ -126,14 +126,14 @@ static void exchange(long number)
     count++;
 }
 
-static void answer(void)
+static void answer_peer(void)
 {
     struct note note = {0, 0};
 
     for (long n = 1; note.number != STOP; n++) {
         MPI_Recv(&note, 2, MPI_LONG, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (note.number != STOP && note.number != n)
-            wrong("another message than the next one came");
+            check_wrong("another message than the next one came");
         note.waited = waited();
         MPI_Send(&note, 2, MPI_LONG, 0, 1, MPI_COMM_WORLD);
     }
@@ -147,18 +147,18 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     if (rank == 1)
-        answer();
+        answer_peer();
     while (rank == 0 && more) {
-        exchange(++rank_sent);
+        exchange_messages(++rank_sent);
         if (rank_sent % LOOK_EVERY == 0)
-            more = look() >= 0;
+            more = look_at() >= 0;
     }
     if (rank == 0)
-        exchange(STOP);
+        exchange_messages(STOP);
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &stray,
                MPI_STATUS_IGNORE);
     if (stray)
-        wrong("a message that nobody sent");
+        check_wrong("a message that nobody sent");
     MPI_Finalize();
     return 0;
 }

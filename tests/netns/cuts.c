@@ -35,34 +35,34 @@ static int size_of(long n)
     return sizes[n % (long)(sizeof sizes / sizeof *sizes)];
 }
 
-static void fill(unsigned char *data, long n, int from)
+static void fill_buffer(unsigned char *data, long n, int from)
 {
     for (int i = 0, size = size_of(n); i < size; i++)
         data[i] = (unsigned char)(n + n / 251 + i * 7 + i / 256 + from);
 }
 
-static void wrong(const char *what, long n)
+static void check_wrong(const char *what, long n)
 {
     fprintf(stderr, "rank %d: message %ld: %s\n", rank, n, what);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void check(const unsigned char *data, const MPI_Status *s, long n)
+static void check_result(const unsigned char *data, const MPI_Status *s, long n)
 {
     static unsigned char want[LONGEST];
     int count;
 
     MPI_Get_count(s, MPI_BYTE, &count);
     if (count != size_of(n))
-        wrong("another length, so another message", n);
-    fill(want, n, s->MPI_SOURCE);
+        check_wrong("another length, so another message", n);
+    fill_buffer(want, n, s->MPI_SOURCE);
     if (memcmp(data, want, (size_t)count))
-        wrong("altered", n);
+        check_wrong("altered", n);
     messages++;
 }
 
 /* Something came; true while there is time. */
-static int tick(void)
+static int advance_clock(void)
 {
     double now = MPI_Wtime(), gap = (now - last) * 1000;
 
@@ -74,12 +74,12 @@ static int tick(void)
     return now < end;
 }
 
-static void receive(int from, long n, int *more)
+static void receive_message(int from, long n, int *more)
 {
     MPI_Status s;
 
     MPI_Recv(in, LONGEST, MPI_BYTE, from, MPI_ANY_TAG, MPI_COMM_WORLD, &s);
-    check(in, &s, n);
+    check_result(in, &s, n);
     *more = s.MPI_TAG == GO;
 }
 
@@ -89,18 +89,18 @@ static void pingpong(void)
 
     for (long n = 0; more; n++) {
         if (rank == 0)
-            more = tick();
+            more = advance_clock();
         else
-            receive(0, n, &more);
-        fill(out[0], n, rank);
+            receive_message(0, n, &more);
+        fill_buffer(out[0], n, rank);
         MPI_Send(out[0], size_of(n), MPI_BYTE, !rank, more ? GO : STOP,
                  MPI_COMM_WORLD);
         if (rank == 0)
-            receive(1, n, &more);
+            receive_message(1, n, &more);
     }
 }
 
-static void stream(void)
+static void send_stream(void)
 {
     MPI_Request r[WINDOW];
     int more = 1;
@@ -110,12 +110,12 @@ static void stream(void)
             more = MPI_Wtime() < end;
         for (int i = 0; i < WINDOW; i++) {
             if (rank == 0) {
-                fill(out[i], n + i, 0);
+                fill_buffer(out[i], n + i, 0);
                 MPI_Isend(out[i], size_of(n + i), MPI_BYTE, 1,
                           more ? GO : STOP, MPI_COMM_WORLD, &r[i]);
             } else {
-                receive(0, n + i, &more);
-                tick();
+                receive_message(0, n + i, &more);
+                advance_clock();
             }
         }
         if (rank == 0)
@@ -129,7 +129,7 @@ static void bulk_word(uint32_t *data, long n, int check_it)
     for (size_t i = 0; i < BULK / sizeof *data; i++) {
         uint32_t want = (uint32_t)(n * 7919 + (long)i * 31);
         if (check_it && data[i] != want)
-            wrong("altered", n);
+            check_wrong("altered", n);
         data[i] = want;
     }
 }
@@ -142,7 +142,7 @@ static void bulk(void)
 
     for (long n = 0; more; n++, messages++) {
         if (rank == 0) {
-            more = tick();
+            more = advance_clock();
             bulk_word(data, n, 0);
             MPI_Send(data, BULK, MPI_BYTE, 1, more ? GO : STOP, MPI_COMM_WORLD);
             MPI_Recv(NULL, 0, MPI_BYTE, 1, GO, MPI_COMM_WORLD, &s);
@@ -165,7 +165,7 @@ static void alltoall(void)
 
     for (int n = 0; more; n++) {
         int count = n % 3 == 0 ? 1 : n % 3 == 1 ? 100 : INTS;
-        more = tick();
+        more = advance_clock();
         for (int i = 0; i < count * ranks; i++)
             to[i] = n * 31 + rank * 1000 + i;
         MPI_Alltoall(to, count, MPI_INT, from, count, MPI_INT, MPI_COMM_WORLD);
@@ -173,7 +173,7 @@ static void alltoall(void)
             for (int i = 0; i < count; i++)
                 if (from[k * count + i] !=
                     n * 31 + k * 1000 + rank * count + i)
-                    wrong("altered", n);
+                    check_wrong("altered", n);
         messages += ranks;
         MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
@@ -187,19 +187,20 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (argc != 3)
-        wrong("usage: netns_cuts pingpong|stream|alltoall|bulk SECONDS", 0);
+        check_wrong("usage: netns_cuts pingpong|stream|alltoall|bulk SECONDS",
+                    0);
     MPI_Barrier(MPI_COMM_WORLD);
     last = MPI_Wtime();
     end = last + atof(argv[2]);
     if (!strcmp(argv[1], "alltoall"))
         alltoall();
     else if (rank < 2)
-        (!strcmp(argv[1], "stream") ? stream
+        (!strcmp(argv[1], "stream") ? send_stream
          : !strcmp(argv[1], "bulk") ? bulk
                                     : pingpong)();
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == !strcmp(argv[1], "stream")) {
-        tick();
+        advance_clock();
         printf("messages %ld longest %.1f gaps", messages, longest);
         for (long i = 0; i < pauses && i < GAPS; i++)
             printf(" %.0f", gaps[i]);

@@ -11,13 +11,13 @@ enum { WORDS = 40000, LEAST = 200 };
 
 static long out[WORDS], in[WORDS];
 
-static void fill(long *words, int n, long number)
+static void fill_buffer(long *words, int n, long number)
 {
     for (int i = 0; i < n; i++)
         words[i] = number * 1000003 + i;
 }
 
-static void check(const long *words, int n, long number)
+static void check_result(const long *words, int n, long number)
 {
     for (int i = 0; i < n; i++)
         if (words[i] != number * 1000003 + i) {
@@ -41,10 +41,10 @@ int main(int argc, char **argv)
     for (number = 0; go; number++) {
         int n = number % 16 ? 1 + (int)(number % 50) : WORDS;
         double since = MPI_Wtime();
-        fill(out, n, number + rank);
+        fill_buffer(out, n, number + rank);
         MPI_Sendrecv(out, n, MPI_LONG, !rank, 1, in, n, MPI_LONG, !rank, 1,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        check(in, n, number + !rank);
+        check_result(in, n, number + !rank);
         go = rank != 0 || number < LEAST || poll(&input, 1, 0) == 0;
         MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
         if (MPI_Wtime() - since > longest)

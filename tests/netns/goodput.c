@@ -26,7 +26,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The other side is told whether there is another turn. */
-static int answer(int more)
+static int answer_peer(int more)
 {
     if (rank == 0)
         MPI_Send(&more, 1, MPI_INT, 1, ANSWER, MPI_COMM_WORLD);
@@ -55,7 +55,7 @@ static void window(char *data, int count)
         MPI_Send(NULL, 0, MPI_BYTE, 0, ANSWER, MPI_COMM_WORLD);
 }
 
-static void stream(int count, double seconds)
+static void send_stream(int count, double seconds)
 {
     char *data = calloc((size_t)count, (size_t)size);
     double begin = MPI_Wtime(), spent;
@@ -65,7 +65,7 @@ static void stream(int count, double seconds)
         window(data, count);
         n++;
         spent = MPI_Wtime() - begin;
-    } while (answer(spent < seconds));
+    } while (answer_peer(spent < seconds));
     if (rank == 0)
         printf("%.2f\n", (double)n * count * size / spent / 1e6);
     free(data);
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     size = argc > 2 ? atoi(argv[2]) : 0;
     if (argc == 5 && !strcmp(argv[1], "stream") && atoi(argv[3]) <= COUNT_MAX)
-        stream(atoi(argv[3]), atof(argv[4]));
+        send_stream(atoi(argv[3]), atof(argv[4]));
     else if (argc == 4 && !strcmp(argv[1], "pong"))
         pong(atof(argv[3]));
     else

@@ -32,22 +32,22 @@ static void say_begun(void)
     fflush(stdout);
 }
 
-static int give(void)
+static int give_data(void)
 {
     return MPI_Send(data, BYTES, MPI_BYTE, !rank, 1, MPI_COMM_WORLD);
 }
 
-static int take(void)
+static int take_next(void)
 {
     return MPI_Recv(data, BYTES, MPI_BYTE, !rank, 1, MPI_COMM_WORLD,
                     MPI_STATUS_IGNORE);
 }
 
-static int exchange(void)
+static int exchange_messages(void)
 {
-    int rc = rank ? take() : give();
+    int rc = rank ? take_next() : give_data();
 
-    return rc != MPI_SUCCESS ? rc : rank ? give() : take();
+    return rc != MPI_SUCCESS ? rc : rank ? give_data() : take_next();
 }
 
 static int compute(void)
@@ -58,8 +58,8 @@ static int compute(void)
     while (rank && MPI_Wtime() < end)
         usleep(10000); /* whoever computes would do the same to the network */
     for (int i = 0; i < MANY && rc == MPI_SUCCESS; i++)
-        rc = rank ? take() : give();
-    return rc != MPI_SUCCESS ? rc : rank ? give() : take();
+        rc = rank ? take_next() : give_data();
+    return rc != MPI_SUCCESS ? rc : rank ? give_data() : take_next();
 }
 
 static int last(void)
@@ -69,7 +69,7 @@ static int last(void)
 
     while (rc == MPI_SUCCESS && more) {
         data[0] = rank ? data[0] : MPI_Wtime() < end;
-        rc = exchange();
+        rc = exchange_messages();
         more = data[0];
     }
     return rc;
@@ -84,7 +84,7 @@ static void wait_for(const char *file)
         MPI_Iprobe(0, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE);
 }
 
-static int talk(const char *mode)
+static int talk_to_peers(const char *mode)
 {
     int rc = MPI_SUCCESS;
 
@@ -93,11 +93,12 @@ static int talk(const char *mode)
     if (!strcmp(mode, "last"))
         return last();
     if (!strcmp(mode, "receive"))
-        return take();
+        return take_next();
     if (!strcmp(mode, "idle") && rank == 0)
         getchar();
     while (rc == MPI_SUCCESS)
-        rc = !strcmp(mode, "stream") ? (rank ? take() : give()) : exchange();
+        rc = !strcmp(mode, "stream") ? (rank ? take_next() : give_data())
+                                     : exchange_messages();
     return rc;
 }
 
@@ -114,11 +115,11 @@ int main(int argc, char **argv)
         wait_for(argv[2]);
     }
     for (int i = 0; i < WARM && rc == MPI_SUCCESS; i++)
-        rc = exchange();
+        rc = exchange_messages();
     if (argc == 2)
         say_begun();
     if (rc == MPI_SUCCESS && argc == 2)
-        rc = talk(argv[1]);
+        rc = talk_to_peers(argv[1]);
     clock_gettime(CLOCK_MONOTONIC, &now);
     MPI_Error_class(rc, &class);
     printf("class %s at %ld.%06ld\n",

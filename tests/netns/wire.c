@@ -70,12 +70,12 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static bool chance(double percent)
+static bool take_chance(double percent)
 {
     return percent > 0 && erand48(seed) * 100 < percent;
 }
 
-static void fail(const char *what)
+static void fail_with(const char *what)
 {
     fprintf(stderr, "wire: %s: %s\n", what, strerror(errno));
     exit(1);
@@ -92,11 +92,11 @@ static int open_end(const char *name)
     if (!a.sll_ifindex || fd < 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof on) < 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on) < 0)
-        fail(name);
+        fail_with(name);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
     setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
     if (bind(fd, (struct sockaddr *)&a, sizeof a) < 0)
-        fail(name);
+        fail_with(name);
     return fd;
 }
 
@@ -119,7 +119,7 @@ static size_t payload_at(const unsigned char *f, size_t n)
     return at < n ? at : 0;
 }
 
-static void corrupt(struct way *w, struct frame *f)
+static void corrupt_bytes(struct way *w, struct frame *f)
 {
     unsigned char *frame = f->bytes + sizeof(struct virtio_net_hdr);
     size_t n = f->n - sizeof(struct virtio_net_hdr), at = payload_at(frame, n);
@@ -131,7 +131,7 @@ static void corrupt(struct way *w, struct frame *f)
     w->corrupted++;
 }
 
-static void put(struct way *w, struct frame *f)
+static void put_data(struct way *w, struct frame *f)
 {
     if (send(w->to, f->bytes, f->n, 0) < 0)
         w->lost++;
@@ -140,7 +140,7 @@ static void put(struct way *w, struct frame *f)
     free(f);
 }
 
-static void enqueue(struct way *w, struct frame *f)
+static void enqueue_frame(struct way *w, struct frame *f)
 {
     struct frame **at = &w->queue;
 
@@ -154,13 +154,13 @@ static bool is_lost(struct way *w)
 {
     if (w->cut > 0)
         return true;
-    if (!w->burst_left && chance(w->burst))
+    if (!w->burst_left && take_chance(w->burst))
         w->burst_left = (unsigned)w->length;
     if (w->burst_left) {
         w->burst_left--;
         return true;
     }
-    return chance(w->loss);
+    return take_chance(w->loss);
 }
 
 /* When it may leave; 0: the queue of the slow link is full. */
@@ -176,14 +176,15 @@ static uint64_t departure(struct way *w, size_t n, uint64_t now)
         due = w->busy_until += (uint64_t)((double)n * 8000 / w->rate);
     }
     due += (uint64_t)((w->delay + erand48(seed) * w->jitter) * 1e6);
-    if (chance(w->reorder)) {
+    if (take_chance(w->reorder)) {
         due += (uint64_t)(w->gap * 1e6);
         w->reordered++;
     }
     return due;
 }
 
-static void forward(struct way *w, const void *bytes, size_t n, uint64_t now)
+static void forward_frames(struct way *w, const void *bytes, size_t n,
+                           uint64_t now)
 {
     struct frame *f;
     uint64_t due = is_lost(w) ? 0 : departure(w, n, now);
@@ -194,19 +195,19 @@ static void forward(struct way *w, const void *bytes, size_t n, uint64_t now)
     }
     f = malloc(sizeof *f + n);
     if (!f)
-        fail("memory");
+        fail_with("memory");
     f->n = n;
     f->due = due;
     memcpy(f->bytes, bytes, n);
-    if (chance(w->corrupt))
-        corrupt(w, f);
+    if (take_chance(w->corrupt))
+        corrupt_bytes(w, f);
     if (due <= now && !w->queue)
-        put(w, f);
+        put_data(w, f);
     else
-        enqueue(w, f);
+        enqueue_frame(w, f);
 }
 
-static void receive(struct way *w)
+static void receive_message(struct way *w)
 {
     static unsigned char frame[FRAME];
     uint64_t now = now_ns();
@@ -215,26 +216,26 @@ static void receive(struct way *w)
         ssize_t n = recv(w->from, frame, sizeof frame, 0);
         if (n <= (ssize_t)sizeof(struct virtio_net_hdr))
             return;
-        forward(w, frame, (size_t)n, now);
-        if (chance(w->duplicate)) {
+        forward_frames(w, frame, (size_t)n, now);
+        if (take_chance(w->duplicate)) {
             w->duplicated++;
-            forward(w, frame, (size_t)n, now);
+            forward_frames(w, frame, (size_t)n, now);
         }
     }
 }
 
-static void release(struct way *w, uint64_t now)
+static void release_object(struct way *w, uint64_t now)
 {
     while (w->queue && w->queue->due <= now) {
         struct frame *f = w->queue;
         w->queue = f->next;
-        put(w, f);
+        put_data(w, f);
     }
 }
 
 /* ---- commands ------------------------------------------------------------ */
 
-static void heal(struct way *w)
+static void heal_cable(struct way *w)
 {
     w->loss = w->corrupt = w->duplicate = w->reorder = w->burst = 0;
     w->delay = w->jitter = w->rate = w->cut = 0;
@@ -243,7 +244,7 @@ static void heal(struct way *w)
     w->burst_left = 0;
 }
 
-static bool set(struct way *w, const char *name, size_t n, double value)
+static bool set_value(struct way *w, const char *name, size_t n, double value)
 {
     const struct {
         const char *name;
@@ -263,7 +264,7 @@ static bool set(struct way *w, const char *name, size_t n, double value)
     return false;
 }
 
-static bool change(char *line)
+static bool change_value(char *line)
 {
     char *save = NULL, *word = strtok_r(line, " \n", &save);
     bool ab = word && strcmp(word, "ba"), ba = word && strcmp(word, "ab");
@@ -273,14 +274,16 @@ static bool change(char *line)
     while ((word = strtok_r(NULL, " \n", &save))) {
         char *eq = strchr(word, '=');
         if (!eq ||
-            (ab && !set(&ways[0], word, (size_t)(eq - word), atof(eq + 1))) ||
-            (ba && !set(&ways[1], word, (size_t)(eq - word), atof(eq + 1))))
+            (ab &&
+             !set_value(&ways[0], word, (size_t)(eq - word), atof(eq + 1))) ||
+            (ba &&
+             !set_value(&ways[1], word, (size_t)(eq - word), atof(eq + 1))))
             return false;
     }
     return true;
 }
 
-static void count(void)
+static void count_events(void)
 {
     for (int i = 0; i < 2; i++)
         printf("%s forwarded=%lu lost=%lu corrupted=%lu duplicated=%lu "
@@ -290,20 +293,20 @@ static void count(void)
                i ? "\n" : " ");
 }
 
-static void command(void)
+static void run_command(void)
 {
     char line[512];
 
     if (!fgets(line, sizeof line, stdin))
         exit(0);
     if (!strcmp(line, "count\n")) {
-        count();
+        count_events();
     } else if (!strcmp(line, "heal\n")) {
-        heal(&ways[0]);
-        heal(&ways[1]);
+        heal_cable(&ways[0]);
+        heal_cable(&ways[1]);
         printf("ok\n");
     } else {
-        printf(change(line) ? "ok\n" : "not understood\n");
+        printf(change_value(line) ? "ok\n" : "not understood\n");
     }
     fflush(stdout);
 }
@@ -347,8 +350,8 @@ int main(int argc, char **argv)
         erand48(seed); /* the first draws of a small seed are small, too */
     ways[0].from = ways[1].to = open_end(argv[1]);
     ways[0].to = ways[1].from = open_end(argv[2]);
-    heal(&ways[0]);
-    heal(&ways[1]);
+    heal_cable(&ways[0]);
+    heal_cable(&ways[1]);
     printf("ready\n");
     fflush(stdout);
     setvbuf(stdin, NULL, _IONBF, 0); /* poll sees what fgets would keep */
@@ -358,11 +361,11 @@ int main(int argc, char **argv)
                                 {0, POLLIN, 0}};
         ppoll(fds, 3, until(&t, now_ns()), NULL);
         for (int i = 0; i < 2; i++) {
-            release(&ways[i], now_ns());
+            release_object(&ways[i], now_ns());
             if (fds[i].revents)
-                receive(&ways[i]);
+                receive_message(&ways[i]);
         }
         if (fds[2].revents)
-            command();
+            run_command();
     }
 }

@@ -40,7 +40,7 @@ static int locked(const unsigned char *at)
     return (*at == 0x86 || *at == 0x87) && at[1] < 0xc0;
 }
 
-static void look(int sig, siginfo_t *info, void *context)
+static void look_at(int sig, siginfo_t *info, void *context)
 {
     void *at = (void *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 
@@ -54,7 +54,7 @@ static void look(int sig, siginfo_t *info, void *context)
 }
 
 /* The first trap is behind the instruction that follows the popfq. */
-static inline void trap(int on)
+static inline void trap_instruction(int on)
 {
     if (on)
         __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq; nop" ::
@@ -69,20 +69,20 @@ static int sees(void)
 {
     static int word;
 
-    trap(1);
+    trap_instruction(1);
     __atomic_fetch_add(&word, 1, __ATOMIC_ACQ_REL);
-    trap(0);
+    trap_instruction(0);
     return locks == 1;
 }
 
 /* A message to the other rank and one that it has sent before. */
-static void exchange(int under_test, int rank)
+static void exchange_messages(int under_test, int rank)
 {
     char out[SIZE] = {0}, in[SIZE];
     MPI_Request request;
 
     if (under_test)
-        trap(1);
+        trap_instruction(1);
     MPI_Irecv(in, SIZE, MPI_BYTE, 1 - rank, 1, MPI_COMM_WORLD, &request);
     MPI_Send(out, SIZE, MPI_BYTE, 1 - rank, 1, MPI_COMM_WORLD);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -90,12 +90,12 @@ static void exchange(int under_test, int rank)
     MPI_Recv(in, SIZE, MPI_BYTE, 1 - rank, 2, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
     if (under_test)
-        trap(0);
+        trap_instruction(0);
 }
 
 int main(int argc, char **argv)
 {
-    struct sigaction action = {.sa_sigaction = look, .sa_flags = SA_SIGINFO};
+    struct sigaction action = {.sa_sigaction = look_at, .sa_flags = SA_SIGINFO};
     long least = 1000;
     int rank, provided, seeing;
 
@@ -106,11 +106,11 @@ int main(int argc, char **argv)
     sigaction(SIGTRAP, &action, NULL);
     seeing = sees();
     for (int i = 0; i < WARM; i++)
-        exchange(0, rank);
+        exchange_messages(0, rank);
     for (int i = 0; i < LOOKS; i++) {
         long before = locks;
         int looks = rank == 0 && least > 0;
-        exchange(looks, rank);
+        exchange_messages(looks, rank);
         if (looks && locks - before < least)
             least = locks - before;
     }

@@ -95,12 +95,12 @@ static void send_all(void (*one)(void), void (*then)(void))
 }
 
 /* A message of size 0 that asks for, or announces, another. */
-static void say(int tag)
+static void say_something(int tag)
 {
     MPI_Send(buf, 0, MPI_BYTE, peer, tag, comm);
 }
 
-static void hear(int tag)
+static void hear_peer(int tag)
 {
     MPI_Recv(buf, 0, MPI_BYTE, peer, tag, comm, MPI_STATUS_IGNORE);
 }
@@ -124,7 +124,7 @@ static void tell_peer(const struct sockaddr_un *where)
 /* The peer has sent one message, and MPI does not know here. */
 static void ask_for_one(void)
 {
-    say(GO);
+    say_something(GO);
     await_peer();
 }
 
@@ -138,7 +138,7 @@ static void receive_asked(void (*one)(void), void (*then)(void))
     }
 }
 
-static void finish(void)
+static void finish_case(void)
 {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
@@ -155,22 +155,22 @@ static void rank_0(int round)
     receive_asked(counted_recv[round], NULL);
     receive_asked(counted_irecv[round], counted_wait[round]);
     ask_for_one();
-    hear(LAST); /* behind the others, which are stored by then */
+    hear_peer(LAST); /* behind the others, which are stored by then */
     send_all(counted_unexpected_recv[round], NULL);
     receive_asked(counted_recv_none[round], NULL);
-    receive_asked(counted_irecv_none[round], finish);
+    receive_asked(counted_irecv_none[round], finish_case);
     send_all(counted_send_none[round], NULL);
     for (int i = 0; i < round; i++)
-        say(GO);
+        say_something(GO);
     await_peer();
     for (int i = 0; i < round; i++)
-        hear(LAST);
+        hear_peer(LAST);
 }
 
 static void send_asked(void (*one)(void), const struct sockaddr_un *where)
 {
     for (int i = 0; i < 2 * TIMES; i++) {
-        hear(GO);
+        hear_peer(GO);
         one();
         tell_peer(where);
     }
@@ -181,16 +181,16 @@ static void rank_1(int round, const struct sockaddr_un *where)
     for (int i = 0; i < 2 * TIMES; i++)
         counted_recv[round]();
     send_asked(counted_send[round], where);
-    hear(GO);
+    hear_peer(GO);
     send_all(counted_send[round], NULL);
-    say(LAST);
+    say_something(LAST);
     tell_peer(where);
     send_asked(counted_send_none[round], where);
     send_all(counted_recv[round], NULL);
     for (int i = 0; i < round; i++)
-        hear(GO);
+        hear_peer(GO);
     for (int i = 0; i < round; i++)
-        say(LAST);
+        say_something(LAST);
     tell_peer(where);
 }
 

@@ -35,7 +35,7 @@ static atomic_long cells;
 
 /* ---- which --------------------------------------------------------------- */
 
-static uint32_t mixed(uint32_t x)
+static uint32_t check_mixed(uint32_t x)
 {
     x = (x ^ x >> 16) * 0x7feb352du;
     x = (x ^ x >> 15) * 0x846ca68bu;
@@ -58,14 +58,15 @@ static bool cell_at(uint32_t number, int ranks, struct mx_cell *c)
     c->large = n & 4;
     n /= 8;
     c->coll = &mx_colls[n % (uint32_t)mx_coll_count];
-    c->dice = mixed(number * 31 + (uint32_t)ranks + options.seed * 2654435761u);
+    c->dice =
+        check_mixed(number * 31 + (uint32_t)ranks + options.seed * 2654435761u);
     return n < (uint32_t)mx_coll_count;
 }
 
 static bool is_chosen(const struct mx_cell *c, int ranks)
 {
     return mx_cell_exists(c, ranks) &&
-           mixed(c->dice + 77) % options.share == 0 &&
+           check_mixed(c->dice + 77) % options.share == 0 &&
            (!options.only || strcmp(options.only, c->coll->name) == 0);
 }
 
@@ -134,7 +135,7 @@ struct flights {
     int n;
 };
 
-static void wrong(const struct mx_rank *m)
+static void check_wrong(const struct mx_rank *m)
 {
     fprintf(stderr, "again: --seed %u --share %u --ranks %d-%d\n", options.seed,
             options.share, m->size, m->size);
@@ -143,20 +144,21 @@ static void wrong(const struct mx_rank *m)
 
 /* Each rank in an order of its own: all that are under way, and then once more
  * those that are persistent. Nobody waits for what another one starts later. */
-static void land(const struct mx_rank *m, struct flights *f, uint32_t dice)
+static void land_message(const struct mx_rank *m, struct flights *f,
+                         uint32_t dice)
 {
-    uint32_t mine = mixed(dice + 7919u * (uint32_t)m->rank);
+    uint32_t mine = check_mixed(dice + 7919u * (uint32_t)m->rank);
     int n = f->n;
 
     for (int i = 0; i < n; i++)
         if (!mx_cell_await(f->of[((uint32_t)i + mine) % (uint32_t)n]))
-            wrong(m);
+            check_wrong(m);
     for (int i = 0; i < n; i++)
         if (!mx_cell_again(f->of[((uint32_t)i + (mine >> 8)) % (uint32_t)n]))
-            wrong(m);
+            check_wrong(m);
     for (int i = 0; i < n; i++)
         if (!mx_cell_finish(f->of[((uint32_t)i + (mine >> 16)) % (uint32_t)n]))
-            wrong(m);
+            check_wrong(m);
     f->n = 0;
 }
 
@@ -166,12 +168,12 @@ static void cell(const struct mx_rank *m, struct flights *f,
     struct mx_flight *one = mx_cell_start(m, c);
 
     if (!one || (c->mode == MX_BLOCKING && !mx_cell_finish(one)))
-        wrong(m);
+        check_wrong(m);
     if (c->mode == MX_BLOCKING)
         return;
     f->of[f->n++] = one;
     if (f->n == FLIGHTS)
-        land(m, f, c->dice);
+        land_message(m, f, c->dice);
 }
 
 /* Of three numbers of ranks one has them in an order that knows no nodes. */
@@ -182,9 +184,10 @@ static MPI_Comm some_order(MPI_Comm all)
 
     MPI_Comm_rank(all, &rank);
     MPI_Comm_size(all, &size);
-    MPI_Comm_split(
-        all, 0, size % 3 == 2 ? (int)(mixed((uint32_t)rank + 7u) >> 1) : rank,
-        &c);
+    MPI_Comm_split(all, 0,
+                   size % 3 == 2 ? (int)(check_mixed((uint32_t)rank + 7u) >> 1)
+                                 : rank,
+                   &c);
     return c;
 }
 
@@ -202,7 +205,7 @@ static void all_cells(MPI_Comm all)
         if (m.rank == 0)
             cells++;
     }
-    land(&m, &f, 0);
+    land_message(&m, &f, 0);
     close_rank(&m);
     MPI_Comm_free(&m.world);
 }

@@ -91,7 +91,7 @@ struct view mx_look(const struct mx_rank *m, const struct mx_cell *c)
     return v;
 }
 
-static int peer(const struct view *v, int i, bool out)
+static int peer_of(const struct view *v, int i, bool out)
 {
     if (v->is & MX_NEAR)
         return out ? mx_neighbor_out(v->m, i) : mx_neighbor_in(v->m, i);
@@ -126,7 +126,7 @@ static int64_t share(const struct view *v, int i)
     return n + i % 3;
 }
 
-static int64_t vector(const struct view *v)
+static int64_t make_vector(const struct view *v)
 {
     int64_t n = 0;
 
@@ -143,7 +143,7 @@ static bool is_flat(const struct mx_side *s, int block)
     return s->flat != (s->mixed && block % 2);
 }
 
-static size_t step(const struct mx_side *s, int block)
+static size_t take_step(const struct mx_side *s, int block)
 {
     return is_flat(s, block)
                ? mx_word_size(s->class->word) * (size_t)s->class->words
@@ -153,22 +153,23 @@ static size_t step(const struct mx_side *s, int block)
 /* Returns the unit in which places are counted. */
 static size_t unit(const struct mx_side *s)
 {
-    return s->mixed ? (size_t)s->class->extent : step(s, 0);
+    return s->mixed ? (size_t)s->class->extent : take_step(s, 0);
 }
 
-static void put(const struct mx_side *s, char *at, int block, int64_t item,
+static void put_data(const struct mx_side *s, char *at, int block, int64_t item,
                 const union mx_item *x)
 {
     const struct mx_class *k = s->class;
 
-    at += s->first[block] * (int64_t)unit(s) + item * (int64_t)step(s, block);
+    at += s->first[block] * (int64_t)unit(s) +
+          item * (int64_t)take_step(s, block);
     for (int i = 0; i < k->words; i++)
         mx_put(k, x, i, at + (is_flat(s, block) ? i * 4 : k->at[i]));
 }
 
 /* Places blocks one after the other or, with gaps, from the last to the first.
  * Returns how many items they span. */
-static int64_t place(struct mx_side *s, bool gaps)
+static int64_t place_of(struct mx_side *s, bool gaps)
 {
     int64_t at = gaps;
 
@@ -260,13 +261,13 @@ bool mx_send_side(const struct view *v, struct mx_side *s)
     s->flat = divisible(v) && (v->c->dice & DICE_SEND_FLAT);
     s->mixed = divisible(v) && (v->is & MX_BYTES) && (v->c->dice & DICE_MIXED);
     s->blocks = 1;
-    s->items[0] = v->is & MX_FOLD ? vector(v) : between(v, v->me, 0);
+    s->items[0] = v->is & MX_FOLD ? make_vector(v) : between(v, v->me, 0);
     if (v->is & MX_TO_MANY) {
         s->blocks = v->is & MX_NEAR ? MX_NEIGHBORS : v->peers;
         for (int i = 0; i < s->blocks; i++)
-            s->items[i] = between(v, v->me, peer(v, i, true));
+            s->items[i] = between(v, v->me, peer_of(v, i, true));
     }
-    if (!take_memory(s, place(s, (v->is & MX_TO_MANY) && (v->is & MX_VARY))))
+    if (!take_memory(s, place_of(s, (v->is & MX_TO_MANY) && (v->is & MX_VARY))))
         return false;
     choose_types(v, s, v->c->dice & DICE_SEND_BOTTOM);
     arguments(s, v);
@@ -283,11 +284,11 @@ bool mx_receive_side(const struct view *v, struct mx_side *r)
     r->mixed = divisible(v) && (v->is & MX_BYTES) && (v->c->dice & DICE_MIXED);
     r->blocks = many ? v->is & MX_NEAR ? MX_NEIGHBORS : v->peers : 1;
     for (int i = 0; i < r->blocks; i++)
-        r->items[i] = many ? between(v, peer(v, i, false), v->me)
+        r->items[i] = many ? between(v, peer_of(v, i, false), v->me)
                            : between(v, v->root, v->me);
     if (v->is & MX_FOLD)
-        r->items[0] = vector(v);
-    room = place(r, many && (v->is & MX_VARY));
+        r->items[0] = make_vector(v);
+    room = place_of(r, many && (v->is & MX_VARY));
     if (v->is & MX_SPLIT) {
         r->blocks = v->size;
         for (int i = 0; i < v->size; i++)
@@ -308,15 +309,15 @@ static void put_message(const struct mx_side *s, char *at, int block, int from,
 {
     for (int64_t j = 0; s->class->words && j < s->items[block]; j++) {
         union mx_item x = mx_value(s->class, from, slot, j);
-        put(s, at, block, j, &x);
+        put_data(s, at, block, j, &x);
     }
 }
 
 static void put_vector(const struct view *v, const struct mx_side *s)
 {
-    for (int64_t j = 0, n = vector(v); j < n; j++) {
+    for (int64_t j = 0, n = make_vector(v); j < n; j++) {
         union mx_item x = mx_value(s->class, v->me, 0, j);
-        put(s, s->at, 0, j, &x);
+        put_data(s, s->at, 0, j, &x);
     }
 }
 
@@ -361,7 +362,7 @@ static void fold_wanted(const struct view *v, const struct mx_side *r, char *at)
             union mx_item lower = mx_value(r->class, rank, 0, skip + j);
             mx_fold(r->class, mx_which_op(v), &lower, &x);
         }
-        put(r, at, 0, j, &x);
+        put_data(r, at, 0, j, &x);
     }
 }
 
@@ -376,7 +377,7 @@ void mx_fill_wanted(const struct view *v, const struct mx_side *r, char *at)
         return;
     }
     for (int b = 0; b < r->blocks; b++) {
-        int from = v->is & MX_FROM_MANY ? peer(v, b, false) : v->root;
+        int from = v->is & MX_FROM_MANY ? peer_of(v, b, false) : v->root;
         int slot = !(v->is & MX_TO_MANY) ? 0
                    : v->is & MX_NEAR     ? b
                                          : v->me - v->first;
@@ -392,7 +393,7 @@ void mx_forgive(const struct view *v, const struct mx_side *r, char *want)
     if (!v->place || !(v->is & MX_SPLIT))
         return;
     from = (size_t)share(v, v->me - v->first) * unit(r);
-    to = (size_t)vector(v) * unit(r);
+    to = (size_t)make_vector(v) * unit(r);
     if (to > from)
         memcpy(want + MARGIN + r->class->lb + from,
                r->at + r->class->lb + from, to - from);

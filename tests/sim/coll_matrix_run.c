@@ -56,7 +56,7 @@ static void choose_arguments(const struct view *v, struct mx_call *c)
     }
 }
 
-static void say(const struct view *v, const char *what, size_t byte)
+static void say_something(const struct view *v, const char *what, size_t byte)
 {
     static const char *const modes[] = {"blocking", "nonblocking",
                                         "persistent"};
@@ -71,7 +71,7 @@ static void say(const struct view *v, const char *what, size_t byte)
             v->root, c->dice, (long)byte - MARGIN, what);
 }
 
-static bool same(const struct view *v, const char *what,
+static bool is_same(const struct view *v, const char *what,
                  const struct mx_side *s, const char *want)
 {
     size_t i = 0;
@@ -80,7 +80,7 @@ static bool same(const struct view *v, const char *what,
         return true;
     while (s->memory[i] == want[i])
         i++;
-    say(v, what, i);
+    say_something(v, what, i);
     return false;
 }
 
@@ -104,7 +104,7 @@ struct mx_flight {
 };
 
 /* Both sides as they are before a round, and as they are to be after it. */
-static bool prepare(struct mx_flight *f)
+static bool prepare_case(struct mx_flight *f)
 {
     struct mx_call *c = &f->call;
 
@@ -121,7 +121,7 @@ static bool prepare(struct mx_flight *f)
     return true;
 }
 
-static void await(struct mx_flight *f)
+static void await_event(struct mx_flight *f)
 {
     int done = f->cell.mode == MX_BLOCKING;
 
@@ -137,10 +137,10 @@ bool mx_cell_await(struct mx_flight *f)
 
     if (!f->good || !f->sent)
         return f->good;
-    await(f);
+    await_event(f);
     mx_forgive(&f->v, &c->r, f->want);
-    f->good = same(&f->v, "send", &c->s, f->sent) &&
-              same(&f->v, "receive", &c->r, f->want);
+    f->good = is_same(&f->v, "send", &c->s, f->sent) &&
+              is_same(&f->v, "receive", &c->r, f->want);
     free(f->sent);
     free(f->want);
     f->sent = f->want = NULL;
@@ -158,7 +158,7 @@ struct mx_flight *mx_cell_start(const struct mx_rank *m,
     f->call.start = cell->coll->start;
     f->v = mx_look(m, &f->cell);
     f->good = mx_send_side(&f->v, &f->call.s) &&
-              mx_receive_side(&f->v, &f->call.r) && prepare(f);
+              mx_receive_side(&f->v, &f->call.r) && prepare_case(f);
     if (!f->good)
         return f;
     choose_arguments(&f->v, &f->call);
@@ -174,7 +174,7 @@ bool mx_cell_again(struct mx_flight *f)
 {
     if (f->cell.mode != MX_PERSISTENT)
         return true;
-    f->good = prepare(f);
+    f->good = prepare_case(f);
     if (f->good)
         MPI_Start(&f->call.request);
     return f->good;

@@ -33,7 +33,7 @@ static MPI_Datatype committed(MPI_Datatype t, MPI_Datatype base)
     return t;
 }
 
-static MPI_Datatype resized(const struct mx_class *c)
+static MPI_Datatype make_resized(const struct mx_class *c)
 {
     int lengths[MX_WORDS] = {1, 1, 1, 1};
     MPI_Aint at[MX_WORDS];
@@ -47,7 +47,7 @@ static MPI_Datatype resized(const struct mx_class *c)
     return committed(t, base);
 }
 
-static MPI_Datatype nothing(const struct mx_class *c)
+static MPI_Datatype check_nothing(const struct mx_class *c)
 {
     MPI_Datatype t, base;
 
@@ -80,9 +80,9 @@ MPI_Datatype mx_type_new(int class)
         MPI_Type_create_hvector(2, 1, -8, MPI_INT, &t);
         return committed(t, MPI_DATATYPE_NULL);
     case 7:
-        return resized(c);
+        return make_resized(c);
     default:
-        return nothing(c);
+        return check_nothing(c);
     }
 }
 
@@ -125,7 +125,7 @@ void mx_put(const struct mx_class *c, const union mx_item *v, int word,
            mx_word_size(c->word));
 }
 
-static void get(const struct mx_class *c, union mx_item *v, int word,
+static void get_value(const struct mx_class *c, union mx_item *v, int word,
                 const void *from)
 {
     memcpy(&v->words[word], from, mx_word_size(c->word));
@@ -186,8 +186,8 @@ static void fold_items(int class, int op, char *in, char *inout, int64_t n)
     for (; n > 0; n--, in += c->extent, inout += c->extent) {
         union mx_item lower = {.words = {0}}, upper = {.words = {0}};
         for (int i = 0; i < c->words; i++) {
-            get(c, &lower, i, in + c->at[i]);
-            get(c, &upper, i, inout + c->at[i]);
+            get_value(c, &lower, i, in + c->at[i]);
+            get_value(c, &upper, i, inout + c->at[i]);
         }
         mx_fold(c, op, &lower, &upper);
         for (int i = 0; i < c->words; i++)

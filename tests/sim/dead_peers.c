@@ -30,14 +30,15 @@ static int op_count;
 static struct sim sim;
 static unsigned seed_in_use;
 
-static void fail(const char *what, int i)
+static void fail_with(const char *what, int i)
 {
     fprintf(stderr, "seed %u: %s (%d)\n", seed_in_use, what, i);
     exit(1);
 }
 
 /* Post one half of a message; returns the error class. */
-static int post(int rank, int peer, bool is_send, int tag, uint32_t bytes)
+static int post_receive(int rank, int peer, bool is_send, int tag,
+                        uint32_t bytes)
 {
     struct op *o = &ops[op_count];
     struct wf_comm *world = sim.ranks[rank]->world;
@@ -58,7 +59,7 @@ static int post(int rank, int peer, bool is_send, int tag, uint32_t bytes)
 }
 
 /* Both halves of a message between two processes, in either order. */
-static void exchange(int ranks, int tag)
+static void exchange_messages(int ranks, int tag)
 {
     int from = (int)sim_random(&sim, (unsigned)ranks);
     int to = (int)sim_random(&sim, (unsigned)ranks);
@@ -67,16 +68,16 @@ static void exchange(int ranks, int tag)
 
     for (int half = 0; half < 2; half++) {
         bool send = send_first == (half == 0);
-        if (post(send ? from : to, send ? to : from, send, tag, bytes))
-            fail("a call between the living failed", tag);
+        if (post_receive(send ? from : to, send ? to : from, send, tag, bytes))
+            fail_with("a call between the living failed", tag);
     }
 }
 
-static void traffic(int ranks, int steps, int first_tag)
+static void make_traffic(int ranks, int steps, int first_tag)
 {
     for (int i = 0; i < steps; i++)
         if (sim_random(&sim, 4) == 0)
-            exchange(ranks, first_tag + i);
+            exchange_messages(ranks, first_tag + i);
         else
             sim_step(&sim);
 }
@@ -87,15 +88,15 @@ static void the_dead_are_refused(void)
         struct weft_loc *loc = sim.ranks[rank]->locs[VICTIM];
         if (!loc || !loc->failed)
             continue; /* never met: nothing to be told */
-        if (post(rank, VICTIM, true, 1, 10) != MPI_ERR_PROC_ABORTED)
-            fail("a send to the dead did not fail", rank);
-        if (post(rank, VICTIM, false, 1, 10) != MPI_ERR_PROC_ABORTED)
-            fail("a receive from the dead did not fail", rank);
+        if (post_receive(rank, VICTIM, true, 1, 10) != MPI_ERR_PROC_ABORTED)
+            fail_with("a send to the dead did not fail", rank);
+        if (post_receive(rank, VICTIM, false, 1, 10) != MPI_ERR_PROC_ABORTED)
+            fail_with("a receive from the dead did not fail", rank);
     }
 }
 
 /* A survivor that met the victim is done with it; the rest has succeeded. */
-static void check(void)
+static void check_result(void)
 {
     for (int i = 0; i < op_count; i++) {
         struct op *o = &ops[i];
@@ -104,9 +105,9 @@ static void check(void)
         if (o->rank == VICTIM || (dead && (!loc || !loc->failed)))
             ; /* the victim's own, or unaware of its death */
         else if (!wf_req_done(o->req))
-            fail("an operation of a survivor is not done", i);
+            fail_with("an operation of a survivor is not done", i);
         else if (!dead && o->req->error)
-            fail("an operation between the living failed", i);
+            fail_with("an operation between the living failed", i);
         if (wf_req_done(o->req))
             wf_wait(&o->req, MPI_STATUS_IGNORE);
         free(o->data);
@@ -139,7 +140,7 @@ static void call_one(int rank, int call)
         calls[rank][call].data[i] = value;
     if (wf_coll_start_nonblocking(call % 2 ? wf_build_barrier : wf_build_bcast,
                                   &a, &calls[rank][call].request))
-        fail("a collective does not start", call);
+        fail_with("a collective does not start", call);
 }
 
 /* Each survivor calls the first so many before the death, the victim none. */
@@ -166,13 +167,13 @@ static void check_call(int rank, int call)
     int rc;
 
     if (!wf_req_done(r))
-        fail("a survivor's collective is not done", call);
+        fail_with("a survivor's collective is not done", call);
     rc = wf_wait(&r, MPI_STATUS_IGNORE);
     if (rc && rc != MPI_ERR_PROC_ABORTED)
-        fail("a collective failed with another class", rc);
+        fail_with("a collective failed with another class", rc);
     for (int i = 0; !rc && call % 2 == 0 && i < NUMBERS; i++)
         if (calls[rank][call].data[i] != call + 1)
-            fail("a collective ended well with other data", call);
+            fail_with("a collective ended well with other data", call);
 }
 
 static void check_calls(void)
@@ -181,11 +182,11 @@ static void check_calls(void)
         for (int call = 0; call < COLLECTIVES; call++)
             check_call(rank, call);
         if (!wf_comm_is_dead(sim.ranks[rank]->world))
-            fail("a survivor does not know of the death", rank);
+            fail_with("a survivor does not know of the death", rank);
     }
 }
 
-static void run(unsigned seed, const struct sim_options *variant)
+static void run_case(unsigned seed, const struct sim_options *variant)
 {
     struct sim_options o = *variant;
     int end[RANKS];
@@ -194,17 +195,17 @@ static void run(unsigned seed, const struct sim_options *variant)
     o.ranks = RANKS;
     op_count = 0;
     sim_start(&sim, &o);
-    traffic(RANKS, STEPS / 2 + (int)sim_random(&sim, STEPS / 2), 1000);
+    make_traffic(RANKS, STEPS / 2 + (int)sim_random(&sim, STEPS / 2), 1000);
     call_first(end);
     for (int i = (int)sim_random(&sim, STEPS / 4); i > 0; i--)
         sim_step(&sim);
     sim_kill(&sim, VICTIM);
     the_dead_are_refused();
-    traffic(VICTIM, STEPS / 2, 5000);
+    make_traffic(VICTIM, STEPS / 2, 5000);
     call_rest(end);
     while (sim_step(&sim))
         ;
-    check();
+    check_result();
     check_calls();
     sim_stop(&sim);
 }
@@ -220,7 +221,7 @@ int main(int argc, char **argv)
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 60;
 
     for (unsigned seed = first; seed < first + count; seed++)
-        run(seed, &variants[seed % (sizeof variants / sizeof *variants)]);
+        run_case(seed, &variants[seed % (sizeof variants / sizeof *variants)]);
     printf("%u jobs outlived one of their processes (seeds %u to %u)\n", count,
            first, first + count - 1);
     return 0;

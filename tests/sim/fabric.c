@@ -178,7 +178,7 @@ static int ep_peer_del(weft_peer *p, int abrupt)
 }
 
 /* Nothing is sent before there is a connection. */
-static bool call(weft_peer *p)
+static bool make_call(weft_peer *p)
 {
     struct pair *pair = sim_pair_of(p->ep, p->id);
 
@@ -195,7 +195,7 @@ static bool call(weft_peer *p)
 }
 
 /* Now and then there is no room, as on a real fabric. */
-static bool refuse(weft_peer *p)
+static bool refuse_call(weft_peer *p)
 {
     if (p->queued < CHANNEL_DEPTH && sim_random(world.sim, 8))
         return false;
@@ -205,7 +205,7 @@ static bool refuse(weft_peer *p)
     return true;
 }
 
-static void queue(weft_peer *p, struct parcel *c)
+static void queue_message(weft_peer *p, struct parcel *c)
 {
     c->next = NULL;
     *p->tail = c;
@@ -231,7 +231,7 @@ bool sim_initial(const weft_hdr *hdr)
     return type == WF_EAGER || type == WF_NOTIFY;
 }
 
-static void note(const weft_peer *p, const weft_hdr *hdr)
+static void note_event(const weft_peer *p, const weft_hdr *hdr)
 {
     const struct wf_wire *w = (const struct wf_wire *)hdr;
 
@@ -245,9 +245,9 @@ static int ep_send(weft_peer *p, weft_tx *t)
     struct parcel *c;
     struct iovec v;
 
-    if (!call(p))
+    if (!make_call(p))
         return WEFT_ELINK;
-    if (p->dead || refuse(p))
+    if (p->dead || refuse_call(p))
         return WEFT_EAGAIN;
     c = parcel(t->hdr, t->len);
     for (uint64_t off = 0; off < t->len; off += v.iov_len) {
@@ -256,8 +256,8 @@ static int ep_send(weft_peer *p, weft_tx *t)
         memcpy(c->data + off, v.iov_base, v.iov_len);
     }
     c->tx = t;
-    note(p, &c->hdr);
-    queue(p, c);
+    note_event(p, &c->hdr);
+    queue_message(p, c);
     return WEFT_OK;
 }
 
@@ -266,15 +266,15 @@ static int ep_send_short(weft_peer *p, const weft_hdr *h, const void *data,
 {
     struct parcel *c;
 
-    if (!call(p))
+    if (!make_call(p))
         return WEFT_ELINK;
-    if (p->dead || refuse(p))
+    if (p->dead || refuse_call(p))
         return WEFT_EAGAIN;
     c = parcel(h, len);
     if (len)
         memcpy(c->data, data, len);
-    note(p, &c->hdr);
-    queue(p, c);
+    note_event(p, &c->hdr);
+    queue_message(p, c);
     return WEFT_DONE;
 }
 

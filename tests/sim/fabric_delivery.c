@@ -14,7 +14,7 @@ static weft_loc *view(weft_ep *to, uint32_t from)
     return to->peers[from]->loc;
 }
 
-static void retire(weft_peer *p, struct parcel *c)
+static void retire_message(weft_peer *p, struct parcel *c)
 {
     struct parcel **at = &p->head;
 
@@ -42,7 +42,7 @@ static uint32_t taken(weft_ep *to, uint32_t from)
     return q && q->loc->order ? q->loc->order->expect : 1;
 }
 
-static void tell(weft_ep *to, uint32_t from, const weft_hdr *hdr,
+static void tell_peer(weft_ep *to, uint32_t from, const weft_hdr *hdr,
                  uint32_t before)
 {
     if (!world.options.arrived)
@@ -55,7 +55,7 @@ static void tell(weft_ep *to, uint32_t from, const weft_hdr *hdr,
                 world.options.arrived(world.options.arg, from, to->id);
 }
 
-static void land(weft_ep *to, weft_peer *p, struct parcel *c)
+static void land_message(weft_ep *to, weft_peer *p, struct parcel *c)
 {
     uint64_t left = c->sink->len - c->offset;
     uint64_t n = 1 + sim_random(world.sim, 5000);
@@ -80,13 +80,13 @@ static void land(weft_ep *to, weft_peer *p, struct parcel *c)
     before = taken(to, p->ep->id);
     to->host->rx_done(to->core, sink, WEFT_OK);
     if (world.options.failover)
-        tell(to, p->ep->id, &c->hdr, before);
-    retire(p, c);
+        tell_peer(to, p->ep->id, &c->hdr, before);
+    retire_message(p, c);
 }
 
 /* One byte changes, of the header or of the payload; not of the length, which
  * a stream would misread. */
-static void corrupt(struct parcel *c)
+static void corrupt_bytes(struct parcel *c)
 {
     size_t n = WEFT_HDR + c->len, at = sim_random(world.sim, (unsigned)n);
     uint8_t *byte = at < WEFT_HDR ? (uint8_t *)&c->hdr + at
@@ -98,7 +98,7 @@ static void corrupt(struct parcel *c)
 
 /* The receiver's end of the sender's connection. False: it has another one, of
  * which it will hear first. */
-static bool meet(weft_ep *to, weft_peer *p)
+static bool connect_both(weft_ep *to, weft_peer *p)
 {
     weft_peer *q = to->peers[p->ep->id];
 
@@ -121,17 +121,17 @@ static void again(weft_ep *to, weft_loc *from, struct parcel *c)
         abort();
 }
 
-static void offer(weft_ep *to, weft_peer *p, struct parcel *c)
+static void offer_message(weft_ep *to, weft_peer *p, struct parcel *c)
 {
     weft_loc *from = view(to, p->ep->id);
     size_t have = c->len;
     uint32_t before;
     int r;
 
-    if (world.options.failover && !meet(to, p))
+    if (world.options.failover && !connect_both(to, p))
         return;
     if (world.options.corrupt && sim_random(world.sim, 100) == 0)
-        corrupt(c);
+        corrupt_bytes(c);
     before = taken(to, p->ep->id);
     if (have && sim_random(world.sim, 2))
         have = sim_random(world.sim, (unsigned)have + 1);
@@ -142,13 +142,13 @@ static void offer(weft_ep *to, weft_peer *p, struct parcel *c)
         p->stopped = true;
         return;
     }
-    tell(to, p->ep->id, &c->hdr, before);
+    tell_peer(to, p->ep->id, &c->hdr, before);
     if (world.options.failover && r == WEFT_DONE && !sim_random(world.sim, 20))
         again(to, from, c);
     if (r == WEFT_OK)
         c->offset = have;
     else
-        retire(p, c);
+        retire_message(p, c);
 }
 
 void sim_deliver(weft_ep *to, weft_peer *p)
@@ -159,15 +159,15 @@ void sim_deliver(weft_ep *to, weft_peer *p)
         while (c->next && (!c->sink || sim_random(world.sim, 2)))
             c = c->next;
     if (c->sink) {
-        land(to, p, c);
+        land_message(to, p, c);
         return;
     }
     for (c = p->head; c->sink;)
         c = c->next;
-    offer(to, p, c);
+    offer_message(to, p, c);
 }
 
-static bool busy(const weft_peer *p)
+static bool is_busy(const weft_peer *p)
 {
     if (!p || sim_pair_of(p->ep, p->id)->mute)
         return false;
@@ -181,7 +181,7 @@ int sim_busy_channels(weft_peer **list)
     for (int i = 0; i < SIM_FABRICS * SIM_MAX; i++) {
         weft_ep *e = world.eps[i / SIM_MAX][i % SIM_MAX];
         for (int k = 0; e && k < SIM_MAX; k++)
-            if (busy(e->peers[k]))
+            if (is_busy(e->peers[k]))
                 list[n++] = e->peers[k];
     }
     return n;

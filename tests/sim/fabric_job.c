@@ -15,7 +15,7 @@ struct sim_counts sim_counts;
 
 /* ---- cables that break --------------------------------------------------- */
 
-static void report(weft_peer *p)
+static void print_report(weft_peer *p)
 {
     int status = p->notice;
 
@@ -118,7 +118,7 @@ bool sim_step(struct sim *s)
     p = busy[sim_random(s, (unsigned)n)];
     to = world.eps[p->ep->fabric][p->id];
     if (p->notice)
-        report(p);
+        print_report(p);
     else if (p->reads && (!p->head || sim_random(s, 2)))
         sim_finish_read(p);
     else if (!to || to->dead)

@@ -46,7 +46,7 @@ static unsigned seed_in_use;
 static uint32_t tags;
 static bool troubled; /* fabrics break */
 
-static void fail(const char *what, int id)
+static void fail_with(const char *what, int id)
 {
     fprintf(stderr, "seed %u: %s (%d)\n", seed_in_use, what, id);
     exit(1);
@@ -71,7 +71,7 @@ static void model_arrived(void *arg, uint32_t from, uint32_t to)
             messages[i].to == (int)to)
             m = &messages[i];
     if (!m)
-        fail("a message arrived that nobody sent", (int)from);
+        fail_with("a message arrived that nobody sent", (int)from);
     m->arrived = ++arrivals;
     for (int i = 0; i < receive_count; i++)
         if (!receives[i].expected && matches(&receives[i], m)) {
@@ -133,7 +133,7 @@ static void random_send(void)
                   sim_random(&sim, 3) ? WF_SEND_STANDARD : WF_SEND_SYNC,
                   &m->req);
     if (rc)
-        fail("a send failed", m->id);
+        fail_with("a send failed", m->id);
 }
 
 static void receive_with(int rank, int source, int tag, uint32_t room)
@@ -149,7 +149,7 @@ static void receive_with(int rank, int source, int tag, uint32_t room)
     rc = wf_irecv(sim.ranks[rank]->world, r->data, room, wf_type_of(MPI_BYTE),
                   source, tag, WF_SPACE_P2P, &r->req);
     if (rc)
-        fail("a receive failed", receive_count - 1);
+        fail_with("a receive failed", receive_count - 1);
 }
 
 static void random_receive(void)
@@ -163,23 +163,23 @@ static void random_receive(void)
 }
 
 /* Every message must find a receive, so that every send completes. */
-static void settle(void)
+static void settle_all(void)
 {
     for (int steps = 0; sim_step(&sim); steps++)
         if (steps == STEPS_LIMIT)
-            fail("messages go round and round", steps);
+            fail_with("messages go round and round", steps);
 }
 
 static void receive_the_rest(void)
 {
-    settle();
+    settle_all();
     for (int i = 0; i < message_count; i++)
         if (!messages[i].arrived)
-            fail("a message never arrived", i);
+            fail_with("a message never arrived", i);
         else if (!messages[i].taken)
             receive_with(messages[i].to, messages[i].from, messages[i].tag,
                          LONGEST);
-    settle();
+    settle_all();
 }
 
 /* ---- the verdict --------------------------------------------------------- */
@@ -192,20 +192,22 @@ static void check_received(struct receive *r, int i)
     int rc = wf_wait(&r->req, &status);
 
     if (rc != (m->bytes > r->room ? MPI_ERR_TRUNCATE : MPI_SUCCESS))
-        fail("a receive ended with the wrong error", i);
+        fail_with("a receive ended with the wrong error", i);
     if (status.MPI_SOURCE != m->from || status.MPI_TAG != m->tag)
-        fail("a receive got another message than the model's", i);
+        fail_with("a receive got another message than the model's", i);
     if (wf_status_bytes(&status) != n || memcmp(r->data, m->data, n) != 0)
-        fail("a receive got the wrong bytes", i);
+        fail_with("a receive got the wrong bytes", i);
 }
 
-static void check(void)
+static void check_result(void)
 {
     for (int i = 0; i < receive_count; i++) {
         struct receive *r = &receives[i];
         if (wf_req_done(r->req) != (r->expected != NULL))
-            fail(r->expected ? "a receive is not done" : "a receive is done "
-                 "that has no message", i);
+            fail_with(r->expected ? "a receive is not done"
+                                  : "a receive is done "
+                                    "that has no message",
+                      i);
         if (r->expected)
             check_received(r, i);
         else
@@ -214,7 +216,7 @@ static void check(void)
     }
     for (int i = 0; i < message_count; i++) {
         if (!wf_req_done(messages[i].req))
-            fail("a send is not done", i);
+            fail_with("a send is not done", i);
         wf_wait(&messages[i].req, MPI_STATUS_IGNORE);
         free(messages[i].data);
     }
@@ -234,7 +236,7 @@ static void random_call(unsigned lean, bool early)
         random_send();
 }
 
-static void step(void)
+static void take_step(void)
 {
     if (troubled && sim_random(&sim, 60) == 0)
         sim_trouble(&sim);
@@ -242,7 +244,7 @@ static void step(void)
         sim_step(&sim);
 }
 
-static void run(unsigned seed, const struct sim_options *variant)
+static void run_case(unsigned seed, const struct sim_options *variant)
 {
     struct sim_options o = *variant;
 
@@ -259,11 +261,11 @@ static void run(unsigned seed, const struct sim_options *variant)
         if (sim_random(&sim, 3) == 0)
             random_call(seed % 3, i < STEPS / 2);
         else
-            step();
+            take_step();
     if (troubled)
         sim_heal(&sim);
     receive_the_rest();
-    check();
+    check_result();
     sim_stop(&sim);
 }
 
@@ -295,9 +297,9 @@ int main(int argc, char **argv)
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 40;
 
     for (unsigned seed = first; seed < first + count; seed++)
-        run(seed, &variants[seed % (sizeof variants / sizeof *variants)]);
+        run_case(seed, &variants[seed % (sizeof variants / sizeof *variants)]);
     if (argc < 2) /* damage makes the first message of a pair look plain */
-        run(9019, &variants[9019 % (sizeof variants / sizeof *variants)]);
+        run_case(9019, &variants[9019 % (sizeof variants / sizeof *variants)]);
     printf("%u random programs agree with the model (seeds %u to %u)\n", count,
            first, first + count - 1);
     printf("pairs moved %llu times, resent %llu, dropped %llu doubles and %llu "

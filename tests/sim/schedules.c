@@ -30,25 +30,25 @@ struct run {
     int *ready, n, done, all;
 };
 
-static void put(struct run *x, int step)
+static void put_data(struct run *x, int step)
 {
     x->ready[x->n++] = step;
 }
 
-static void release(struct run *x, int number)
+static void release_object(struct run *x, int number)
 {
     if (--x->missing[number] == 0)
-        put(x, number);
+        put_data(x, number);
 }
 
-static void finish(struct run *x, int rank, int number)
+static void finish_case(struct run *x, int rank, int number)
 {
     const struct wf_sched *s = x->p->scheds[rank];
     const struct wf_vertex *v = &s->v[number - x->p->base[rank]];
 
     x->done++;
     for (int e = v->out; e >= 0; e = s->e[e].next)
-        release(x, x->p->base[rank] + s->e[e].to);
+        release_object(x, x->p->base[rank] + s->e[e].to);
 }
 
 static uint64_t bytes_of(const struct wf_vertex *v)
@@ -62,18 +62,18 @@ static void begin_message(struct run *x, int rank, int number,
     int m = x->p->message_of[number];
 
     if (v->follower >= 0)
-        release(x, x->p->base[rank] + v->follower);
+        release_object(x, x->p->base[rank] + v->follower);
     if (v->kind == WF_VERTEX_SEND && dice(2)) {
         x->eager[m] = malloc(bytes_of(v) + 1);
         if (bytes_of(v))
             memcpy(x->eager[m], v->src, bytes_of(v));
-        finish(x, rank, number);
+        finish_case(x, rank, number);
     }
     if (++x->halves[m] == 2)
-        put(x, x->all + m);
+        put_data(x, x->all + m);
 }
 
-static void deliver(struct run *x, int m)
+static void deliver_message(struct run *x, int m)
 {
     const struct plan_message *msg = &x->p->message[m];
     const struct wf_vertex *from = plan_vertex(x->p, msg->from, msg->send);
@@ -85,11 +85,11 @@ static void deliver(struct run *x, int m)
     free(x->eager[m]);
     x->eager[m] = NULL;
     if (!kept)
-        finish(x, msg->from, msg->send);
-    finish(x, msg->to, msg->recv);
+        finish_case(x, msg->from, msg->send);
+    finish_case(x, msg->to, msg->recv);
 }
 
-static void perform(struct run *x, int number)
+static void perform_step(struct run *x, int number)
 {
     int rank = plan_rank(x->p, number);
     const struct wf_vertex *v = plan_vertex(x->p, rank, number);
@@ -112,7 +112,7 @@ static void perform(struct run *x, int number)
     default:
         break;
     }
-    finish(x, rank, number);
+    finish_case(x, rank, number);
 }
 
 static bool steps(struct run *x)
@@ -120,14 +120,14 @@ static bool steps(struct run *x)
     for (int r = 0; r < x->p->ranks; r++)
         for (int i = x->p->base[r]; i < x->p->base[r + 1]; i++)
             if ((x->missing[i] = plan_vertex(x->p, r, i)->need) == 0)
-                put(x, i);
+                put_data(x, i);
     while (x->n > 0) {
         int k = (int)dice((uint32_t)x->n), step = x->ready[k];
         x->ready[k] = x->ready[--x->n];
         if (step < x->all)
-            perform(x, step);
+            perform_step(x, step);
         else
-            deliver(x, step - x->all);
+            deliver_message(x, step - x->all);
     }
     return x->done == x->all;
 }
@@ -174,7 +174,7 @@ static wf_coll_builder *builder_of(const struct call *c)
     return c->exclusive ? wf_build_exscan : builders[c->kind];
 }
 
-static bool compare(struct plan *p, const struct call *c)
+static bool compare_items(struct plan *p, const struct call *c)
 {
     for (int r = 0; r < c->p; r++)
         if ((c->kind != WF_COLL_REDUCE || r == c->root) &&
@@ -194,12 +194,13 @@ static bool compare(struct plan *p, const struct call *c)
 static bool run_call(struct plan *p, struct call *c)
 {
     return call_init(c) && plan_build(p, builder_of(c), arguments, c) &&
-           plan_match(p) && plan_weigh(p) && carry_out(p, c) && compare(p, c);
+           plan_match(p) && plan_weigh(p) && carry_out(p, c) &&
+           compare_items(p, c);
 }
 
 static long calls_made, calls_other; /* with the algorithm, or another one */
 
-static bool one(int ranks, int nodes, bool cyclic, struct call *c,
+static bool check_one(int ranks, int nodes, bool cyclic, struct call *c,
                 int algorithm)
 {
     const struct wf_coll_rule rule = wf_coll_rule_always(algorithm);
@@ -249,7 +250,7 @@ static bool algorithm_on(int ranks, enum wf_coll_kind kind, int algorithm,
                          .in_place = dice(2)};
         int nodes = 1 + (int)dice((uint32_t)(ranks < 9 ? ranks : 9));
 
-        good = one(ranks, nodes, dice(4) == 0, &c, algorithm);
+        good = check_one(ranks, nodes, dice(4) == 0, &c, algorithm);
     }
     return good;
 }
@@ -271,7 +272,7 @@ static bool long_vectors(int ranks)
                                  .op = k & 1 ? &sum_op : &compose_op,
                                  .in_place = dice(2)};
                 if (wf_coll_kinds[kinds[i]].algorithms >> a & 1)
-                    good &= one(ranks, 1 + (int)dice(2), false, &c, a);
+                    good &= check_one(ranks, 1 + (int)dice(2), false, &c, a);
             }
     return good;
 }

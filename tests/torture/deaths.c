@@ -75,7 +75,7 @@ bool is_dead(int rank)
     return rank / mates == job.victim / mates;
 }
 
-static unsigned draw(unsigned *seed, unsigned n)
+static unsigned draw_number(unsigned *seed, unsigned n)
 {
     *seed = *seed * 1103515245u + 12345u;
     return (*seed >> 16) % n;
@@ -89,15 +89,15 @@ static struct plan draw_plan(unsigned seed)
 {
     struct plan p;
 
-    draw(&seed, 2);
-    job.victim = (int)draw(&seed, (unsigned)job.size);
-    p.warm = draw(&seed, WARM_MOST);
-    p.delay = draw(&seed, 3) ? 1 + draw(&seed, DELAY_MOST) : 0;
+    draw_number(&seed, 2);
+    job.victim = (int)draw_number(&seed, (unsigned)job.size);
+    p.warm = draw_number(&seed, WARM_MOST);
+    p.delay = draw_number(&seed, 3) ? 1 + draw_number(&seed, DELAY_MOST) : 0;
     return p;
 }
 
 /* How the operation ends for this rank, the first time that it fails. */
-static bool failed(int error, double since, bool before)
+static bool has_failed(int error, double since, bool before)
 {
     int class = MPI_SUCCESS;
 
@@ -115,7 +115,7 @@ static bool failed(int error, double since, bool before)
 
 enum { CALLS_MORE = 40 /* after the victim has set its clock */ };
 
-static void repeat(const struct operation *op, const struct plan *plan)
+static void repeat_call(const struct operation *op, const struct plan *plan)
 {
     int end = (int)plan->warm + CALLS_MORE;
     bool left = false;
@@ -127,7 +127,7 @@ static void repeat(const struct operation *op, const struct plan *plan)
         if (job.rank == job.victim && op->to_the_end && i == end - 1)
             die_after(0);
         since = MPI_Wtime();
-        left |= failed(op->run(i), since, left);
+        left |= has_failed(op->run(i), since, left);
     }
 }
 
@@ -179,7 +179,7 @@ static void die_at_start(const char *name, unsigned seed)
         die_after(plan.delay * 10);
 }
 
-static void begin(int *argc, char ***argv, const char *name, unsigned seed)
+static void begin_case(int *argc, char ***argv, const char *name, unsigned seed)
 {
     const char *ranks = getenv("WEFT_PROCESS_RANKS");
 
@@ -215,14 +215,14 @@ int main(int argc, char **argv)
 
     if (!op)
         return 2;
-    begin(&argc, &argv, name, seed);
+    begin_case(&argc, &argv, name, seed);
     plan = draw_plan(seed);
     if (!op->run) {
         finish_early(&plan);
     } else if (op->begin && op->begin()) {
         say("wrong: it does not begin");
     } else {
-        repeat(op, &plan);
+        repeat_call(op, &plan);
         talk_to_all();
     }
     if (MPI_Finalize())

@@ -90,7 +90,7 @@ static int begin_halves(void)
            MPI_Comm_split(MPI_COMM_WORLD, job.rank % 2, 0, &mine.comm);
 }
 
-static int intercomm(int i)
+static int make_intercomm(int i)
 {
     MPI_Comm inter = MPI_COMM_NULL, all = MPI_COMM_NULL;
     int rc = MPI_Intercomm_create(mine.comm, 0, MPI_COMM_WORLD,
@@ -130,7 +130,7 @@ static int inter_collectives(int i)
 
 enum mode { SEND, SSEND, TO_ME, ANY, PROBE, PROBE_ANY, IRECV };
 
-static int length(int i)
+static int length_of(int i)
 {
     return i % 2 ? LARGE : SMALL;
 }
@@ -138,7 +138,7 @@ static int length(int i)
 static int survivor_receives(int i, enum mode mode)
 {
     bool any = mode == ANY || mode == PROBE_ANY;
-    int from = any ? MPI_ANY_SOURCE : job.victim, n = length(i), rc = 0;
+    int from = any ? MPI_ANY_SOURCE : job.victim, n = length_of(i), rc = 0;
     MPI_Status status;
     MPI_Request r;
 
@@ -157,18 +157,18 @@ static int survivor_receives(int i, enum mode mode)
     return rc;
 }
 
-static int survivor(int i, enum mode mode)
+static int run_survivor(int i, enum mode mode)
 {
     if (mode != SEND && mode != SSEND)
         return survivor_receives(i, mode);
-    fill(i, length(i));
+    fill(i, length_of(i));
     return (mode == SEND ? MPI_Send : MPI_Ssend)(
-        mine.out, length(i), MPI_INT, job.victim, TAG, MPI_COMM_WORLD);
+        mine.out, length_of(i), MPI_INT, job.victim, TAG, MPI_COMM_WORLD);
 }
 
-static int victim(int i, enum mode mode)
+static int run_victim(int i, enum mode mode)
 {
-    int n = length(i);
+    int n = length_of(i);
 
     fill(i, n);
     for (int r = 0; r < job.size; r++) {
@@ -185,18 +185,18 @@ static int victim(int i, enum mode mode)
     return MPI_SUCCESS;
 }
 
-static int talk(int i, enum mode mode)
+static int talk_to_peers(int i, enum mode mode)
 {
-    return (job.rank == job.victim ? victim : survivor)(i, mode);
+    return (job.rank == job.victim ? run_victim : run_survivor)(i, mode);
 }
 
-static int send(int i) { return talk(i, SEND); }
-static int ssend(int i) { return talk(i, SSEND); }
-static int recv(int i) { return talk(i, TO_ME); }
-static int irecv(int i) { return talk(i, IRECV); }
-static int recv_any(int i) { return talk(i, ANY); }
-static int probe(int i) { return talk(i, PROBE); }
-static int probe_any(int i) { return talk(i, PROBE_ANY); }
+static int send(int i) { return talk_to_peers(i, SEND); }
+static int ssend(int i) { return talk_to_peers(i, SSEND); }
+static int recv(int i) { return talk_to_peers(i, TO_ME); }
+static int irecv(int i) { return talk_to_peers(i, IRECV); }
+static int recv_any(int i) { return talk_to_peers(i, ANY); }
+static int probe(int i) { return talk_to_peers(i, PROBE); }
+static int probe_any(int i) { return talk_to_peers(i, PROBE_ANY); }
 
 /* ---- partitioned: from the victim to the others -------------------------- */
 
@@ -216,7 +216,7 @@ static int begin_parts(void)
     return rc;
 }
 
-static int partitioned(int i)
+static int check_partitioned(int i)
 {
     int n = job.rank == job.victim ? job.size - 1 : 1, rc = MPI_SUCCESS;
 
@@ -240,7 +240,7 @@ const struct operation *find_between(const char *name)
         {"comm_split", begin_plain, comm_split, false},
         {"create_group", begin_plain, create_group, false},
         {"from_group", begin_plain, from_group, false},
-        {"intercomm", begin_halves, intercomm, true},
+        {"intercomm", begin_halves, make_intercomm, true},
         {"inter_collectives", begin_inter, inter_collectives, false},
         {"send", begin_plain, send, false},
         {"ssend", begin_plain, ssend, false},
@@ -249,7 +249,7 @@ const struct operation *find_between(const char *name)
         {"recv_any", begin_plain, recv_any, false},
         {"probe", begin_plain, probe, false},
         {"probe_any", begin_plain, probe_any, false},
-        {"partitioned", begin_parts, partitioned, false},
+        {"partitioned", begin_parts, check_partitioned, false},
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -250,7 +250,7 @@ static int reduce_scatter(int i)
 }
 
 /* Each call another one. */
-static int mixed(int i)
+static int check_mixed(int i)
 {
     static int (*const all[])(int) = {barrier, allreduce, bcast_large, gather,
                                       alltoall, reduce_large, scatter, scan,
@@ -329,7 +329,7 @@ static int begin_persistent(void)
                               MPI_COMM_WORLD, MPI_INFO_NULL, &mine.request);
 }
 
-static int persistent(int i)
+static int check_persistent(int i)
 {
     int rc;
 
@@ -350,7 +350,7 @@ static int begin_ring(void)
                                              0, &mine.comm);
 }
 
-static int neighbours(int i)
+static int check_neighbours(int i)
 {
     int n = i % 2 ? LARGE / 2 : SMALL, rc;
 
@@ -386,13 +386,13 @@ const struct operation *find_operation(const char *name)
         {"alltoall_large", begin_plain, alltoall_large, false},
         {"scan", begin_plain, scan, false},
         {"reduce_scatter", begin_plain, reduce_scatter, false},
-        {"mixed", begin_plain, mixed, false},
+        {"mixed", begin_plain, check_mixed, false},
         {"ibcast", begin_plain, ibcast, false},
         {"ibcast_large", begin_plain, ibcast_large, false},
         {"iallreduce", begin_plain, iallreduce, false},
         {"ibarrier", begin_plain, ibarrier, false},
-        {"persistent", begin_persistent, persistent, false},
-        {"neighbours", begin_ring, neighbours, false},
+        {"persistent", begin_persistent, check_persistent, false},
+        {"neighbours", begin_ring, check_neighbours, false},
         {"finalize", begin_plain, NULL, false},
     };
 

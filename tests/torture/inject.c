@@ -62,7 +62,7 @@ void inject_spare(int yes)
     spared = yes;
 }
 
-static void remember(void)
+static void remember_value(void)
 {
     spared = 1; /* backtrace loads a library the first time */
     frame_count = backtrace(frames, FRAMES);
@@ -116,7 +116,7 @@ static int fails_for(enum inject_kind kind, void *caller)
     if (n > plan.nth && kind == INJECT_FILES && take_room())
         return 0;
     if (!atomic_exchange(&fired, 1))
-        remember();
+        remember_value();
     errno = kind == INJECT_MEMORY ? ENOMEM : EMFILE;
     return 1;
 }

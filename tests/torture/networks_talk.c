@@ -63,7 +63,7 @@ static void rest(long ns)
     nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
 
-static void wrong(const char *what, long n)
+static void check_wrong(const char *what, long n)
 {
     printf("wrong: rank %d: message %ld: %s\n", rank, n, what);
     fflush(stdout);
@@ -89,12 +89,12 @@ static void make_file(const char *name)
     int fd = open(path_of(path, sizeof path, name), O_CREAT | O_WRONLY, 0600);
 
     if (fd < 0)
-        wrong(strerror(errno), 0);
+        check_wrong(strerror(errno), 0);
     close(fd);
 }
 
 /* The first error of this rank; its caller stops talking. */
-static int failed(int r, const char *call)
+static int has_failed(int r, const char *call)
 {
     int class, n;
     char text[MPI_MAX_ERROR_STRING], *end;
@@ -124,22 +124,22 @@ static int size_of(long n)
     return sizes[n % (long)(sizeof sizes / sizeof *sizes)];
 }
 
-static void fill(unsigned char *data, long n, int from)
+static void fill_buffer(unsigned char *data, long n, int from)
 {
     for (int i = 0, size = size_of(n); i < size; i++)
         data[i] = (unsigned char)(n + n / 251 + i * 7 + i / 256 + from * 91);
 }
 
-static void check(const unsigned char *data, const MPI_Status *s, long n)
+static void check_result(const unsigned char *data, const MPI_Status *s, long n)
 {
     int count;
 
     MPI_Get_count(s, MPI_BYTE, &count);
     if (count != size_of(n))
-        wrong("another length, so another message", n);
-    fill(want, n, !me);
+        check_wrong("another length, so another message", n);
+    fill_buffer(want, n, !me);
     if (memcmp(data, want, (size_t)count))
-        wrong("altered", n);
+        check_wrong("altered", n);
 }
 
 /* ---- a round ------------------------------------------------------------- */
@@ -160,7 +160,7 @@ static int all_end(int n, MPI_Request *r, MPI_Status *s)
     }
     if (e != MPI_ERR_IN_STATUS)
         first = e;
-    failed(first, "MPI_Waitall");
+    has_failed(first, "MPI_Waitall");
     return 0;
 }
 
@@ -175,22 +175,22 @@ static int cross(long round)
     for (int i = 0; i < 2 * WINDOW; i++)
         r[i] = MPI_REQUEST_NULL;
     for (int i = 0; i < WINDOW; i++)
-        if (failed(MPI_Irecv(in[i], LONGEST, MPI_BYTE,
+        if (has_failed(MPI_Irecv(in[i], LONGEST, MPI_BYTE,
                              any ? MPI_ANY_SOURCE : !me,
                              any ? MPI_ANY_TAG : BODY, pair, &r[i]),
                    "MPI_Irecv"))
             break;
     for (int i = 0; i < WINDOW && r[WINDOW - 1] != MPI_REQUEST_NULL; i++) {
-        fill(out[i], first + i, me);
-        if (failed(MPI_Isend(out[i], size_of(first + i), MPI_BYTE, !me, BODY,
-                             pair, &r[WINDOW + i]),
-                   "MPI_Isend"))
+        fill_buffer(out[i], first + i, me);
+        if (has_failed(MPI_Isend(out[i], size_of(first + i), MPI_BYTE, !me,
+                                 BODY, pair, &r[WINDOW + i]),
+                       "MPI_Isend"))
             break;
     }
     if (!all_end(2 * WINDOW, r, s) || strcmp(outcome.class, "none"))
         return 0;
     for (int i = 0; i < WINDOW; i++)
-        check(in[i], &s[i], first + i);
+        check_result(in[i], &s[i], first + i);
     return 1;
 }
 
@@ -200,12 +200,12 @@ static int add_up(long round)
 
     for (int i = 0; i < 100; i++)
         mine[i] = round * 1000 + i + me;
-    if (failed(MPI_Allreduce(mine, sum, 100, MPI_LONG, MPI_SUM, pair),
+    if (has_failed(MPI_Allreduce(mine, sum, 100, MPI_LONG, MPI_SUM, pair),
                "MPI_Allreduce"))
         return 0;
     for (int i = 0; i < 100; i++)
         if (sum[i] != 2 * (round * 1000 + i) + 1)
-            wrong("a sum is altered", round);
+            check_wrong("a sum is altered", round);
     return 1;
 }
 
@@ -216,14 +216,14 @@ static int head(long round, int *more)
     MPI_Status s;
 
     if (me == 0)
-        return !failed(MPI_Send(words, 2, MPI_LONG, 1, HEAD, pair),
+        return !has_failed(MPI_Send(words, 2, MPI_LONG, 1, HEAD, pair),
                        "MPI_Send");
-    if (failed(MPI_Recv(words, 2, MPI_LONG, round % 2 ? 0 : MPI_ANY_SOURCE,
+    if (has_failed(MPI_Recv(words, 2, MPI_LONG, round % 2 ? 0 : MPI_ANY_SOURCE,
                         HEAD, pair, &s),
                "MPI_Recv"))
         return 0;
     if (words[0] != round)
-        wrong("a round is lost or doubled", round);
+        check_wrong("a round is lost or doubled", round);
     *more = (int)words[1];
     return 1;
 }
@@ -241,7 +241,7 @@ static int talk_once(int more)
 }
 
 /* Until the first one sees the file, and LAST_ROUNDS more. -1: an error. */
-static int talk(const char *until)
+static int talk_to_peers(const char *until)
 {
     int more = 1, last = LAST_ROUNDS;
 
@@ -271,7 +271,7 @@ static void help(const char *until)
     }
 }
 
-static void play(int idle, int partner)
+static void play_part(int idle, int partner)
 {
     char name[32];
 
@@ -285,7 +285,7 @@ static void play(int idle, int partner)
         help(name);
         wait_for("go");
     }
-    talk("stop");
+    talk_to_peers("stop");
 }
 
 int main(int argc, char **argv)
@@ -304,7 +304,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(pair, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(pair, &me);
-    play(rank % (size / 2) == 1, (rank + size / 2) % size);
+    play_part(rank % (size / 2) == 1, (rank + size / 2) % size);
     printf("rank %d rounds %ld class %s at %.3f call %s: %s\n", rank,
            outcome.rounds, outcome.class, outcome.at, outcome.call,
            outcome.text);

@@ -12,7 +12,7 @@ struct data {
     int *out, *in;
 };
 
-static struct data begin(int n)
+static struct data begin_case(int n)
 {
     struct data d = {n, (int *)sweep_memory(2 * n * 4),
                      (int *)sweep_memory(2 * n * 4)};
@@ -21,7 +21,7 @@ static struct data begin(int n)
     return d;
 }
 
-static void end(struct data *d)
+static void end_case(struct data *d)
 {
     free(d->out);
     free(d->in);
@@ -60,27 +60,28 @@ static void folds(struct data *d)
     RIGHT(d->in[0] == me);
 }
 
-static void blocking(int n)
+static void check_blocking(int n)
 {
-    struct data d = begin(n);
+    struct data d = begin_case(n);
     moves(&d);
     folds(&d);
-    end(&d);
+    end_case(&d);
 }
 
 static void small(void)
 {
-    blocking(SMALL);
+    check_blocking(SMALL);
 }
 
-static void large(void)
+static void check_large(void)
 {
-    blocking(LARGE);
+    check_blocking(LARGE);
 }
 
-static void nonblocking(int n)
+static void check_nonblocking(int n)
 {
-    struct data a = begin(n), b = begin(n), c = begin(n), e = begin(n);
+    struct data a = begin_case(n), b = begin_case(n), c = begin_case(n),
+                e = begin_case(n);
     MPI_Request r[5];
     MPI_Comm w = MPI_COMM_WORLD;
     ONCE(MPI_Ibarrier(w, &r[0]));
@@ -93,24 +94,24 @@ static void nonblocking(int n)
     RIGHT(b.out[n - 1] == n - 1);
     RIGHT(c.in[n] == sweep_rank * n + 1);
     RIGHT(e.in[2 * n - 1] == n);
-    end(&a);
-    end(&b);
-    end(&c);
-    end(&e);
+    end_case(&a);
+    end_case(&b);
+    end_case(&c);
+    end_case(&e);
 }
 
 static void nonblocking_small(void)
 {
-    nonblocking(SMALL);
+    check_nonblocking(SMALL);
 }
 
 static void nonblocking_large(void)
 {
-    nonblocking(LARGE);
+    check_nonblocking(LARGE);
 }
 
 /* Starts r three times, and leaves it to be freed. */
-static void run(MPI_Request *r)
+static void run_case(MPI_Request *r)
 {
     for (int i = 0; i < 3; i++) {
         ONCE(MPI_Start(r));
@@ -119,34 +120,34 @@ static void run(MPI_Request *r)
     ONCE(MPI_Request_free(r));
 }
 
-static void persistent(void)
+static void check_persistent(void)
 {
-    struct data d = begin(SMALL);
+    struct data d = begin_case(SMALL);
     MPI_Comm w = MPI_COMM_WORLD;
     MPI_Info no = MPI_INFO_NULL;
     MPI_Request r;
     ONCE(MPI_Allreduce_init(d.out, d.in, SMALL, MPI_INT, MPI_SUM, w, no, &r));
-    run(&r);
+    run_case(&r);
     RIGHT(d.in[SMALL - 1] == 2 * SMALL - 1);
     ONCE(MPI_Barrier_init(w, no, &r));
-    run(&r);
+    run_case(&r);
     ONCE(MPI_Alltoall_init(d.out, SMALL, MPI_INT, d.in, SMALL, MPI_INT, w, no,
                            &r));
-    run(&r);
+    run_case(&r);
     RIGHT(d.in[SMALL] == sweep_rank * SMALL + 1);
     ONCE(MPI_Gather_init(d.out, SMALL, MPI_INT, d.in, SMALL, MPI_INT, 0, w, no,
                          &r));
-    run(&r);
+    run_case(&r);
     RIGHT(sweep_rank || d.in[2 * SMALL - 1] == SMALL);
     ONCE(MPI_Bcast_init(d.out, SMALL, MPI_INT, 0, w, no, &r));
-    run(&r);
+    run_case(&r);
     RIGHT(d.out[SMALL - 1] == SMALL - 1);
-    end(&d);
+    end_case(&d);
 }
 
-static void vectors(void)
+static void check_vectors(void)
 {
-    struct data d = begin(SMALL);
+    struct data d = begin_case(SMALL);
     int counts[] = {2, 1}, at[] = {0, 2}, each[] = {1, 1}, one[] = {0, 1};
     int mine = counts[sweep_rank];
     MPI_Comm w = MPI_COMM_WORLD;
@@ -165,10 +166,10 @@ static void vectors(void)
     ONCE(MPI_Reduce_scatter(d.out, d.in, counts, MPI_INT, MPI_SUM, w));
     RIGHT(d.in[0] == 4 * sweep_rank + 1);
     ONCE(MPI_Exscan(d.out, d.in, 1, MPI_INT, MPI_SUM, w));
-    end(&d);
+    end_case(&d);
 }
 
-static void add(void *in, void *inout, int *n, MPI_Datatype *t)
+static void add_item(void *in, void *inout, int *n, MPI_Datatype *t)
 {
     (void)t;
     for (int i = 0; i < 2 * *n; i += 2)
@@ -178,14 +179,14 @@ static void add(void *in, void *inout, int *n, MPI_Datatype *t)
 /* An operation and a datatype of the program's, in place. */
 static void operations(void)
 {
-    struct data d = begin(LARGE);
+    struct data d = begin_case(LARGE);
     MPI_Datatype every_other;
     MPI_Op op;
     MPI_Comm w = MPI_COMM_WORLD;
     int first = 0;
     ONCE(MPI_Type_create_resized(MPI_INT, 0, 8, &every_other));
     ONCE(MPI_Type_commit(&every_other));
-    ONCE(MPI_Op_create(add, 1, &op));
+    ONCE(MPI_Op_create(add_item, 1, &op));
     ONCE(MPI_Allreduce(MPI_IN_PLACE, d.out, LARGE, every_other, op, w));
     RIGHT(d.out[2] == 5 && d.out[3] == 3 + sweep_rank);
     ONCE(MPI_Bcast(d.out, LARGE, every_other, 1, w));
@@ -196,13 +197,13 @@ static void operations(void)
     RIGHT(!sweep_rank || first == 1);
     ONCE(MPI_Op_free(&op));
     ONCE(MPI_Type_free(&every_other));
-    end(&d);
+    end_case(&d);
 }
 
 /* Between two groups of one rank. */
 static void inter(void)
 {
-    struct data d = begin(SMALL);
+    struct data d = begin_case(SMALL);
     MPI_Comm mine, both;
     int peer = 1 - sweep_rank, to = sweep_rank ? 0 : MPI_ROOT;
     ONCE(MPI_Comm_split(MPI_COMM_WORLD, sweep_rank, 0, &mine));
@@ -218,13 +219,13 @@ static void inter(void)
     RIGHT(d.out[1] == 1);
     ONCE(MPI_Comm_free(&both));
     ONCE(MPI_Comm_free(&mine));
-    end(&d);
+    end_case(&d);
 }
 
 /* Each has the other as its neighbour, on both sides. */
-static void neighbours(void)
+static void check_neighbours(void)
 {
-    struct data d = begin(SMALL);
+    struct data d = begin_case(SMALL);
     int dims[] = {2}, periods[] = {1}, one[] = {1, 1}, at[] = {0, 1};
     int peer = 1 - sweep_rank;
     MPI_Aint bytes[] = {0, 4};
@@ -249,21 +250,21 @@ static void neighbours(void)
     RIGHT(d.in[0] == peer + 1 && d.in[1] == peer);
     ONCE(MPI_Neighbor_allgather_init(d.out, 1, MPI_INT, d.in, 1, MPI_INT, c,
                                      MPI_INFO_NULL, &r));
-    run(&r);
+    run_case(&r);
     RIGHT(d.in[0] == peer && d.in[1] == peer);
     ONCE(MPI_Comm_free(&c));
-    end(&d);
+    end_case(&d);
 }
 
 const struct sweep_phase sweep_coll[] = {
     {"coll_first", small, 1},
     {"coll_small", small, 0},
-    {"coll_large", large, 0},
+    {"coll_large", check_large, 0},
     {"coll_nonblocking", nonblocking_small, 0},
     {"coll_nonblocking_large", nonblocking_large, 0},
-    {"coll_persistent", persistent, 0},
-    {"coll_vectors", vectors, 0},
+    {"coll_persistent", check_persistent, 0},
+    {"coll_vectors", check_vectors, 0},
     {"coll_operations", operations, 0},
     {"coll_inter", inter, 0},
-    {"neighbours", neighbours, 0},
+    {"neighbours", check_neighbours, 0},
     {NULL, NULL, 0}};

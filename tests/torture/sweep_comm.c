@@ -7,14 +7,14 @@
 #define WORLD MPI_COMM_WORLD
 
 /* The members of c can talk. */
-static void talk(MPI_Comm c)
+static void talk_to_peers(MPI_Comm c)
 {
     int sum = -1;
     ONCE(MPI_Allreduce(&sweep_rank, &sum, 1, MPI_INT, MPI_SUM, c));
     RIGHT(sum == 1);
 }
 
-static void duplicate(void)
+static void check_duplicate(void)
 {
     MPI_Comm a, b, c;
     MPI_Request r;
@@ -22,20 +22,20 @@ static void duplicate(void)
     ONCE(MPI_Comm_idup(WORLD, &b, &r));
     ONCE(MPI_Wait(&r, MPI_STATUS_IGNORE));
     ONCE(MPI_Comm_dup_with_info(a, MPI_INFO_NULL, &c));
-    talk(a);
-    talk(b);
-    talk(c);
+    talk_to_peers(a);
+    talk_to_peers(b);
+    talk_to_peers(c);
     ONCE(MPI_Comm_free(&a));
     ONCE(MPI_Comm_free(&b));
     ONCE(MPI_Comm_free(&c));
 }
 
-static void split(void)
+static void check_split(void)
 {
     MPI_Comm a, b, c;
     int n = 0;
     ONCE(MPI_Comm_split(WORLD, 0, -sweep_rank, &a));
-    talk(a);
+    talk_to_peers(a);
     ONCE(MPI_Comm_split(WORLD, sweep_rank, 0, &b));
     MPI_Comm_size(b, &n);
     RIGHT(n == 1);
@@ -46,7 +46,7 @@ static void split(void)
     ONCE(MPI_Comm_free(&c));
 }
 
-static void create(void)
+static void check_create(void)
 {
     MPI_Group g;
     MPI_Comm a, b, c;
@@ -55,28 +55,28 @@ static void create(void)
     ONCE(MPI_Comm_create_group(WORLD, g, 5, &b));
     ONCE(MPI_Comm_create_from_group(g, "weft://sweep", MPI_INFO_NULL,
                                     MPI_ERRORS_RETURN, &c));
-    talk(a);
-    talk(b);
-    talk(c);
+    talk_to_peers(a);
+    talk_to_peers(b);
+    talk_to_peers(c);
     RETRY(MPI_Group_free(&g));
     ONCE(MPI_Comm_free(&a));
     ONCE(MPI_Comm_free(&b));
     ONCE(MPI_Comm_free(&c));
 }
 
-static void intercomm(void)
+static void make_intercomm(void)
 {
     MPI_Comm mine, inter, merged;
     ONCE(MPI_Comm_split(WORLD, sweep_rank, 0, &mine));
     ONCE(MPI_Intercomm_create(mine, 0, WORLD, 1 - sweep_rank, 3, &inter));
     ONCE(MPI_Intercomm_merge(inter, sweep_rank, &merged));
-    talk(merged);
+    talk_to_peers(merged);
     ONCE(MPI_Comm_free(&mine));
     ONCE(MPI_Comm_free(&inter));
     ONCE(MPI_Comm_free(&merged));
 }
 
-static void topologies(void)
+static void check_topologies(void)
 {
     MPI_Comm cart, graph, dist, line, any;
     int dims[] = {2}, periods[] = {1}, index[] = {1, 2}, edges[] = {1, 0};
@@ -101,7 +101,7 @@ static void topologies(void)
     ONCE(MPI_Comm_free(&any));
 }
 
-static void session(void)
+static void check_session(void)
 {
     MPI_Session s;
     MPI_Group g;
@@ -110,17 +110,17 @@ static void session(void)
     RETRY(MPI_Group_from_session_pset(s, "mpi://WORLD", &g));
     ONCE(MPI_Comm_create_from_group(g, "weft://sweep", MPI_INFO_NULL,
                                     MPI_ERRORS_RETURN, &c));
-    talk(c);
+    talk_to_peers(c);
     ONCE(MPI_Comm_free(&c));
     RETRY(MPI_Group_free(&g));
     ONCE(MPI_Session_finalize(&s));
 }
 
 const struct sweep_phase sweep_comm[] = {
-    {"dup", duplicate, 0},
-    {"split", split, 0},
-    {"create", create, 0},
-    {"intercomm", intercomm, 0},
-    {"topologies", topologies, 0},
-    {"sessions", session, 0},
+    {"dup", check_duplicate, 0},
+    {"split", check_split, 0},
+    {"create", check_create, 0},
+    {"intercomm", make_intercomm, 0},
+    {"topologies", check_topologies, 0},
+    {"sessions", check_session, 0},
     {NULL, NULL, 0}};

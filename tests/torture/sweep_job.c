@@ -109,13 +109,13 @@ char *sweep_memory(int n)
 
 /* ---- phases of the start and the end ------------------------------------- */
 
-static void arm(void)
+static void arm_injector(void)
 {
     if (sweep_victim)
         inject_arm(&sweep_plan);
 }
 
-static void disarm(void)
+static void disarm_injector(void)
 {
     if (!sweep_victim)
         return;
@@ -124,14 +124,14 @@ static void disarm(void)
         printf("sweep: %ld calls\n", n);
 }
 
-static void initialize(int armed)
+static void check_initialize(int armed)
 {
     if (armed)
-        arm();
+        arm_injector();
     RETRY(MPI_Init(NULL, NULL));
     inside = 1;
     if (armed)
-        disarm();
+        disarm_injector();
     MPI_Comm_rank(MPI_COMM_WORLD, &sweep_rank);
     if (returns)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -139,10 +139,10 @@ static void initialize(int armed)
         MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }
 
-static void finalize(int armed)
+static void finalize_case(int armed)
 {
     if (armed)
-        arm();
+        arm_injector();
     int rc = MPI_Finalize();
     inside = 0;
     if (rc != MPI_SUCCESS) {
@@ -150,10 +150,10 @@ static void finalize(int armed)
         sweep_end(SWEEP_ENDED);
     }
     if (armed)
-        disarm();
+        disarm_injector();
 }
 
-static void talk(void)
+static void talk_to_peers(void)
 {
     int sum = -1;
     ONCE(MPI_Allreduce(&sweep_rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
@@ -168,7 +168,7 @@ static void session_only(void)
     MPI_Comm c;
     int sum = -1;
     MPI_Errhandler h = returns ? MPI_ERRORS_RETURN : MPI_ERRORS_ARE_FATAL;
-    arm();
+    arm_injector();
     RETRY(MPI_Session_init(MPI_INFO_NULL, h, &s));
     RETRY(MPI_Group_from_session_pset(s, "mpi://WORLD", &g));
     MPI_Group_rank(g, &sweep_rank);
@@ -178,12 +178,12 @@ static void session_only(void)
     ONCE(MPI_Comm_free(&c));
     ONCE(MPI_Group_free(&g));
     ONCE(MPI_Session_finalize(&s));
-    disarm();
+    disarm_injector();
 }
 
 /* ---- the program --------------------------------------------------------- */
 
-static const struct sweep_phase *find(const char *name)
+static const struct sweep_phase *find_item(const char *name)
 {
     const struct sweep_phase *const all[] = {sweep_p2p, sweep_coll, sweep_comm,
                                              sweep_objects};
@@ -195,20 +195,20 @@ static const struct sweep_phase *find(const char *name)
     exit(2);
 }
 
-static void world(const char *name)
+static void make_world(const char *name)
 {
     int start = !strcmp(name, "init"), end = !strcmp(name, "finalize");
-    const struct sweep_phase *p = start || end ? NULL : find(name);
-    initialize(start);
+    const struct sweep_phase *p = start || end ? NULL : find_item(name);
+    check_initialize(start);
     if (!p || !p->cold)
-        talk();
+        talk_to_peers();
     if (p) {
-        arm();
+        arm_injector();
         p->run();
-        disarm();
-        talk();
+        disarm_injector();
+        talk_to_peers();
     }
-    finalize(end);
+    finalize_case(end);
 }
 
 int main(int argc, char **argv)
@@ -234,6 +234,6 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "session"))
         session_only();
     else
-        world(argv[1]);
+        make_world(argv[1]);
     return 0;
 }

@@ -12,14 +12,14 @@ static void on_error(MPI_Comm *c, int *rc, ...)
     (void)rc;
 }
 
-static void sum(void *in, void *inout, int *n, MPI_Datatype *t)
+static void sum_of(void *in, void *inout, int *n, MPI_Datatype *t)
 {
     (void)t;
     for (int i = 0; i < *n; i++)
         ((int *)inout)[i] += ((int *)in)[i];
 }
 
-static void objects(void)
+static void check_objects(void)
 {
     char value[8];
     int there, key, *seen, one[] = {0}, n, len = sizeof value;
@@ -34,7 +34,7 @@ static void objects(void)
     RETRY(MPI_Info_free(&info));
     RETRY(MPI_Comm_create_errhandler(on_error, &h));
     RETRY(MPI_Errhandler_free(&h));
-    RETRY(MPI_Op_create(sum, 1, &op));
+    RETRY(MPI_Op_create(sum_of, 1, &op));
     RETRY(MPI_Op_free(&op));
     RETRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN,
                                  &key, NULL));
@@ -54,7 +54,7 @@ static void objects(void)
 }
 
 /* Every way to make a group. */
-static void groups(void)
+static void check_groups(void)
 {
     MPI_Group w, g[7];
     int one[] = {1}, range[1][3] = {{0, 1, 1}}, n, to[] = {-1}, how;
@@ -79,7 +79,7 @@ static void groups(void)
 }
 
 /* Attributes of communicators and datatypes, their copies, and infos. */
-static void attributes(void)
+static void check_attributes(void)
 {
     enum { N = 40 };
     int key[N], type_key, there, n;
@@ -143,7 +143,7 @@ static void contents(MPI_Datatype *t)
 }
 
 /* Every way to make a datatype that datatypes leaves out. */
-static void types(void)
+static void check_types(void)
 {
     int two[] = {2, 1}, at[] = {0, 3}, all[] = {4, 4}, part[] = {2, 2};
     int how[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC};
@@ -179,8 +179,8 @@ static void types(void)
 }
 
 const struct sweep_phase sweep_objects[] = {
-    {"objects", objects, 0},
-    {"groups", groups, 0},
-    {"attributes", attributes, 0},
-    {"types", types, 0},
+    {"objects", check_objects, 0},
+    {"groups", check_groups, 0},
+    {"attributes", check_attributes, 0},
+    {"types", check_types, 0},
     {NULL, NULL, 0}};

@@ -16,7 +16,7 @@ static const MPI_Comm *world(void)
 #define PEER (1 - sweep_rank)
 
 /* One message there and one back, by blocking calls. */
-static void exchange(int n, int tag)
+static void exchange_messages(int n, int tag)
 {
     char *buf = sweep_memory(n);
     for (int turn = 0; turn < 2; turn++) {
@@ -34,25 +34,25 @@ static void exchange(int n, int tag)
 
 static void first(void)
 {
-    exchange(8, 1);
-    exchange(LARGE, 2);
+    exchange_messages(8, 1);
+    exchange_messages(LARGE, 2);
 }
 
-static void eager(void)
+static void check_eager(void)
 {
     static const int sizes[] = {0, 1, 8, 60, 300, 2000, 9000};
     for (int i = 0; i < 7; i++)
-        exchange(sizes[i], i);
+        exchange_messages(sizes[i], i);
 }
 
-static void rendezvous(void)
+static void check_rendezvous(void)
 {
-    exchange(LARGE, 1);
-    exchange(4 * LARGE, 2);
+    exchange_messages(LARGE, 1);
+    exchange_messages(4 * LARGE, 2);
 }
 
 /* Received in the opposite order: all but the last is unexpected. */
-static void unexpected(void)
+static void check_unexpected(void)
 {
     static const int sizes[] = {0, 8, 100, 1500, 9000, LARGE};
     MPI_Request r[6];
@@ -73,7 +73,7 @@ static void unexpected(void)
     free(in);
 }
 
-static void nonblocking(void)
+static void check_nonblocking(void)
 {
     static const int sizes[] = {8, 700, 9000, 70000};
     MPI_Request r[2 * MANY];
@@ -93,7 +93,7 @@ static void nonblocking(void)
     free(in);
 }
 
-static void persistent(void)
+static void check_persistent(void)
 {
     MPI_Request r[4];
     char *out = sweep_memory(9000), *in = sweep_memory(9000);
@@ -112,7 +112,7 @@ static void persistent(void)
     free(in);
 }
 
-static void partitioned(void)
+static void check_partitioned(void)
 {
     MPI_Request r[2];
     char *out = sweep_memory(8000), *in = sweep_memory(8000);
@@ -135,7 +135,7 @@ static void partitioned(void)
     free(in);
 }
 
-static void probe(void)
+static void probe_message(void)
 {
     char *out = sweep_memory(LARGE), *in = sweep_memory(LARGE);
     static const int sizes[] = {8, 9000, LARGE};
@@ -159,7 +159,7 @@ static void probe(void)
 }
 
 /* Receives that nothing matches, and sends that nobody has received. */
-static void cancel(void)
+static void cancel_request(void)
 {
     char *out = sweep_memory(9000), *in = sweep_memory(9000);
     static const int sizes[] = {8, 9000};
@@ -180,7 +180,7 @@ static void cancel(void)
     }
     free(out);
     free(in);
-    exchange(9000, 9);
+    exchange_messages(9000, 9);
 }
 
 /* The ways to ask what is done. */
@@ -210,7 +210,7 @@ static void completion(void)
     free(in);
 }
 
-static void modes(void)
+static void check_modes(void)
 {
     int room = 20000 + MPI_BSEND_OVERHEAD;
     char *out = sweep_memory(9000), *in = sweep_memory(9000);
@@ -240,7 +240,7 @@ static void modes(void)
 }
 
 /* n ints, every other one, as derived types of several kinds. */
-static void transfer(MPI_Datatype t, int n, int tag)
+static void transfer_data(MPI_Datatype t, int n, int tag)
 {
     int *out = (int *)sweep_memory(n * 8), *in = (int *)sweep_memory(n * 8);
     MPI_Request r;
@@ -255,7 +255,7 @@ static void transfer(MPI_Datatype t, int n, int tag)
     free(in);
 }
 
-static void pack(MPI_Datatype t, int n)
+static void pack_data(MPI_Datatype t, int n)
 {
     int *from = (int *)sweep_memory(n * 8), *to = (int *)sweep_memory(n * 8);
     int room = 0, at = 0, used;
@@ -273,26 +273,26 @@ static void pack(MPI_Datatype t, int n)
     free(packed);
 }
 
-static void datatypes(void)
+static void check_datatypes(void)
 {
     int lengths[] = {1, 1}, sizes[] = {2000}, part[] = {1}, start[] = {0};
     MPI_Aint places[] = {0, 8};
     MPI_Datatype v, s, d, a, kinds[] = {MPI_INT, MPI_INT}, big;
     RETRY(MPI_Type_vector(1000, 1, 2, MPI_INT, &v));
     RETRY(MPI_Type_commit(&v));
-    transfer(v, 1000, 1);
-    pack(v, 1000);
+    transfer_data(v, 1000, 1);
+    pack_data(v, 1000);
     RETRY(MPI_Type_dup(v, &d));
     RETRY(MPI_Type_create_struct(2, lengths, places, kinds, &s));
     RETRY(MPI_Type_commit(&s));
-    transfer(s, 2, 2);
+    transfer_data(s, 2, 2);
     RETRY(MPI_Type_create_subarray(1, sizes, part, start, MPI_ORDER_C, MPI_INT,
                                    &a));
     RETRY(MPI_Type_commit(&a));
-    transfer(a, 1, 3);
+    transfer_data(a, 1, 3);
     RETRY(MPI_Type_vector(50000, 1, 2, MPI_INT, &big));
     RETRY(MPI_Type_commit(&big));
-    transfer(big, 50000, 4);
+    transfer_data(big, 50000, 4);
     RETRY(MPI_Type_free(&v));
     RETRY(MPI_Type_free(&s));
     RETRY(MPI_Type_free(&d));
@@ -301,10 +301,10 @@ static void datatypes(void)
 }
 
 const struct sweep_phase sweep_p2p[] = {
-    {"first", first, 1},         {"eager", eager, 0},
-    {"rendezvous", rendezvous, 0}, {"unexpected", unexpected, 0},
-    {"nonblocking", nonblocking, 0}, {"persistent", persistent, 0},
-    {"partitioned", partitioned, 0}, {"probe", probe, 0},
-    {"cancel", cancel, 0},       {"completion", completion, 0},
-    {"modes", modes, 0},         {"datatypes", datatypes, 0},
+    {"first", first, 1},         {"eager", check_eager, 0},
+    {"rendezvous", check_rendezvous, 0}, {"unexpected", check_unexpected, 0},
+    {"nonblocking", check_nonblocking, 0}, {"persistent", check_persistent, 0},
+    {"partitioned", check_partitioned, 0}, {"probe", probe_message, 0},
+    {"cancel", cancel_request, 0},       {"completion", completion, 0},
+    {"modes", check_modes, 0},         {"datatypes", check_datatypes, 0},
     {NULL, NULL, 0}};

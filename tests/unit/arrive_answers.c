@@ -55,19 +55,19 @@ static void offer_message(void)
     assert_int_equal(wf_slot_add_pending(&send), 0);
 }
 
-static int arrive(const struct wf_wire *w, size_t have)
+static int let_arrive(const struct wf_wire *w, size_t have)
 {
     weft_sink *sink = NULL;
 
     return wf_arrive(&core, &loc, (const weft_hdr *)w, "", have, &sink);
 }
 
-static void answer(uint8_t type)
+static void answer_peer(uint8_t type)
 {
     struct wf_wire w = {.type = type, .d = wf_le64(send.id)};
     int before = completed;
 
-    assert_int_equal(arrive(&w, 0), WEFT_DONE);
+    assert_int_equal(let_arrive(&w, 0), WEFT_DONE);
     assert_int_equal(completed, before + 1);
 }
 
@@ -76,14 +76,14 @@ static void answer(uint8_t type)
 static void the_last_answer_of_a_receiver_counts(void **state)
 {
     offer_message();
-    answer(WF_APPROVE); /* of no byte */
+    answer_peer(WF_APPROVE); /* of no byte */
     assert_true(loc.approves);
     offer_message();
-    answer(WF_FIN);
+    answer_peer(WF_FIN);
     assert_false(loc.approves);
 }
 
-static int take(weft_peer *peer, weft_tx *tx)
+static int take_next(weft_peer *peer, weft_tx *tx)
 {
     memcpy(&sent, tx->hdr, sizeof sent);
     return WEFT_DONE;
@@ -101,7 +101,7 @@ static void a_message_that_waited_is_answered_at_once(void **state)
                              .type = wf_type_of(MPI_BYTE)};
 
     loc.lanes = 1;
-    loc.lane[0] = (struct wf_lane){.core = &core, .send = take,
+    loc.lane[0] = (struct wf_lane){.core = &core, .send = take_next,
                                    .blocked = true};
     loc.lane[0].fifo_tail = &loc.lane[0].fifo_head;
     m = wf_unexpected_create(&loc, &w, 0, 0, 0);
@@ -120,10 +120,10 @@ static void a_short_header_of_another_type_is_skipped(void **state)
 
     offer_message();
     w.d = wf_le64(send.id);
-    assert_int_equal(arrive(&w, 0), WEFT_DONE);
+    assert_int_equal(let_arrive(&w, 0), WEFT_DONE);
     w.plen = wf_le32(100);
-    assert_int_equal(arrive(&w, 40), WEFT_SKIP);
-    assert_int_equal(arrive(&w, 100), WEFT_DONE);
+    assert_int_equal(let_arrive(&w, 40), WEFT_SKIP);
+    assert_int_equal(let_arrive(&w, 100), WEFT_DONE);
     assert_int_equal(completed, 0);
 }
 

@@ -45,7 +45,7 @@ static int new_key(wf_attr_copy_fn *copy, void *extra)
     return key;
 }
 
-static void set(int key, char *value)
+static void set_value(int key, char *value)
 {
     assert_int_equal(wf_attr_set(&wf, WF_KIND_COMM, &object, &list, key, value),
                      MPI_SUCCESS);
@@ -59,9 +59,9 @@ static int drop_all(void)
 static void the_newest_goes_first(void **state)
 {
     int a = new_key(NULL, NULL), b = new_key(NULL, NULL);
-    set(a, "a1");
-    set(b, "b1");
-    set(a, "a2"); /* deletes a1, and is now the newest */
+    set_value(a, "a1");
+    set_value(b, "b1");
+    set_value(a, "a2"); /* deletes a1, and is now the newest */
     assert_int_equal(drop_all(), MPI_SUCCESS);
     assert_string_equal(log_text, "a1a2b1");
     wf_keyval_free(&wf, WF_KIND_COMM, &a);
@@ -72,7 +72,7 @@ static void a_failing_delete_keeps_the_attribute(void **state)
 {
     int a = new_key(NULL, NULL), flag;
     void *value;
-    set(a, "a1");
+    set_value(a, "a1");
     answer = MPI_ERR_INTERN;
     assert_int_equal(drop_all(), MPI_ERR_INTERN);
     assert_int_equal(wf_attr_set(&wf, WF_KIND_COMM, &object, &list, a, "a2"),
@@ -92,7 +92,8 @@ static void copy_functions_decide(void **state)
     int yes = new_key(copy_longer, &object), no = new_key(copy_longer, NULL);
     struct wf_attr *copy, *mine;
     void *value;
-    set(none, "n1"), set(dup, "d1"), set(yes, "y1"), set(no, "o1");
+    set_value(none, "n1"), set_value(dup, "d1"), set_value(yes, "y1"),
+        set_value(no, "o1");
     assert_int_equal(wf_attr_copy_all(&wf, WF_KIND_COMM, &object, list, &copy),
                      MPI_SUCCESS);
     wf_attr_get(&wf, WF_KIND_COMM, copy, none, &value, &flag);
@@ -122,13 +123,13 @@ static void a_freed_key_lives_while_it_is_used(void **state)
 {
     int a = new_key(NULL, NULL), old = a, again = a, flag;
     void *value;
-    set(a, "a1");
+    set_value(a, "a1");
     assert_int_equal(wf_keyval_free(&wf, WF_KIND_COMM, &a), MPI_SUCCESS);
     assert_int_equal(a, MPI_KEYVAL_INVALID);
     assert_int_equal(wf_keyval_free(&wf, WF_KIND_COMM, &again), MPI_SUCCESS);
     wf_attr_get(&wf, WF_KIND_COMM, list, old, &value, &flag);
     assert_true(flag);
-    set(old, "a2"); /* the only use goes and comes back */
+    set_value(old, "a2"); /* the only use goes and comes back */
     assert_int_equal(drop_all(), MPI_SUCCESS);
     assert_int_equal(wf_attr_get(&wf, WF_KIND_COMM, list, old, &value, &flag),
                      MPI_ERR_KEYVAL);

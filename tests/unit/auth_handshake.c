@@ -48,7 +48,7 @@ static int hears(struct side *s, const struct side *from)
     return s->rc;
 }
 
-static int dials(struct side *s, uint32_t whom)
+static int count_dials(struct side *s, uint32_t whom)
 {
     s->met = whom;
     s->rc =
@@ -61,7 +61,7 @@ static void two_holders_of_the_key_recognise_each_other(void **state)
     struct side a, b;
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
-    assert_int_equal(dials(&a, 7), WEFT_EAGAIN);
+    assert_int_equal(count_dials(&a, 7), WEFT_EAGAIN);
     assert_int_equal(hears(&b, &a), WEFT_EAGAIN);
     assert_int_equal(b.out_len, WEFT_AUTH_MSG);
     assert_int_equal(hears(&a, &b), WEFT_OK);
@@ -83,7 +83,7 @@ static void a_hello_keeps_its_first_bytes_in_all_versions(void **state)
     struct side a;
 
     side_open(&a, 3, "secret", "job");
-    assert_int_equal(dials(&a, 7), WEFT_EAGAIN);
+    assert_int_equal(count_dials(&a, 7), WEFT_EAGAIN);
     assert_int_equal(a.out[5], 1);
     assert_int_equal(a.out[6], *(const uint8_t *)&one ? 1 : 2);
     assert_int_equal(a.out[7] & 0x7f, sizeof(void *));
@@ -98,7 +98,7 @@ static void ranks_may_have_any_number(void **state)
         struct side a, b;
         side_open(&a, numbers[i], "secret", "job");
         side_open(&b, ~numbers[i], "secret", "job");
-        assert_int_equal(dials(&a, ~numbers[i]), WEFT_EAGAIN);
+        assert_int_equal(count_dials(&a, ~numbers[i]), WEFT_EAGAIN);
         assert_int_equal(hears(&b, &a), WEFT_EAGAIN);
         assert_int_equal(hears(&a, &b), WEFT_OK);
         assert_int_equal(hears(&b, &a), WEFT_OK);
@@ -113,8 +113,8 @@ static void no_two_handshakes_look_alike(void **state)
     struct side a, b;
     side_open(&a, 3, "secret", "job");
     side_open(&b, 3, "secret", "job");
-    dials(&a, 7);
-    dials(&b, 7);
+    count_dials(&a, 7);
+    count_dials(&b, 7);
     assert_memory_not_equal(a.out + 16, b.out + 16, 16);
     side_close(&a);
     side_close(&b);
@@ -128,7 +128,7 @@ static void a_wrong_key_or_job_is_refused_on_both_sides(void **state)
         struct side a, b;
         side_open(&a, 3, "secret", "job");
         side_open(&b, 7, other[i][0], other[i][1]);
-        dials(&a, 7);
+        count_dials(&a, 7);
         assert_int_equal(hears(&b, &a), WEFT_EAUTH);
         assert_int_equal(b.out_len, WEFT_AUTH_MSG);
         assert_int_equal(hears(&a, &b), WEFT_EAUTH);
@@ -143,7 +143,7 @@ static void a_caller_that_wants_another_rank_is_told(void **state)
     struct side a, b;
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
-    dials(&a, 8);
+    count_dials(&a, 8);
     assert_int_equal(hears(&b, &a), WEFT_EUNREACH);
     assert_int_equal(hears(&a, &b), WEFT_EUNREACH);
     side_close(&a);
@@ -156,9 +156,9 @@ static void a_process_does_not_accept_its_own_messages(void **state)
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
     side_open(&c, 3, "secret", "job");
-    dials(&a, 7);
+    count_dials(&a, 7);
     assert_int_equal(hears(&a, &a), WEFT_EPROTO); /* reflected hello */
-    dials(&a, 3);
+    count_dials(&a, 3);
     assert_int_equal(hears(&c, &a), WEFT_EUNREACH); /* from its own rank */
     side_close(&a);
     side_close(&b);
@@ -170,7 +170,7 @@ static void a_replayed_conversation_fails_at_the_proof(void **state)
     struct side a, b, recorded_hello, recorded_proof;
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
-    dials(&a, 7);
+    count_dials(&a, 7);
     recorded_hello = a;
     hears(&b, &a);
     hears(&a, &b);
@@ -190,7 +190,7 @@ static void a_changed_message_never_passes(void **state)
             struct side a, b;
             side_open(&a, 3, "secret", "job");
             side_open(&b, 7, "secret", "job");
-            dials(&a, 7);
+            count_dials(&a, 7);
             if (message >= 1)
                 hears(&b, &a);
             if (message == 2)
@@ -210,7 +210,7 @@ static void wrong_lengths_are_protocol_errors(void **state)
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
     for (size_t n = 0; n < WEFT_AUTH_MSG; n++) {
-        dials(&a, 7);
+        count_dials(&a, 7);
         a.out_len = n;
         assert_int_equal(hears(&b, &a), WEFT_EPROTO);
         assert_int_equal(b.out_len, 0);
@@ -238,7 +238,7 @@ static void a_caller_of_another_version_is_told(void **state)
     struct side a, b;
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
-    dials(&a, 7);
+    count_dials(&a, 7);
     a.out[4] = 2;
     assert_int_equal(hears(&b, &a), WEFT_EPROTO);
     assert_int_equal(b.out_len, WEFT_AUTH_MSG);
@@ -255,7 +255,7 @@ static void without_a_key_no_caller_is_accepted(void **state)
     side_open(&a, 3, "secret", "job");
     memset(&b, 0, sizeof b);
     b.core.wf = &b.wf;
-    dials(&a, 0);
+    count_dials(&a, 0);
     assert_int_equal(hears(&b, &a), WEFT_EAUTH);
     side_close(&a);
     side_close(&b);
@@ -271,16 +271,16 @@ static void generated_keys_differ(void **state)
 
 static struct wf_auth_session sessions[2]; /* by rank / 4 */
 
-static void remember(struct weft_core *core, uint32_t id,
+static void remember_value(struct weft_core *core, uint32_t id,
                      const struct wf_auth_session *made)
 {
     assert_int_equal(id, core->wf->rank == 3 ? 7 : 3);
     sessions[core->wf->rank / 4] = *made;
 }
 
-static void meet(struct side *a, struct side *b)
+static void connect_both(struct side *a, struct side *b)
 {
-    dials(a, 7);
+    count_dials(a, 7);
     hears(b, a);
     assert_int_equal(hears(a, b), WEFT_OK);
     assert_int_equal(hears(b, a), WEFT_OK);
@@ -293,8 +293,8 @@ static void a_handshake_derives_equal_and_unique_keys(void **state)
 
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
-    a.wf.met = b.wf.met = remember;
-    meet(&a, &b);
+    a.wf.met = b.wf.met = remember_value;
+    connect_both(&a, &b);
     assert_true(sessions[0].dialled);
     assert_false(sessions[1].dialled);
     assert_int_equal(sessions[0].id, sessions[1].id);
@@ -303,7 +303,7 @@ static void a_handshake_derives_equal_and_unique_keys(void **state)
     assert_memory_not_equal(sessions[0].key[0], sessions[0].key[1],
                             WF_AUTH_KEY_BYTES);
     first = sessions[0];
-    meet(&a, &b);
+    connect_both(&a, &b);
     assert_int_not_equal(first.id, sessions[0].id);
     assert_memory_not_equal(first.key[0], sessions[0].key[0],
                             WF_AUTH_KEY_BYTES);

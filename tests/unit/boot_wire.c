@@ -86,7 +86,7 @@ static void a_field_too_long_for_its_place_is_refused(void **state)
     assert_false(wf_pmi_field_copy("k=abcd", "k", out, sizeof(out)));
 }
 
-static int map(const char *text, uint32_t size, uint32_t *nodes,
+static int map_ranks(const char *text, uint32_t size, uint32_t *nodes,
                uint32_t *count)
 {
     return wf_pmi_map_parse(text, strlen(text), size, nodes, count);
@@ -95,7 +95,7 @@ static int map(const char *text, uint32_t size, uint32_t *nodes,
 static void a_mapping_names_the_node_of_each_rank(void **state)
 {
     uint32_t node[5], count;
-    assert_int_equal(map("(vector,(0,2,2),(2,1,1))", 5, node, &count), 0);
+    assert_int_equal(map_ranks("(vector,(0,2,2),(2,1,1))", 5, node, &count), 0);
     uint32_t want[5] = {0, 0, 1, 1, 2};
     assert_memory_equal(node, want, sizeof(want));
     assert_int_equal(count, 3);
@@ -104,7 +104,7 @@ static void a_mapping_names_the_node_of_each_rank(void **state)
 static void a_short_mapping_is_repeated(void **state)
 {
     uint32_t node[5], count;
-    assert_int_equal(map("(vector,(0,2,1))", 5, node, &count), 0);
+    assert_int_equal(map_ranks("(vector,(0,2,1))", 5, node, &count), 0);
     uint32_t want[5] = {0, 1, 0, 1, 0};
     assert_memory_equal(node, want, sizeof(want));
     assert_int_equal(count, 2);
@@ -119,7 +119,7 @@ static void a_malformed_mapping_is_refused(void **state)
         "(vector,(0,9,0))", "(vector,(0,1,4)) ", "(vector,(-1,1,4))",
         "(vector,(0,99999999999999999999,1))", "(vector,(0,1,4)"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_int_equal(map(bad[i], 4, node, &count), -1);
+        assert_int_equal(map_ranks(bad[i], 4, node, &count), -1);
 }
 
 /* A launcher on a host that fails says nothing any more. */

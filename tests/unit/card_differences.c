@@ -17,7 +17,7 @@
 static uint8_t card[8192];
 static size_t card_size;
 
-static int put(struct wf_boot *boot, const char *key, const void *value,
+static int put_data(struct wf_boot *boot, const char *key, const void *value,
                size_t n)
 {
     assert_string_equal(key, "weft.card.1");
@@ -27,7 +27,8 @@ static int put(struct wf_boot *boot, const char *key, const void *value,
     return 0;
 }
 
-static int get(struct wf_boot *boot, const char *key, void **value, size_t *n)
+static int get_value(struct wf_boot *boot, const char *key, void **value,
+                     size_t *n)
 {
     assert_string_equal(key, "weft.card.1");
     *value = malloc(card_size);
@@ -37,10 +38,12 @@ static int get(struct wf_boot *boot, const char *key, void **value, size_t *n)
     return 0;
 }
 
-static const struct wf_boot_ops ops = {.name = "test", .get = get, .put = put};
+static const struct wf_boot_ops ops = {
+    .name = "test", .get = get_value, .put = put_data};
 static struct wf_boot boot = {.ops = &ops, .size = 2};
 
-static void configure(struct wf_instance *wf, uint32_t rank, const char *text)
+static void configure_case(struct wf_instance *wf, uint32_t rank,
+                           const char *text)
 {
     *wf = (struct wf_instance){
         .boot = &boot, .nprocs = 2, .rank = rank, .host = "somewhere"};
@@ -50,14 +53,14 @@ static void configure(struct wf_instance *wf, uint32_t rank, const char *text)
 
 /* Rank 0, of configuration `here`, reads the card of rank 1. Returns the text
  * of the error, or NULL if there is none. */
-static const char *compare(const char *here, const char *there)
+static const char *compare_items(const char *here, const char *there)
 {
     struct wf_instance reader, writer;
     struct weft_loc loc = {.wf = &reader, .id = 1};
     int rc;
 
-    configure(&writer, 1, there);
-    configure(&reader, 0, here);
+    configure_case(&writer, 1, there);
+    configure_case(&reader, 0, here);
     assert_int_equal(wf_card_publish(&writer), 0);
     rc = wf_card_fetch(&loc);
     assert_string_equal(loc.host, "somewhere");
@@ -80,24 +83,24 @@ static void equal_configurations_are_silent(void **state)
 {
     static const char text[] = "[core]\neager = 4K\nrndv = push\n";
 
-    assert_null(compare(NULL, NULL));
-    assert_null(compare(text, text));
+    assert_null(compare_items(NULL, NULL));
+    assert_null(compare_items(text, text));
 }
 
 static void two_values_of_a_key_are_named(void **state)
 {
-    is_named(compare("[core]\neager = 4K\n", "[core]\neager = 8K\n"),
+    is_named(compare_items("[core]\neager = 4K\n", "[core]\neager = 8K\n"),
              "core.eager is '8K' there and '4K' here");
-    is_named(compare("[core]\neager = 4K\nrndv = push\n",
+    is_named(compare_items("[core]\neager = 4K\nrndv = push\n",
                      "[core]\neager = 4K\nrndv = pull\n"),
              "core.rndv is 'pull' there and 'push' here");
 }
 
 static void a_key_that_only_one_has_is_named(void **state)
 {
-    is_named(compare("[core]\nrndv = push\n", NULL),
+    is_named(compare_items("[core]\nrndv = push\n", NULL),
              "core.rndv is 'push' here and not set there");
-    is_named(compare(NULL, "[core]\nrndv = push\n"),
+    is_named(compare_items(NULL, "[core]\nrndv = push\n"),
              "core.rndv is 'push' there and not set here");
 }
 
@@ -107,8 +110,10 @@ static void a_key_behind_equal_ones_is_named(void **state)
     static const char fewer[] = "[core]\neager = 4K\n",
                       more[] = "[core]\neager = 4K\nrndv = push\n";
 
-    is_named(compare(fewer, more), "core.rndv is 'push' there and not set");
-    is_named(compare(more, fewer), "core.rndv is 'push' here and not set");
+    is_named(compare_items(fewer, more),
+             "core.rndv is 'push' there and not set");
+    is_named(compare_items(more, fewer),
+             "core.rndv is 'push' here and not set");
 }
 
 /* So many settings that a card has no room for them: none is named. */
@@ -121,7 +126,8 @@ static void more_settings_than_fit_are_not_named(void **state)
         n += (size_t)snprintf(text + n, sizeof text - n,
                               "[transport a-name-of-%d-which-is-so-long-that-"
                               "it-fills-the-card]\nplugin = tcp\n", i);
-    is_named(compare(NULL, text), "compare what weft-info prints on both");
+    is_named(compare_items(NULL, text),
+             "compare what weft-info prints on both");
 }
 
 int main(void)

@@ -83,7 +83,7 @@ static void aes_256_gcm_gives_the_published_values(void **state)
     weft_cipher.free(k);
 }
 
-static void changed(const struct wf_cipher_key *k, uint64_t counter,
+static void has_changed(const struct wf_cipher_key *k, uint64_t counter,
                     struct wf_cipher_text *t, const unsigned char *tag)
 {
     unsigned char out[200];
@@ -107,23 +107,23 @@ static void only_what_was_sealed_opens(enum wf_cipher_kind kind)
     assert_true(weft_cipher.open(k, 7, &from, tag));
     for (size_t i = 0; i < sizeof out; i++)
         assert_int_equal(out[i], (unsigned char)i);
-    changed(k, 8, &from, tag);
+    has_changed(k, 8, &from, tag);
     bytes[31] = 1;
     other = key_of(kind, bytes);
-    changed(other, 7, &from, tag);
+    has_changed(other, 7, &from, tag);
     for (size_t i = 0; i < 8 * sizeof text; i++) {
         text[i / 8] ^= (unsigned char)(1 << i % 8);
-        changed(k, 7, &from, tag);
+        has_changed(k, 7, &from, tag);
         text[i / 8] ^= (unsigned char)(1 << i % 8);
     }
     for (size_t i = 0; i < 8 * sizeof ad; i++) {
         ad[i / 8] ^= (unsigned char)(1 << i % 8);
-        changed(k, 7, &from, tag);
+        has_changed(k, 7, &from, tag);
         ad[i / 8] ^= (unsigned char)(1 << i % 8);
     }
     for (size_t i = 0; i < 8 * sizeof tag; i++) {
         tag[i / 8] ^= (unsigned char)(1 << i % 8);
-        changed(k, 7, &from, tag);
+        has_changed(k, 7, &from, tag);
         tag[i / 8] ^= (unsigned char)(1 << i % 8);
     }
     weft_cipher.free(other);

@@ -24,7 +24,7 @@ static char *tree_file(const char *name)
 }
 
 /* The part of a text from one heading to the next of the same kind. */
-static char *part(const char *text, const char *heading, const char *next)
+static char *part_of(const char *text, const char *heading, const char *next)
 {
     const char *from = strstr(text, heading);
     assert_non_null(from);
@@ -42,7 +42,7 @@ static void assert_holds(const char *text, const char *wanted)
 static void assert_rows(const char *heading, const weft_option *o)
 {
     char *manual = tree_file("docs/mpi-ini.md");
-    char *section = part(manual, heading, "\n## ");
+    char *section = part_of(manual, heading, "\n## ");
     for (; o->name != NULL; o++) {
         char row[128];
         snprintf(row, sizeof row,
@@ -87,7 +87,7 @@ static void the_sample_shows_every_key_with_its_default(void **state)
 static void the_manual_lists_the_algorithms_of_each_collective(void **state)
 {
     char *manual = tree_file("docs/mpi-ini.md");
-    char *section = part(manual, "\n## [collectives]", "\n## ");
+    char *section = part_of(manual, "\n## [collectives]", "\n## ");
     for (int i = 0; i < WF_COLL_KINDS; i++) {
         char row[512], names[400] = "";
         for (int k = 0; k < WF_ALGORITHMS; k++) {
@@ -126,7 +126,7 @@ static void the_sample_changes_nothing(void **state)
 }
 
 /* "# key = value # text" -> "key = value # text" for lines that are keys */
-static void uncomment(char *text)
+static void uncomment_line(char *text)
 {
     char *to = text;
     for (char *line = text; *line != '\0';) {
@@ -153,7 +153,7 @@ static void uncomment(char *text)
 static void every_line_of_the_sample_may_be_uncommented(void **state)
 {
     char *sample = tree_file("mpi.ini");
-    uncomment(sample);
+    uncomment_line(sample);
     assert_holds(sample, "\n[rank 0-5]\nhost = dsp[1-3] ");
     assert_holds(sample, "\nspin = auto ");
     struct wf_config *c = good(sample);

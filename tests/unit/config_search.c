@@ -34,7 +34,7 @@ static int leave(void **state)
     return chdir("/") != 0 || rmdir(*state) != 0;
 }
 
-static void put(const char *file, const char *text)
+static void put_data(const char *file, const char *text)
 {
     FILE *f = fopen(file, "w");
     assert_non_null(f);
@@ -42,7 +42,7 @@ static void put(const char *file, const char *text)
     fclose(f);
 }
 
-static char *load(struct wf_config **config)
+static char *load_file(struct wf_config **config)
 {
     char *text = NULL;
     size_t n;
@@ -56,7 +56,7 @@ static char *load(struct wf_config **config)
 static void assert_job(const char *wanted)
 {
     struct wf_config *c;
-    char *problems = load(&c), found[256];
+    char *problems = load_file(&c), found[256];
     assert_string_equal(problems, "");
     const char *value = NULL,
                *where = wf_config_origin(c, "core", "job", &value);
@@ -69,7 +69,7 @@ static void assert_job(const char *wanted)
 static void assert_refused(const char *line)
 {
     struct wf_config *c;
-    char *problems = load(&c);
+    char *problems = load_file(&c);
     assert_null(c);
     if (strstr(problems, line) == NULL)
         print_error("wanted: %s\nfound:  %s\n", line, problems);
@@ -81,12 +81,12 @@ static void the_current_directory_comes_before_home(void **state)
 {
     mkdir(".config", 0700);
     mkdir(".config/weft", 0700);
-    put(".config/weft/mpi.ini", "[core]\njob = home\n");
+    put_data(".config/weft/mpi.ini", "[core]\njob = home\n");
     char wanted[128];
     snprintf(wanted, sizeof wanted, "home (%s/.config/weft/mpi.ini:2)",
              (char *)*state);
     assert_job(wanted);
-    put("mpi.ini", "[core]\n\njob = here\n");
+    put_data("mpi.ini", "[core]\n\njob = here\n");
     assert_job("here (mpi.ini:3)");
 }
 
@@ -94,15 +94,15 @@ static void files_are_never_merged(void **state)
 {
     mkdir(".config", 0700);
     mkdir(".config/weft", 0700);
-    put(".config/weft/mpi.ini", "[core]\njob = home\n");
-    put("mpi.ini", "[core]\nlog = info\n");
+    put_data(".config/weft/mpi.ini", "[core]\njob = home\n");
+    put_data("mpi.ini", "[core]\nlog = info\n");
     assert_job(" (default)");
 }
 
 static void weft_ini_names_a_file_or_none(void **state)
 {
-    put("mpi.ini", "[core]\njob = here\n");
-    put("a.ini", "[core]\njob = named\n");
+    put_data("mpi.ini", "[core]\njob = here\n");
+    put_data("a.ini", "[core]\njob = named\n");
     setenv("WEFT_INI", "a.ini", 1);
     assert_job("named (a.ini:2)");
     setenv("WEFT_INI", "-", 1);
@@ -114,19 +114,19 @@ static void weft_ini_names_a_file_or_none(void **state)
 static void include_is_relative_to_the_file_that_names_it(void **state)
 {
     mkdir("sub", 0700);
-    put("sub/b.ini", "[core]\njob = included\n");
-    put("a.ini", "include = sub/b.ini\n[transport tcp]\n");
+    put_data("sub/b.ini", "[core]\njob = included\n");
+    put_data("a.ini", "include = sub/b.ini\n[transport tcp]\n");
     setenv("WEFT_INI", "a.ini", 1);
     assert_job("included (sub/b.ini:2)");
-    put("sub/b.ini", "include = c.ini\n");
+    put_data("sub/b.ini", "include = c.ini\n");
     assert_refused("sub/b.ini:1:1: cannot read 'sub/c.ini': No such file");
-    put("a.ini", "include = a.ini\n");
+    put_data("a.ini", "include = a.ini\n");
     assert_refused("a.ini:1:1: includes are nested more than 8 deep");
 }
 
 static void weft_set_wins_over_the_file(void **state)
 {
-    put("mpi.ini", "[core]\njob = here\n");
+    put_data("mpi.ini", "[core]\njob = here\n");
     setenv("WEFT_SET", "core.job=there", 1);
     assert_job("there (WEFT_SET)");
 }
@@ -139,7 +139,7 @@ static void weft_set_takes_blanks_semicolons_lines_and_quotes(void **state)
            "core.job = a b core.log=info;transport.tcp.note=\"x;y\""
            "\nroute.default.use = shm tcp",
            1);
-    char *problems = load(&c);
+    char *problems = load_file(&c);
     assert_string_equal(problems, "");
     assert_string_equal(wf_config_core(c)->job, "a b");
     assert_int_equal(wf_config_core(c)->log, WF_LOG_INFO);
@@ -173,7 +173,7 @@ static void weft_log_sets_the_level(void **state)
 {
     struct wf_config *c;
     setenv("WEFT_LOG", "debug", 1);
-    free(load(&c));
+    free(load_file(&c));
     assert_int_equal(wf_config_core(c)->log, WF_LOG_DEBUG);
     assert_string_equal(wf_config_origin(c, "core", "log", NULL), "WEFT_LOG");
     wf_config_free(c);
@@ -191,9 +191,9 @@ static void weft_route_replaces_every_route_section(void **state)
     struct wf_config *c;
     const char *section;
     int order[2];
-    put("mpi.ini", "[route mine]\nto = local\nuse = shm\n");
+    put_data("mpi.ini", "[route mine]\nto = local\nuse = shm\n");
     setenv("WEFT_ROUTE", "tcp", 1);
-    free(load(&c));
+    free(load_file(&c));
     assert_int_equal(wf_route_choose(c, &a, &b, 0, all, 2, order, &section), 1);
     assert_int_equal(order[0], 1);
     assert_string_equal(section, "WEFT_ROUTE");
@@ -207,10 +207,10 @@ static void weft_route_takes_no_protection_away(void **state)
 {
     struct wf_config *c;
 
-    put("mpi.ini", "[route mine]\nto = remote\nuse = tcp\n"
+    put_data("mpi.ini", "[route mine]\nto = remote\nuse = tcp\n"
                    "security = encrypt\n");
     setenv("WEFT_ROUTE", "tcp", 1);
-    free(load(&c));
+    free(load_file(&c));
     assert_true(wf_route_encrypts(c));
     wf_config_free(c);
 }
@@ -220,7 +220,7 @@ static void variables_that_nobody_reads_are_warnings(void **state)
     struct wf_config *c;
     const char *const *lines;
     setenv("WEFT_SETT", "x", 1);
-    free(load(&c));
+    free(load_file(&c));
     int n = wf_config_warnings(c, &lines), found = 0;
     for (int i = 0; i < n; i++)
         found |= strstr(lines[i], "WEFT_SETT is not read by Weft; did you mean "
@@ -235,11 +235,11 @@ static void settings_of_other_mpis_are_hinted_at_when_asked(void **state)
     struct wf_config *c;
     const char *const *lines;
     setenv("OMPI_MCA_btl", "tcp", 1);
-    free(load(&c));
+    free(load_file(&c));
     assert_int_equal(wf_config_warnings(c, &lines), 0);
     wf_config_free(c);
     setenv("WEFT_LOG", "info", 1);
-    free(load(&c));
+    free(load_file(&c));
     assert_int_equal(wf_config_warnings(c, &lines), 1);
     assert_non_null(strstr(lines[0], "OMPI_MCA_btl is a setting of another"));
     wf_config_free(c);
@@ -261,8 +261,8 @@ static void lack_of_memory_is_no_mistake_of_the_file(void **state)
     } lacks[] = {{ENOMEM, WEFT_ENOMEM, MPI_ERR_NO_MEM},
                  {EMFILE, WEFT_ESYS, MPI_ERR_OTHER},
                  {ENFILE, WEFT_ESYS, MPI_ERR_OTHER}};
-    put("mpi.ini", "include = a.ini\n[transport tcp]\n");
-    put("a.ini", "[core]\nlog = info\n");
+    put_data("mpi.ini", "include = a.ini\n[transport tcp]\n");
+    put_data("a.ini", "[core]\nlog = info\n");
     for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
         for (int n = 1;; n++) {
             struct wf_config *c;

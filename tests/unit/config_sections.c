@@ -257,7 +257,8 @@ static const weft_plugin plugin = {.name = "fab",
                                    .options = table,
                                    .cfg_size = sizeof(struct cfg)};
 
-static struct wf_config *fill(const char *ini, struct cfg *cfg, char **problems)
+static struct wf_config *fill_buffer(const char *ini, struct cfg *cfg,
+                                     char **problems)
 {
     struct wf_config *c = good(ini);
     const struct wf_transport_config *t;
@@ -274,7 +275,7 @@ static void plugin_options_have_defaults(void **state)
 {
     struct cfg cfg;
     char *problems;
-    struct wf_config *c = fill("[transport fab]\n", &cfg, &problems);
+    struct wf_config *c = fill_buffer("[transport fab]\n", &cfg, &problems);
     assert_string_equal(problems, "");
     assert_true(cfg.on == 1 && cfg.pick == 0 && cfg.depth == 64);
     assert_true(cfg.bytes == 65536 && cfg.ns == 1000000 &&
@@ -289,11 +290,11 @@ static void plugin_options_take_every_type(void **state)
 {
     struct cfg cfg;
     char *problems;
-    struct wf_config *c =
-        fill("[transport fab]\non = off\npick = on\ndepth = -1\nbytes = 8k\n"
-             "ns = 2s\noften = 0\nname = \"a b\"\nlist = eth0  eth1, eth2\n"
-             "latency = 5us\n",
-             &cfg, &problems);
+    struct wf_config *c = fill_buffer(
+        "[transport fab]\non = off\npick = on\ndepth = -1\nbytes = 8k\n"
+        "ns = 2s\noften = 0\nname = \"a b\"\nlist = eth0  eth1, eth2\n"
+        "latency = 5us\n",
+        &cfg, &problems);
     assert_string_equal(problems, "");
     assert_true(cfg.on == 0 && cfg.pick == 1 && cfg.depth == -1);
     assert_true(cfg.bytes == 8192 && cfg.ns == 2000000000 && cfg.often == 0);
@@ -307,7 +308,7 @@ static void plugin_options_are_checked_by_their_own_table(void **state)
 {
     struct cfg cfg;
     char *problems;
-    struct wf_config *c = fill("[transport fab]\ndepht = 1\nbytes = 1\n"
+    struct wf_config *c = fill_buffer("[transport fab]\ndepht = 1\nbytes = 1\n"
                                "pick = maybe\ndepth = 129\n",
                                &cfg, &problems);
     assert_non_null(strstr(problems,

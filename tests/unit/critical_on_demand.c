@@ -21,7 +21,7 @@ static wf_atomic_u32 over;
 static unsigned pending; /* "the engine": one unit per operation owed */
 static unsigned finished, helped, ends;
 
-static void changed(struct wf_cs *c)
+static void has_changed(struct wf_cs *c)
 {
     ends += !wf_cs_uses_lock(c);
 }
@@ -70,7 +70,7 @@ static void caller_and_helper_exclude_each_other(void **state)
     pthread_t helper;
     unsigned calls = 0;
 
-    cs.changed = changed;
+    cs.changed = has_changed;
     assert_int_equal(pthread_create(&helper, NULL, help, NULL), 0);
     for (int i = 0; i < CALLS; i++) {
         if (!wf_cs_uses_lock(&cs) || i % 7 == 0) {

@@ -32,7 +32,7 @@ static unsigned changes;
         }                                                                      \
     } while (0)
 
-static void changed(struct wf_cs *c)
+static void has_changed(struct wf_cs *c)
 {
     changes++;
 }
@@ -42,7 +42,7 @@ static unsigned tickets(void)
     return wf_load_relaxed(&cs.mutex.next);
 }
 
-static void call(void)
+static void make_call(void)
 {
     wf_cs_enter(&cs);
     plain++;
@@ -52,7 +52,7 @@ static void call(void)
 static void *call_often(void *unused)
 {
     for (int i = 0; i < CALLS; i++)
-        call();
+        make_call();
     return unused;
 }
 
@@ -64,18 +64,18 @@ static pthread_t started(void)
     return other;
 }
 
-static void begin(void)
+static void begin_case(void)
 {
     if (WF_BRIEF || !wf_single_thread())
         _exit(SKIPPED);
-    cs.changed = changed;
+    cs.changed = has_changed;
     wf_cs_expect_threads(&cs);
     MUST(changes == 1);
 }
 
 static void one_thread_enters_nothing(void)
 {
-    begin();
+    begin_case();
     call_often(NULL);
     MUST(tickets() == 0 && wf_cs_is_alone(&cs));
 }
@@ -84,8 +84,8 @@ static void two_threads_exclude_each_other(void)
 {
     pthread_t other;
 
-    begin();
-    call();
+    begin_case();
+    make_call();
     other = started();
     call_often(NULL);
     pthread_join(other, NULL);
@@ -98,7 +98,7 @@ static void a_callback_may_start_the_second(void)
 {
     pthread_t other;
 
-    begin();
+    begin_case();
     wf_cs_enter(&cs);
     wf_cs_leave(&cs);
     other = started();
@@ -112,7 +112,7 @@ static void a_callback_may_start_the_second(void)
 
 static void it_is_lent_to_the_helper_and_alone_again(void)
 {
-    begin();
+    begin_case();
     wf_cs_enter(&cs);
     wf_cs_enable_for_helper(&cs);
     cs.helper_ops = 1;
@@ -122,7 +122,7 @@ static void it_is_lent_to_the_helper_and_alone_again(void)
     cs.helper_ops = 0;
     wf_cs_leave(&cs);
     MUST(wf_cs_is_alone(&cs));
-    call();
+    make_call();
     MUST(wf_mutex_try(&cs.mutex)); /* nobody has it */
 }
 
@@ -130,7 +130,7 @@ static void beside_the_helper_it_stays_on(void)
 {
     pthread_t helper;
 
-    begin();
+    begin_case();
     wf_cs_enter(&cs);
     wf_cs_enable_for_helper(&cs);
     cs.helper_ops = 1;

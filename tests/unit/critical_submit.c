@@ -41,7 +41,7 @@ static void process(struct item *i)
     inside--;
 }
 
-static void run(struct wf_cs *c)
+static void run_case(struct wf_cs *c)
 {
     struct wf_stack_link *next, *l;
 
@@ -51,11 +51,11 @@ static void run(struct wf_cs *c)
     }
 }
 
-static void fresh(void)
+static void make_fresh(void)
 {
     memset(&cs, 0, sizeof cs);
     wf_cs_allow_threads(&cs);
-    cs.run = run;
+    cs.run = run_case;
     for (int t = 0; t < THREADS; t++)
         last[t] = -1;
     done = disorder = company = 0;
@@ -81,7 +81,7 @@ static void enter_or_submit(struct item *i)
     wf_cs_unlock(&cs);
 }
 
-static void *work(void *arg)
+static void *do_work(void *arg)
 {
     int t = *(int *)arg;
     unsigned seed = (unsigned)t + 1;
@@ -117,8 +117,8 @@ static void run_threads(void *(*what)(void *), int n)
 
 static void submissions_run_in_order_and_all_run(void **state)
 {
-    fresh();
-    run_threads(work, THREADS);
+    make_fresh();
+    run_threads(do_work, THREADS);
     assert_false(wf_stack_has_items(&cs.submitted));
     assert_int_equal(done, THREADS * EACH);
     assert_int_equal(disorder, 0);
@@ -153,7 +153,7 @@ static void *own_or_submit(void *arg)
 
 static void a_bias_delays_no_submission(void **state)
 {
-    fresh();
+    make_fresh();
     run_threads(own_or_submit, 2);
     assert_false(wf_stack_has_items(&cs.submitted));
     assert_int_equal(done, EACH + ALONE);
@@ -174,7 +174,7 @@ static void the_thread_inside_runs_it_when_it_yields(void **state)
 {
     pthread_t thread;
 
-    fresh();
+    make_fresh();
     wf_cs_enter(&cs);
     assert_int_equal(pthread_create(&thread, NULL, submit_one, NULL), 0);
     pthread_join(thread, NULL); /* it did not wait for the section */
@@ -188,7 +188,7 @@ static void the_thread_that_leaves_runs_it(void **state)
 {
     pthread_t thread;
 
-    fresh();
+    make_fresh();
     wf_cs_enter(&cs);
     assert_int_equal(pthread_create(&thread, NULL, submit_one, NULL), 0);
     pthread_join(thread, NULL);
@@ -198,7 +198,7 @@ static void the_thread_that_leaves_runs_it(void **state)
 
 static void the_only_thread_runs_it_itself(void **state)
 {
-    fresh();
+    make_fresh();
     submit_one(NULL);
     assert_int_equal(done, 1);
 }

@@ -18,7 +18,7 @@ static int peers[ENDPOINTS][PROCESSES];
 static int abrupt_ones, left, closed;
 
 /* One that has something to say yet would stay. */
-static int delete(weft_peer *p, int abrupt)
+static int delete_object(weft_peer *p, int abrupt)
 {
     if (!abrupt)
         return WEFT_EAGAIN;
@@ -35,7 +35,7 @@ static void close_it(weft_ep *ep)
 
 static void peers_go_at_once_whatever_is_under_way(void **state)
 {
-    static const weft_ops ops = {.size = sizeof ops, .peer_del = delete,
+    static const weft_ops ops = {.size = sizeof ops, .peer_del = delete_object,
                                  .close = close_it};
     struct weft_loc *locs[PROCESSES];
     struct wf_instance wf = {.nprocs = PROCESSES, .locs = locs,

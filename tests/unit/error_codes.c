@@ -14,7 +14,7 @@
 static int called, seen_code;
 static MPI_Comm seen_comm;
 
-static void note(MPI_Comm *comm, int *code, ...)
+static void note_event(MPI_Comm *comm, int *code, ...)
 {
     called++;
     seen_comm = *comm;
@@ -93,7 +93,7 @@ static void an_error_reaches_the_handler_of_its_communicator(void **state)
     MPI_Errhandler e, f;
     int x = 0;
     MPI_Comm_dup(MPI_COMM_SELF, &comm);
-    MPI_Comm_create_errhandler(note, &e);
+    MPI_Comm_create_errhandler(note_event, &e);
     MPI_Comm_set_errhandler(comm, e);
     MPI_Comm_get_errhandler(comm, &f);
     assert_ptr_equal(e, f);
@@ -120,7 +120,7 @@ static void a_handler_for_other_objects_is_refused(void **state)
     char text[MPI_MAX_ERROR_STRING];
     int n;
 
-    MPI_Comm_create_errhandler(note, &of_comm);
+    MPI_Comm_create_errhandler(note_event, &of_comm);
     MPI_Session_create_errhandler(none, &of_session);
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
     assert_int_equal(MPI_Comm_set_errhandler(MPI_COMM_SELF, of_session),
@@ -162,7 +162,7 @@ static void communicators_that_stay_are_not_freed(void **state)
     assert_int_equal(MPI_Comm_size(stale, &size), MPI_ERR_COMM);
 }
 
-static int begin(void **state)
+static int begin_case(void **state)
 {
     if (MPI_Init(NULL, NULL))
         return -1;
@@ -170,7 +170,7 @@ static int begin(void **state)
     return MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }
 
-static int end(void **state)
+static int end_case(void **state)
 {
     return MPI_Finalize();
 }
@@ -187,5 +187,5 @@ int main(void)
         cmocka_unit_test(predefined_attributes_are_pointers_to_int),
         cmocka_unit_test(communicators_that_stay_are_not_freed),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin_case, end_case);
 }

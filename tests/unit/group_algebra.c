@@ -26,7 +26,7 @@ static struct wf_group *group(int n, const uint32_t *procs)
     return wf_group_create(&wf, n, copy);
 }
 
-static void expect(MPI_Group handle, int n, const uint32_t *procs)
+static void expect_result(MPI_Group handle, int n, const uint32_t *procs)
 {
     struct wf_group *g = of(handle);
     assert_non_null(g);
@@ -58,11 +58,11 @@ static void set_operations_keep_the_order_of_the_standard(void **state)
     struct wf_group *b = group(4, (uint32_t[]){1, 2, 3, 4});
     MPI_Group g;
     wf_mpi_group_union(&wf, a, b, &g);
-    expect(g, 6, (uint32_t[]){7, 3, 9, 1, 2, 4});
+    expect_result(g, 6, (uint32_t[]){7, 3, 9, 1, 2, 4});
     wf_mpi_group_intersection(&wf, a, b, &g);
-    expect(g, 2, (uint32_t[]){3, 1});
+    expect_result(g, 2, (uint32_t[]){3, 1});
     wf_mpi_group_difference(&wf, a, b, &g);
-    expect(g, 2, (uint32_t[]){7, 9});
+    expect_result(g, 2, (uint32_t[]){7, 9});
     wf_mpi_group_difference(&wf, a, a, &g);
     assert_ptr_equal(g, MPI_GROUP_EMPTY);
     wf_mpi_group_union(&wf, of(MPI_GROUP_EMPTY), of(MPI_GROUP_EMPTY), &g);
@@ -77,7 +77,7 @@ static void ranges_include_and_exclude(void **state)
     int all[1][3] = {{0, 63, 1}};
     MPI_Group g;
     assert_int_equal(wf_mpi_group_range_incl(&wf, world, 2, up, &g), 0);
-    expect(g, 6, (uint32_t[]){10, 13, 16, 2, 1, 0});
+    expect_result(g, 6, (uint32_t[]){10, 13, 16, 2, 1, 0});
     assert_int_equal(wf_mpi_group_range_excl(&wf, world, 1, all, &g), 0);
     assert_ptr_equal(g, MPI_GROUP_EMPTY);
     assert_int_equal(
@@ -90,7 +90,7 @@ static void ranges_include_and_exclude(void **state)
                                     55, 56, 57, 58, 59, 60, 61},
                           &g),
         0);
-    expect(g, 2, (uint32_t[]){62, 63});
+    expect_result(g, 2, (uint32_t[]){62, 63});
 }
 
 static void wrong_ranks_are_named(void **state)
@@ -138,7 +138,7 @@ static void ranks_translate_between_groups(void **state)
     wf_group_put(a);
 }
 
-static int begin(void **state)
+static int begin_case(void **state)
 {
     if (wf_env_init(&wf) != 0)
         return -1;
@@ -146,7 +146,7 @@ static int begin(void **state)
     return world ? 0 : -1;
 }
 
-static int end(void **state)
+static int end_case(void **state)
 {
     wf_group_put(world);
     wf_env_fini(&wf);
@@ -163,5 +163,5 @@ int main(void)
         cmocka_unit_test(comparison_tells_order_from_membership),
         cmocka_unit_test(ranks_translate_between_groups),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin_case, end_case);
 }

@@ -18,7 +18,7 @@
 static char root[] = "/tmp/weft-hardware-XXXXXX";
 
 /* Write a file, with the folders on its way. */
-static void say(const char *text, const char *format, int a, int b)
+static void say_something(const char *text, const char *format, int a, int b)
 {
     char path[256];
     int n = snprintf(path, sizeof path, "%s/", root);
@@ -37,7 +37,7 @@ static void say(const char *text, const char *format, int a, int b)
 
 /* Two packages of two cores of two threads; thread t of core c is CPU
  * 4 * t + c. Each package is a NUMA node with one L3 cache. */
-static int describe(void **state)
+static int describe_case(void **state)
 {
     static const char *const packages[] = {"0-1,4-5\n", "2-3,6-7\n"};
     static const char *const cores[] = {"0,4\n", "1,5\n", "2,6\n", "3,7\n"};
@@ -45,19 +45,21 @@ static int describe(void **state)
     assert_non_null(mkdtemp(root));
     for (int cpu = 0; cpu < 8; cpu++) {
         const char *package = packages[cpu % 4 / 2], *core = cores[cpu % 4];
-        say(package, "cpu/cpu%d/topology/core_siblings_list", cpu, 0);
-        say(core, "cpu/cpu%d/topology/core_cpus_list", cpu, 0);
-        say("1\n", "cpu/cpu%d/cache/index%d/level", cpu, 0);
-        say(core, "cpu/cpu%d/cache/index%d/shared_cpu_list", cpu, 0);
-        say("3\n", "cpu/cpu%d/cache/index%d/level", cpu, 1);
-        say(package, "cpu/cpu%d/cache/index%d/shared_cpu_list", cpu, 1);
+        say_something(package, "cpu/cpu%d/topology/core_siblings_list", cpu, 0);
+        say_something(core, "cpu/cpu%d/topology/core_cpus_list", cpu, 0);
+        say_something("1\n", "cpu/cpu%d/cache/index%d/level", cpu, 0);
+        say_something(core, "cpu/cpu%d/cache/index%d/shared_cpu_list", cpu, 0);
+        say_something("3\n", "cpu/cpu%d/cache/index%d/level", cpu, 1);
+        say_something(package, "cpu/cpu%d/cache/index%d/shared_cpu_list", cpu,
+                      1);
     }
-    say(packages[0], "node/node%d/cpulist", 0, 0);
-    say(packages[1], "node/node%d/cpulist", 3, 0); /* numbers have gaps */
+    say_something(packages[0], "node/node%d/cpulist", 0, 0);
+    /* numbers have gaps */
+    say_something(packages[1], "node/node%d/cpulist", 3, 0);
     return 0;
 }
 
-static int forget(void **state)
+static int forget_all(void **state)
 {
     char command[64];
 
@@ -70,7 +72,7 @@ static struct wf_cpus cpus(uint64_t bits)
     return (struct wf_cpus){{bits}};
 }
 
-static int part(uint64_t bits, enum wf_hardware type)
+static int part_of(uint64_t bits, enum wf_hardware type)
 {
     struct wf_cpus mine = cpus(bits);
 
@@ -79,29 +81,29 @@ static int part(uint64_t bits, enum wf_hardware type)
 
 static void a_thread_is_in_one_part_of_each_type(void **state)
 {
-    assert_int_equal(part(1 << 7, WF_HARDWARE_THREAD), 7);
-    assert_int_equal(part(1 << 7, WF_HARDWARE_CORE), 3);
-    assert_int_equal(part(1 << 7, WF_HARDWARE_L3), 2);
-    assert_int_equal(part(1 << 7, WF_HARDWARE_NUMA), 2);
-    assert_int_equal(part(1 << 7, WF_HARDWARE_PACKAGE), 2);
+    assert_int_equal(part_of(1 << 7, WF_HARDWARE_THREAD), 7);
+    assert_int_equal(part_of(1 << 7, WF_HARDWARE_CORE), 3);
+    assert_int_equal(part_of(1 << 7, WF_HARDWARE_L3), 2);
+    assert_int_equal(part_of(1 << 7, WF_HARDWARE_NUMA), 2);
+    assert_int_equal(part_of(1 << 7, WF_HARDWARE_PACKAGE), 2);
 }
 
 static void several_cpus_are_restricted_to_what_holds_them_all(void **state)
 {
-    assert_int_equal(part(0x11, WF_HARDWARE_THREAD), -1);
-    assert_int_equal(part(0x11, WF_HARDWARE_CORE), 0);
-    assert_int_equal(part(0x03, WF_HARDWARE_CORE), -1);
-    assert_int_equal(part(0x03, WF_HARDWARE_PACKAGE), 0);
-    assert_int_equal(part(0x05, WF_HARDWARE_PACKAGE), -1);
-    assert_int_equal(part(0xff, WF_HARDWARE_NUMA), -1);
+    assert_int_equal(part_of(0x11, WF_HARDWARE_THREAD), -1);
+    assert_int_equal(part_of(0x11, WF_HARDWARE_CORE), 0);
+    assert_int_equal(part_of(0x03, WF_HARDWARE_CORE), -1);
+    assert_int_equal(part_of(0x03, WF_HARDWARE_PACKAGE), 0);
+    assert_int_equal(part_of(0x05, WF_HARDWARE_PACKAGE), -1);
+    assert_int_equal(part_of(0xff, WF_HARDWARE_NUMA), -1);
 }
 
 static void missing_descriptions_restrict_no_process(void **state)
 {
-    assert_int_equal(part(1, WF_HARDWARE_L2), -1);
-    assert_int_equal(part(0, WF_HARDWARE_CORE), -1);
-    assert_int_equal(part(1 << 20, WF_HARDWARE_CORE), -1);
-    assert_int_equal(part(1 << 20, WF_HARDWARE_NUMA), -1);
+    assert_int_equal(part_of(1, WF_HARDWARE_L2), -1);
+    assert_int_equal(part_of(0, WF_HARDWARE_CORE), -1);
+    assert_int_equal(part_of(1 << 20, WF_HARDWARE_CORE), -1);
+    assert_int_equal(part_of(1 << 20, WF_HARDWARE_NUMA), -1);
 }
 
 static void an_invalid_description_is_no_part(void **state)
@@ -110,8 +112,8 @@ static void an_invalid_description_is_no_part(void **state)
                                         "0-99999999999\n", "0 4\n", "-4\n"};
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        say(lists[i], "cpu/cpu%d/topology/core_cpus_list", 0, 0);
-        assert_int_equal(part(0x11, WF_HARDWARE_CORE), -1);
+        say_something(lists[i], "cpu/cpu%d/topology/core_cpus_list", 0, 0);
+        assert_int_equal(part_of(0x11, WF_HARDWARE_CORE), -1);
     }
 }
 
@@ -123,5 +125,5 @@ int main(void)
         cmocka_unit_test(missing_descriptions_restrict_no_process),
         cmocka_unit_test(an_invalid_description_is_no_part),
     };
-    return cmocka_run_group_tests(tests, describe, forget);
+    return cmocka_run_group_tests(tests, describe_case, forget_all);
 }

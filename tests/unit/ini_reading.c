@@ -18,7 +18,7 @@ struct heard {
     size_t n;
 };
 
-static void note(struct heard *h, const char *fmt, ...)
+static void note_event(struct heard *h, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -29,18 +29,19 @@ static void note(struct heard *h, const char *fmt, ...)
 static void on_section(void *user, const struct wf_place *at, const char *kind,
                        const char *name)
 {
-    note(user, "%d:%d [%s|%s]\n", at->line, at->col, kind, name);
+    note_event(user, "%d:%d [%s|%s]\n", at->line, at->col, kind, name);
 }
 
 static void on_setting(void *user, const struct wf_place *at, const char *key,
                        const char *value, int value_col)
 {
-    note(user, "%d:%d %s=<%s>@%d\n", at->line, at->col, key, value, value_col);
+    note_event(user, "%d:%d %s=<%s>@%d\n", at->line, at->col, key, value,
+               value_col);
 }
 
 static void on_include(void *user, const struct wf_place *at, const char *path)
 {
-    note(user, "%d:%d include <%s>\n", at->line, at->col, path);
+    note_event(user, "%d:%d include <%s>\n", at->line, at->col, path);
 }
 
 static const struct wf_ini_events events = {on_section, on_setting, on_include};
@@ -55,7 +56,7 @@ static void read_bytes(struct heard *h, const char *text, size_t n)
     wf_ini_read("f", text, n, &events, h, &problems);
     wf_problems_flush(&problems, out);
     fclose(out);
-    note(h, "%s", found);
+    note_event(h, "%s", found);
     free(found);
 }
 

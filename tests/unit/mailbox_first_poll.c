@@ -26,7 +26,7 @@ static void send_from(struct side *x)
                      WEFT_OK);
 }
 
-static int look(struct side *x)
+static int look_at(struct side *x)
 {
     char byte;
     weft_want w = {.h0 = TYPE,
@@ -39,34 +39,34 @@ static int look(struct side *x)
     return wf_thread_recv_words(&x->other, &w);
 }
 
-static void ask(void)
+static void ask_peer(void)
 {
     send_from(&a);
-    assert_int_equal(look(&b), WEFT_DONE);
+    assert_int_equal(look_at(&b), WEFT_DONE);
 }
 
 static void ask_and_be_answered_at_once(void)
 {
-    ask();
+    ask_peer();
     send_from(&b);
-    assert_int_equal(look(&a), WEFT_DONE);
+    assert_int_equal(look_at(&a), WEFT_DONE);
 }
 
 static void ask_and_look_too_early(void)
 {
-    ask();
-    assert_int_equal(look(&a), WEFT_OK);
+    ask_peer();
+    assert_int_equal(look_at(&a), WEFT_OK);
     send_from(&b);
-    assert_int_equal(look(&a), WEFT_DONE);
+    assert_int_equal(look_at(&a), WEFT_DONE);
 }
 
-static void join(struct side *x, struct side *y)
+static void join_threads(struct side *x, struct side *y)
 {
     x->other =
         (weft_peer){.box = y->ep.box, .me = x->ep.box->index, .ep = &x->ep};
 }
 
-static int start(void **state)
+static int start_case(void **state)
 {
     int error;
 
@@ -75,12 +75,12 @@ static int start(void **state)
     a.ep.box = wf_mail_open(0, LINES, &error);
     b.ep.box = wf_mail_open(1, LINES, &error);
     assert_true(a.ep.box && b.ep.box);
-    join(&a, &b);
-    join(&b, &a);
+    join_threads(&a, &b);
+    join_threads(&b, &a);
     return 0;
 }
 
-static int stop(void **state)
+static int stop_case(void **state)
 {
     (void)state;
     wf_mail_close(a.ep.box);
@@ -103,9 +103,9 @@ static void messages_that_are_no_answers_change_no_delay(void **state)
 {
     (void)state;
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(look(&a), WEFT_OK);
+        assert_int_equal(look_at(&a), WEFT_OK);
         send_from(&b);
-        assert_int_equal(look(&a), WEFT_DONE);
+        assert_int_equal(look_at(&a), WEFT_DONE);
     }
     assert_int_equal(a.other.pre_poll_pauses, 0);
 }
@@ -129,11 +129,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_poll_that_is_too_early_delays_the_next_one, start, stop),
+            a_poll_that_is_too_early_delays_the_next_one, start_case,
+            stop_case),
         cmocka_unit_test_setup_teardown(
-            messages_that_are_no_answers_change_no_delay, start, stop),
+            messages_that_are_no_answers_change_no_delay, start_case,
+            stop_case),
         cmocka_unit_test_setup_teardown(prompt_answers_are_polled_for_sooner,
-                                        start, stop)};
+                                        start_case, stop_case)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static struct message *model_find(const struct receive *r)
     return NULL;
 }
 
-static void post(struct wf_match *m, unsigned *seed, int tags)
+static void post_receive(struct wf_match *m, unsigned *seed, int tags)
 {
     struct receive *r = &receives[receive_count];
     int source = rand_r(seed) % 4 ? rand_r(seed) % 3 : MPI_ANY_SOURCE;
@@ -80,7 +80,7 @@ static void post(struct wf_match *m, unsigned *seed, int tags)
     wf_match_post(m, &r->posted);
 }
 
-static void arrive(struct wf_match *m, unsigned *seed, int tags)
+static void let_arrive(struct wf_match *m, unsigned *seed, int tags)
 {
     uint64_t env0 = wf_env0(0, (uint32_t)rand_r(seed) % 2, 0);
     uint64_t env1 = wf_env1((uint32_t)rand_r(seed) % 3,
@@ -101,7 +101,7 @@ static void arrive(struct wf_match *m, unsigned *seed, int tags)
     wf_match_store(m, &a->arrived);
 }
 
-static void run(unsigned seed, int tags, int bias)
+static void run_case(unsigned seed, int tags, int bias)
 {
     struct wf_match m;
     unsigned s = seed;
@@ -111,9 +111,9 @@ static void run(unsigned seed, int tags, int bias)
     receive_count = message_count = 0;
     for (int i = 0; i < ENTRIES; i++)
         if (rand_r(&s) % 10 < bias)
-            post(&m, &s, tags);
+            post_receive(&m, &s, tags);
         else
-            arrive(&m, &s, tags);
+            let_arrive(&m, &s, tags);
     wf_match_fini(&m);
 }
 
@@ -121,19 +121,19 @@ static void run(unsigned seed, int tags, int bias)
 static void any_mix_of_wildcards_matches_in_order(void **state)
 {
     for (unsigned seed = 1; seed <= SEEDS; seed++)
-        run(seed, 5, 5);
+        run_case(seed, 5, 5);
 }
 
 static void deep_posted_queues_keep_order_while_they_grow(void **state)
 {
     for (unsigned seed = 1; seed <= 5; seed++)
-        run(100 + seed, 400, 8);
+        run_case(100 + seed, 400, 8);
 }
 
 static void deep_unexpected_queues_keep_order_while_they_grow(void **state)
 {
     for (unsigned seed = 1; seed <= 5; seed++)
-        run(200 + seed, 400, 2);
+        run_case(200 + seed, 400, 2);
 }
 
 /* ---- depth --------------------------------------------------------------- */
@@ -148,13 +148,13 @@ static int in_order(int i)
     return i;
 }
 
-static int reverse(int i)
+static int reverse_order(int i)
 {
     return DEEP - 1 - i;
 }
 
 /* Every tag once, in an order without pattern. */
-static int scattered(int i)
+static int check_scattered(int i)
 {
     return (int)((uint32_t)i * 40503u % DEEP);
 }
@@ -217,15 +217,15 @@ static void each_stored_one_is_found(int (*order)(int))
 static void receives_of_65536_tags_match_in_any_order(void **state)
 {
     each_posted_one_is_found(in_order);
-    each_posted_one_is_found(reverse);
-    each_posted_one_is_found(scattered);
+    each_posted_one_is_found(reverse_order);
+    each_posted_one_is_found(check_scattered);
 }
 
 static void messages_of_65536_tags_match_in_any_order(void **state)
 {
     each_stored_one_is_found(in_order);
-    each_stored_one_is_found(reverse);
-    each_stored_one_is_found(scattered);
+    each_stored_one_is_found(reverse_order);
+    each_stored_one_is_found(check_scattered);
 }
 
 /* Each class of receive in turn takes the oldest message that fits: of all, of

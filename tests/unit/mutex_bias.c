@@ -24,7 +24,7 @@ static struct wf_mutex m;
 static uint64_t plain; /* what the mutex protects */
 static wf_atomic_u32 over, visits;
 
-static void reset(void)
+static void reset_case(void)
 {
     m = (struct wf_mutex){0};
     plain = 0;
@@ -65,7 +65,7 @@ static bool is_biased(void)
 /* A kernel without membarrier has no bias, and nothing to test here. */
 static bool can_be_biased(void)
 {
-    reset();
+    reset_case();
     enter_often(PATIENT);
     return is_biased();
 }
@@ -124,7 +124,7 @@ static void test_each_revocation_doubles_the_entries_before_a_bias(void **state)
     assert_in_range(before, 60000, 70000); /* but not for ever */
 }
 
-static void *alternate(void *arg)
+static void *alternate_threads(void *arg)
 {
     uint32_t me = (uint32_t)(uintptr_t)arg;
 
@@ -143,9 +143,9 @@ static void test_alternating_threads_get_no_bias(void **state)
     pthread_t t;
 
     (void)state;
-    reset();
-    assert_int_equal(pthread_create(&t, NULL, alternate, (void *)1), 0);
-    alternate(NULL);
+    reset_case();
+    assert_int_equal(pthread_create(&t, NULL, alternate_threads, (void *)1), 0);
+    alternate_threads(NULL);
     pthread_join(t, NULL);
 }
 
@@ -235,7 +235,7 @@ static void test_a_thread_gets_the_slot_of_an_ended_one(void **state)
     (void)state;
     if (!can_be_biased())
         skip();
-    reset();
+    reset_case();
     for (int i = 0; i < 4 * WF_MUTEX_SLOTS; i++) {
         in_another_thread(become_owner, &biased);
         assert_true(biased);
@@ -253,7 +253,7 @@ static void test_a_thread_gets_the_slot_of_an_ended_one(void **state)
 /* The ticket of one who waits and does nothing else. */
 static void somebody_waits(void)
 {
-    reset();
+    reset_case();
     wf_mutex_lock(&m);
     wf_add_acq_rel(&m.next, 1);
 }
@@ -319,7 +319,7 @@ static pthread_t keep_another_waiting(void)
 {
     pthread_t t;
 
-    reset();
+    reset_case();
     wf_mutex_lock(&m);
     assert_int_equal(pthread_create(&t, NULL, visit_once, NULL), 0);
     while (!wf_mutex_contended(&m))
@@ -419,7 +419,7 @@ static void test_stress(void **state)
     uint64_t n;
 
     (void)state;
-    reset();
+    reset_case();
     assert_int_equal(pthread_create(&owner, NULL, be_owner, &n), 0);
     for (uintptr_t i = 0; i < OTHERS; i++)
         assert_int_equal(

@@ -42,7 +42,7 @@ static struct state todo[STATES], seen[STATES];
 static int todo_n, seen_n;
 static bool both_in, lost;
 
-static void reach(const struct state *s)
+static void reach_peer(const struct state *s)
 {
     for (int i = 0; i < seen_n; i++)
         if (memcmp(&seen[i], s, sizeof *s) == 0)
@@ -51,7 +51,7 @@ static void reach(const struct state *s)
     seen[seen_n++] = todo[todo_n++] = *s;
 }
 
-static void store(struct buffer *b, int var, int val)
+static void store_item(struct buffer *b, int var, int val)
 {
     assert_true(b->n < BUFFER);
     b->var[b->n] = (uint8_t)var;
@@ -69,13 +69,13 @@ static void drain_one(struct state *s, struct buffer *b)
         b->var[b->n] = b->val[b->n] = 0;
 }
 
-static void drain(struct state *s, struct buffer *b)
+static void drain_events(struct state *s, struct buffer *b)
 {
     while (b->n)
         drain_one(s, b);
 }
 
-static int load(const struct state *s, const struct buffer *b, int var)
+static int load_file(const struct state *s, const struct buffer *b, int var)
 {
     for (int i = b->n; i-- > 0;)
         if (b->var[i] == var)
@@ -85,14 +85,14 @@ static int load(const struct state *s, const struct buffer *b, int var)
 
 static void step_owner(struct state s, enum flaw flaw)
 {
-    bool mine = load(&s, &s.ob, OWNER);
+    bool mine = load_file(&s, &s.ob, OWNER);
 
     switch (s.owner) {
     case O_LOOK:
         s.owner = mine && s.entries < ENTRIES ? O_STORE : O_END;
         break;
     case O_STORE:
-        store(&s.ob, INSIDE, 1);
+        store_item(&s.ob, INSIDE, 1);
         s.entries++;
         s.owner = flaw == NO_SECOND_LOOK ? O_IN : O_TEST;
         break;
@@ -100,18 +100,18 @@ static void step_owner(struct state s, enum flaw flaw)
         s.owner = mine ? O_IN : O_BACK;
         break;
     case O_IN:
-        store(&s.ob, INSIDE, 0);
+        store_item(&s.ob, INSIDE, 0);
         s.owner = O_LEFT;
         break;
     case O_LEFT:
         s.owner = mine ? O_LOOK : O_WAKE;
         break;
     case O_BACK:
-        store(&s.ob, INSIDE, 0);
+        store_item(&s.ob, INSIDE, 0);
         s.owner = O_WAKE;
         break;
     case O_WAKE:
-        drain(&s, &s.ob); /* the kernel's own barrier */
+        drain_events(&s, &s.ob); /* the kernel's own barrier */
         if (s.revoker == R_ASLEEP && flaw != NO_WAKE)
             s.revoker = R_LOOK;
         s.owner = O_LOOK;
@@ -119,29 +119,29 @@ static void step_owner(struct state s, enum flaw flaw)
     default:
         return;
     }
-    reach(&s);
+    reach_peer(&s);
 }
 
 static void step_revoker(struct state s, enum flaw flaw)
 {
     switch (s.revoker) {
     case R_CLAIM:
-        store(&s.rb, OWNER, 0);
+        store_item(&s.rb, OWNER, 0);
         s.revoker = flaw == NO_MEMBARRIER ? R_LOOK : R_BARRIER;
         break;
     case R_BARRIER:
-        drain(&s, &s.rb);
+        drain_events(&s, &s.rb);
         s.revoker = R_AWAIT;
         break;
     case R_AWAIT: /* the owner's processor has heard of it */
-        drain(&s, &s.ob);
+        drain_events(&s, &s.ob);
         s.revoker = R_LOOK;
         break;
     case R_LOOK:
-        s.revoker = load(&s, &s.rb, INSIDE) ? R_SLEEP : R_IN;
+        s.revoker = load_file(&s, &s.rb, INSIDE) ? R_SLEEP : R_IN;
         break;
     case R_SLEEP:
-        drain(&s, &s.rb);
+        drain_events(&s, &s.rb);
         s.revoker = s.memory[INSIDE] || flaw == NO_COMPARE ? R_ASLEEP : R_LOOK;
         break;
     case R_IN:
@@ -150,35 +150,35 @@ static void step_revoker(struct state s, enum flaw flaw)
     default:
         return;
     }
-    reach(&s);
+    reach_peer(&s);
 }
 
-static void judge(const struct state *s)
+static void judge_carrier(const struct state *s)
 {
     both_in = both_in || (s->owner == O_IN && s->revoker == R_IN);
     lost = lost || (s->owner == O_END && s->revoker == R_ASLEEP);
 }
 
-static void search(enum flaw flaw)
+static void search_states(enum flaw flaw)
 {
     struct state first = {.memory = {[OWNER] = 1}};
 
     todo_n = seen_n = 0;
     both_in = lost = false;
-    reach(&first);
+    reach_peer(&first);
     while (todo_n) {
         struct state s = todo[--todo_n], t = s;
-        judge(&s);
+        judge_carrier(&s);
         step_owner(s, flaw);
         step_revoker(s, flaw);
         if (s.ob.n) {
             drain_one(&t, &t.ob);
-            reach(&t);
+            reach_peer(&t);
         }
         t = s;
         if (s.rb.n) {
             drain_one(&t, &t.rb);
-            reach(&t);
+            reach_peer(&t);
         }
     }
 }
@@ -186,7 +186,7 @@ static void search(enum flaw flaw)
 static void test_the_protocol_is_safe(void **state)
 {
     (void)state;
-    search(NONE);
+    search_states(NONE);
     assert_in_range(seen_n, 100, STATES);
     assert_false(both_in);
     assert_false(lost);
@@ -195,13 +195,13 @@ static void test_the_protocol_is_safe(void **state)
 static void test_each_premise_is_needed(void **state)
 {
     (void)state;
-    search(NO_MEMBARRIER);
+    search_states(NO_MEMBARRIER);
     assert_true(both_in);
-    search(NO_SECOND_LOOK);
+    search_states(NO_SECOND_LOOK);
     assert_true(both_in);
-    search(NO_WAKE);
+    search_states(NO_WAKE);
     assert_true(lost);
-    search(NO_COMPARE);
+    search_states(NO_COMPARE);
     assert_true(lost);
 }
 

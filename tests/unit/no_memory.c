@@ -17,7 +17,7 @@ enum { MOST = 50 /* allocations of a call */, MANY = 100 };
 
 static int fails_at; /* the n-th from now on; 0: none */
 
-static int fails(void)
+static int fails_with(void)
 {
     return fails_at > 0 && --fails_at == 0;
 }
@@ -34,22 +34,22 @@ void *__wrap_aligned_alloc(size_t align, size_t n);
 
 void *__wrap_malloc(size_t n)
 {
-    return fails() ? NULL : __real_malloc(n);
+    return fails_with() ? NULL : __real_malloc(n);
 }
 
 void *__wrap_calloc(size_t n, size_t each)
 {
-    return fails() ? NULL : __real_calloc(n, each);
+    return fails_with() ? NULL : __real_calloc(n, each);
 }
 
 void *__wrap_realloc(void *p, size_t n)
 {
-    return fails() ? NULL : __real_realloc(p, n);
+    return fails_with() ? NULL : __real_realloc(p, n);
 }
 
 void *__wrap_aligned_alloc(size_t align, size_t n)
 {
-    return fails() ? NULL : __real_aligned_alloc(align, n);
+    return fails_with() ? NULL : __real_aligned_alloc(align, n);
 }
 
 static int class_of(int rc)
@@ -103,13 +103,13 @@ static void requests_need_memory(void **state)
         assert_int_equal(byte[i], i);
 }
 
-static int begin(void **state)
+static int begin_case(void **state)
 {
     return MPI_Init(NULL, NULL) ||
            MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }
 
-static int end(void **state)
+static int end_case(void **state)
 {
     return MPI_Finalize();
 }
@@ -121,5 +121,5 @@ int main(void)
         cmocka_unit_test(requests_need_memory),
     };
 
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin_case, end_case);
 }

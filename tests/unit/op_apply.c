@@ -26,8 +26,8 @@ static int small_random(void)
     return (int)(random_state >> 24) - 128;
 }
 
-static int apply(MPI_Op op, MPI_Datatype type, const void *in, void *inout,
-                 MPI_Count n)
+static int apply_operation(MPI_Op op, MPI_Datatype type, const void *in,
+                           void *inout, MPI_Count n)
 {
     return wf_mpi_reduce_local(&wf, in, inout, n, wf_type_of(type),
                                wf_op_of(op));
@@ -43,7 +43,7 @@ static int apply(MPI_Op op, MPI_Datatype type, const void *in, void *inout,
             T a = x[i] = (T)small_random(), b = y[i] = (T)small_random();      \
             wanted[i] = i < N ? (T)(EXPR) : b;                                 \
         }                                                                      \
-        assert_int_equal(apply(OP, TYPE, x, y, N), MPI_SUCCESS);               \
+        assert_int_equal(apply_operation(OP, TYPE, x, y, N), MPI_SUCCESS);     \
         for (int i = 0; i < N + 1; i++)                                        \
             assert_true(y[i] == wanted[i]);                                    \
     }
@@ -170,9 +170,9 @@ static void overflowing_integers_wrap(void **state)
     int32_t a[2] = {INT32_MAX, INT32_MAX}, b[2] = {1, INT32_MAX};
     uint16_t c[1] = {65535}, d[1] = {65535};
 
-    apply(MPI_SUM, MPI_INT32_T, a, b, 2);
+    apply_operation(MPI_SUM, MPI_INT32_T, a, b, 2);
     assert_int_equal(b[0], INT32_MIN);
-    apply(MPI_PROD, MPI_UINT16_T, c, d, 1);
+    apply_operation(MPI_PROD, MPI_UINT16_T, c, d, 1);
     assert_int_equal(d[0], 1);
 }
 
@@ -189,8 +189,10 @@ static void complex_numbers_add_and_multiply(void **state)
             x[i] = small_random();
             y[i] = z[i] = small_random();
         }
-        assert_int_equal(apply(MPI_PROD, types[t], x, y, N), MPI_SUCCESS);
-        assert_int_equal(apply(MPI_SUM, types[t], x, z, N), MPI_SUCCESS);
+        assert_int_equal(apply_operation(MPI_PROD, types[t], x, y, N),
+                         MPI_SUCCESS);
+        assert_int_equal(apply_operation(MPI_SUM, types[t], x, z, N),
+                         MPI_SUCCESS);
         for (int i = 0; i < N; i++) {
             double re = x[2 * i], im = x[2 * i + 1];
 
@@ -210,19 +212,20 @@ static void of_equal_values_the_smaller_index_wins(void **state)
     wf_2real f = {1, 2}, g = {1, 1};
 
     memcpy(c, b, sizeof b);
-    assert_int_equal(apply(MPI_MINLOC, MPI_DOUBLE_INT, a, b, 4), MPI_SUCCESS);
+    assert_int_equal(apply_operation(MPI_MINLOC, MPI_DOUBLE_INT, a, b, 4),
+                     MPI_SUCCESS);
     assert_true(b[0].v == 1 && b[0].i == 5);
     assert_true(b[1].v == 1 && b[1].i == 1);
     assert_true(b[2].v == 3 && b[2].i == 1);
     assert_true(b[3].v == 3 && b[3].i == 4);
-    apply(MPI_MAXLOC, MPI_DOUBLE_INT, a, c, 4);
+    apply_operation(MPI_MAXLOC, MPI_DOUBLE_INT, a, c, 4);
     assert_true(c[0].v == 2 && c[0].i == 1);
     assert_true(c[1].v == 2 && c[1].i == 5);
     assert_true(c[2].v == 3 && c[2].i == 1);
     assert_true(c[3].v == 3 && c[3].i == 4);
-    apply(MPI_MAXLOC, MPI_SHORT_INT, &s, &r, 1);
+    apply_operation(MPI_MAXLOC, MPI_SHORT_INT, &s, &r, 1);
     assert_int_equal(r.i, 2);
-    apply(MPI_MINLOC, MPI_2REAL, &f, &g, 1);
+    apply_operation(MPI_MINLOC, MPI_2REAL, &f, &g, 1);
     assert_true(g.i == 1);
 }
 
@@ -231,21 +234,28 @@ static void undefined_combinations_are_refused_by_name(void **state)
 {
     MPI_Datatype derived;
 
-    assert_int_equal(apply(MPI_SUM, MPI_CHAR, "", "", 0), MPI_ERR_OP);
+    assert_int_equal(apply_operation(MPI_SUM, MPI_CHAR, "", "", 0), MPI_ERR_OP);
     assert_non_null(strstr(wf_error_last()->text, "MPI_SUM"));
     assert_non_null(strstr(wf_error_last()->text, "MPI_CHAR"));
-    assert_int_equal(apply(MPI_MAX, MPI_C_DOUBLE_COMPLEX, "", "", 0),
+    assert_int_equal(apply_operation(MPI_MAX, MPI_C_DOUBLE_COMPLEX, "", "", 0),
                      MPI_ERR_OP);
-    assert_int_equal(apply(MPI_BAND, MPI_FLOAT, "", "", 0), MPI_ERR_OP);
-    assert_int_equal(apply(MPI_LAND, MPI_DOUBLE, "", "", 0), MPI_ERR_OP);
-    assert_int_equal(apply(MPI_SUM, MPI_BYTE, "", "", 0), MPI_ERR_OP);
-    assert_int_equal(apply(MPI_SUM, MPI_DOUBLE_INT, "", "", 0), MPI_ERR_OP);
-    assert_int_equal(apply(MPI_MINLOC, MPI_INT, "", "", 0), MPI_ERR_OP);
-    assert_int_equal(apply(MPI_MAX, MPI_LOGICAL, "", "", 0), MPI_ERR_OP);
-    assert_int_equal(apply(MPI_SUM, MPI_PACKED, "", "", 0), MPI_ERR_OP);
-    assert_int_equal(apply(MPI_REPLACE, MPI_INT, "", "", 0), MPI_ERR_OP);
+    assert_int_equal(apply_operation(MPI_BAND, MPI_FLOAT, "", "", 0),
+                     MPI_ERR_OP);
+    assert_int_equal(apply_operation(MPI_LAND, MPI_DOUBLE, "", "", 0),
+                     MPI_ERR_OP);
+    assert_int_equal(apply_operation(MPI_SUM, MPI_BYTE, "", "", 0), MPI_ERR_OP);
+    assert_int_equal(apply_operation(MPI_SUM, MPI_DOUBLE_INT, "", "", 0),
+                     MPI_ERR_OP);
+    assert_int_equal(apply_operation(MPI_MINLOC, MPI_INT, "", "", 0),
+                     MPI_ERR_OP);
+    assert_int_equal(apply_operation(MPI_MAX, MPI_LOGICAL, "", "", 0),
+                     MPI_ERR_OP);
+    assert_int_equal(apply_operation(MPI_SUM, MPI_PACKED, "", "", 0),
+                     MPI_ERR_OP);
+    assert_int_equal(apply_operation(MPI_REPLACE, MPI_INT, "", "", 0),
+                     MPI_ERR_OP);
     wf_mpi_type_contiguous(&wf, 2, wf_type_of(MPI_INT), &derived);
-    assert_int_equal(apply(MPI_SUM, derived, "", "", 0), MPI_ERR_OP);
+    assert_int_equal(apply_operation(MPI_SUM, derived, "", "", 0), MPI_ERR_OP);
     wf_mpi_type_free(&wf, &derived);
 }
 
@@ -262,7 +272,7 @@ static void replace_replaces_and_no_op_does_nothing(void **state)
 static MPI_Datatype seen_type;
 static MPI_Count seen_count;
 
-static void subtract(void *in, void *inout, int *len, MPI_Datatype *type)
+static void subtract_cpus(void *in, void *inout, int *len, MPI_Datatype *type)
 {
     seen_type = *type;
     seen_count += *len;
@@ -298,10 +308,10 @@ static MPI_Op make_op(void (*fn)(void), bool large, int commute)
 static void user_operations_get_in_inout_length_and_handle(void **state)
 {
     int a[3] = {5, 6, 7}, b[3] = {1, 1, 1}, commute = 7;
-    MPI_Op op = make_op((void (*)(void))subtract, false, 0);
+    MPI_Op op = make_op((void (*)(void))subtract_cpus, false, 0);
 
     seen_count = 0;
-    assert_int_equal(apply(op, MPI_INT, a, b, 3), MPI_SUCCESS);
+    assert_int_equal(apply_operation(op, MPI_INT, a, b, 3), MPI_SUCCESS);
     assert_int_equal(b[2], 6);
     assert_ptr_equal(seen_type, MPI_INT);
     assert_int_equal(seen_count, 3);
@@ -321,11 +331,11 @@ static void int_functions_never_see_more_than_INT_MAX_elements(void **state)
     char byte, other;
 
     seen_count = calls = 0;
-    apply(small, MPI_BYTE, &byte, &other, n);
+    apply_operation(small, MPI_BYTE, &byte, &other, n);
     assert_int_equal(seen_count, n);
     assert_int_equal(calls, 3);
     seen_count = 0;
-    apply(large, MPI_BYTE, &byte, &other, n);
+    apply_operation(large, MPI_BYTE, &byte, &other, n);
     assert_int_equal(seen_count, n);
     wf_mpi_op_free(&wf, &small);
     wf_mpi_op_free(&wf, &large);
@@ -333,7 +343,7 @@ static void int_functions_never_see_more_than_INT_MAX_elements(void **state)
 
 static void an_operation_in_use_outlives_its_handle(void **state)
 {
-    MPI_Op op = make_op((void (*)(void))subtract, false, 0);
+    MPI_Op op = make_op((void (*)(void))subtract_cpus, false, 0);
     struct wf_op *o = wf_op_of(op);
     int a = 3, b = 1;
 

@@ -100,7 +100,7 @@ static void operations_take_the_types_of_the_standard_and_no_others(void **s)
 
 #if WF_HAVE_WIDE
 /* Bytes that are finite numbers whatever they are taken for. */
-static void fill(unsigned char *p, int n, uint8_t scalar)
+static void fill_buffer(unsigned char *p, int n, uint8_t scalar)
 {
     for (int i = 0; i < n; i++)
         p[i] = (unsigned char)rand();
@@ -114,7 +114,7 @@ static void fill(unsigned char *p, int n, uint8_t scalar)
 
 /* width: bytes of an element; lengths around those of vectors and their ends,
  * at addresses that are aligned to elements only */
-static void same(wf_op_kernel *plain, wf_op_kernel *wide, uint8_t scalar,
+static void is_same(wf_op_kernel *plain, wf_op_kernel *wide, uint8_t scalar,
                  int width)
 {
     static _Alignas(64) unsigned char a[ROOM], b[ROOM], c[ROOM];
@@ -124,8 +124,8 @@ static void same(wf_op_kernel *plain, wf_op_kernel *wide, uint8_t scalar,
 
         if (bytes > ROOM - 64)
             break;
-        fill(a + from, bytes, scalar);
-        fill(b + to, bytes + 16, scalar);
+        fill_buffer(a + from, bytes, scalar);
+        fill_buffer(b + to, bytes + 16, scalar);
         memcpy(c, b, sizeof b);
         plain(a + from, b + to, (size_t)n);
         wide(a + from, c + to, (size_t)n);
@@ -133,7 +133,7 @@ static void same(wf_op_kernel *plain, wf_op_kernel *wide, uint8_t scalar,
     }
 }
 
-static void compare(wf_op_kernel *(*wide)(uint32_t op, uint8_t scalar))
+static void compare_items(wf_op_kernel *(*wide)(uint32_t op, uint8_t scalar))
 {
     static const struct {
         uint8_t scalar;
@@ -145,11 +145,11 @@ static void compare(wf_op_kernel *(*wide)(uint32_t op, uint8_t scalar))
 
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
         for (uint32_t op = WF_OP_SUM; op <= WF_OP_PROD; op++)
-            same(wf_op_arithmetic(op, scalars[i].scalar),
+            is_same(wf_op_arithmetic(op, scalars[i].scalar),
                  wide(op, scalars[i].scalar), scalars[i].scalar,
                  scalars[i].width);
     for (uint32_t op = WF_OP_BAND; op <= WF_OP_BXOR; op++)
-        same(wf_op_bitwise(op), wide(op, WF_SCALAR_U8), WF_SCALAR_U8, 1);
+        is_same(wf_op_bitwise(op), wide(op, WF_SCALAR_U8), WF_SCALAR_U8, 1);
     assert_null(wide(WF_OP_LAND, WF_SCALAR_I32));
     assert_null(wide(WF_OP_SUM, WF_SCALAR_FLD));
 }
@@ -157,11 +157,11 @@ static void compare(wf_op_kernel *(*wide)(uint32_t op, uint8_t scalar))
 static void wider_vectors_compute_the_same(void **state)
 {
     if (__builtin_cpu_supports("avx2"))
-        compare(wf_op_avx2);
+        compare_items(wf_op_avx2);
     if (__builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
-        compare(wf_op_avx512);
+        compare_items(wf_op_avx512);
 }
 #endif
 

@@ -25,7 +25,7 @@ static void ask_state(struct wf_boot *b, uint32_t rank)
     launcher.asked++;
 }
 
-static int hear(struct wf_boot *b)
+static int hear_peer(struct wf_boot *b)
 {
     if (launcher.asked)
         launcher.states[0] = (uint8_t)launcher.says;
@@ -33,10 +33,10 @@ static int hear(struct wf_boot *b)
     return 0;
 }
 
-static const struct wf_boot_ops launcher_ops = {.hear = hear,
+static const struct wf_boot_ops launcher_ops = {.hear = hear_peer,
                                                 .ask_state = ask_state};
 
-static void begin(bool launched, enum wf_boot_state says)
+static void begin_case(bool launched, enum wf_boot_state says)
 {
     assert_int_equal(setup(&brief, 1 << 20, 1 << 20), 0);
     memset(&engine, 0, sizeof engine);
@@ -50,7 +50,7 @@ static void begin(bool launched, enum wf_boot_state says)
     wf.boot = launched ? &launcher.boot : NULL;
 }
 
-static void end(void)
+static void end_case(void)
 {
     free(loc->down_reason);
     free(engine.dead);
@@ -87,64 +87,64 @@ static int refuse_for(int most, int calls)
 /* Five calls are refused within 50 ms, but a listener may be opened again. */
 static void without_a_launcher_refusals_for_a_second_are_needed(void **state)
 {
-    begin(false, WF_BOOT_UNKNOWN);
+    begin_case(false, WF_BOOT_UNKNOWN);
     assert_in_range(refuse_for(9000, 9000), 1000, 1010);
-    end();
+    end_case();
 }
 
 static void a_launcher_that_does_not_answer_is_none(void **state)
 {
-    begin(true, WF_BOOT_UNKNOWN);
+    begin_case(true, WF_BOOT_UNKNOWN);
     assert_in_range(refuse_for(9000, 9000), 1000, 1010);
     assert_in_range(launcher.asked, 8, 12);
-    end();
+    end_case();
 }
 
 /* The process that calls had no processor itself. */
 static void a_second_without_calls_proves_nothing(void **state)
 {
-    begin(false, WF_BOOT_UNKNOWN);
+    begin_case(false, WF_BOOT_UNKNOWN);
     assert_int_equal(refuse_for(10, 1), 10);
     now += 1500 * MS;
     assert_int_equal(refuse_for(20, 1), 20);
     assert_in_range(refuse_for(9000, 9000), 10, 50);
-    end();
+    end_case();
 }
 
 static void the_launcher_knows_who_has_ended(void **state)
 {
-    begin(true, WF_BOOT_ENDED);
+    begin_case(true, WF_BOOT_ENDED);
     assert_in_range(refuse_for(9000, 9000), 0, 5);
-    end();
+    end_case();
 }
 
 /* A process that computes, and its socket was ended: until the timeout. */
 static void the_launcher_knows_who_runs(void **state)
 {
-    begin(true, WF_BOOT_RUNS);
+    begin_case(true, WF_BOOT_RUNS);
     assert_in_range(refuse_for(9000, 9000), 5000, 5010);
-    end();
+    end_case();
 }
 
 /* A process is dead before the launcher has seen it. */
 static void the_launcher_is_asked_again(void **state)
 {
-    begin(true, WF_BOOT_RUNS);
+    begin_case(true, WF_BOOT_RUNS);
     assert_int_equal(refuse_for(1500, 9000), 1500);
     launcher.says = WF_BOOT_ENDED;
     assert_in_range(refuse_for(9000, 9000), 0, 105);
-    end();
+    end_case();
 }
 
 static void without_refusals_the_launcher_is_not_asked(void **state)
 {
-    begin(true, WF_BOOT_ENDED);
+    begin_case(true, WF_BOOT_ENDED);
     for (int k = 0; k < CARRIERS; k++)
         assert_true(
             wf_carrier_handle_down(loc, &wf.eps[k], WEFT_ELINK, "reset"));
     assert_int_equal(refuse_for(1000, 0), 1000);
     assert_int_equal(launcher.asked, 0);
-    end();
+    end_case();
 }
 
 int main(void)

@@ -9,7 +9,7 @@ static const struct wf_route_failover two = {.several = true,
                                              .timeout = 60000 * MS};
 
 /* A pair that has had its turn, and nothing to do. */
-static void begin(void)
+static void begin_case(void)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     wf.orders = order;
@@ -22,7 +22,7 @@ static void only_without_pairs_there_is_no_deadline(void **state)
 {
     memset(&wf, 0, sizeof wf);
     assert_int_equal(wf_orders_deadline(&wf), 0);
-    begin();
+    begin_case();
     assert_in_range(wf_orders_deadline(&wf), now + 10 * MS, now + 60000 * MS);
     assert_true(wf.rx_stalled);
     order->failed = true;
@@ -38,7 +38,7 @@ static void only_without_pairs_there_is_no_deadline(void **state)
  * seen. */
 static void an_owed_acknowledgement_has_a_deadline(void **state)
 {
-    begin();
+    begin_case();
     order->owed = 1;
     assert_int_equal(wf_orders_deadline(&wf), now + MS);
     wf.rx_stalled = false;
@@ -53,7 +53,7 @@ static void unacknowledged_containers_have_a_deadline(void **state)
 {
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
-    begin();
+    begin_case();
     assert_int_equal(
         wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1),
         WEFT_DONE);
@@ -65,7 +65,7 @@ static void unacknowledged_containers_have_a_deadline(void **state)
 /* After a sleep the first turn looks at the clock: it is due at once. */
 static void a_stalled_turn_is_due_at_once(void **state)
 {
-    begin();
+    begin_case();
     wf.rx_stalled = true;
     assert_int_equal(wf_orders_deadline(&wf), now);
     teardown();

@@ -21,7 +21,7 @@ static void send_one(void)
 /* Time goes on, on the first carrier something passes every `each` ms, and the
  * second one answers. Returns the ms after which the pair has moved; `most`: it
  * has not. */
-static int run(int most, int each)
+static int run_case(int most, int each)
 {
     for (int ms = 0; ms < most; ms++, now += MS) {
         if (each && ms % each == 0)
@@ -42,7 +42,7 @@ static void a_dead_carrier_is_left_soon(void **state)
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     wf.eps[0].down = true; /* no second connection */
     send_one();
-    assert_in_range(run(1000, 0), 50, 80);
+    assert_in_range(run_case(1000, 0), 50, 80);
     teardown();
 }
 
@@ -50,7 +50,7 @@ static void a_slow_carrier_is_not_left(void **state)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     send_one();
-    assert_int_equal(run(2000, 10), 2000);
+    assert_int_equal(run_case(2000, 10), 2000);
     assert_int_equal(order->counts[WF_ORDER_MOVES], 0);
     assert_int_equal(fakes[0].pings, 0); /* nor asked */
     teardown();
@@ -61,8 +61,8 @@ static void a_slow_carrier_that_dies_is_left_soon(void **state)
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     wf.eps[0].down = true;
     send_one();
-    assert_int_equal(run(300, 5), 300);
-    assert_in_range(run(1000, 0), 50, 130);
+    assert_int_equal(run_case(300, 5), 300);
+    assert_in_range(run_case(1000, 0), 50, 130);
     teardown();
 }
 
@@ -72,9 +72,9 @@ static void a_carrier_is_not_left_after_a_pause_of_this_process(void **state)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     send_one();
-    assert_int_equal(run(60, 0), 60);
+    assert_int_equal(run_case(60, 0), 60);
     assert_int_equal(fakes[0].pings, 1);
-    assert_int_equal(run(1000, 10), 1000);
+    assert_int_equal(run_case(1000, 10), 1000);
     assert_int_equal(order->counts[WF_ORDER_MOVES], 0);
     teardown();
 }
@@ -85,7 +85,7 @@ static void a_question_is_answered(void **state)
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     for (int n = 1; n <= 3; n++) {
         ping(1);
-        assert_int_equal(run(3, 1), 3);
+        assert_int_equal(run_case(3, 1), 3);
         assert_int_equal(fakes[0].pongs, 0);
         assert_int_equal(fakes[1].pongs, n);
     }
@@ -98,10 +98,10 @@ static void the_peers_choice_counts_more(void **state)
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     wf.eps[0].down = true;
     send_one();
-    assert_int_equal(run(100, 10), 100);
+    assert_int_equal(run_case(100, 10), 100);
     order->carrier[1].state = WF_CARRIER_TRIED;
     wf_carrier_note_heard(order, &wf.eps[1], 1);
-    assert_in_range(run(1000, 10), 20, 30);
+    assert_in_range(run_case(1000, 10), 20, 30);
     teardown();
 }
 

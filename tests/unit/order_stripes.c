@@ -87,7 +87,7 @@ static void lands(int k)
 
 /* One millisecond; a carrier lands a piece each `takes` of them that it has
  * any, for `age` of which it has had it. */
-static void tick(struct wf_p2p *p, const int *takes, int *age)
+static void advance_clock(struct wf_p2p *p, const int *takes, int *age)
 {
     for (int k = 0; k < CARRIERS; k++) {
         age[k] = fakes[k].n ? age[k] + 1 : 0;
@@ -102,23 +102,23 @@ static void tick(struct wf_p2p *p, const int *takes, int *age)
     now += MS;
 }
 
-static void run(struct wf_p2p *p, int ms, const int *takes)
+static void run_case(struct wf_p2p *p, int ms, const int *takes)
 {
     int age[CARRIERS] = {0};
 
     for (int t = 0; t < ms; t++)
-        tick(p, takes, age);
+        advance_clock(p, takes, age);
 }
 
 /* Messages of 32 pieces, each after the other; how many ms they take. */
-static int deliver(int messages, const int *takes)
+static int deliver_message(int messages, const int *takes)
 {
     int age[CARRIERS] = {0}, ms = 0;
 
     for (int i = 0; i < messages; i++) {
         struct wf_p2p *p = message(32);
         do {
-            tick(p, takes, age);
+            advance_clock(p, takes, age);
             assert_in_range(++ms, 1, 1000000); /* else it never ends */
             for (int k = 0; k < CARRIERS; k++)
                 if (fakes[k].pings)
@@ -137,7 +137,7 @@ static void carriers_share_by_what_they_move(void **state)
     assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
     p = message(1000);
-    run(p, 400, takes);
+    run_case(p, 400, takes);
     assert_in_range(fakes[0].taken, 380, 430);
     assert_in_range(fakes[1].taken, 80, 110);
     assert_int_equal(order->counts[WF_ORDER_STRIPED], fakes[1].taken);
@@ -154,7 +154,7 @@ static void a_carrier_without_a_sign_takes_no_piece(void **state)
 
     assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
     p = message(50);
-    run(p, 100, takes);
+    run_case(p, 100, takes);
     assert_int_equal(fakes[0].taken, 50);
     assert_int_equal(fakes[1].taken, 0);
     assert_int_equal(fakes[1].pings, 1); /* it was asked */
@@ -186,7 +186,7 @@ static void the_last_pieces_take_the_faster_carrier(void **state)
     assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
     p = message(1000);
-    run(p, 300, takes);
+    run_case(p, 300, takes);
     free(p);
     while (fakes[0].n)
         lands(0);
@@ -194,7 +194,7 @@ static void the_last_pieces_take_the_faster_carrier(void **state)
         lands(1);
     fakes[1].taken = 0;
     p = message(10);
-    run(p, 30, takes);
+    run_case(p, 30, takes);
     assert_int_equal(p->moved, p->expected);
     assert_int_equal(fakes[1].taken, 0);
     teardown();
@@ -209,10 +209,10 @@ static void a_carrier_slow_at_first_gets_its_share_later(void **state)
 
     assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
-    deliver(1, slow);
-    deliver(20, even);
+    deliver_message(1, slow);
+    deliver_message(20, even);
     fakes[0].taken = fakes[1].taken = 0;
-    deliver(10, even);
+    deliver_message(10, even);
     assert_in_range(fakes[0].taken, 100, 220);
     teardown();
 }
@@ -223,8 +223,9 @@ static void a_carrier_that_stays_slow_is_rarely_tried_again(void **state)
 
     assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
-    deliver(10, takes);
-    assert_in_range(deliver(100, takes), 100 * 300, 100 * 320 * 115 / 100);
+    deliver_message(10, takes);
+    assert_in_range(deliver_message(100, takes), 100 * 300,
+                    100 * 320 * 115 / 100);
     teardown();
 }
 
@@ -263,12 +264,12 @@ static void pieces_of_a_silent_carrier_go_by_the_other(void **state)
     assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
     p = message(400);
-    run(p, 50, takes);
+    run_case(p, 50, takes);
     had = fakes[1].n;
     assert_in_range(had, 1, MOST);
     wf.eps[1].down = true; /* no second connection */
     for (int ms = 0; ms < 120; ms += 2) {
-        run(p, 2, alone);
+        run_case(p, 2, alone);
         if (fakes[0].pings)
             pong(0);
     }
@@ -276,7 +277,7 @@ static void pieces_of_a_silent_carrier_go_by_the_other(void **state)
     assert_int_equal(order->carrier[1].flight.bytes, 0);
     assert_in_range(order->counts[WF_ORDER_RESENT], had, MOST);
     assert_int_equal(order->at, 0);
-    run(p, 500, alone);
+    run_case(p, 500, alone);
     assert_null(order->first); /* all arrived, by the first */
     assert_int_equal(p->moved, p->expected);
     teardown();

@@ -40,7 +40,7 @@ static const char usual[] = "# one\n"
                             "10.0.0.5 node5";
 
 /* The address as text; "" if there is none. */
-static const char *lookup(const char *host, int family, size_t room)
+static const char *lookup_name(const char *host, int family, size_t room)
 {
     static char out[INET6_ADDRSTRLEN];
     struct sockaddr_storage a = {.ss_family = AF_UNSPEC};
@@ -65,8 +65,8 @@ static const char *lookup(const char *host, int family, size_t room)
 
 static void is(const char *host, int family, const char *address)
 {
-    assert_string_equal(lookup(host, family, sizeof(struct sockaddr_storage)),
-                        address);
+    assert_string_equal(
+        lookup_name(host, family, sizeof(struct sockaddr_storage)), address);
 }
 
 static void an_address_needs_no_file(void **state)
@@ -110,11 +110,11 @@ static void an_address_that_does_not_fit_is_none(void **state)
                         six = sizeof(struct sockaddr_in6);
 
     text = usual;
-    assert_string_equal(lookup("node2", 0, four), "10.0.0.2");
-    assert_string_equal(lookup("node2", 0, four - 1), "");
-    assert_string_equal(lookup("six", 0, six), "::1");
-    assert_string_equal(lookup("six", 0, six - 1), "");
-    assert_string_equal(lookup("node5", 0, six - 1), "10.0.0.5");
+    assert_string_equal(lookup_name("node2", 0, four), "10.0.0.2");
+    assert_string_equal(lookup_name("node2", 0, four - 1), "");
+    assert_string_equal(lookup_name("six", 0, six), "::1");
+    assert_string_equal(lookup_name("six", 0, six - 1), "");
+    assert_string_equal(lookup_name("node5", 0, six - 1), "10.0.0.5");
 }
 
 int main(void)

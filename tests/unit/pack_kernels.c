@@ -16,7 +16,7 @@ enum { WIDEST = 70, MOST = 11, FAR = 520, ROOM = 2 * MOST * (FAR + WIDEST) };
 
 static char from[ROOM], to[ROOM], wanted[ROOM];
 
-static void fill(void)
+static void fill_buffer(void)
 {
     static bool ready;
 
@@ -31,7 +31,7 @@ static void blocks_agree(int64_t ds, int64_t ss, int64_t n, int64_t w)
 {
     int64_t d = ds < 0 ? ROOM / 2 : 0, s = ss < 0 ? ROOM / 2 : 0;
 
-    fill();
+    fill_buffer();
     for (int64_t i = 0; i < n; i++)
         for (int64_t b = 0; b < w; b++)
             wanted[d + i * ds + b] = from[s + i * ss + b];
@@ -63,7 +63,7 @@ static void blocks_move_to_steps_of_kilobytes(void **state)
         for (int w = 1; w <= 24; w += 7) {
             int n = BLOCKS * STEP / step;
 
-            fill();
+            fill_buffer();
             memset(wide, 0x5a, sizeof wide);
             wf_copy_blocks(wide, step, from, 3, n, w);
             for (int i = 0; i < n; i++) {
@@ -84,12 +84,12 @@ static void listed_blocks_move(void **state)
         for (int64_t n = 0; n <= MOST; n++) {
             for (int64_t i = 0; i < n; i++)
                 at[i] = (i * 7 % n) * (w + 2);
-            fill();
+            fill_buffer();
             for (int64_t k = 0; k < n * w; k++)
                 wanted[k] = from[at[k / w] + k % w];
             wf_copy_gather(to, (uintptr_t)from, at, n, w);
             assert_memory_equal(to, wanted, ROOM);
-            fill();
+            fill_buffer();
             for (int64_t k = 0; n % 7 && k < n * w; k++)
                 wanted[at[k / w] + k % w] = from[k];
             if (n % 7)

@@ -38,7 +38,7 @@ static int slab_count(void)
 }
 
 /* In use: tag is 1. Plain accesses: whoever has the request has it alone. */
-static struct wf_p2p *begin(void)
+static struct wf_p2p *begin_case(void)
 {
     struct wf_p2p *p = wf_pool_take(&pool);
 
@@ -48,7 +48,7 @@ static struct wf_p2p *begin(void)
     return p;
 }
 
-static void end(struct wf_p2p *p)
+static void end_case(struct wf_p2p *p)
 {
     assert_int_equal(p->tag, 1);
     p->tag = 0;
@@ -59,9 +59,10 @@ static void *swap_requests(void *arg)
 {
     for (int i = 0; i < ROUNDS; i++) {
         uint32_t at = wf_add_acq_rel(&round_of_all, 1);
-        struct wf_p2p *p = wf_exchange_acq_rel(&slots[at % SLOTS], begin());
+        struct wf_p2p *p =
+            wf_exchange_acq_rel(&slots[at % SLOTS], begin_case());
         if (p)
-            end(p);
+            end_case(p);
     }
     return NULL;
 }
@@ -82,7 +83,7 @@ static void empty_slots(void)
     for (int i = 0; i < SLOTS; i++) {
         struct wf_p2p *p = wf_exchange_acq_rel(&slots[i], NULL);
         if (p)
-            end(p);
+            end_case(p);
     }
 }
 
@@ -98,7 +99,7 @@ static void requests_freed_by_other_threads_come_back(void **state)
 
 static void *one_request(void *arg)
 {
-    end(begin());
+    end_case(begin_case());
     return NULL;
 }
 
@@ -119,12 +120,12 @@ static void a_thread_survives_its_pool(void **state)
 {
     struct wf_share *first;
 
-    end(begin());
+    end_case(begin_case());
     first = mine;
     wf_pool_fini(&pool);
     assert_ptr_equal(mine, first);
     assert_int_equal(wf_load_relaxed(&first->state), GONE);
-    end(begin()); /* another instance at the same place */
+    end_case(begin_case()); /* another instance at the same place */
     assert_int_equal(wf_load_relaxed(&mine->state), OWNED);
     assert_int_equal(share_count(), 1);
     wf_pool_fini(&pool);

@@ -24,7 +24,7 @@ static struct wf_instance wf;
 static struct wf_core_options options;
 static uint64_t now, tick; /* ns; and what a turn takes */
 
-static int count(weft_ep *ep, int budget)
+static int count_events(weft_ep *ep, int budget)
 {
     ep->polls++;
     return ep->found;
@@ -35,9 +35,9 @@ static uint64_t clock_now(void *clock)
     return now;
 }
 
-static const weft_ops ops = {.size = sizeof ops, .progress = count};
+static const weft_ops ops = {.size = sizeof ops, .progress = count_events};
 
-static int begin(void **state)
+static int begin_case(void **state)
 {
     wf = (struct wf_instance){
         .options = &options, .ep_count = 2, .now_ns = clock_now};
@@ -54,7 +54,7 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+static int end_case(void **state)
 {
     wf_progress_fini(&wf);
     return 0;
@@ -206,23 +206,27 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(any_source_needs_the_endpoints_in_use,
-                                        begin, end),
+                                        begin_case, end_case),
         cmocka_unit_test_setup_teardown(a_collective_needs_only_those_too,
-                                        begin, end),
+                                        begin_case, end_case),
         cmocka_unit_test_setup_teardown(
-            an_idle_endpoint_is_polled_more_and_more_rarely, begin, end),
+            an_idle_endpoint_is_polled_more_and_more_rarely, begin_case,
+            end_case),
         cmocka_unit_test_setup_teardown(
-            an_event_makes_an_endpoint_polled_often_again, begin, end),
+            an_event_makes_an_endpoint_polled_often_again, begin_case,
+            end_case),
         cmocka_unit_test_setup_teardown(
-            events_elsewhere_do_not_change_an_idle_endpoint, begin, end),
-        cmocka_unit_test_setup_teardown(a_source_needs_its_lanes, begin, end),
+            events_elsewhere_do_not_change_an_idle_endpoint, begin_case,
+            end_case),
+        cmocka_unit_test_setup_teardown(a_source_needs_its_lanes, begin_case,
+                                        end_case),
         cmocka_unit_test_setup_teardown(
-            a_communicator_needs_what_its_members_are_reached_through, begin,
-            end),
+            a_communicator_needs_what_its_members_are_reached_through,
+            begin_case, end_case),
         cmocka_unit_test_setup_teardown(
-            an_unreached_member_may_use_any_endpoint, begin, end),
+            an_unreached_member_may_use_any_endpoint, begin_case, end_case),
         cmocka_unit_test_setup_teardown(before_any_peer_is_known_all_are_polled,
-                                        begin, end),
+                                        begin_case, end_case),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

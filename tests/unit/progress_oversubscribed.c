@@ -28,7 +28,7 @@ static int times_given_away(int ranks, bool threads, void (*others)(void))
     return yields;
 }
 
-static void arrive(void)
+static void let_arrive(void)
 {
     wf_store_relaxed(&arrived, 1);
 }
@@ -45,7 +45,7 @@ static void the_cpu_is_given_away_a_few_times(void **state)
 
 static void one_yield_is_enough_if_a_message_came(void **state)
 {
-    assert_int_equal(times_given_away(4, false, arrive), 1);
+    assert_int_equal(times_given_away(4, false, let_arrive), 1);
 }
 
 static void no_second_yield_beside_a_process_that_computes(void **state)

@@ -38,7 +38,7 @@ static void open_for(uint64_t spin)
     sleeps = 0;
 }
 
-static void end(void)
+static void end_case(void)
 {
     wf_progress_fini(&wf);
     wf_engine_fini(&wf);
@@ -73,7 +73,7 @@ static void long_sleeps_shorten_the_polling(void **state)
     assert_true(wait_asleep(AGE) >= USUAL);
     assert_int_equal(polls_after(10, AGE), LEAST);
     assert_in_range(wait_asleep(AGE), LEAST, 4 * LEAST);
-    end();
+    end_case();
 }
 
 /* The other one slept, too. */
@@ -84,7 +84,7 @@ static void sleeps_as_short_as_a_wake_up_do_not_shorten_it(void **state)
     assert_true(polls_after(8, WAKE_UP) >= 2 * WAKE_UP);
     assert_true(polls_after(100, WAKE_UP) <= 4 * USUAL);
     assert_int_equal(polls_after(10, AGE), LEAST);
-    end();
+    end_case();
 }
 
 static void a_configured_spin_time_is_never_exceeded(void **state)
@@ -92,7 +92,7 @@ static void a_configured_spin_time_is_never_exceeded(void **state)
     open_for(20000);
     assert_int_equal(polls_after(10, WAKE_UP), 20000);
     assert_in_range(wait_asleep(WAKE_UP), 20000, 30000);
-    end();
+    end_case();
 }
 
 /* It spins for as long as it has learnt to before it gives way. */
@@ -107,7 +107,7 @@ a_rank_that_polls_on_this_cpu_does_not_count_as_computing(void **state)
     yields = 0;
     polls_after(1, WAKE_UP);
     assert_true(yields > 0);
-    end();
+    end_case();
 }
 
 static void polling_stays_short_beside_a_process_that_computes(void **state)
@@ -118,7 +118,7 @@ static void polling_stays_short_beside_a_process_that_computes(void **state)
     meanwhile = others_run;
     polls_after(100, WAKE_UP);
     assert_int_equal(polls_after(20, WAKE_UP), LEAST);
-    end();
+    end_case();
 }
 
 int main(void)

@@ -17,7 +17,7 @@ static void begin_with(uint64_t spin, unsigned others)
     wf.progress->waiting = others;
 }
 
-static void end(void)
+static void end_case(void)
 {
     wf_progress_fini(&wf);
     wf_engine_fini(&wf);
@@ -49,7 +49,7 @@ static void with_more_waiters_than_cpus_a_waiter_yields(void **state)
     wait_for(polled, &looks);
     assert_in_range(yields, LOOKS / 512, LOOKS / 128);
     assert_true(wf.progress->sleeps == 0);
-    end();
+    end_case();
 }
 
 static void with_a_cpu_for_each_waiter_there_is_no_yield(void **state)
@@ -59,7 +59,7 @@ static void with_a_cpu_for_each_waiter_there_is_no_yield(void **state)
     begin_with(WF_AUTO, 1);
     wait_for(polled, &looks);
     assert_int_equal(yields, 0);
-    end();
+    end_case();
 }
 
 static void a_waiter_sleeps_in_the_end(void **state)
@@ -68,7 +68,7 @@ static void a_waiter_sleeps_in_the_end(void **state)
     wait_for(slept, NULL);
     assert_in_range(yields, 1, 64);
     assert_in_range(fabric.polls, 1, MANY);
-    end();
+    end_case();
 }
 
 /* core.spin = 0 */
@@ -78,7 +78,7 @@ static void a_waiter_that_may_not_spin_sleeps_at_once(void **state)
     wait_for(slept, NULL);
     assert_int_equal(yields, 0);
     assert_in_range(fabric.polls, 1, 4);
-    end();
+    end_case();
 }
 
 int main(void)

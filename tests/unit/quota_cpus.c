@@ -18,7 +18,7 @@
 
 static char root[] = "/tmp/quotaXXXXXX";
 
-static void put(const char *folders, const char *name, const char *text)
+static void put_data(const char *folders, const char *name, const char *text)
 {
     char path[256] = "";
     FILE *f;
@@ -38,9 +38,9 @@ static void put(const char *folders, const char *name, const char *text)
 
 static void version_2_says_it_in_one_file(void **state)
 {
-    put("/two", "cpu.max", "250000 100000\n");
-    put("/part", "cpu.max", "50000 100000\n");
-    put("/free", "cpu.max", "max 100000\n");
+    put_data("/two", "cpu.max", "250000 100000\n");
+    put_data("/part", "cpu.max", "50000 100000\n");
+    put_data("/free", "cpu.max", "max 100000\n");
     assert_int_equal(wf_quota_cpus_of(root, "0::/two\n"), 2);
     assert_int_equal(wf_quota_cpus_of(root, "0::/part\n"), 1);
     assert_int_equal(wf_quota_cpus_of(root, "0::/free\n"), UINT32_MAX);
@@ -48,10 +48,10 @@ static void version_2_says_it_in_one_file(void **state)
 
 static void version_1_says_it_in_two_files(void **state)
 {
-    put("/cpu/box", "cpu.cfs_quota_us", "300000\n");
-    put("/cpu/box", "cpu.cfs_period_us", "100000\n");
-    put("/cpu/free", "cpu.cfs_quota_us", "-1\n");
-    put("/cpu/free", "cpu.cfs_period_us", "100000\n");
+    put_data("/cpu/box", "cpu.cfs_quota_us", "300000\n");
+    put_data("/cpu/box", "cpu.cfs_period_us", "100000\n");
+    put_data("/cpu/free", "cpu.cfs_quota_us", "-1\n");
+    put_data("/cpu/free", "cpu.cfs_period_us", "100000\n");
     assert_int_equal(
         wf_quota_cpus_of(root, "9:memory:/box\n3:cpu,cpuacct:/box\n"), 3);
     assert_int_equal(wf_quota_cpus_of(root, "3:cpuacct,cpu:/free\n"),
@@ -61,24 +61,24 @@ static void version_1_says_it_in_two_files(void **state)
 
 static void the_smallest_limit_on_the_way_up_holds(void **state)
 {
-    put("/a", "cpu.max", "200000 100000\n");
-    put("/a/b", "cpu.max", "max 100000\n");
-    put("/a/b/c", "cpu.max", "900000 100000\n");
+    put_data("/a", "cpu.max", "200000 100000\n");
+    put_data("/a/b", "cpu.max", "max 100000\n");
+    put_data("/a/b/c", "cpu.max", "900000 100000\n");
     assert_int_equal(wf_quota_cpus_of(root, "0::/a/b/c\n"), 2);
 }
 
 static void a_container_that_does_not_see_its_group_asks_its_root(void **state)
 {
-    put("", "cpu.max", "400000 100000\n");
+    put_data("", "cpu.max", "400000 100000\n");
     assert_int_equal(wf_quota_cpus_of(root, "0::/not/there\n"), 4);
     assert_int_equal(wf_quota_cpus_of(root, "0::/\n"), 4);
 }
 
 static void an_invalid_file_is_no_limit(void **state)
 {
-    put("/odd", "cpu.max", "many few\n");
-    put("/zero", "cpu.max", "1000 0\n");
-    put("", "cpu.max", "\n");
+    put_data("/odd", "cpu.max", "many few\n");
+    put_data("/zero", "cpu.max", "1000 0\n");
+    put_data("", "cpu.max", "\n");
     assert_int_equal(wf_quota_cpus_of(root, "0::/odd\n"), UINT32_MAX);
     assert_int_equal(wf_quota_cpus_of(root, "0::/zero\n"), UINT32_MAX);
     assert_int_equal(wf_quota_cpus_of(root, ""), UINT32_MAX);

@@ -10,8 +10,9 @@ static const struct wf_route_end r1 = {1, "dsp1", "10.0.0.11,fd00::11", 1};
 static const struct wf_route_end r5 = {5, "dsp3.lab", "10.1.0.13", 2};
 
 /* self, shm, tcp, udp-reliable and what they reach in the pair */
-static int world(const struct wf_route_end *from, const struct wf_route_end *to,
-                 struct wf_route_candidate *c)
+static int make_world(const struct wf_route_end *from,
+                      const struct wf_route_end *to,
+                      struct wf_route_candidate *c)
 {
     bool self = from->rank == to->rank, local = from->node == to->node;
     const struct wf_route_candidate all[] = {
@@ -57,7 +58,7 @@ static void assert_choice(const char *ini, const struct wf_route_end *from,
     struct wf_config *config = good(ini);
     char found[256] = "";
     const char *section;
-    int order[4], n = world(from, to, c);
+    int order[4], n = make_world(from, to, c);
     n = wf_route_choose(config, from, to, size, c, n, order, &section);
     for (int i = 0; i < n; i++)
         strcat(strcat(found, c[order[i]].transport), " ");
@@ -257,7 +258,7 @@ static void assert_encrypts(const char *ini, const struct wf_route_end *to,
 {
     struct wf_route_candidate c[4];
     struct wf_config *config = good(ini);
-    int n = world(&r0, to, c);
+    int n = make_world(&r0, to, c);
 
     assert_int_equal(wf_route_pair_encrypts(config, &r0, to, c, n), wanted);
     assert_int_equal(wf_route_pair_encrypts(config, to, &r0, c, n), wanted);
@@ -290,7 +291,7 @@ static void assert_checks(const char *ini, const struct wf_route_end *to,
 {
     struct wf_route_candidate c[4];
     struct wf_config *config = good(ini);
-    int n = world(&r0, to, c);
+    int n = make_world(&r0, to, c);
 
     assert_int_equal(wf_route_pair_checks(config, &r0, to, c, n), wanted);
     assert_int_equal(wf_route_pair_checks(config, to, &r0, c, n), wanted);
@@ -319,7 +320,7 @@ static void assert_stripe(const char *ini, const struct wf_route_end *to,
     struct wf_route_candidate c[4];
     struct wf_route_failover f;
     struct wf_config *config = good(ini);
-    int order[4], n = world(&r0, to, c);
+    int order[4], n = make_world(&r0, to, c);
     int found = wf_route_choose(config, &r0, to, 0, c, n, order, NULL);
 
     assert_int_equal(

@@ -7,13 +7,13 @@
 
 static int trace[64], traced;
 
-static int note(void *arg)
+static int note_event(void *arg)
 {
     trace[traced++] = (int)(intptr_t)arg;
     return MPI_SUCCESS;
 }
 
-static int fails(void *arg)
+static int fails_with(void *arg)
 {
     return (int)(intptr_t)arg;
 }
@@ -40,9 +40,9 @@ static int teardown(void **state)
     return 0;
 }
 
-static int call(struct wf_sched *s, int number)
+static int make_call(struct wf_sched *s, int number)
 {
-    return wf_sched_call(s, note, (void *)(intptr_t)number);
+    return wf_sched_call(s, note_event, (void *)(intptr_t)number);
 }
 
 static void independent_vertices_start_in_order_of_creation(void **state)
@@ -50,7 +50,7 @@ static void independent_vertices_start_in_order_of_creation(void **state)
     struct wf_sched *s = wf_sched_create(&comms[0]);
 
     for (int i = 0; i < 40; i++)
-        assert_int_equal(call(s, i), i);
+        assert_int_equal(make_call(s, i), i);
     assert_int_equal(wf_sched_run(s), MPI_SUCCESS);
     assert_int_equal(traced, 40);
     for (int i = 0; i < 40; i++)
@@ -62,12 +62,12 @@ static void a_vertex_starts_after_all_its_dependencies(void **state)
     struct wf_sched *s = wf_sched_create(&comms[0]);
     uint32_t word[2] = {0, 0}, got[2] = {0, 0};
     int recv = wf_sched_recv(s, got, 1, &pair_type, 0);
-    int first = call(s, 1), second = call(s, 2);
+    int first = make_call(s, 1), second = make_call(s, 2);
     int send = wf_sched_send(s, word, 1, &pair_type, 0);
 
     wf_sched_after(s, first, recv);
     wf_sched_after(s, second, recv);
-    wf_sched_after_all(s, call(s, 3));
+    wf_sched_after_all(s, make_call(s, 3));
     assert_true(send > second);
     assert_int_equal(wf_sched_run(s), MPI_SUCCESS);
     assert_int_equal(traced, 3);
@@ -142,9 +142,9 @@ static void after_an_error_nothing_is_computed(void **state)
     struct wf_sched *s = wf_sched_create(&comms[0]);
     int v;
 
-    call(s, 1);
-    v = wf_sched_call(s, fails, (void *)(intptr_t)MPI_ERR_OTHER);
-    wf_sched_after(s, call(s, 2), v);
+    make_call(s, 1);
+    v = wf_sched_call(s, fails_with, (void *)(intptr_t)MPI_ERR_OTHER);
+    wf_sched_after(s, make_call(s, 2), v);
     assert_int_equal(wf_sched_run(s), MPI_ERR_OTHER);
     assert_int_equal(traced, 1);
 }
@@ -157,7 +157,7 @@ static void after_an_error_others_get_messages_without_bytes(void **state)
     uint32_t out[2] = {0}, in[2];
 
     wf_sched_recv(s, in, 1, &pair_type, 1);
-    wf_sched_call(s, fails, (void *)(intptr_t)MPI_ERR_OTHER);
+    wf_sched_call(s, fails_with, (void *)(intptr_t)MPI_ERR_OTHER);
     wf_sched_fence(s);
     wf_sched_send(s, out, 1, &pair_type, 1);
     wf_sched_send(t, out, 1, &pair_type, 0);
@@ -216,7 +216,7 @@ static void a_send_that_fails_at_once_is_the_error_of_the_run(void **state)
     struct wf_req *r;
 
     fail_after = 0;
-    call(s, 1);
+    make_call(s, 1);
     wf_sched_send(s, NULL, 0, &byte_type, 1);
     assert_int_equal(wf_sched_start(s, &r), MPI_SUCCESS);
     assert_true(wf_req_done(r));
@@ -252,7 +252,7 @@ static void a_failed_run_completes_after_what_is_in_flight(void **state)
 
     out[0] = 77;
     wf_sched_send(s, out, 1, &pair_type, 1);
-    wf_sched_call(s, fails, (void *)(intptr_t)MPI_ERR_OTHER);
+    wf_sched_call(s, fails_with, (void *)(intptr_t)MPI_ERR_OTHER);
     wf_sched_start(s, &rs);
     wf_sched_recv(t, in, 1, &pair_type, 0);
     wf_sched_start(t, &rt);
@@ -284,7 +284,7 @@ static void a_persistent_schedule_runs_again(void **state)
     struct wf_req *r;
     int recv = wf_sched_recv(s, in, 1, &pair_type, 0);
 
-    wf_sched_after(s, call(s, 1), recv);
+    wf_sched_after(s, make_call(s, 1), recv);
     wf_sched_send(s, out, 1, &pair_type, 0);
     assert_int_equal(wf_sched_make_persistent(s, &r), MPI_SUCCESS);
     for (uint32_t i = 1; i <= 3; i++) {
@@ -304,8 +304,8 @@ static void builders_remember_that_memory_ran_out(void **state)
     struct wf_req *r;
 
     assert_null(wf_sched_alloc_temp(s, SIZE_MAX - 7));
-    call(s, 1);
-    wf_sched_after_all(s, call(s, 2));
+    make_call(s, 1);
+    wf_sched_after_all(s, make_call(s, 2));
     assert_int_equal(wf_sched_run(s), MPI_ERR_NO_MEM);
     assert_int_equal(wf_sched_run(NULL), MPI_ERR_NO_MEM);
     s = wf_sched_create(&comms[0]);
@@ -319,7 +319,7 @@ static void finished_schedules_are_used_again(void **state)
     struct wf_sched *s = wf_sched_create(&comms[0]), *first = s;
 
     for (int i = 0; i < 5; i++) {
-        call(s, i);
+        make_call(s, i);
         wf_sched_run(s);
         s = wf_sched_create(&comms[0]);
         assert_ptr_equal(s, first);

@@ -143,7 +143,7 @@ static int close_two(void **state)
     return 0;
 }
 
-static int prepare(void **state)
+static int prepare_case(void **state)
 {
     host = fake_host;
     host.now_ns = clock_of;
@@ -435,5 +435,5 @@ int main(void)
         TWO(without_an_answer_the_link_breaks),
         cmocka_unit_test(both_sides_choose_the_same_stack)};
 
-    return cmocka_run_group_tests(tests, prepare, NULL);
+    return cmocka_run_group_tests(tests, prepare_case, NULL);
 }

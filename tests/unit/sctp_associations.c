@@ -70,7 +70,7 @@ static uint64_t time_now(weft_core *core)
 
 static weft_host host;
 
-static int prepare(void **state)
+static int prepare_case(void **state)
 {
     host = fake_host;
     host.tx_done = tx_done;
@@ -87,7 +87,7 @@ static bool is_lost(struct side *to)
     return to->lost && (to->random >> 8) % to->lost == 0;
 }
 
-static void output(void *ctx, const void *bytes, size_t n)
+static void read_output(void *ctx, const void *bytes, size_t n)
 {
     const struct wf_sctp_assoc *s = ctx;
     struct side *to = ((struct side *)s->peer->ep->core)->other;
@@ -109,11 +109,11 @@ static struct wf_sctp_assoc *tapped(struct side *s, uint32_t number)
     struct wf_sctp_assoc *assoc = wf_sctp_assoc_get(s->f.peer, number);
 
     assert_non_null(assoc);
-    assoc->user.output = output;
+    assoc->user.output = read_output;
     return assoc;
 }
 
-static void arrive(struct side *s)
+static void let_arrive(struct side *s)
 {
     struct packet here[WIRE];
     int n = s->packets;
@@ -141,10 +141,10 @@ static void arrive(struct side *s)
             tapped(s, i);
 }
 
-static void step(struct side *a, struct side *b)
+static void take_step(struct side *a, struct side *b)
 {
-    arrive(a);
-    arrive(b);
+    let_arrive(a);
+    let_arrive(b);
     wf_sctp_stack_tick(clock_forward_ms());
 }
 
@@ -185,7 +185,7 @@ static void close_side(struct side *s)
     free(s);
 }
 
-static void meet(struct side **a, int m, struct side **b, int n)
+static void connect_both(struct side **a, int m, struct side **b, int n)
 {
     char why[300];
 
@@ -198,11 +198,11 @@ static void meet(struct side **a, int m, struct side **b, int n)
     (*a)->other = *b;
     (*b)->other = *a;
     for (int i = 0; i < STEPS && !((*a)->f.peer->up && (*b)->f.peer->up); i++)
-        step(*a, *b);
+        take_step(*a, *b);
     assert_true((*a)->f.peer->up && (*b)->f.peer->up);
 }
 
-static void part(struct side *a, struct side *b)
+static void part_of(struct side *a, struct side *b)
 {
     assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
     assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
@@ -234,7 +234,7 @@ static bool send_one(struct side *s)
     return rc != WEFT_EAGAIN;
 }
 
-static void exchange(struct side *a, struct side *b, int count)
+static void exchange_messages(struct side *a, struct side *b, int count)
 {
     for (int i = 0;
          i < STEPS && (a->f.finished < count || b->f.finished < count); i++) {
@@ -242,7 +242,7 @@ static void exchange(struct side *a, struct side *b, int count)
             ;
         while (b->sent < (uint64_t)count && send_one(b))
             ;
-        step(a, b);
+        take_step(a, b);
     }
     assert_int_equal(a->f.finished, count);
     assert_int_equal(b->f.finished, count);
@@ -258,12 +258,12 @@ static void sides_with_different_numbers_keep_the_order(void **state)
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct side *a, *b;
-        meet(&a, numbers[i][0], &b, numbers[i][1]);
-        exchange(a, b, FAKE_SINKS);
+        connect_both(&a, numbers[i][0], &b, numbers[i][1]);
+        exchange_messages(a, b, FAKE_SINKS);
         assert_int_equal(a->f.failed + b->f.failed, 0);
         assert_non_null(b->f.peer->assoc[numbers[i][0] - 1]);
         assert_non_null(a->f.peer->assoc[numbers[i][1] - 1]);
-        part(a, b);
+        part_of(a, b);
     }
 }
 
@@ -272,32 +272,32 @@ static void unannounced_payload_waits_at_the_sender(void **state)
     struct side *a, *b;
     int steps = 0;
 
-    meet(&a, 4, &b, 4);
+    connect_both(&a, 4, &b, 4);
     b->deaf = true;
     for (; steps < STEPS / 4; steps++) {
         for (int i = 0; i < 10 && send_one(a); i++)
             ;
-        step(a, b);
+        take_step(a, b);
         assert_true(b->f.peer->early_bytes <= SCTP_EARLY_MAX / 2 + MTU);
     }
     assert_true(b->f.peer->early_bytes >= SCTP_EARLY_MAX / 2);
     assert_int_equal(b->f.shown, 0);
     b->deaf = false;
     for (; steps < STEPS && (uint64_t)b->f.shown < a->sent; steps++)
-        step(a, b);
+        take_step(a, b);
     assert_int_equal(b->f.shown, a->sent);
     assert_int_equal(b->f.peer->early_bytes, 0);
-    part(a, b);
+    part_of(a, b);
 }
 
 static void there_are_no_more_than_sixteen(void **state)
 {
     struct side *a, *b;
 
-    meet(&a, 1, &b, 1);
+    connect_both(&a, 1, &b, 1);
     assert_null(wf_sctp_assoc_get(a->f.peer, ASSOCS_MAX));
     assert_null(wf_sctp_assoc_get(a->f.peer, UINT32_MAX));
-    part(a, b);
+    part_of(a, b);
 }
 
 /* ---- their number follows what is lost (spread.c) ------------------------ */
@@ -357,20 +357,20 @@ static int spread_after(unsigned lost, unsigned delay, unsigned queue)
     struct side *a, *b;
     int n;
 
-    meet(&a, 1, &b, 1);
+    connect_both(&a, 1, &b, 1);
     a->f.ep.cfg.associations_max = b->f.ep.cfg.associations_max = 8;
     a->delay = b->delay = delay;
     for (int i = 0; i < 4; i++)
-        exchange(a, b, 1 + i); /* the shortest round trip is known */
+        exchange_messages(a, b, 1 + i); /* the shortest round trip is known */
     a->lost = b->lost = lost;
     a->queue = b->queue = queue;
     a->watched = b->watched = true;
-    exchange(a, b, FAKE_SINKS);
+    exchange_messages(a, b, FAKE_SINKS);
     assert_int_equal(a->f.failed + b->f.failed, 0);
     n = a->f.peer->spread.now;
     for (int i = 0; i < n; i++)
         assert_true(a->f.peer->assoc[i]->up);
-    part(a, b);
+    part_of(a, b);
     return n;
 }
 
@@ -391,5 +391,5 @@ int main(void)
         cmocka_unit_test(losses_in_a_queue_halve_it),
         cmocka_unit_test(a_short_path_and_a_silent_peer_change_nothing),
         cmocka_unit_test(a_long_lossy_path_gets_more_and_keeps_the_order)};
-    return cmocka_run_group_tests(tests, prepare, NULL);
+    return cmocka_run_group_tests(tests, prepare_case, NULL);
 }

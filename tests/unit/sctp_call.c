@@ -53,7 +53,7 @@ static void take_line(weft_core *c, int level, const char *fmt, ...)
 {
 }
 
-static void say(weft_ep *ep, const struct wf_ip_path *to,
+static void say_something(weft_ep *ep, const struct wf_ip_path *to,
                 const struct wf_ip_word *w, const void *body, size_t n)
 {
     struct side *s = (struct side *)ep;
@@ -63,13 +63,13 @@ static void say(weft_ep *ep, const struct wf_ip_path *to,
         memcpy(s->last.body, body, n);
 }
 
-static int up(weft_ep *ep, struct wf_ip_party *p, const struct wf_ip_call *c)
+static int is_up(weft_ep *ep, struct wf_ip_party *p, const struct wf_ip_call *c)
 {
     ((struct side *)ep)->ups++;
     return WEFT_OK;
 }
 
-static void failed(struct wf_ip_party *p, int status, const char *why)
+static void has_failed(struct wf_ip_party *p, int status, const char *why)
 {
     ((struct side *)p->peer)->fails++;
 }
@@ -80,13 +80,13 @@ static struct wf_ip_party *party(weft_ep *ep, uint32_t id)
 }
 
 static const struct wf_ip_call_ops ops = {
-    .say = say, .up = up, .failed = failed, .party = party};
+    .say = say_something, .up = is_up, .failed = has_failed, .party = party};
 static const weft_host host = {.size = sizeof host,
                                .now_ns = clock_of,
                                .auth_step = auth_step,
                                .log = take_line};
 
-static void prepare(struct side *s, uint32_t me)
+static void prepare_case(struct side *s, uint32_t me)
 {
     memset(s, 0, sizeof *s);
     assert_int_equal(wf_auth_key_create("key", 3, "job", &s->key), WEFT_OK);
@@ -112,7 +112,7 @@ static struct wf_ip_path somewhere(void)
     return p;
 }
 
-static void dial(struct side *s)
+static void dial_peer(struct side *s)
 {
     struct wf_ip_path path = somewhere();
     struct wf_ip_call *c = wf_ip_call_new(&s->calls, &path);
@@ -127,7 +127,7 @@ static void dial(struct side *s)
 }
 
 /* Take the next packet of either side. */
-static struct said hear(struct side *s, const struct said *what)
+static struct said hear_peer(struct side *s, const struct said *what)
 {
     struct wf_ip_path path = somewhere();
 
@@ -136,7 +136,7 @@ static struct said hear(struct side *s, const struct said *what)
     return s->last;
 }
 
-static void finish(void)
+static void finish_case(void)
 {
     for (int i = 0; i < 2; i++) {
         assert_int_equal(side[i].ups, 1);
@@ -150,21 +150,21 @@ static void finish(void)
 /* From a HELLO to ACCEPT heard. */
 static void go_on(struct said hello)
 {
-    struct said answer = hear(&side[1], &hello);
-    struct said proof = hear(&side[0], &answer);
-    struct said accept = hear(&side[1], &proof);
+    struct said answer = hear_peer(&side[1], &hello);
+    struct said proof = hear_peer(&side[0], &answer);
+    struct said accept = hear_peer(&side[1], &proof);
 
     assert_int_equal(accept.word.verb, IP_ACCEPT);
-    hear(&side[0], &accept);
+    hear_peer(&side[0], &accept);
 }
 
 static void two_callers_connect(void **state)
 {
-    prepare(&side[0], 0);
-    prepare(&side[1], 1);
-    dial(&side[0]);
+    prepare_case(&side[0], 0);
+    prepare_case(&side[1], 1);
+    dial_peer(&side[0]);
     go_on(side[0].last);
-    finish();
+    finish_case();
 }
 
 /* The listener forgets the call, and finds an old copy of its first word. */
@@ -172,28 +172,28 @@ static void an_answer_to_an_earlier_call_is_ignored(void **state)
 {
     struct said hello, answer, proof, reset;
 
-    prepare(&side[0], 0);
-    prepare(&side[1], 1);
-    dial(&side[0]);
+    prepare_case(&side[0], 0);
+    prepare_case(&side[1], 1);
+    dial_peer(&side[0]);
     hello = side[0].last;
-    answer = hear(&side[1], &hello);
-    proof = hear(&side[0], &answer);
+    answer = hear_peer(&side[1], &hello);
+    proof = hear_peer(&side[0], &answer);
     assert_int_equal(proof.word.verb, IP_PROOF);
     now += TIMEOUT;
     wf_ip_calls_run_timers(&side[1].calls, now);
-    reset = hear(&side[1], &proof);
+    reset = hear_peer(&side[1], &proof);
     assert_int_equal(reset.word.verb, IP_RESET);
-    hear(&side[0], &reset);
-    answer = hear(&side[1], &hello);
+    hear_peer(&side[0], &reset);
+    answer = hear_peer(&side[1], &hello);
     assert_int_equal(answer.word.verb, IP_ANSWER);
     now += TIMEOUT;
     wf_ip_calls_run_timers(&side[0].calls, now);
     hello = side[0].last;
     assert_int_equal(hello.word.verb, IP_HELLO);
-    assert_int_equal(hear(&side[0], &answer).word.verb, 0);
+    assert_int_equal(hear_peer(&side[0], &answer).word.verb, 0);
     assert_int_equal(side[0].fails, 0);
     go_on(hello);
-    finish();
+    finish_case();
 }
 
 int main(void)

@@ -29,7 +29,7 @@ static int open_pair(void **state)
     int fd[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd), 0);
-    adopt(fd[0], 0);
+    adopt_item(fd[0], 0);
     there = fd[1];
     here = wf_sctp_sock_new(fd[0]);
     assert_non_null(here);

@@ -21,14 +21,15 @@ enum { LONG = 1000, STREAM = STREAM_BULK + 3 };
 
 static uint8_t pattern[LONG];
 
-static int prepare(void **state)
+static int prepare_case(void **state)
 {
     for (int i = 0; i < LONG; i++)
         pattern[i] = (uint8_t)(i * 7 + 1);
     return 0;
 }
 
-static bool announce(struct fake *f, int stream, uint32_t plen, uint64_t number)
+static bool announce_peer(struct fake *f, int stream, uint32_t plen,
+                          uint64_t number)
 {
     uint8_t h[24];
 
@@ -137,8 +138,8 @@ static void payload_lands_while_others_pass(void **state)
     struct fake f;
 
     fake_open(&f);
-    assert_true(announce(&f, STREAM, LONG, 1));
-    assert_true(announce(&f, STREAM + 1, 10, 2));
+    assert_true(announce_peer(&f, STREAM, LONG, 1));
+    assert_true(announce_peer(&f, STREAM + 1, 10, 2));
     more(&f, STREAM, 0, 400);
     short_one(&f, STREAM_ORDER, 3);
     short_one(&f, STREAM_URGENT, 4);
@@ -168,17 +169,17 @@ static void payload_waits_for_its_announcement(void **state)
     more(&f, STREAM, 100, 300);
     more(&f, STREAM, 0, 70); /* of the next one on this stream */
     assert_int_equal(f.shown, 0);
-    assert_true(announce(&f, STREAM, 300, 1));
+    assert_true(announce_peer(&f, STREAM, 300, 1));
     assert_int_equal(f.finished, 1);
     assert_memory_equal(f.sink[0].memory, pattern, 300);
-    assert_true(announce(&f, STREAM, 70, 2));
-    assert_true(announce(&f, STREAM + 1, 50, 3));
+    assert_true(announce_peer(&f, STREAM, 70, 2));
+    assert_true(announce_peer(&f, STREAM + 1, 50, 3));
     assert_int_equal(f.finished, 3);
     assert_memory_equal(f.sink[1].memory, pattern, 70);
     assert_memory_equal(f.sink[2].memory, pattern, 50);
     assert_int_equal(f.peer->early_bytes, 0);
     more(&f, STREAM, 0, 10); /* the list still works when it was emptied */
-    assert_true(announce(&f, STREAM, 10, 4));
+    assert_true(announce_peer(&f, STREAM, 10, 4));
     assert_int_equal(f.finished, 4);
     fake_close(&f);
 }
@@ -189,18 +190,18 @@ static void unwanted_payload_is_dropped(void **state)
 
     fake_open(&f);
     f.rx_answer = WEFT_SKIP;
-    assert_true(announce(&f, STREAM, LONG, 1));
+    assert_true(announce_peer(&f, STREAM, LONG, 1));
     more(&f, STREAM, 0, LONG);
     f.rx_answer = WEFT_OK;
     f.shorten = 600;
-    assert_true(announce(&f, STREAM, LONG, 2));
+    assert_true(announce_peer(&f, STREAM, LONG, 2));
     more(&f, STREAM, 0, 300);
     more(&f, STREAM, 300, LONG);
     assert_int_equal(f.finished, 1);
     assert_int_equal(f.failed, 0);
     assert_memory_equal(f.sink[1].memory, pattern, 400);
     f.shorten = LONG;
-    assert_true(announce(&f, STREAM, LONG, 3)); /* wants nothing of it */
+    assert_true(announce_peer(&f, STREAM, LONG, 3)); /* wants nothing of it */
     assert_int_equal(f.finished, 2);
     more(&f, STREAM, 0, LONG);
     assert_int_equal(f.peer->party.state, PARTY_OPEN);
@@ -214,11 +215,11 @@ static void without_memory_a_message_is_asked_for_again(void **state)
 
     fake_open(&f);
     f.rx_answer = WEFT_EAGAIN;
-    assert_false(announce(&f, STREAM, 40, 1));
+    assert_false(announce_peer(&f, STREAM, 40, 1));
     fake_header(h, 0, 2);
     assert_false(fake_deliver(&f, STREAM_ORDER, KIND_WHOLE, h, sizeof h));
     f.rx_answer = WEFT_OK;
-    assert_true(announce(&f, STREAM, 40, 1));
+    assert_true(announce_peer(&f, STREAM, 40, 1));
     more(&f, STREAM, 0, 40);
     assert_int_equal(f.finished, 1);
     fake_close(&f);
@@ -229,8 +230,8 @@ static void the_end_gives_back_what_is_under_way(void **state)
     struct fake f;
 
     fake_open(&f);
-    assert_true(announce(&f, STREAM, LONG, 1));
-    assert_true(announce(&f, STREAM, LONG, 2));
+    assert_true(announce_peer(&f, STREAM, LONG, 1));
+    assert_true(announce_peer(&f, STREAM, LONG, 2));
     more(&f, STREAM, 0, 400);
     more(&f, STREAM + 1, 0, 400);
     wf_sctp_rx_cancel(f.peer, WEFT_ELINK);
@@ -284,7 +285,7 @@ static void more_payload_than_announced_breaks_the_link(void **state)
     struct fake f;
 
     fake_open(&f);
-    assert_true(announce(&f, STREAM, 300, 1));
+    assert_true(announce_peer(&f, STREAM, 300, 1));
     more(&f, STREAM, 0, 200);
     more(&f, STREAM, 200, 301);
     assert_int_equal(f.peer->party.state, PARTY_BROKEN);
@@ -339,5 +340,5 @@ int main(void)
         cmocka_unit_test(more_payload_than_announced_breaks_the_link),
         cmocka_unit_test(payload_that_nobody_announces_is_bounded),
         cmocka_unit_test(goodbye_is_heard_and_other_frames_are_not)};
-    return cmocka_run_group_tests(tests, prepare, NULL);
+    return cmocka_run_group_tests(tests, prepare_case, NULL);
 }

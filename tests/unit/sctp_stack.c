@@ -12,7 +12,7 @@ enum {
 };
 
 /* Message i of a stream: its length and bytes follow from both. */
-static size_t compose(uint8_t *out, uint32_t stream, uint32_t i)
+static size_t compose_message(uint8_t *out, uint32_t stream, uint32_t i)
 {
     size_t n = 8 + (stream * 7919 + i * 104729) % (i % 3 ? 200 : LONGEST - 8);
 
@@ -31,7 +31,7 @@ static void send_some(struct end *e)
         struct wf_sctp_message m = {.stream = (uint16_t)(e->sent % 7),
                                     .kind = 5};
         int rc;
-        m.n = compose(bytes, m.stream, e->next_out[m.stream]);
+        m.n = compose_message(bytes, m.stream, e->next_out[m.stream]);
         rc = wf_sctp_user_send(&e->assoc, &m, bytes, m.stream >= SCTP_HEADERS);
         if (rc == WEFT_EAGAIN)
             return;
@@ -41,19 +41,20 @@ static void send_some(struct end *e)
     }
 }
 
-static void check(struct end *e, const struct wf_sctp_message *m,
+static void check_result(struct end *e, const struct wf_sctp_message *m,
                   const uint8_t *bytes)
 {
     uint8_t want[LONGEST];
 
     assert_true(m->stream < SCTP_STREAMS);
     assert_int_equal(m->kind, 5);
-    assert_int_equal(m->n, compose(want, m->stream, e->next_in[m->stream]++));
+    assert_int_equal(m->n,
+                     compose_message(want, m->stream, e->next_in[m->stream]++));
     assert_memory_equal(bytes, want, m->n);
     e->got++;
 }
 
-static void receive(struct end *e)
+static void receive_message(struct end *e)
 {
     uint8_t bytes[1 << 16];
     struct wf_sctp_message m;
@@ -72,31 +73,32 @@ static void receive(struct end *e)
             break;
         case SCTP_MESSAGE:
             if (m.n)
-                check(e, &m, bytes);
+                check_result(e, &m, bytes);
         }
     }
 }
 
-static void step(struct end *a, struct end *b)
+static void take_step(struct end *a, struct end *b)
 {
     struct end *both[] = {a, b};
 
     for (int i = 0; i < 2; i++) {
         arrive(both[i]);
-        receive(both[i]);
+        receive_message(both[i]);
         send_some(both[i]);
         wf_sctp_user_make_room(&both[i]->assoc);
     }
     wf_sctp_stack_tick(clock_forward_ms());
 }
 
-static bool busy(struct end *e)
+static bool is_busy(struct end *e)
 {
     return e->got < MESSAGES || wf_sctp_user_unacked(&e->assoc) > 0;
 }
 
-/* Two ends exchange all messages. Returns whether both had to send some again. */
-static bool talk(const struct network *net)
+/* Two ends exchange all messages. Returns whether both had to send some
+ * again. */
+static bool talk_to_peers(const struct network *net)
 {
     struct wf_sctp_user_settings setup = {.mtu = net->mtu,
                                           .window = 256 << 10,
@@ -105,8 +107,8 @@ static bool talk(const struct network *net)
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
     meet(a, b, &setup, net);
-    for (int i = 0; i < STEPS_LIMIT && (busy(a) || busy(b)); i++)
-        step(a, b);
+    for (int i = 0; i < STEPS_LIMIT && (is_busy(a) || is_busy(b)); i++)
+        take_step(a, b);
     assert_int_equal(a->got, MESSAGES);
     assert_int_equal(b->got, MESSAGES);
     assert_int_equal(wf_sctp_user_unacked(&a->assoc), 0);
@@ -120,7 +122,7 @@ static bool talk(const struct network *net)
 static void messages_arrive_in_order_on_a_good_network(void **state)
 {
     join();
-    talk(&(struct network){.mtu = 60000});
+    talk_to_peers(&(struct network){.mtu = 60000});
     wf_sctp_stack_leave();
 }
 
@@ -128,8 +130,8 @@ static void messages_arrive_in_order_on_a_bad_network(void **state)
 {
     join();
     assert_true(
-        talk(&(struct network){.mtu = 1400, .check = true, .trouble = 20}));
-    assert_true(talk(&(struct network){.mtu = 9000, .trouble = 50}));
+        talk_to_peers(&(struct network){.mtu = 1400, .check = true, .trouble = 20}));
+    assert_true(talk_to_peers(&(struct network){.mtu = 9000, .trouble = 50}));
     wf_sctp_stack_leave();
 }
 
@@ -141,7 +143,7 @@ static void awaited_messages_find_room(void **state)
 
     join();
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
-        assert_true(talk(&(struct network){
+        assert_true(talk_to_peers(&(struct network){
             .mtu = 60000, .trouble = 30, .seed = seeds[i]}));
     wf_sctp_stack_leave();
 }
@@ -275,16 +277,16 @@ static void the_stack_is_shared_and_starts_again(void **state)
     join();
     join();
     wf_sctp_stack_leave();
-    talk(&(struct network){.mtu = 1400});
+    talk_to_peers(&(struct network){.mtu = 1400});
     wf_sctp_stack_leave();
     join();
-    talk(&(struct network){.mtu = 1400});
+    talk_to_peers(&(struct network){.mtu = 1400});
     wf_sctp_stack_leave();
 }
 
 static void *talk_aside(void *none)
 {
-    talk(&(struct network){.mtu = 60000, .trouble = 10});
+    talk_to_peers(&(struct network){.mtu = 60000, .trouble = 10});
     return NULL;
 }
 
@@ -330,7 +332,7 @@ static void threads_share_the_stack(void **state)
 
     join();
     assert_int_equal(pthread_create(&aside, NULL, talk_aside, NULL), 0);
-    talk(&(struct network){.mtu = 1400, .check = true, .trouble = 10});
+    talk_to_peers(&(struct network){.mtu = 1400, .check = true, .trouble = 10});
     pthread_join(aside, NULL);
     wf_sctp_stack_leave();
 }

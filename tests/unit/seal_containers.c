@@ -48,7 +48,7 @@ static int take_long(weft_peer *p, weft_tx *tx)
     return net.answer;
 }
 
-static int call(weft_peer *p)
+static int make_call(weft_peer *p)
 {
     net.connects++;
     return WEFT_OK;
@@ -57,7 +57,7 @@ static int call(weft_peer *p)
 static const weft_ops ops = {.size = sizeof ops,
                              .send = take_long,
                              .send_short = take_short,
-                             .connect = call};
+                             .connect = make_call};
 static const struct weft_core core = {.ops = &ops,
                                       .attr = {.max_short = 1 << 20}};
 
@@ -67,7 +67,7 @@ struct ends {
     struct wf_auth_session made;
 };
 
-static void handshake(struct ends *e, unsigned char seed)
+static void run_handshake(struct ends *e, unsigned char seed)
 {
     memset(e->made.key[0], seed, sizeof e->made.key[0]);
     memset(e->made.key[1], ~seed, sizeof e->made.key[1]);
@@ -92,7 +92,7 @@ static void setup(struct ends *e)
     e->b = wf_seal_new();
     assert_non_null(e->a);
     assert_non_null(e->b);
-    handshake(e, 1);
+    run_handshake(e, 1);
     listened(e);
 }
 
@@ -308,7 +308,7 @@ static void a_session_that_the_peer_may_not_have_waits_for_a_sign(void **state)
     struct ends e;
 
     setup(&e);
-    handshake(&e, 2); /* b has not heard the proof */
+    run_handshake(&e, 2); /* b has not heard the proof */
     sends(e.b, text, sizeof text);
     assert_int_equal(opens(e.a), WF_OPENED); /* so a knows: b has the first */
     sends(e.a, text, sizeof text);
@@ -329,7 +329,7 @@ static void old_sessions_are_forgotten(void **state)
     setup(&e);
     sends(e.a, text, sizeof text);
     for (unsigned char i = 2; i < 2 + WF_SESSIONS; i++) {
-        handshake(&e, i);
+        run_handshake(&e, i);
         listened(&e);
     }
     assert_int_equal(opens(e.b), WF_FORGED);
@@ -347,7 +347,7 @@ static void keys_that_are_used_up_are_used_no_more(void **state)
     assert_int_equal(sends(e.a, text, sizeof text), WEFT_DONE);
     assert_int_equal(opens(e.b), WF_OPENED);
     assert_int_equal(sends(e.a, text, sizeof text), WEFT_ELINK);
-    handshake(&e, 2); /* of the next connection */
+    run_handshake(&e, 2); /* of the next connection */
     listened(&e);
     assert_int_equal(sends(e.a, text, sizeof text), WEFT_DONE);
     assert_int_equal(opens(e.b), WF_OPENED);

@@ -25,7 +25,7 @@ int fallocate(int fd, int mode, off_t at, off_t bytes)
     return -1;
 }
 
-static void settle(void)
+static void settle_all(void)
 {
     for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++) {
         fake_progress(&a);
@@ -49,7 +49,7 @@ static void send_all(uint32_t len, int times)
 {
     for (int i = 0; i < times; i++) {
         send_now(len);
-        settle();
+        settle_all();
     }
 }
 
@@ -62,7 +62,7 @@ static void start_on(uint32_t cpus)
     fake_pair(&a, &b, &config);
     a.answer = b.answer = SINK_ONE;
     fake_connect(&a, &b, 0, 0);
-    settle();
+    settle_all();
 }
 
 static int start(void **state)
@@ -75,7 +75,7 @@ static int start(void **state)
 static int stop(void **state)
 {
     (void)state;
-    settle();
+    settle_all();
     assert_int_equal(b.loc[0].rx_bad, 0);
     fake_close(&a, &b);
     fake_close(&b, NULL);
@@ -123,7 +123,7 @@ static void a_container_without_room_brings_it_too(void **state)
     (void)state;
     fill_the_ring();
     assert_int_equal(sends_through(), LARGE);
-    settle();
+    settle_all();
     assert_both_use(LARGE);
 }
 
@@ -134,7 +134,7 @@ static void containers_in_the_first_ring_are_taken_from_there(void **state)
         send_now(len);
     send_now(2 * LARGE);
     assert_int_equal(receives_from(), FIRST);
-    settle(); /* checks every byte */
+    settle_all(); /* checks every byte */
     assert_both_use(LARGE);
 }
 
@@ -144,7 +144,7 @@ static void a_refused_container_is_found_again(void **state)
     b.answer = PAUSE;
     for (int i = 0; i <= SHM_FIRST_CHUNKS; i++)
         send_now(CHUNK - 7);
-    settle();
+    settle_all();
     assert_both_use(LARGE);
     send_all(CHUNK, 20);
 }
@@ -175,11 +175,11 @@ static void there_a_ring_often_full_brings_it(void **state)
     start_on(1);
     for (int i = 0; i < 4 * LARGE / SHM_PAGE; i++) {
         fill_the_ring();
-        settle();
+        settle_all();
     }
     assert_both_use(FIRST);
     fill_the_ring();
-    settle();
+    settle_all();
     assert_both_use(LARGE);
     stop(NULL);
 }
@@ -218,7 +218,7 @@ static void a_ring_of_few_chunks_has_no_other(void **state)
     fake_pair(&a, &b, &config);
     a.answer = b.answer = SINK_ONE;
     fake_connect(&a, &b, LARGE, 0);
-    settle();
+    settle_all();
     assert_both_use(FIRST);
     assert_int_equal(a.loc[1].peer->memory, -1);
     stop(NULL);

@@ -16,7 +16,7 @@ enum { PIECES = 200000 };
 static _Atomic uint64_t word;
 static unsigned char taken[PIECES];
 
-static void *take(void *end)
+static void *take_next(void *end)
 {
     uint32_t first, n, most = 1;
     while ((n = shm_claim(&word, 5, PIECES, most, *(enum shm_end *)end,
@@ -34,7 +34,8 @@ static void every_piece_is_taken_once(void **state)
     pthread_t thread[4];
     atomic_store(&word, shm_claims(5));
     for (int i = 0; i < 4; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, take, &ends[i]), 0);
+        assert_int_equal(pthread_create(&thread[i], NULL, take_next, &ends[i]),
+                         0);
     for (int i = 0; i < 4; i++)
         pthread_join(thread[i], NULL);
     for (int i = 0; i < PIECES; i++)

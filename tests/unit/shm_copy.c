@@ -10,7 +10,7 @@ static unsigned char from[8192], to[8192];
 
 typedef void copier(void *to, const void *from, size_t n);
 
-static void check(copier *copy, size_t source, size_t target, size_t n)
+static void check_result(copier *copy, size_t source, size_t target, size_t n)
 {
     memset(to, 0xee, sizeof to);
     copy(to + target, from + source, n);
@@ -26,9 +26,9 @@ static void check(copier *copy, size_t source, size_t target, size_t n)
 
 static void copy_and_check(size_t source, size_t target, size_t n)
 {
-    check(wf_shm_copy, source, target, n);
-    check(wf_shm_copy_plain, source, target, n);
-    check(wf_shm_copy_nontemporal, source, target, n);
+    check_result(wf_shm_copy, source, target, n);
+    check_result(wf_shm_copy_plain, source, target, n);
+    check_result(wf_shm_copy_nontemporal, source, target, n);
 }
 
 static void a_copy_moves_its_bytes_and_no_others(void **state)

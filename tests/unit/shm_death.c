@@ -16,7 +16,7 @@
 static struct fake_node a, b;
 
 /* Exchange addresses over a socket pair; no peer knows the other before. */
-static void meet(struct fake_node *n, uint32_t id, int fd)
+static void connect_both(struct fake_node *n, uint32_t id, int fd)
 {
     memset(n, 0, sizeof *n);
     if (fake_open(n, id, 2, 7, NULL) != WEFT_OK)
@@ -28,9 +28,9 @@ static void meet(struct fake_node *n, uint32_t id, int fd)
 }
 
 /* The child: talks at random until it is killed. */
-static void chatter(int fd, unsigned seed)
+static void send_chatter(int fd, unsigned seed)
 {
-    meet(&b, 1, fd);
+    connect_both(&b, 1, fd);
     b.answer_random = true;
     b.seed = seed;
     for (;;) {
@@ -49,10 +49,10 @@ static void kill_one(unsigned seed)
     pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
-        chatter(pair[1], seed);
+        send_chatter(pair[1], seed);
     }
     close(pair[1]);
-    meet(&a, 0, pair[0]);
+    connect_both(&a, 0, pair[0]);
     a.answer_random = true;
     long when = rand_r(&seed) % 3 ? rand_r(&seed) % 300 : rand_r(&seed) % 8000;
     fake_send(&a, 1, 8, 6);
@@ -87,7 +87,7 @@ static void death_at_any_point_is_noticed(void **state)
 }
 
 /* Scribble over everything that two processes share. */
-static void scribble(weft_peer *p, unsigned *seed)
+static void scribble_bytes(weft_peer *p, unsigned *seed)
 {
     uint32_t bytes = shm_reserved_bytes(&p->geometry);
     for (int k = rand_r(seed) % 20; k >= 0; k--) {
@@ -135,7 +135,7 @@ static void loose_rx_done(weft_core *core, weft_sink *s, int status)
 }
 
 /* b asks for memory that a has offered; NULL where the kernel forbids it. */
-static weft_rkey *ask(weft_rma *r)
+static weft_rkey *ask_peer(weft_rma *r)
 {
     static unsigned char from[2 << 20], to[2 << 20];
     unsigned char key[64];
@@ -175,10 +175,10 @@ static void invalid_bytes_end_only_the_link(void **state)
         fake_send(&a, 1, 200000, 2);
         fake_send(&b, 0, 100, 2);
         weft_rma rma;
-        weft_rkey *key = round % 2 ? ask(&rma) : NULL;
+        weft_rkey *key = round % 2 ? ask_peer(&rma) : NULL;
         for (int i = 0; i < 30; i++) {
             if (a.loc[1].peer->base)
-                scribble(a.loc[1].peer, &seed);
+                scribble_bytes(a.loc[1].peer, &seed);
             fake_send(&a, 1, (uint32_t)rand_r(&seed) % 100000, 2);
             fake_progress(&b);
             fake_progress(&a);

@@ -14,7 +14,7 @@ enum { BYTES = 4 << 20, ANNOUNCED = 48 << 10, TRIES = 100000 };
 static struct fake_node a, b;
 static unsigned char heap[BYTES];
 
-static void both(void)
+static void progress_both(void)
 {
     fake_progress(&a);
     fake_progress(&b);
@@ -25,7 +25,7 @@ static void connect_both(const struct fake_config *c)
     fake_pair(&a, &b, c);
     fake_connect(&a, &b, 8, 6);
     while (b.loc[0].got < 1)
-        both();
+        progress_both();
 }
 
 static int start(void **state)
@@ -72,7 +72,7 @@ static unsigned char *area(struct fake_node *n, weft_mem *mem)
     return mem->base;
 }
 
-static size_t pack(struct fake_node *n, void *base, size_t len,
+static size_t pack_data(struct fake_node *n, void *base, size_t len,
                    unsigned char *key)
 {
     weft_mr *mr;
@@ -89,13 +89,13 @@ static weft_rkey *open_key(struct fake_node *owner, struct fake_node *other,
                            void *base, size_t len)
 {
     unsigned char key[64];
-    size_t n = pack(owner, base, len, key);
+    size_t n = pack_data(owner, base, len, key);
     weft_rkey *k = NULL;
     assert_true(n > 0);
     for (int i = 0; i < TRIES; i++) {
         if (OPS->rkey_open(other->loc[owner->id].peer, key, n, &k) >= 0)
             return k;
-        both();
+        progress_both();
     }
     fail_msg("the area was never mapped");
     return NULL;
@@ -109,10 +109,10 @@ static weft_rma read_of(weft_rkey *k, void *from, void *to, uint64_t len)
                       .rkey = k};
 }
 
-static int finish(weft_rma *r, int rc)
+static int finish_case(weft_rma *r, int rc)
 {
     for (int i = 0; rc == WEFT_OK && !r->priv[5] && i < TRIES; i++)
-        both();
+        progress_both();
     return rc == WEFT_OK ? (int)r->priv[5] - 1000 : rc;
 }
 
@@ -125,7 +125,7 @@ static void memory_of_an_area_is_read_by_the_peer(void **state)
     for (uint64_t len = 1; len <= BYTES - 7; len = len * 5 + 2) {
         memset(heap, 0xee, sizeof heap);
         weft_rma r = read_of(k, from + 7, heap, len);
-        int rc = finish(&r, OPS->get(b.loc[0].peer, &r));
+        int rc = finish_case(&r, OPS->get(b.loc[0].peer, &r));
         assert_true(rc == WEFT_DONE || rc == WEFT_OK);
         assert_true(fake_same(heap, 5, 7, len));
         assert_true(len == BYTES || heap[len] == 0xee);
@@ -167,7 +167,7 @@ static void reads_queue_and_finish_in_order(void **state)
         assert_int_equal(OPS->get(b.loc[0].peer, &r[i]), WEFT_OK);
     }
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(finish(&r[i], WEFT_OK), WEFT_OK);
+        assert_int_equal(finish_case(&r[i], WEFT_OK), WEFT_OK);
         assert_true(i == 3 || !r[3].priv[5]);
     }
     OPS->mem_free(a.ep, &mem);
@@ -190,7 +190,7 @@ static void addresses_outside_the_area_are_refused(void **state)
     assert_true(OPS->rkey_open(p, nonsense, 8, &k) < 0);
     assert_true(OPS->rkey_open(p, nonsense, 3, &k) < 0);
     for (int i = 0; i < 1000; i++)
-        both();
+        progress_both();
     assert_int_equal(a.loc[1].down + b.loc[0].down, 0);
     OPS->mem_free(a.ep, &mem);
 }
@@ -201,15 +201,16 @@ static void freed_memory_is_forgotten_by_the_peer(void **state)
     unsigned char key[64];
     int fds = fake_open_fds();
     unsigned char *from = area(&a, &mem);
-    size_t n = pack(&a, from, BYTES, key);
+    size_t n = pack_data(&a, from, BYTES, key);
     weft_rkey *k = open_key(&a, &b, from, BYTES);
     (void)state;
     OPS->mem_free(a.ep, &mem);
     for (int i = 0; i < 2000; i++)
-        both();
+        progress_both();
     assert_true(OPS->rkey_open(b.loc[0].peer, key, n, &k) < 0);
     assert_int_equal(fake_open_fds(), fds);
-    assert_int_equal(pack(&a, from, 500000, key), 0); /* no area any more */
+    /* no area any more */
+    assert_int_equal(pack_data(&a, from, 500000, key), 0);
 }
 
 static void memory_for_later_is_there_when_it_is_touched(void **state)
@@ -232,7 +233,7 @@ static void small_memory_is_left_to_the_heap(void **state)
     unsigned char key[64];
     (void)state;
     assert_int_equal(OPS->mem_alloc(a.ep, &mem), WEFT_ENOTSUP);
-    assert_int_equal(pack(&a, heap, 500000, key), 0);
+    assert_int_equal(pack_data(&a, heap, 500000, key), 0);
 }
 
 static void a_lost_peer_ends_its_reads(void **state)
@@ -262,11 +263,11 @@ static void any_memory_is_read_where_the_kernel_allows_it(void **state)
     weft_rkey *k;
     (void)state;
     fake_fill(source, 9, BYTES);
-    size_t n = pack(&a, source, BYTES, key);
+    size_t n = pack_data(&a, source, BYTES, key);
     assert_true(n > 0);
     assert_int_equal(OPS->rkey_open(p, key, n, &k), WEFT_OK);
     weft_rma r = read_of(k, source + 3, heap, BYTES - 3);
-    int rc = finish(&r, OPS->get(p, &r));
+    int rc = finish_case(&r, OPS->get(p, &r));
     OPS->rkey_close(p, k);
     if (rc == WEFT_ENOTSUP)
         skip(); /* forbidden here */
@@ -278,7 +279,7 @@ static void shorter_messages_go_through_the_ring(void **state)
 {
     unsigned char key[64];
     (void)state;
-    assert_int_equal(pack(&a, heap, ANNOUNCED, key), 0);
+    assert_int_equal(pack_data(&a, heap, ANNOUNCED, key), 0);
 }
 
 /* The sender does not have to be there. */
@@ -290,7 +291,7 @@ static void where_many_ranks_share_a_cpu_the_receiver_reads_all(void **state)
     weft_rkey *k;
     (void)state;
     fake_fill(source, 9, ANNOUNCED);
-    size_t n = pack(&a, source, ANNOUNCED, key);
+    size_t n = pack_data(&a, source, ANNOUNCED, key);
     assert_true(n > 0);
     assert_int_equal(OPS->rkey_open(p, key, n, &k), WEFT_OK);
     weft_rma r = read_of(k, source, heap, ANNOUNCED);
@@ -308,7 +309,7 @@ static void a_kernel_that_refuses_is_not_asked_again(void **state)
     weft_peer *p = b.loc[0].peer;
     unsigned char key[64];
     weft_rkey *k;
-    size_t n = pack(&a, heap, BYTES, key);
+    size_t n = pack_data(&a, heap, BYTES, key);
     (void)state;
     assert_int_equal(OPS->rkey_open(p, key, n, &k), WEFT_OK);
     weft_rma r = read_of(k, NULL, heap, BYTES);

@@ -39,7 +39,7 @@ __attribute__((visibility("default"))) ssize_t recvmsg(int fd, struct msghdr *m,
 }
 
 /* They meet, however often they call. */
-static void meet(void)
+static void connect_both(void)
 {
     fake_pair(&a, &b, NULL);
     fake_send(&a, 1, 8, 6);
@@ -50,7 +50,7 @@ static void meet(void)
     }
 }
 
-static void part(void)
+static void part_of(void)
 {
     fake_close(&a, &b);
     for (int i = 0; i < 600; i++)
@@ -63,14 +63,14 @@ static void a_message_that_lost_its_descriptors_is_asked_for_again(void **state)
     int before = fake_open_fds(), usual;
 
     lose = NONE;
-    meet();
+    connect_both();
     usual = messages;
     assert_true(usual > 0);
-    part();
+    part_of();
     for (int i = 0; i < usual; i++) {
         messages = 0;
         lose = i;
-        meet();
+        connect_both();
         assert_true(messages > i);
         assert_int_equal(a.loc[1].down + b.loc[0].down, 0);
         assert_int_equal(a.loc[1].up, 1);
@@ -79,7 +79,7 @@ static void a_message_that_lost_its_descriptors_is_asked_for_again(void **state)
         for (int k = 0; k < 10; k++)
             fake_progress(&b);
         assert_true(b.loc[0].got == a.loc[1].sent);
-        part();
+        part_of();
     }
     assert_int_equal(fake_open_fds(), before);
 }

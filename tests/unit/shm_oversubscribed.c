@@ -90,7 +90,7 @@ enum { SENDERS = 13, SHORT = 2 | 4 };
 
 static struct fake_node senders[SENDERS];
 
-static void meet(struct fake_node *sender)
+static void connect_both(struct fake_node *sender)
 {
     fake_introduce(&node, sender);
     assert_int_equal(fake_add(sender, 0), WEFT_OK);
@@ -112,7 +112,7 @@ static int heard_at_once(int budget)
         memset(&senders[i], 0, sizeof senders[i]);
         assert_int_equal(fake_open(&senders[i], i + 1, SENDERS + 1, 7, NULL),
                          WEFT_OK);
-        meet(&senders[i]);
+        connect_both(&senders[i]);
     }
     fake_progress(&node);
     for (uint32_t i = 0; i < SENDERS; i++)

@@ -8,7 +8,7 @@
 
 static struct fake_node a, b;
 
-static void both(void)
+static void progress_both(void)
 {
     fake_progress(&a);
     fake_progress(&b);
@@ -23,23 +23,23 @@ static void must_send(struct fake_node *x, struct fake_node *y, uint32_t len,
         if (rc >= 0)
             return;
         assert_int_equal(rc, WEFT_EAGAIN);
-        both();
+        progress_both();
     }
     fail_msg("a message of %u bytes was never accepted", len);
 }
 
-static void settle(struct fake_node *x, struct fake_node *y)
+static void settle_all(struct fake_node *x, struct fake_node *y)
 {
     for (int i = 0; i < 1000000; i++) {
         struct weft_loc *l = &y->loc[x->id];
         if (l->got == x->loc[y->id].sent && !l->sinking)
             return;
-        both();
+        progress_both();
     }
     fail_msg("messages are missing");
 }
 
-static int start(void **state)
+static int start_case(void **state)
 {
     (void)state;
     fake_pair(&a, &b, NULL);
@@ -54,7 +54,7 @@ static int start_tiny(void **state)
     return 0;
 }
 
-static int stop(void **state)
+static int stop_case(void **state)
 {
     (void)state;
     fake_close(&a, &b);
@@ -72,10 +72,10 @@ static void every_size_arrives_whole(void **state)
         for (uint32_t len = 0; len <= FAKE_MAX;
              len = len < 300 ? len + 1 : len + len / 3 + 1) {
             must_send(&a, &b, len, style);
-            settle(&a, &b);
+            settle_all(&a, &b);
         }
     must_send(&a, &b, FAKE_MAX, 2);
-    settle(&a, &b);
+    settle_all(&a, &b);
     assert_int_equal(a.loc[1].tx_bad, 0);
 }
 
@@ -95,17 +95,17 @@ static void every_answer_of_the_core_is_obeyed(void **state)
         else
             must_send(&b, &a, len, r >> 12);
         if (r % 5 == 0)
-            both();
+            progress_both();
     }
-    settle(&a, &b);
-    settle(&b, &a);
+    settle_all(&a, &b);
+    settle_all(&b, &a);
 }
 
 static void refusal_is_followed_by_tx_ready(void **state)
 {
     (void)state;
     must_send(&a, &b, 8, 6);
-    settle(&a, &b);
+    settle_all(&a, &b);
     int n = 0;
     while (fake_send(&a, 1, 8, 6) == WEFT_DONE)
         n++;
@@ -113,18 +113,18 @@ static void refusal_is_followed_by_tx_ready(void **state)
     int before = a.loc[1].ready;
     fake_progress(&a);
     assert_int_equal(a.loc[1].ready, before);
-    settle(&a, &b);
+    settle_all(&a, &b);
     fake_progress(&a);
     assert_int_equal(a.loc[1].ready, before + 1);
     must_send(&a, &b, 4000, 6);
-    settle(&a, &b);
+    settle_all(&a, &b);
 }
 
 static void urgent_control_passes_bulk(void **state)
 {
     (void)state;
     must_send(&a, &b, 8, 6);
-    settle(&a, &b);
+    settle_all(&a, &b);
     assert_int_equal(fake_send(&a, 1, 1u << 20, 2), WEFT_OK);
     assert_int_equal(fake_send(&a, 1, 8, 2), WEFT_EAGAIN);
     struct fake_tx *t = fake_tx_new(&a.loc[1], 999, 0, 0);
@@ -136,14 +136,14 @@ static void urgent_control_passes_bulk(void **state)
     fake_progress(&b);
     assert_int_equal(b.urgent_seen, 1);
     assert_true(b.loc[0].sinking);
-    settle(&a, &b);
+    settle_all(&a, &b);
 }
 
 static void paused_peer_holds_its_messages(void **state)
 {
     (void)state;
     must_send(&a, &b, 8, 6);
-    settle(&a, &b);
+    settle_all(&a, &b);
     b.answer = PAUSE;
     must_send(&a, &b, 8, 6);
     must_send(&a, &b, 2000, 2);
@@ -152,7 +152,7 @@ static void paused_peer_holds_its_messages(void **state)
         OPS->progress(b.ep, 64);
     assert_int_equal(b.loc[0].got, got);
     assert_true(b.loc[0].paused);
-    settle(&a, &b);
+    settle_all(&a, &b);
 }
 
 static void a_truncated_sink_gets_only_its_part(void **state)
@@ -161,14 +161,14 @@ static void a_truncated_sink_gets_only_its_part(void **state)
     b.answer = SINK_SHORT;
     for (uint32_t len = 3; len < FAKE_MAX; len = len * 3 + 1)
         must_send(&a, &b, len, 2);
-    settle(&a, &b);
+    settle_all(&a, &b);
 }
 
 static void deletion_returns_what_is_lent(void **state)
 {
     (void)state;
     must_send(&a, &b, 8, 6);
-    settle(&a, &b);
+    settle_all(&a, &b);
     b.answer = SINK_ONE;
     assert_int_equal(fake_send(&a, 1, FAKE_MAX, 2), WEFT_OK);
     fake_progress(&b);
@@ -186,20 +186,21 @@ static void deletion_returns_what_is_lent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_size_arrives_whole, start, stop),
+        cmocka_unit_test_setup_teardown(every_size_arrives_whole, start_case,
+                                        stop_case),
         cmocka_unit_test_setup_teardown(every_answer_of_the_core_is_obeyed,
-                                        start, stop),
+                                        start_case, stop_case),
         {"every_answer_is_obeyed_with_the_smallest_rings",
-         every_answer_of_the_core_is_obeyed, start_tiny, stop, NULL},
-        cmocka_unit_test_setup_teardown(refusal_is_followed_by_tx_ready, start,
-                                        stop),
-        cmocka_unit_test_setup_teardown(urgent_control_passes_bulk, start,
-                                        stop),
-        cmocka_unit_test_setup_teardown(paused_peer_holds_its_messages, start,
-                                        stop),
+         every_answer_of_the_core_is_obeyed, start_tiny, stop_case, NULL},
+        cmocka_unit_test_setup_teardown(refusal_is_followed_by_tx_ready,
+                                        start_case, stop_case),
+        cmocka_unit_test_setup_teardown(urgent_control_passes_bulk, start_case,
+                                        stop_case),
+        cmocka_unit_test_setup_teardown(paused_peer_holds_its_messages,
+                                        start_case, stop_case),
         cmocka_unit_test_setup_teardown(a_truncated_sink_gets_only_its_part,
-                                        start, stop),
-        cmocka_unit_test_setup_teardown(deletion_returns_what_is_lent, start,
-                                        stop)};
+                                        start_case, stop_case),
+        cmocka_unit_test_setup_teardown(deletion_returns_what_is_lent,
+                                        start_case, stop_case)};
     return cmocka_run_group_tests_name("shm pair", tests, NULL, NULL);
 }

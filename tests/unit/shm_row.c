@@ -16,7 +16,7 @@ static void send_to(struct fake_node *x, struct fake_node *y)
 }
 
 /* Connected: each has sent the other a message. */
-static int start(void **state)
+static int start_case(void **state)
 {
     struct fake_config tiny = {16, 4096, 4096, 4, 0, 0, 0};
 
@@ -30,7 +30,7 @@ static int start(void **state)
     return 0;
 }
 
-static int stop(void **state)
+static int stop_case(void **state)
 {
     (void)state;
     fake_close(&a, &b);
@@ -100,11 +100,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            slots_are_handed_over_from_the_fourth_message_on, start, stop),
+            slots_are_handed_over_from_the_fourth_message_on, start_case,
+            stop_case),
         cmocka_unit_test_setup_teardown(answered_messages_are_not_handed_over,
-                                        start, stop),
-        cmocka_unit_test_setup_teardown(a_returned_slot_is_not_written, start,
-                                        stop)};
+                                        start_case, stop_case),
+        cmocka_unit_test_setup_teardown(a_returned_slot_is_not_written,
+                                        start_case, stop_case)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

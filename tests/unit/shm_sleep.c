@@ -46,7 +46,7 @@ static void lie_down(struct fake_node *n, int fd)
 }
 
 /* It takes part no more. */
-static void leave(struct fake_node *n)
+static void leave_all(struct fake_node *n)
 {
     atomic_store(&rest_of(n)->fd, -1);
     atomic_fetch_or(&rest_of(n)->turns, 1);
@@ -61,7 +61,7 @@ static bool nobody_will_wake(struct fake_node *n)
 }
 
 /* Sleep until the endpoint has something to do. */
-static bool doze(struct fake_node *n)
+static bool doze_once(struct fake_node *n)
 {
     weft_event e = {.size = sizeof e};
     uint64_t deadline = UINT64_MAX;
@@ -81,7 +81,7 @@ static bool doze(struct fake_node *n)
     return !lost;
 }
 
-static void pair(void)
+static void make_pair(void)
 {
     fake_pair(&a, &b, NULL);
     atomic_store(&rest_of_a.turns, 0);
@@ -100,7 +100,7 @@ static bool send_dozing(struct fake_node *n, uint32_t to, uint32_t len)
             fake_progress(n);
             if (l->ready != ready)
                 break;
-            if (!doze(n))
+            if (!doze_once(n))
                 return false;
         }
     }
@@ -112,7 +112,7 @@ static bool flush_dozing(struct fake_node *n, uint32_t to)
     struct weft_loc *l = &n->loc[to];
     while (l->tx_back < l->lent) {
         fake_progress(n);
-        if (l->tx_back < l->lent && !doze(n))
+        if (l->tx_back < l->lent && !doze_once(n))
             return false;
     }
     return true;
@@ -134,12 +134,12 @@ static void wait_for(struct talk *t, uint64_t got)
     while (!t->lost && (l->got < got || l->sinking)) {
         fake_progress(t->me);
         if ((l->got < got || l->sinking) && rand_r(&t->seed) % 4 != 0 &&
-            !doze(t->me))
+            !doze_once(t->me))
             t->lost = true;
     }
 }
 
-static void *talk(void *arg)
+static void *talk_to_peers(void *arg)
 {
     struct talk *t = arg;
     for (int i = 1; i <= t->rounds && !t->lost; i++) {
@@ -152,18 +152,18 @@ static void *talk(void *arg)
         if (t->first)
             wait_for(t, (uint64_t)i);
     }
-    leave(t->me);
+    leave_all(t->me);
     return NULL;
 }
 
 static void converse(int rounds, uint32_t most)
 {
     pthread_t other;
-    pair();
+    make_pair();
     struct talk ta = {&a, 1, rounds, true, most, 5, false};
     struct talk tb = {&b, 0, rounds, false, most, 6, false};
-    pthread_create(&other, NULL, talk, &tb);
-    talk(&ta);
+    pthread_create(&other, NULL, talk_to_peers, &tb);
+    talk_to_peers(&ta);
     pthread_join(other, NULL);
     assert_false(ta.lost);
     assert_false(tb.lost);
@@ -189,13 +189,13 @@ struct flood {
     bool lost;
 };
 
-static void *flood(void *arg)
+static void *flood_peer(void *arg)
 {
     struct flood *f = arg;
     for (int i = 0; i < f->messages && !f->lost; i++)
         f->lost = !send_dozing(&a, 1, f->len);
     f->lost = f->lost || !flush_dozing(&a, 1);
-    leave(&a);
+    leave_all(&a);
     return NULL;
 }
 
@@ -205,14 +205,14 @@ static void run_flood(int messages, uint32_t len)
     pthread_t thread;
     struct flood f = {messages, len, false};
     bool lost = false;
-    pair();
-    pthread_create(&thread, NULL, flood, &f);
+    make_pair();
+    pthread_create(&thread, NULL, flood_peer, &f);
     while (!lost && b.loc[0].got < (uint64_t)f.messages) {
         fake_progress(&b);
-        if (b.loc[0].got < (uint64_t)f.messages && !doze(&b))
+        if (b.loc[0].got < (uint64_t)f.messages && !doze_once(&b))
             lost = true;
     }
-    leave(&b);
+    leave_all(&b);
     pthread_join(thread, NULL);
     assert_false(lost || f.lost);
     fake_close(&a, &b);

@@ -11,7 +11,7 @@ enum { MUCH = 256, SHORT = 8 };
 
 static struct fake_node a, b;
 
-static void settle(void)
+static void settle_all(void)
 {
     for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++) {
         fake_progress(&a);
@@ -25,12 +25,12 @@ static void start_on(uint32_t cpus)
     fake_cpus = cpus;
     fake_pair(&a, &b, NULL);
     fake_connect(&a, &b, SHORT, 0);
-    settle();
+    settle_all();
 }
 
-static void stop(void)
+static void stop_case(void)
 {
-    settle();
+    settle_all();
     assert_int_equal(b.loc[0].rx_bad, 0);
     fake_close(&a, &b);
     fake_close(&b, NULL);
@@ -40,7 +40,7 @@ static void one_by_one(int messages)
 {
     for (int i = 0; i < messages; i++) {
         assert_true(fake_send(&a, 1, SHORT, 0) >= 0);
-        settle();
+        settle_all();
     }
 }
 
@@ -55,7 +55,7 @@ static uint32_t slots(void)
     return a.loc[1].peer->out.mask + 1;
 }
 
-static uint32_t large(void)
+static uint32_t check_large(void)
 {
     return a.loc[1].peer->geometry.slots;
 }
@@ -64,10 +64,10 @@ static void a_pair_begins_with_few(void **state)
 {
     (void)state;
     start_on(2);
-    assert_true(large() > SHM_FIRST_SLOTS);
+    assert_true(check_large() > SHM_FIRST_SLOTS);
     one_by_one(MUCH / 2);
     assert_int_equal(slots(), SHM_FIRST_SLOTS);
-    stop();
+    stop_case();
 }
 
 static void many_messages_bring_the_large_ring(void **state)
@@ -75,8 +75,8 @@ static void many_messages_bring_the_large_ring(void **state)
     (void)state;
     start_on(2);
     one_by_one(MUCH + 2 * SHM_FIRST_SLOTS);
-    assert_int_equal(slots(), large());
-    stop();
+    assert_int_equal(slots(), check_large());
+    stop_case();
 }
 
 static void no_large_ring_where_ranks_share_cpus(void **state)
@@ -85,7 +85,7 @@ static void no_large_ring_where_ranks_share_cpus(void **state)
     start_on(1);
     one_by_one(4 * MUCH);
     assert_int_equal(slots(), SHM_FIRST_SLOTS);
-    stop();
+    stop_case();
 }
 
 static void a_full_ring_brings_the_large_one_there_too(void **state)
@@ -94,11 +94,11 @@ static void a_full_ring_brings_the_large_one_there_too(void **state)
     for (uint32_t cpus = 1; cpus <= 2; cpus++) {
         start_on(cpus);
         fill_the_ring();
-        settle();
+        settle_all();
         one_by_one(2 * SHM_FIRST_SLOTS);
-        assert_int_equal(slots(), large());
-        one_by_one(3 * (int)large());
-        stop();
+        assert_int_equal(slots(), check_large());
+        one_by_one(3 * (int)check_large());
+        stop_case();
     }
 }
 

@@ -38,7 +38,7 @@ static int looks_of(int times, uint64_t step)
     return looks;
 }
 
-static int start(void **state)
+static int start_case(void **state)
 {
     (void)state;
     fake_pair(&a, &b, NULL);
@@ -47,7 +47,7 @@ static int start(void **state)
     return 0;
 }
 
-static int stop(void **state)
+static int stop_case(void **state)
 {
     (void)state;
     fake_close(&a, &b);
@@ -74,9 +74,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_poll_that_is_due_comes_with_the_256th_call, start, stop),
-        cmocka_unit_test_setup_teardown(idle_sockets_are_polled_rarely, start,
-                                        stop)};
+            a_poll_that_is_due_comes_with_the_256th_call, start_case,
+            stop_case),
+        cmocka_unit_test_setup_teardown(idle_sockets_are_polled_rarely,
+                                        start_case, stop_case)};
 
     return cmocka_run_group_tests_name("shm looks", tests, NULL, NULL);
 }

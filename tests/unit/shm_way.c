@@ -11,7 +11,7 @@ enum { MB = 1 << 20 };
 static struct shm_line line;
 static struct shm_in in;
 
-static void begin(void)
+static void begin_case(void)
 {
     in = (struct shm_in){.line = &line};
     wf_shm_way_init(&in);
@@ -69,7 +69,7 @@ static void the_faster_way_stays(void **state)
 {
     const uint64_t around[] = {30000, 20000}, copy[] = {20000, 30000};
     (void)state;
-    begin();
+    begin_case();
     assert_int_equal(used(), SHM_BY_MEMCPY);
     rest(around);
     trial(around);
@@ -83,7 +83,7 @@ static void stores_around_the_caches_have_to_be_clearly_faster(void **state)
 {
     const uint64_t ns[] = {20000, 19000};
     (void)state;
-    begin();
+    begin_case();
     rest(ns);
     trial(ns);
     assert_int_equal(used(), SHM_BY_MEMCPY);
@@ -93,7 +93,7 @@ static void a_trial_is_short_beside_what_follows(void **state)
 {
     const uint64_t ns[] = {20000, 25000};
     (void)state;
-    begin();
+    begin_case();
     rest(ns);
     int tried = trial(ns);
     assert_true(tried >= 12 && tried <= 20);
@@ -106,7 +106,7 @@ static void a_hopeless_way_is_not_tried_to_the_end(void **state)
 {
     const uint64_t ns[] = {20000, 90000};
     (void)state;
-    begin();
+    begin_case();
     rest(ns);
     assert_true(trial(ns) <= 4 + 2 + 1);
     assert_int_equal(used(), SHM_BY_MEMCPY);
@@ -118,7 +118,7 @@ static void one_pause_does_not_decide(void **state)
 {
     const uint64_t ns[] = {20000, 30000}, paused[] = {5000000, 30000};
     (void)state;
-    begin();
+    begin_case();
     while (!(told() & SHM_TIMED))
         wf_shm_way_count_message(&in, MB);
     assert_int_equal(used(), SHM_BY_MEMCPY);
@@ -131,7 +131,7 @@ static void copies_of_the_former_way_are_not_counted(void **state)
 {
     const uint64_t ns[] = {20000, 30000};
     (void)state;
-    begin();
+    begin_case();
     rest(ns);
     while (used() == SHM_BY_MEMCPY)
         message(ns);
@@ -148,7 +148,7 @@ static void the_time_of_the_sender_counts(void **state)
 {
     const uint64_t into[] = {20000, 60000}, out[] = {20000, 15000};
     (void)state;
-    begin();
+    begin_case();
     while (!message_in(into, out))
         continue;
     while (message_in(into, out))
@@ -160,7 +160,7 @@ static void hopeless_trials_become_rare(void **state)
 {
     const uint64_t ns[] = {20000, 90000}, even[] = {20000, 20000};
     (void)state;
-    begin();
+    begin_case();
     rest(ns);
     trial(ns);
     int first = rest(ns);

@@ -15,7 +15,7 @@
 
 static char said[256];
 
-static void keep(weft_core *core, int level, const char *fmt, ...)
+static void keep_object(weft_core *core, int level, const char *fmt, ...)
 {
     va_list ap;
 
@@ -29,7 +29,7 @@ static void keep(weft_core *core, int level, const char *fmt, ...)
 static const char *probed(char s, int ptracer)
 {
     struct fake_config cfg = fake_defaults();
-    weft_host host = {.size = sizeof host, .log = keep};
+    weft_host host = {.size = sizeof host, .log = keep_object};
     weft_open o = {.size = sizeof o, .host = &host, .cfg = &cfg,
                    .nprocs = 2, .local_count = 2};
     weft_attr attr = {.size = sizeof attr};

@@ -19,18 +19,18 @@
 
 #include "os/atomic.h"
 
-static void step(void);
+static void take_step(void);
 #undef wf_load_relaxed
 #define wf_load_relaxed(p)                                                     \
-    (step(), atomic_load_explicit((p), memory_order_relaxed))
+    (take_step(), atomic_load_explicit((p), memory_order_relaxed))
 #undef wf_cas_acq_rel
 #define wf_cas_acq_rel(p, expected, v)                                         \
-    (step(), atomic_compare_exchange_strong_explicit(                          \
-                 (p), (expected), (v), memory_order_acq_rel,                   \
-                 memory_order_acquire))
+    (take_step(),                                                              \
+     atomic_compare_exchange_strong_explicit(                                  \
+         (p), (expected), (v), memory_order_acq_rel, memory_order_acquire))
 #undef wf_exchange_acq_rel
 #define wf_exchange_acq_rel(p, v)                                              \
-    (step(), atomic_exchange_explicit((p), (v), memory_order_acq_rel))
+    (take_step(), atomic_exchange_explicit((p), (v), memory_order_acq_rel))
 #include "os/stack.h"
 
 struct item {
@@ -52,7 +52,7 @@ static _Thread_local int me = -1; /* an actor */
 static struct item items[ITEMS];
 static int taken[2 * ITEMS], taken_count;
 
-static void step(void)
+static void take_step(void)
 {
     if (me < 0)
         return;
@@ -71,13 +71,13 @@ static int in_order_of_push(struct wf_stack_link *l, int *out)
     return n + 1;
 }
 
-static void take(void)
+static void take_next(void)
 {
     taken_count +=
         in_order_of_push(wf_stack_take_all(&stack), taken + taken_count);
 }
 
-static void act(void)
+static void act_once(void)
 {
     switch (me) {
     case 0:
@@ -88,8 +88,8 @@ static void act(void)
         wf_stack_push(&stack, &items[2].link);
         break;
     default:
-        take();
-        take();
+        take_next();
+        take_next();
     }
 }
 
@@ -100,7 +100,7 @@ static void *actor(void *arg)
         sem_wait(&baton.go[me]);
         if (baton.over)
             return NULL;
-        act();
+        act_once();
         baton.finished[me] = true;
         sem_post(&baton.back);
     }
@@ -119,7 +119,7 @@ static void check_outcome(void)
 {
     int place[ITEMS] = {-1, -1, -1};
 
-    take(); /* what nobody took */
+    take_next(); /* what nobody took */
     assert_int_equal(taken_count, ITEMS);
     for (int i = 0; i < ITEMS; i++)
         place[taken[i]] = i;
@@ -145,7 +145,7 @@ static void begin_all(void)
 
 /* One run: the first `fixed` choices as they are, then always the first one.
  * Returns the number of choices made. */
-static int run(int *choice, int fixed)
+static int run_case(int *choice, int fixed)
 {
     int n = 0;
 
@@ -171,12 +171,12 @@ static int options_at(const int *choice, int k)
         n++;
     while (runnable(0) >= 0) /* to the end, so that all can begin again */
         go(runnable(0));
-    take();
+    take_next();
     return n;
 }
 
 /* The next run in depth-first order. false: that was the last. */
-static bool advance(int *choice, int *options, int *n)
+static bool advance_time(int *choice, int *options, int *n)
 {
     while (*n > 0) {
         int k = --*n;
@@ -207,11 +207,11 @@ static void the_stack_is_right_in_every_order(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, actor, &ids[i]), 0);
     }
     do {
-        n = run(choice, fixed);
+        n = run_case(choice, fixed);
         check_outcome();
         runs++;
         fixed = n;
-    } while (advance(choice, options, &fixed));
+    } while (advance_time(choice, options, &fixed));
     baton.over = true;
     for (int i = 0; i < ACTORS; i++) {
         sem_post(&baton.go[i]);

@@ -21,7 +21,7 @@ struct clock {
     int asked;
 };
 
-static uint64_t tell(void *arg)
+static uint64_t tell_peer(void *arg)
 {
     struct clock *c = arg;
 
@@ -35,10 +35,10 @@ static struct wf_instance wf;
 static struct wf_comm comm;
 static struct wf_shmcoll team;
 
-static void begin(void)
+static void begin_case(void)
 {
     ticks = (struct clock){0};
-    wf.now_ns = tell;
+    wf.now_ns = tell_peer;
     wf.clock = &ticks;
     comm.wf = &wf;
     team = (struct wf_shmcoll){.comm = &comm};
@@ -55,7 +55,7 @@ static void copy_pieces(int pieces, uint64_t memcpys, uint64_t around)
 static void a_much_faster_way_is_used_until_the_next_trial(void **state)
 {
     (void)state;
-    begin();
+    begin_case();
     copy_pieces(TRIAL, 8000, 900);
     assert_true(team.nontemporal);
     copy_pieces(ROUND - TRIAL, 8000, 900);
@@ -68,7 +68,7 @@ static void a_much_faster_way_is_used_until_the_next_trial(void **state)
 static void a_little_faster_is_not_enough(void **state)
 {
     (void)state;
-    begin();
+    begin_case();
     copy_pieces(ROUND, 1800, 700);
     assert_false(team.nontemporal);
 }
@@ -76,7 +76,7 @@ static void a_little_faster_is_not_enough(void **state)
 static void small_pieces_are_not_timed(void **state)
 {
     (void)state;
-    begin();
+    begin_case();
     for (int i = 0; i < 2 * ROUND; i++)
         wf_staging_copy_in(&team, to, from, 4096);
     assert_int_equal(ticks.asked, 0);
@@ -88,7 +88,7 @@ static void the_bytes_arrive_and_no_others(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof from; i++)
         from[i] = (unsigned char)(i * 7 + i / 251);
-    begin();
+    begin_case();
     ticks.takes[0] = 10000;
     ticks.takes[1] = 1000;
     for (size_t shift = 0; shift < 64; shift++) {

@@ -14,7 +14,7 @@ enum { CHUNK = 64, PIECES = 20000 };
 
 static struct wf_shmcoll team;
 
-static void begin(uint32_t lap)
+static void begin_case(uint32_t lap)
 {
     uint32_t chunks = lap / CHUNK;
 
@@ -30,7 +30,7 @@ static void a_piece_stands_beside_the_newest_one(void **state)
 {
     (void)state;
     for (uint32_t lap = 0; lap <= 8 * CHUNK; lap += CHUNK) {
-        begin(lap);
+        begin_case(lap);
         srand(1);
         for (int i = 0; i < PIECES; i++) {
             uint32_t at = team.ring_pos, end = team.ring_end;
@@ -45,7 +45,7 @@ static void a_piece_stands_beside_the_newest_one(void **state)
 static void short_pieces_go_through_all_lines_of_a_lap(void **state)
 {
     (void)state;
-    begin(8 * CHUNK);
+    begin_case(8 * CHUNK);
     for (uint32_t i = 0; i < 3 * 8 * CHUNK; i++) {
         wf_staging_advance_ring(&team, 1);
         assert_int_equal(team.ring_pos, i % (8 * CHUNK));
@@ -56,7 +56,7 @@ static void two_places_take_turns_where_there_is_no_lap(void **state)
 {
     (void)state;
     for (uint32_t room = 1; room <= CHUNK; room++) {
-        begin(0);
+        begin_case(0);
         for (uint32_t i = 0; i < 6; i++) {
             wf_staging_advance_ring(&team, room);
             assert_int_equal(team.ring_pos, i % 2 * room);

@@ -92,7 +92,7 @@ static void a_job_on_one_host_listens_on_loopback_only(void **state)
     assert_int_equal(a.caps & WEFT_CAP_REMOTE, 0);
 }
 
-static int reopen(const char *interface, int64_t port)
+static int reopen_endpoint(const char *interface, int64_t port)
 {
     ops->close(all[0].ep);
     all[0].ep = NULL;
@@ -107,14 +107,14 @@ static void interfaces_are_chosen_by_name_address_or_subnet(void **state)
     static const char *const lists[] = {"lo", "127.0.0.1", "127.0.0.0/8",
                                         "nosuch, 127.0.0.0/8"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        assert_int_equal(reopen(lists[i], 0), WEFT_OK);
+        assert_int_equal(reopen_endpoint(lists[i], 0), WEFT_OK);
         assert_string_equal(all[0].ep->ip.use[0].name, "lo");
     }
 }
 
 static void a_missing_interface_is_named_with_what_there_is(void **state)
 {
-    assert_int_equal(reopen("nosuch0", 0), WEFT_EUNREACH);
+    assert_int_equal(reopen_endpoint("nosuch0", 0), WEFT_EUNREACH);
     assert_non_null(strstr(all[0].warning, "interface = nosuch0"));
     assert_non_null(strstr(all[0].warning, "lo 127.0.0.1: not in option"));
 }

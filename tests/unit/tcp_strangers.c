@@ -39,7 +39,7 @@ static void try_to_send(uint32_t from, uint32_t to)
     rig_free(t);
 }
 
-static int call(int listener)
+static int make_call(int listener)
 {
     struct sockaddr_storage sa;
     socklen_t n = wf_ip_to_sockaddr(&all[1].ep->ip.use[listener].addr, &sa);
@@ -309,7 +309,7 @@ static void noise_on_the_port_does_not_disturb_the_job(void **state)
     unsigned seed = 7;
     for (int i = 0; i < 300; i++) {
         uint8_t junk[3000];
-        int fd = call(i % all[1].ep->ip.n);
+        int fd = make_call(i % all[1].ep->ip.n);
         if (fd < 0)
             continue;
         for (size_t k = 0; k < sizeof junk; k++)
@@ -335,7 +335,7 @@ static void silent_callers_hold_neither_places_nor_the_job(void **state)
     int open_calls = 0, closed = 0;
 
     for (int i = 0; i < CALLERS; i++) {
-        fds[i] = call(0);
+        fds[i] = make_call(0);
         open_calls += fds[i] >= 0;
         rig_progress(&all[1]);
         assert_true(all[1].ep->pending <= TCP_PENDING_MAX);
@@ -360,7 +360,7 @@ static void call_with_junk(int times)
     static const char junk[WEFT_AUTH_MSG] = "no key, but sixty-four bytes";
 
     for (int i = 0; i < times; i++) {
-        int fd = call(0);
+        int fd = make_call(0);
         assert_true(fd >= 0);
         assert_int_equal(send(fd, junk, sizeof junk, MSG_NOSIGNAL),
                          sizeof junk);
@@ -402,7 +402,7 @@ static void handshakes_of_strangers_time_out(void **state)
 
 static void a_hello_in_single_bytes_is_cut_off_in_time(void **state)
 {
-    int fd = call(0);
+    int fd = make_call(0);
     uint64_t deadline = 0;
     char c;
     assert_true(fd >= 0);
@@ -433,7 +433,7 @@ static void a_caller_that_has_gone_ends_no_other_link(void **state)
         size_t n = sizeof hello;
         uint32_t whom = 1;
         weft_auth *auth = NULL;
-        int fd = call(0);
+        int fd = make_call(0);
         assert_true(fd >= 0);
         assert_int_equal(rig_auth((weft_core *)&caller, &auth, NULL, 0, hello,
                                   &n, &whom),

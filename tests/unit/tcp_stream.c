@@ -26,7 +26,7 @@ static void number_bytes(void)
 
 /* Pieces v, of which the first begins at byte `at`, and the last may be empty;
  * returns where they end. */
-static size_t follow(const struct iovec *v, int n, size_t at)
+static size_t follow_pieces(const struct iovec *v, int n, size_t at)
 {
     for (int i = 0; i < n; i++) {
         if (v[i].iov_len)
@@ -47,17 +47,17 @@ static void sending_resumes_at_any_byte(void **state)
     for (size_t at = 0; at < sizeof memory; at++) {
         int n = wf_ip_tx_pieces(&tx, WEFT_HDR + at, v, 1 + SEGMENTS);
         assert_int_equal(n, SEGMENTS - at / SEGMENT);
-        assert_int_equal(follow(v, n, at), sizeof memory);
+        assert_int_equal(follow_pieces(v, n, at), sizeof memory);
     }
     for (size_t at = 0; at < WEFT_HDR; at++) {
         int n = wf_ip_tx_pieces(&tx, at, v, 1 + SEGMENTS);
         assert_int_equal(n, 1 + SEGMENTS);
         assert_ptr_equal(v[0].iov_base, (char *)&hdr + at);
         assert_int_equal(v[0].iov_len, WEFT_HDR - at);
-        assert_int_equal(follow(v + 1, n - 1, 0), sizeof memory);
+        assert_int_equal(follow_pieces(v + 1, n - 1, 0), sizeof memory);
     }
     assert_int_equal(wf_ip_tx_pieces(&tx, WEFT_HDR, v, 2), 2);
-    assert_int_equal(follow(v, 2, 0), 2 * SEGMENT);
+    assert_int_equal(follow_pieces(v, 2, 0), 2 * SEGMENT);
 }
 
 /* Its memory is larger than what is wanted of the message. */
@@ -81,7 +81,7 @@ static void arriving_bytes_stop_at_the_sink_s_end(void **state)
         for (size_t at = 0; at < len; at++) {
             weft_sink s = {.len = len, .seg = segments};
             int n = wf_ip_sink_pieces(&s, at, v, SEGMENTS);
-            assert_int_equal(follow(v, n, at), len);
+            assert_int_equal(follow_pieces(v, n, at), len);
         }
 }
 

@@ -348,7 +348,7 @@ static void sleep_once(struct pingpong *g)
     rig_progress(g->me);
 }
 
-static void *play(void *arg)
+static void *play_part(void *arg)
 {
     struct pingpong *g = arg;
     struct rig_peer *p = &g->me->peer[g->other];
@@ -413,8 +413,8 @@ static void sleepers_are_always_woken(void **state)
     pthread_t thread;
     rig_know(&all[0], 1);
     rig_know(&all[1], 0);
-    assert_int_equal(pthread_create(&thread, NULL, play, &g[1]), 0);
-    play(&g[0]);
+    assert_int_equal(pthread_create(&thread, NULL, play_part, &g[1]), 0);
+    play_part(&g[0]);
     pthread_join(thread, NULL);
     assert_false(g[0].lost || g[1].lost);
     assert_int_equal(all[0].peer[1].got, 1500);

@@ -20,7 +20,7 @@
 
 enum { RANKS = 6, LARGE = 300000 };
 
-static int begin(int *size)
+static int begin_case(int *size)
 {
     int rank, flag;
     MPI_Initialized(&flag);
@@ -33,7 +33,7 @@ static int begin(int *size)
     return rank;
 }
 
-static void end(void)
+static void end_case(void)
 {
     int flag;
     CHECK(MPI_Finalize() == MPI_SUCCESS);
@@ -57,16 +57,16 @@ static void around(int rank, int size, int n)
     free(out);
 }
 
-static int ring(void *arg)
+static int pass_ring(void *arg)
 {
-    int size, rank = begin(&size), sum;
+    int size, rank = begin_case(&size), sum;
     CHECK(size == *(int *)arg);
     int most = size > RANKS ? 3000 : LARGE;
     for (int n = 1; n < most; n = n * 7 + 1)
         around(rank, size, n);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     CHECK(sum == size * (size - 1) / 2);
-    end();
+    end_case();
     return 100 + rank;
 }
 
@@ -74,7 +74,8 @@ static void each_thread_is_a_rank(void **state)
 {
     int n = RANKS, results[RANKS];
     for (int again = 0; again < 3; again++) {
-        assert_int_equal(MPIX_Run_ranks(n, ring, &n, results), MPI_SUCCESS);
+        assert_int_equal(MPIX_Run_ranks(n, pass_ring, &n, results),
+                         MPI_SUCCESS);
         for (int i = 0; i < n; i++)
             assert_int_equal(results[i], 100 + i);
     }
@@ -83,17 +84,17 @@ static void each_thread_is_a_rank(void **state)
 static void one_rank_needs_no_thread(void **state)
 {
     int one = 1, result;
-    assert_int_equal(MPIX_Run_ranks(0, ring, &one, &result), MPI_SUCCESS);
+    assert_int_equal(MPIX_Run_ranks(0, pass_ring, &one, &result), MPI_SUCCESS);
     assert_int_equal(result, 100);
 }
 
 /* More than a mailbox holds, of sizes that do not divide it, to one that reads
  * late. */
-static int flood(void *arg)
+static int flood_peer(void *arg)
 {
     enum { MESSAGES = 400, BYTES = 3001 };
     static _Thread_local char buf[BYTES];
-    int size, rank = begin(&size), next[RANKS] = {0};
+    int size, rank = begin_case(&size), next[RANKS] = {0};
     MPI_Status status;
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; rank && i < MESSAGES; i++) {
@@ -110,13 +111,14 @@ static int flood(void *arg)
         CHECK(status.MPI_TAG == k && n == 1 + k * 53 % BYTES);
         CHECK(buf[0] == (char)(from + k) && buf[n - 1] == (char)(from + k));
     }
-    end();
+    end_case();
     return 0;
 }
 
 static void full_mailboxes_lose_nothing(void **state)
 {
-    assert_int_equal(MPIX_Run_ranks(RANKS, flood, NULL, NULL), MPI_SUCCESS);
+    assert_int_equal(MPIX_Run_ranks(RANKS, flood_peer, NULL, NULL),
+                     MPI_SUCCESS);
 }
 
 /* Far more ranks than processors start, meet and end: a thousand in one
@@ -130,22 +132,22 @@ enum { MANY = 1000 };
 static void many_ranks_meet(void **state)
 {
     int n = MANY;
-    assert_int_equal(MPIX_Run_ranks(n, ring, &n, NULL), MPI_SUCCESS);
+    assert_int_equal(MPIX_Run_ranks(n, pass_ring, &n, NULL), MPI_SUCCESS);
 }
 
 /* ---- what a rank has for itself ------------------------------------------ */
 
-static int forget(MPI_Comm comm, int key, void *value, void *extra)
+static int forget_all(MPI_Comm comm, int key, void *value, void *extra)
 {
     *(int *)extra += (int)(intptr_t)value;
     return MPI_SUCCESS;
 }
 
-static void attributes(int rank)
+static void check_attributes(int rank)
 {
     int key, flag, deleted = 0;
     void *value;
-    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, &deleted);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_all, &key, &deleted);
     MPI_Comm_set_attr(MPI_COMM_WORLD, key, (void *)(intptr_t)(rank + 1));
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Comm_get_attr(MPI_COMM_WORLD, key, &value, &flag);
@@ -194,7 +196,7 @@ static void buffered(int rank, int size)
     free(buffer);
 }
 
-static void communicators(int rank, int size)
+static void check_communicators(int rank, int size)
 {
     MPI_Comm half;
     int sum, members;
@@ -210,15 +212,15 @@ static void communicators(int rank, int size)
 
 static int own_things(void *arg)
 {
-    int size, rank = begin(&size), main_thread;
+    int size, rank = begin_case(&size), main_thread;
     MPI_Is_thread_main(&main_thread);
     CHECK(main_thread);
-    attributes(rank);
+    check_attributes(rank);
     error_handlers(rank);
     error_codes(rank);
     buffered(rank, size);
-    communicators(rank, size);
-    end();
+    check_communicators(rank, size);
+    end_case();
     return 0;
 }
 
@@ -264,7 +266,7 @@ static const int asked[][2] = {
     {MPIX_THREAD_FILTERED, MPIX_THREAD_FILTERED},
 };
 
-static int level(void *arg)
+static int level_of(void *arg)
 {
     const int *pair = arg;
     int provided;
@@ -272,14 +274,14 @@ static int level(void *arg)
     CHECK(provided == pair[1]);
     MPI_Query_thread(&provided);
     CHECK(provided == pair[1]);
-    end();
+    end_case();
     return 0;
 }
 
 static void levels_say_what_a_rank_thread_may(void **state)
 {
     for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++)
-        assert_int_equal(MPIX_Run_ranks(3, level, (void *)asked[i], NULL),
+        assert_int_equal(MPIX_Run_ranks(3, level_of, (void *)asked[i], NULL),
                          MPI_SUCCESS);
 }
 
@@ -296,7 +298,7 @@ static void *stranger(void *arg)
     return NULL;
 }
 
-static int filtered(void *arg)
+static int check_filtered(void *arg)
 {
     int provided, rank, who;
     pthread_t thread;
@@ -314,13 +316,14 @@ static int filtered(void *arg)
     if (rank == 0)
         pthread_join(thread, NULL);
     MPI_Barrier(MPI_COMM_WORLD);
-    end();
+    end_case();
     return 0;
 }
 
 static void filtered_lets_other_threads_in(void **state)
 {
-    assert_int_equal(MPIX_Run_ranks(4, filtered, NULL, NULL), MPI_SUCCESS);
+    assert_int_equal(MPIX_Run_ranks(4, check_filtered, NULL, NULL),
+                     MPI_SUCCESS);
 }
 
 /* Without that level a thread that is no rank is told so. */
@@ -331,41 +334,43 @@ static void *refused(void *arg)
     return NULL;
 }
 
-static int unfiltered(void *arg)
+static int check_unfiltered(void *arg)
 {
-    int size, rank = begin(&size);
+    int size, rank = begin_case(&size);
     pthread_t thread;
     pthread_create(&thread, NULL, refused, NULL);
     pthread_join(thread, NULL);
     MPI_Barrier(MPI_COMM_WORLD);
-    end();
+    end_case();
     return rank;
 }
 
 static void otherwise_they_are_refused(void **state)
 {
     setenv("WEFT_INITIAL_ERRHANDLER", "mpi_errors_return", 1);
-    assert_int_equal(MPIX_Run_ranks(2, unfiltered, NULL, NULL), MPI_SUCCESS);
+    assert_int_equal(MPIX_Run_ranks(2, check_unfiltered, NULL, NULL),
+                     MPI_SUCCESS);
     unsetenv("WEFT_INITIAL_ERRHANDLER");
 }
 
 /* ---- refusals ------------------------------------------------------------ */
 
-static int nested(void *arg)
+static int check_nested(void *arg)
 {
-    int size, rank = begin(&size);
-    CHECK(MPIX_Run_ranks(2, ring, NULL, NULL) == MPI_ERR_OTHER);
-    end();
+    int size, rank = begin_case(&size);
+    CHECK(MPIX_Run_ranks(2, pass_ring, NULL, NULL) == MPI_ERR_OTHER);
+    end_case();
     return rank;
 }
 
 static void misuse_is_named(void **state)
 {
     setenv("WEFT_INITIAL_ERRHANDLER", "mpi_errors_return", 1);
-    assert_int_equal(MPIX_Run_ranks(-1, ring, NULL, NULL), MPI_ERR_ARG);
+    assert_int_equal(MPIX_Run_ranks(-1, pass_ring, NULL, NULL), MPI_ERR_ARG);
     assert_int_equal(MPIX_Run_ranks(2, NULL, NULL, NULL), MPI_ERR_ARG);
-    assert_int_equal(MPIX_Run_ranks(100000, ring, NULL, NULL), MPI_ERR_ARG);
-    assert_int_equal(MPIX_Run_ranks(3, nested, NULL, NULL), MPI_SUCCESS);
+    assert_int_equal(MPIX_Run_ranks(100000, pass_ring, NULL, NULL),
+                     MPI_ERR_ARG);
+    assert_int_equal(MPIX_Run_ranks(3, check_nested, NULL, NULL), MPI_SUCCESS);
     unsetenv("WEFT_INITIAL_ERRHANDLER");
 }
 

@@ -54,7 +54,7 @@ static struct wf_instance instance = {.boot = &boot};
 static struct wf_group group = {.wf = &instance, .stride = 1};
 static struct wf_comm comm = {.wf = &instance, .local = &group};
 
-static void world(int n, int nodes, uint32_t (*node)(int rank))
+static void make_world(int n, int nodes, uint32_t (*node)(int rank))
 {
     boot.size = (uint32_t)n;
     boot.node_count = (uint32_t)nodes;
@@ -126,7 +126,7 @@ static void rows_on_nodes_become_squares(void **state)
     struct wf_grid g = {2, dims, periods};
     int *order;
 
-    world(16, 4, by_fours);
+    make_world(16, 4, by_fours);
     assert_int_equal(grid_cut(&g, 16, NULL), 24);
     assert_int_equal(wf_reorder_grid(&comm, &g, &order), MPI_SUCCESS);
     assert_non_null(order);
@@ -141,7 +141,7 @@ static void processes_placed_in_turn_are_brought_together(void **state)
     struct wf_grid g = {3, dims, periods};
     int *order;
 
-    world(32, 4, in_turn);
+    make_world(32, 4, in_turn);
     assert_int_equal(wf_reorder_grid(&comm, &g, &order), MPI_SUCCESS);
     assert_non_null(order);
     check_permutation(order, 32);
@@ -156,7 +156,7 @@ static void a_good_order_is_left_alone(void **state)
     struct wf_grid rows = {2, narrow, periods}, g = {2, dims, periods};
     int *order;
 
-    world(16, 4, by_fours); /* two rows of two on each node */
+    make_world(16, 4, by_fours); /* two rows of two on each node */
     assert_int_equal(wf_reorder_grid(&comm, &rows, &order), MPI_SUCCESS);
     assert_null(order);
     boot.node_count = 1; /* or unknown */
@@ -171,7 +171,7 @@ static void partners_come_to_one_node(void **state)
     struct wf_edges g = {8, first, partner, NULL};
     int *order;
 
-    world(8, 2, by_fours);
+    make_world(8, 2, by_fours);
     assert_int_equal(cut(&g, NULL), 8);
     assert_int_equal(wf_reorder_graph(&comm, &g, &order), MPI_SUCCESS);
     assert_non_null(order);
@@ -192,7 +192,7 @@ static void no_order_is_ever_worse(void **state)
         int n = 2 + seed % (MOST - 2), at = 0, *order;
         struct wf_edges g = {n, first, adjacent, NULL};
         srand((unsigned)seed);
-        world(n, 5, anywhere);
+        make_world(n, 5, anywhere);
         for (int v = 0; v < n; v++)
             for (int k = first[v] = at, more = k + rand() % 6; k < more; k++)
                 adjacent[at++] = rand() % n;

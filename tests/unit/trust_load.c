@@ -47,7 +47,7 @@ static int leave(void **state)
 }
 
 /* Copy the first `size` bytes of a file; -1: all. */
-static void copy(const char *from, const char *to, long size, mode_t mode)
+static void copy_data(const char *from, const char *to, long size, mode_t mode)
 {
     static char bytes[1 << 20];
     FILE *in = fopen(from, "r"), *out = fopen(to, "w");
@@ -67,7 +67,7 @@ static bool executed(const char *mark)
 }
 
 /* As a section [transport good] path = DIR/file. */
-static const weft_plugin *find(const char *file, const char *name)
+static const weft_plugin *find_item(const char *file, const char *name)
 {
     char path[256], here[128];
     const struct wf_transport_config t = {
@@ -83,7 +83,7 @@ static const weft_plugin *find(const char *file, const char *name)
 
 static void assert_refused(const char *file, const char *wanted)
 {
-    assert_null(find(file, "good"));
+    assert_null(find_item(file, "good"));
     if (strstr(err, wanted) == NULL)
         print_error("wanted: %s\nfound:  %s\n", wanted, err);
     assert_non_null(strstr(err, wanted));
@@ -94,8 +94,8 @@ static void assert_refused(const char *file, const char *wanted)
 
 static void a_trusted_plugin_is_loaded(void **state)
 {
-    copy(GOOD, "a.so", -1, 0644);
-    const weft_plugin *p = find("a.so", "good");
+    copy_data(GOOD, "a.so", -1, 0644);
+    const weft_plugin *p = find_item("a.so", "good");
     if (p == NULL)
         print_error("%s\n", err);
     assert_non_null(p);
@@ -105,7 +105,7 @@ static void a_trusted_plugin_is_loaded(void **state)
 
 static void a_plugin_that_others_may_write_is_not_executed(void **state)
 {
-    copy(GOOD, "a.so", -1, 0666);
+    copy_data(GOOD, "a.so", -1, 0666);
     assert_refused("a.so", "others may write file");
     assert_int_equal(chmod("a.so", 0664), 0);
     assert_refused("a.so", "mode 0664");
@@ -121,14 +121,14 @@ static void a_plugin_of_another_user_is_not_executed(void **state)
         print_message("only root can give files to other users\n");
         skip();
     }
-    copy(GOOD, "a.so", -1, 0644);
+    copy_data(GOOD, "a.so", -1, 0644);
     assert_int_equal(chown("a.so", 65534, 65534), 0);
     assert_refused("a.so", "belongs to user 65534");
 }
 
 static void a_relative_path_is_not_executed(void **state)
 {
-    copy(GOOD, "a.so", -1, 0644);
+    copy_data(GOOD, "a.so", -1, 0644);
     assert_refused("./a.so", "the path is relative; write an absolute one");
 }
 
@@ -138,13 +138,13 @@ static void a_truncated_file_is_refused(void **state)
     assert_int_equal(stat(GOOD, &st), 0);
     const long sizes[] = {0, 3, 17, 64, 100, 700, 4096, st.st_size / 4};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        copy(GOOD, "a.so", sizes[i], 0644);
+        copy_data(GOOD, "a.so", sizes[i], 0644);
         assert_refused("a.so", sizes[i] < 64 ? "invalid ELF header"
                                              : "the file is truncated");
     }
 }
 
-static void spoil(const char *file, long at, unsigned char byte)
+static void spoil_file(const char *file, long at, unsigned char byte)
 {
     int fd = open(file, O_WRONLY);
     assert_int_equal(pwrite(fd, &byte, 1, at), 1);
@@ -153,41 +153,42 @@ static void spoil(const char *file, long at, unsigned char byte)
 
 static void another_machine_or_kind_of_file_is_refused(void **state)
 {
-    copy(GOOD, "a.so", -1, 0644);
-    spoil("a.so", 18, 0xee); /* e_machine */
+    copy_data(GOOD, "a.so", -1, 0644);
+    spoil_file("a.so", 18, 0xee); /* e_machine */
     assert_refused("a.so", "built for another kind of machine");
-    copy(GOOD, "a.so", -1, 0644);
-    spoil("a.so", 5, 3); /* byte order */
+    copy_data(GOOD, "a.so", -1, 0644);
+    spoil_file("a.so", 5, 3); /* byte order */
     assert_refused("a.so", "built for another kind of machine");
-    copy(GOOD, "a.so", -1, 0644);
-    spoil("a.so", 16, 1); /* an object file */
+    copy_data(GOOD, "a.so", -1, 0644);
+    spoil_file("a.so", 16, 1); /* an object file */
     assert_refused("a.so", "not a shared library");
 }
 
 static void a_plugin_of_another_name_has_no_symbol(void **state)
 {
-    copy(OTHER, "a.so", -1, 0644);
-    assert_null(find("a.so", "good"));
+    copy_data(OTHER, "a.so", -1, 0644);
+    assert_null(find_item("a.so", "good"));
     assert_non_null(strstr(err, "exports no symbol weft_plugin_1_good"));
 }
 
 static void descriptors_that_come_again_confuse_nothing(void **state)
 {
-    copy(GOOD, "a.so", -1, 0644);
-    copy(OTHER, "b.so", -1, 0644);
+    copy_data(GOOD, "a.so", -1, 0644);
+    copy_data(OTHER, "b.so", -1, 0644);
     for (int i = 0; i < 3; i++) {
-        const weft_plugin *a = find("a.so", "good"), *b = find("b.so", "other");
+        const weft_plugin *a = find_item("a.so", "good"),
+                          *b = find_item("b.so", "other");
         assert_non_null(a);
         assert_non_null(b);
         assert_string_equal(a->name, "good");
         assert_string_equal(b->name, "other");
-        assert_ptr_equal(find("a.so", "good"), a);
+        assert_ptr_equal(find_item("a.so", "good"), a);
     }
     int before = open("/dev/null", O_RDONLY);
     close(before);
     for (int i = 0; i < 100; i++)
         assert_non_null(
-            find(i % 2 ? "a.so" : "b.so", i % 2 ? "good" : "other"));
+            find_item(i % 2 ? "a.so" : "b.so", i % 2 ? "good" : "other"));
     int after = open("/dev/null", O_RDONLY);
     close(after);
     /* one descriptor for each file, not load */
@@ -195,11 +196,11 @@ static void descriptors_that_come_again_confuse_nothing(void **state)
     /* as a program may that becomes a daemon */
     for (int fd = 3; fd < 100; fd++)
         close(fd);
-    copy(OTHER, "c.so", -1, 0644);
-    const weft_plugin *c = find("c.so", "other");
+    copy_data(OTHER, "c.so", -1, 0644);
+    const weft_plugin *c = find_item("c.so", "other");
     assert_non_null(c);
-    assert_ptr_not_equal(c, find("b.so", "other"));
-    assert_string_equal(find("a.so", "good")->name, "good");
+    assert_ptr_not_equal(c, find_item("b.so", "other"));
+    assert_string_equal(find_item("a.so", "good")->name, "good");
 }
 
 /* The descriptor that it gets has the name of one that was loaded, and there is
@@ -209,11 +210,11 @@ static void a_lack_of_descriptors_is_reported(void **state)
     struct rlimit was, few;
     int next;
 
-    copy(GOOD, "a.so", -1, 0644);
-    copy(OTHER, "b.so", -1, 0644);
+    copy_data(GOOD, "a.so", -1, 0644);
+    copy_data(OTHER, "b.so", -1, 0644);
     next = open("/dev/null", O_RDONLY);
     close(next); /* the one that is loaded keeps it */
-    assert_non_null(find("a.so", "good"));
+    assert_non_null(find_item("a.so", "good"));
     close(next);
     getrlimit(RLIMIT_NOFILE, &was);
     /* while the file is looked for, and then */
@@ -221,13 +222,13 @@ static void a_lack_of_descriptors_is_reported(void **state)
         few = was;
         few.rlim_cur = (rlim_t)next + n;
         setrlimit(RLIMIT_NOFILE, &few);
-        const weft_plugin *b = find("b.so", "other");
+        const weft_plugin *b = find_item("b.so", "other");
         setrlimit(RLIMIT_NOFILE, &was);
         if (b)
             break;
         assert_non_null(strstr(err, strerror(EMFILE)));
     }
-    assert_non_null(find("b.so", "other"));
+    assert_non_null(find_item("b.so", "other"));
 }
 
 /* The directories of the environment and of the configuration. */
@@ -238,11 +239,11 @@ static void the_first_file_found_counts_even_if_it_is_refused(void **state)
     const struct wf_transport_config t = {
         .name = "good", .plugin = "good", .where = "mpi.ini:3"};
     assert_int_equal(mkdir("1", 0755) | mkdir("2", 0755), 0);
-    copy(GOOD, "2/weft_good.so", -1, 0644);
+    copy_data(GOOD, "2/weft_good.so", -1, 0644);
     snprintf(dirs, sizeof dirs, "rel:%s/1:%s/2", (char *)*state,
              (char *)*state);
     setenv("WEFT_PLUGIN_PATH", dirs, 1);
-    copy(GOOD, "1/weft_good.so", -1, 0666);
+    copy_data(GOOD, "1/weft_good.so", -1, 0666);
     assert_null(wf_plugin_find(c, &t, err, sizeof err));
     assert_non_null(strstr(err, "/1/weft_good.so: others may write file"));
     assert_non_null(strstr(err, "tried rel/weft_good.so: the directory is "
@@ -260,7 +261,7 @@ static void a_plugin_that_is_only_looked_at_is_named_and_not_executed(
     struct wf_config *c = good("");
     const struct wf_transport_config t = {
         .name = "good", .plugin = "good", .path = path, .where = "mpi.ini:3"};
-    copy(GOOD, "a.so", -1, 0644);
+    copy_data(GOOD, "a.so", -1, 0644);
     snprintf(path, sizeof path, "%s/a.so", (char *)*state);
     assert_null(wf_plugin_find_or_name(c, &t, err, sizeof err, &left));
     assert_string_equal(left, path);
@@ -279,7 +280,7 @@ struct swapper {
     unsigned long swaps;
 };
 
-static void *swap(void *arg)
+static void *swap_files(void *arg)
 {
     struct swapper *s = arg;
     while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED))
@@ -295,11 +296,11 @@ static void an_exchanged_plugin_is_never_executed(void **state)
     struct swapper s = {0, 0};
     unsigned loaded = 0, refused = 0;
     pthread_t thread;
-    copy(GOOD, "a.so", -1, 0644);
-    copy(BAD, "b.so", -1, 0666);
-    assert_int_equal(pthread_create(&thread, NULL, swap, &s), 0);
+    copy_data(GOOD, "a.so", -1, 0644);
+    copy_data(BAD, "b.so", -1, 0666);
+    assert_int_equal(pthread_create(&thread, NULL, swap_files, &s), 0);
     for (int i = 0; race_goes_on(i, loaded && refused); i++) {
-        bool good = find("a.so", "good") != NULL;
+        bool good = find_item("a.so", "good") != NULL;
         loaded += good;
         refused += !good;
     }
@@ -316,16 +317,18 @@ static void an_exchanged_plugin_is_never_executed(void **state)
 static void without_proc_the_path_is_loaded(void **state)
 {
     int status;
-    copy(GOOD, "a.so", -1, 0644);
-    copy(GOOD, "b.so", -1, 0666);
+    copy_data(GOOD, "a.so", -1, 0644);
+    copy_data(GOOD, "b.so", -1, 0666);
     pid_t pid = fork();
     if (pid == 0) {
         if (unshare(CLONE_NEWNS) != 0 ||
             mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
             mount("none", "/proc", "tmpfs", 0, NULL) != 0)
             _exit(77);
-        bool refused = find("b.so", "good") == NULL && !executed("good.mark");
-        bool loaded = find("a.so", "good") != NULL && executed("good.mark");
+        bool refused =
+            find_item("b.so", "good") == NULL && !executed("good.mark");
+        bool loaded =
+            find_item("a.so", "good") != NULL && executed("good.mark");
         _exit(refused && loaded ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);

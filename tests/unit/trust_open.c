@@ -321,7 +321,7 @@ struct swapper {
     unsigned long swaps;
 };
 
-static void *swap(void *arg)
+static void *swap_files(void *arg)
 {
     struct swapper *s = arg;
     while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED))
@@ -338,7 +338,7 @@ static void never_the_bad_one(const char *a, const char *b, const char *path,
     struct swapper s = {.a = a, .b = b};
     unsigned opened = 0, refused = 0;
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, swap, &s), 0);
+    assert_int_equal(pthread_create(&thread, NULL, swap_files, &s), 0);
     for (int i = 0; race_goes_on(i, opened && refused); i++) {
         struct stat st;
         int fd = wf_trust_open(path, why, sizeof why);

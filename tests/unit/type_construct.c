@@ -16,7 +16,7 @@
 #include "datatype/predefined.h"
 #include "protocol/request.h"
 
-static struct wf_ints counts(const MPI_Count *a)
+static struct wf_ints check_counts(const MPI_Count *a)
 {
     return (struct wf_ints){a, sizeof *a};
 }
@@ -216,7 +216,8 @@ static void large_constructors_show_counts(void **state)
     MPI_Datatype t, box, old;
     int integers[4], combiner;
 
-    wf_mpi_type_indexed(&wf, 2, counts(blk), counts(disp), T(MPI_INT), &t);
+    wf_mpi_type_indexed(&wf, 2, check_counts(blk), check_counts(disp),
+                        T(MPI_INT), &t);
     envelope_is(t, MPI_COMBINER_INDEXED, 0, 0, 5, 1);
     assert_int_equal(wf_mpi_type_get_envelope(&wf, T(t), &n[0], &n[1], &n[2],
                                               &combiner),
@@ -225,8 +226,9 @@ static void large_constructors_show_counts(void **state)
     assert_int_equal(got[0], 2);
     assert_memory_equal(got + 1, blk, sizeof blk);
     assert_memory_equal(got + 3, disp, sizeof disp);
-    wf_mpi_type_create_subarray(&wf, 2, counts(sizes), counts(subs),
-                                counts(starts), MPI_ORDER_C, T(MPI_INT), &box);
+    wf_mpi_type_create_subarray(&wf, 2, check_counts(sizes), check_counts(subs),
+                                check_counts(starts), MPI_ORDER_C, T(MPI_INT),
+                                &box);
     envelope_is(box, MPI_COMBINER_SUBARRAY, 2, 0, 6, 1);
     wf_mpi_type_get_contents_c(&wf, T(box), 2, 0, 6, 1, integers, NULL, got,
                                &old);
@@ -270,8 +272,8 @@ static void impossible_spans_are_refused(void **state)
     assert_int_equal(wf_mpi_type_vector(&wf, INT64_MAX / 4, 1, 5, T(MPI_INT),
                                         &t),
                      MPI_ERR_COUNT);
-    assert_int_equal(wf_mpi_type_indexed(&wf, 1, counts(blk), counts(disp),
-                                         T(MPI_INT), &t),
+    assert_int_equal(wf_mpi_type_indexed(&wf, 1, check_counts(blk),
+                                         check_counts(disp), T(MPI_INT), &t),
                      MPI_ERR_COUNT);
     assert_int_equal(wf_mpi_type_create_resized(&wf, T(MPI_INT), INT64_MAX, 1,
                                                 &t),

@@ -19,7 +19,7 @@ enum { DEPTH = 10000 };
 static struct wf_instance wf;
 
 /* One more level: an equal type, or one with a further byte two places on. */
-static MPI_Datatype level(MPI_Datatype old, int kind, int i)
+static MPI_Datatype level_of(MPI_Datatype old, int kind, int i)
 {
     MPI_Aint at[2] = {0, 2 * i + 3};
     MPI_Datatype t, parts[2] = {old, MPI_CHAR};
@@ -46,7 +46,7 @@ static void deep(int kind)
         from[i] = (char)(i * 7 + (i >> 8));
     wf_mpi_type_dup(&wf, wf_type_of(MPI_CHAR), &t);
     for (int i = 0; i < DEPTH; i++, t = next) {
-        next = level(t, kind, i);
+        next = level_of(t, kind, i);
         wf_mpi_type_free(&wf, &t);
     }
     n = wf_type_of(t)->size;

@@ -111,7 +111,7 @@ static void it_can_be_reduced_derived_from_and_packed(void **state)
     wf_mpi_type_free(&wf, &h);
 }
 
-static int end(void **state)
+static int end_case(void **state)
 {
     wf_types_fini(&wf);
     assert_null(wf.f90_types);
@@ -127,5 +127,5 @@ int main(void)
         cmocka_unit_test(it_is_predefined_and_tells_its_parameters),
         cmocka_unit_test(it_can_be_reduced_derived_from_and_packed),
     };
-    return cmocka_run_group_tests(tests, NULL, end);
+    return cmocka_run_group_tests(tests, NULL, end_case);
 }

@@ -22,7 +22,7 @@
 static struct wf_instance wf;
 
 /* key, value, key, value, ..., NULL */
-static int set(const char *key, ...)
+static int set_value(const char *key, ...)
 {
     struct wf_info *info = wf_info_create();
     va_list more;
@@ -59,13 +59,15 @@ static void nothing_is_known_before_a_layer_reports(void **state)
 
 static void impossible_sizes_change_nothing(void **state)
 {
-    assert_int_equal(set("mpi_integer_size", "8", "mpi_real_size", "3", NULL),
-                     MPI_ERR_ABI);
+    assert_int_equal(
+        set_value("mpi_integer_size", "8", "mpi_real_size", "3", NULL),
+        MPI_ERR_ABI);
     assert_non_null(strstr(wf_error_last()->text, "mpi_real_size is \"3\""));
-    assert_int_equal(set("mpi_integer_size", "eight", NULL), MPI_ERR_ABI);
-    assert_int_equal(set("mpi_logical_size", "3", NULL), MPI_ERR_ABI);
-    assert_int_equal(set("mpi_double_precision_size", "5", NULL), MPI_ERR_ABI);
-    assert_int_equal(set("mpi_real2_supported", "perhaps", NULL),
+    assert_int_equal(set_value("mpi_integer_size", "eight", NULL), MPI_ERR_ABI);
+    assert_int_equal(set_value("mpi_logical_size", "3", NULL), MPI_ERR_ABI);
+    assert_int_equal(set_value("mpi_double_precision_size", "5", NULL),
+                     MPI_ERR_ABI);
+    assert_int_equal(set_value("mpi_real2_supported", "perhaps", NULL),
                      MPI_ERR_INFO_VALUE);
     assert_int_equal(size_of(MPI_INTEGER), 4);
 }
@@ -76,7 +78,7 @@ static void sizes_change_with_all_that_follows_from_them(void **state)
     int64_t a[2] = {5, 1}, b[2] = {5, 0};
     double x[4] = {1, 2, 3, 4}, y[4] = {1, 1, 1, 1};
 
-    assert_int_equal(set("mpi_logical_size", "8", "mpi_integer_size", "8",
+    assert_int_equal(set_value("mpi_logical_size", "8", "mpi_integer_size", "8",
                          "mpi_real_size", "8", "mpi_double_precision_size",
                          "16", "mpi_logical1_supported", "true",
                          "mpi_real2_supported", "false",
@@ -156,7 +158,7 @@ static void only_the_first_call_counts_and_can_be_asked_for(void **state)
 {
     MPI_Info info;
 
-    assert_int_equal(set("mpi_integer_size", "4", NULL), MPI_ERR_ABI);
+    assert_int_equal(set_value("mpi_integer_size", "4", NULL), MPI_ERR_ABI);
     assert_int_equal(size_of(MPI_INTEGER), 8);
     wf_mpi_abi_get_fortran_info(&wf, &info);
     assert_string_equal(wf_info_find(wf_info_of(&wf, info), "mpi_integer_size"),

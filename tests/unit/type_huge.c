@@ -152,7 +152,7 @@ static void positions_beyond_2_to_31(void)
     munmap(out, 4 * GB);
 }
 
-static int alone(void *arg)
+static int check_alone(void *arg)
 {
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -182,7 +182,7 @@ static void send_and_receive(int rank, char *data)
     }
 }
 
-static void broadcast(int rank, char *data)
+static void check_broadcast(int rank, char *data)
 {
     memset(data, rank ? 0 : 6, PAGE);
     MPI_Bcast_c(data, MANY, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -202,14 +202,14 @@ static void reduce_local(char *data)
     long_free((char *)one);
 }
 
-static int pair(void *arg)
+static int make_pair(void *arg)
 {
     int rank;
     char *data = long_memory();
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     send_and_receive(rank, data);
-    broadcast(rank, data);
+    check_broadcast(rank, data);
     if (rank == 0)
         reduce_local(data);
     long_free(data);
@@ -217,19 +217,19 @@ static int pair(void *arg)
     return 0;
 }
 
-static void run(int ranks, int (*f)(void *))
+static void run_case(int ranks, int (*f)(void *))
 {
     assert_int_equal(MPIX_Run_ranks(ranks, f, NULL, NULL), MPI_SUCCESS);
 }
 
 static void types_may_be_larger_than_int(void **state)
 {
-    run(1, alone);
+    run_case(1, check_alone);
 }
 
 static void messages_may_be_longer_than_int(void **state)
 {
-    run(2, pair);
+    run_case(2, make_pair);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 
 static struct rig_side all[RIG_SIDES];
 
-static void pair(uint64_t keepalive)
+static void make_pair(uint64_t keepalive)
 {
     struct wf_udp_cfg cfg = rig_defaults();
 
@@ -23,7 +23,7 @@ static void pair(uint64_t keepalive)
     RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
 }
 
-static void end(void)
+static void end_case(void)
 {
     for (int i = 0; i < 2; i++)
         rig_close(&all[i]);
@@ -31,7 +31,7 @@ static void end(void)
 
 static void the_end_of_a_peer_is_noticed(void **state)
 {
-    pair(SECOND);
+    make_pair(SECOND);
     rig_close(&all[1]);
     for (int i = 0; i < 3; i++) {
         all[0].skew += 2 * SECOND;
@@ -40,14 +40,14 @@ static void the_end_of_a_peer_is_noticed(void **state)
     }
     RIG_UNTIL(all, 1, all[0].peer[1].downs == 1);
     assert_int_equal(all[0].peer[1].down_status, WEFT_EPEER);
-    end();
+    end_case();
 }
 
 static void idle_peers_stay(void **state)
 {
     uint64_t asked;
 
-    pair(SECOND);
+    make_pair(SECOND);
     asked = all[1].ep->count.packets_in;
     for (int i = 0; i < 30; i++) {
         all[0].skew += 2 * SECOND;
@@ -58,7 +58,7 @@ static void idle_peers_stay(void **state)
     rig_send(all, 2, 0, 1, 10);
     RIG_UNTIL(all, 2, all[1].peer[0].got == 2);
     assert_int_equal(all[0].peer[1].downs, 0);
-    end();
+    end_case();
 }
 
 /* Its kernel answers for it, also to us. */
@@ -66,7 +66,7 @@ static void a_peer_that_computes_is_kept(void **state)
 {
     weft_peer *p;
 
-    pair(SECOND);
+    make_pair(SECOND);
     p = all[0].peer[1].peer;
     all[0].ep->watch.local = false;
     for (int i = 0; i < 30; i++) {
@@ -77,7 +77,7 @@ static void a_peer_that_computes_is_kept(void **state)
     assert_int_equal(all[0].peer[1].downs, 0);
     rig_send(all, 2, 0, 1, 10);
     RIG_UNTIL(all, 2, all[1].peer[0].got == 2);
-    end();
+    end_case();
 }
 
 /* Nothing comes in any more, after the host had answered once: as long as it
@@ -87,7 +87,7 @@ static void a_host_that_is_silent_is_given_up(void **state)
     for (int known = 0; known < 2; known++) {
         weft_peer *p;
         uint64_t begun, now;
-        pair(SECOND);
+        make_pair(SECOND);
         p = all[0].peer[1].peer;
         p->alive.known = known;
         now = begun = rig_now((weft_core *)&all[0]);
@@ -98,7 +98,7 @@ static void a_host_that_is_silent_is_given_up(void **state)
         }
         if (!known) {
             assert_int_equal(p->party.state, PARTY_OPEN);
-            end();
+            end_case();
             continue;
         }
         assert_in_range(now - begun, 5 * SECOND, 5 * SECOND + SECOND / 2);
@@ -106,7 +106,7 @@ static void a_host_that_is_silent_is_given_up(void **state)
         assert_int_equal(all[0].peer[1].downs, 1);
         assert_int_equal(all[0].peer[1].down_status, WEFT_ELINK);
         assert_non_null(strstr(all[0].peer[1].why, "vanished"));
-        end();
+        end_case();
     }
 }
 
@@ -117,7 +117,7 @@ static void packets_that_acknowledge_nothing_are_no_sign(void **state)
     weft_peer *p;
     uint64_t before;
 
-    pair(SECOND);
+    make_pair(SECOND);
     p = all[0].peer[1].peer;
     RIG_UNTIL(all, 2, wf_udp_flow_is_idle(&p->flow));
     before = p->alive.sign;
@@ -126,7 +126,7 @@ static void packets_that_acknowledge_nothing_are_no_sign(void **state)
     p->flow.peer_seen++;
     wf_udp_alive_note_packet(p, false, before + SECOND);
     assert_int_equal(p->alive.sign, before + SECOND);
-    end();
+    end_case();
 }
 
 /* ---- a peer that runs, and confirms nothing ------------------------------ */
@@ -200,7 +200,7 @@ static void packets_behind_a_backlog_are_no_evidence(void **state)
     weft_peer *p;
     uint64_t now;
 
-    pair(SECOND);
+    make_pair(SECOND);
     p = all[0].peer[1].peer;
     RIG_UNTIL(all, 2, wf_udp_flow_is_idle(&p->flow));
     now = rig_now((weft_core *)&all[0]);
@@ -215,7 +215,7 @@ static void packets_behind_a_backlog_are_no_evidence(void **state)
     }
     rig_turn(all, 1);
     assert_int_equal(all[0].peer[1].downs, 1);
-    end();
+    end_case();
 }
 
 /* The datagram that side 1 sends by its timer says whether it had read
@@ -228,7 +228,7 @@ static void the_sender_says_whether_its_socket_was_empty(void **state)
         weft_peer *p;
         socklen_t n;
         int fd;
-        pair(SECOND);
+        make_pair(SECOND);
         p = all[0].peer[1].peer;
         RIG_UNTIL(all, 2, wf_udp_flow_is_idle(&p->flow));
         n = wf_ip_to_sockaddr(&all[1].ep->ip.use[0].addr, &to);
@@ -243,7 +243,7 @@ static void the_sender_says_whether_its_socket_was_empty(void **state)
         RIG_PLUGIN.ops->progress(all[1].ep, 1);
         rig_turn(all, 1);
         assert_int_equal(p->alive.seen != 0, !backlog);
-        end();
+        end_case();
     }
 }
 
@@ -253,7 +253,7 @@ static void only_data_confirms_data(void **state)
     weft_peer *p;
     uint64_t before, una;
 
-    pair(SECOND);
+    make_pair(SECOND);
     p = all[0].peer[1].peer;
     RIG_UNTIL(all, 2, wf_udp_flow_is_idle(&p->flow));
     before = p->alive.sign;
@@ -265,7 +265,7 @@ static void only_data_confirms_data(void **state)
     p->flow.una = una;
     wf_udp_alive_note_packet(p, false, before + SECOND);
     assert_int_equal(p->alive.sign, before + SECOND);
-    end();
+    end_case();
 }
 
 /* The core knows a shorter limit: silence is told, and the link stays. */
@@ -274,7 +274,7 @@ static void the_core_is_told_of_silence(void **state)
     weft_peer *p;
     uint64_t now;
 
-    pair(SECOND);
+    make_pair(SECOND);
     p = all[0].peer[1].peer;
     assert_int_equal(wf_udp_alive_silent_ns(p, SECOND), UINT64_MAX);
     p->alive.known = true;
@@ -285,20 +285,20 @@ static void the_core_is_told_of_silence(void **state)
     assert_int_equal(p->party.state, PARTY_OPEN);
     all[0].skew += SECOND;
     assert_in_range(wf_udp_alive_silent_ns(p, SECOND), SECOND, 3 * SECOND);
-    end();
+    end_case();
 }
 
 /* We were away, for longer than all limits together. */
 static void a_process_that_was_away_gives_no_peer_up(void **state)
 {
-    pair(SECOND);
+    make_pair(SECOND);
     all[0].peer[1].peer->alive.known = true;
     all[0].skew += 100 * SECOND;
     rig_turn(all, 2);
     rig_turn(all, 2);
     assert_int_equal(all[0].peer[1].downs, 0);
     assert_int_equal(all[0].peer[1].peer->alive.unanswered, 0);
-    end();
+    end_case();
 }
 
 int main(void)

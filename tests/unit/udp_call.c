@@ -20,7 +20,8 @@ struct datagram {
 static struct rig_side all[RIG_SIDES];
 static int between;
 
-static struct sockaddr_storage address(const struct rig_side *s, socklen_t *n)
+static struct sockaddr_storage address_of(const struct rig_side *s,
+                                          socklen_t *n)
 {
     struct sockaddr_storage sa;
 
@@ -29,7 +30,7 @@ static struct sockaddr_storage address(const struct rig_side *s, socklen_t *n)
 }
 
 /* Side 0 knows side 1 by the address of the one in between. */
-static void introduce(void)
+static void introduce_peers(void)
 {
     struct rig_peer *p = &all[0].peer[1];
     struct sockaddr_storage sa;
@@ -40,7 +41,7 @@ static void introduce(void)
 
     assert_int_equal(RIG_PLUGIN.ops->address(all[1].ep, blob, &n), WEFT_OK);
     assert_int_equal(wf_ip_unpack_book(blob, n, &book), WEFT_OK);
-    sa = address(&all[1], &len);
+    sa = address_of(&all[1], &len);
     between = socket(sa.ss_family, SOCK_DGRAM | SOCK_NONBLOCK, 0);
     book.addr[0].port = 0;
     len = wf_ip_to_sockaddr(&book.addr[0], &sa);
@@ -58,15 +59,15 @@ static void introduce(void)
                      WEFT_OK);
 }
 
-static void begin(void)
+static void begin_case(void)
 {
     for (uint32_t i = 0; i < 2; i++)
         rig_open(all, i, "secret");
-    introduce();
+    introduce_peers();
     assert_int_equal(RIG_PLUGIN.ops->connect(all[0].peer[1].peer), WEFT_OK);
 }
 
-static void end(void)
+static void end_case(void)
 {
     close(between);
     for (int i = 0; i < 2; i++)
@@ -87,7 +88,7 @@ static int listen_in(struct datagram *d)
     d->n = (size_t)got;
     wf_ip_from_sockaddr((struct sockaddr *)&from, &who);
     n = wf_ip_to_sockaddr(&who, &from);
-    zero = address(&all[0], &len);
+    zero = address_of(&all[0], &len);
     return n == len && memcmp(&from, &zero, n) == 0 ? 0 : 1;
 }
 
@@ -101,7 +102,7 @@ static bool said(int who, uint8_t type, struct datagram *d)
 }
 
 /* Pass only the datagrams of that type of one side; all others are lost. */
-static struct datagram hear(int who, uint8_t type)
+static struct datagram hear_peer(int who, uint8_t type)
 {
     struct datagram d;
 
@@ -109,10 +110,10 @@ static struct datagram hear(int who, uint8_t type)
     return d;
 }
 
-static void tell(int who, const struct datagram *d)
+static void tell_peer(int who, const struct datagram *d)
 {
     socklen_t len;
-    struct sockaddr_storage sa = address(&all[who], &len);
+    struct sockaddr_storage sa = address_of(&all[who], &len);
     uint64_t before = all[who].ep->count.packets_in;
 
     assert_int_equal(
@@ -129,7 +130,7 @@ static void pass_on(void)
     for (uint64_t by = rig_seconds() + 30; !all[0].peer[1].ups;) {
         rig_turn(all, 2);
         while ((from = listen_in(&d)) >= 0)
-            tell(!from, &d);
+            tell_peer(!from, &d);
         assert_true(rig_seconds() <= by);
         assert_int_equal(all[0].peer[1].downs, 0);
     }
@@ -137,10 +138,10 @@ static void pass_on(void)
 
 static void two_processes_connect_through_a_bad_network(void **state)
 {
-    begin();
+    begin_case();
     pass_on();
     assert_int_equal(all[1].peer[0].ups, 1);
-    end();
+    end_case();
 }
 
 /* The listener forgets the call, and finds an old copy of its first word. */
@@ -148,23 +149,23 @@ static void an_answer_to_an_earlier_call_is_ignored(void **state)
 {
     struct datagram hello, answer, proof, reset;
 
-    begin();
-    hello = hear(0, UDP_HELLO);
-    tell(1, &hello);
-    answer = hear(1, UDP_ANSWER);
-    tell(0, &answer);
-    proof = hear(0, UDP_PROOF);
+    begin_case();
+    hello = hear_peer(0, UDP_HELLO);
+    tell_peer(1, &hello);
+    answer = hear_peer(1, UDP_ANSWER);
+    tell_peer(0, &answer);
+    proof = hear_peer(0, UDP_PROOF);
     all[1].skew += 3 * SECOND;
     rig_progress(&all[1]);
-    tell(1, &proof);
-    reset = hear(1, UDP_RESET);
-    tell(0, &reset);
-    tell(1, &hello);
-    answer = hear(1, UDP_ANSWER);
-    tell(0, &answer);
+    tell_peer(1, &proof);
+    reset = hear_peer(1, UDP_RESET);
+    tell_peer(0, &reset);
+    tell_peer(1, &hello);
+    answer = hear_peer(1, UDP_ANSWER);
+    tell_peer(0, &answer);
     pass_on();
     assert_int_equal(all[0].warnings, 0);
-    end();
+    end_case();
 }
 
 /* A peer that has forgotten the link says so when it is spoken to. */
@@ -193,16 +194,16 @@ static void a_repeated_call_is_answered_again(void **state)
 {
     struct datagram hello, answer;
 
-    begin();
+    begin_case();
     for (int i = 0; i < 3; i++) {
-        hello = hear(0, UDP_HELLO);
-        tell(1, &hello);
-        answer = hear(1, UDP_ANSWER);
+        hello = hear_peer(0, UDP_HELLO);
+        tell_peer(1, &hello);
+        answer = hear_peer(1, UDP_ANSWER);
     }
-    tell(0, &answer);
+    tell_peer(0, &answer);
     pass_on();
     assert_int_equal(all[1].peer[0].ups, 1);
-    end();
+    end_case();
 }
 
 /* The core has no memory for it; meanwhile the peer has left. */

@@ -17,7 +17,7 @@ enum { TEXT = 1300 };
 static uint64_t key[DIGEST_KEY];
 static uint8_t text[TEXT];
 
-static int make(void **state)
+static int make_object(void **state)
 {
     uint64_t x = 1;
 
@@ -119,7 +119,7 @@ static void zeros_at_the_end_count(void **state)
         size_t words = digest(n, other);
         assert_memory_not_equal(first, other, words * sizeof *first);
     }
-    make(state);
+    make_object(state);
 }
 
 static void the_largest_packet_fits(void **state)
@@ -140,5 +140,5 @@ int main(void)
         cmocka_unit_test(zeros_at_the_end_count),
         cmocka_unit_test(the_largest_packet_fits),
     };
-    return cmocka_run_group_tests(tests, make, NULL);
+    return cmocka_run_group_tests(tests, make_object, NULL);
 }

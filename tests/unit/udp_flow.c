@@ -86,7 +86,7 @@ static int asking(struct wf_udp_flow *f, int *sent)
 }
 
 /* The next probe of a flow that hears nothing; false: there is none. */
-static bool probe(struct wf_udp_flow *f, struct wf_udp_flow_out *o)
+static bool probe_message(struct wf_udp_flow *f, struct wf_udp_flow_out *o)
 {
     net.now = f->probe_at;
     wf_udp_flow_expire(f, net.now);
@@ -109,7 +109,7 @@ static void probes_repeat_what_the_peer_needs_next(void **state)
     asking(f, &sent);
     assert_in_range(sent, 40, 68);
     for (int i = 0; i < 60; i++) {
-        assert_true(probe(f, &o));
+        assert_true(probe_message(f, &o));
         assert_true(o.len > 0);
         assert_int_equal(o.head.offset, f->una);
         asking(f, &sent); /* what this packet had no room for */
@@ -133,7 +133,7 @@ static void probes_never_lack_a_record(void **state)
     asking(f, &sent);
     assert_in_range(sent, FLOW_PACKETS - FLOW_RESERVE, FLOW_PACKETS);
     for (int i = 0; i < 3 * FLOW_PACKETS; i++) {
-        assert_true(probe(f, &o));
+        assert_true(probe_message(f, &o));
         assert_true(o.repeats);
         assert_in_range(f->number - f->oldest, 1, FLOW_PACKETS);
     }

@@ -25,7 +25,7 @@ static int none(void **state)
 }
 
 /* There and back. */
-static void exchange(uint32_t a, uint32_t b, int times)
+static void exchange_messages(uint32_t a, uint32_t b, int times)
 {
     for (int i = 0; i < times; i++) {
         rig_send(all, 3, a, b, (uint64_t)i);
@@ -45,55 +45,55 @@ static bool is_hot(int me, int peer)
 
 static void the_busiest_peer_gets_a_connected_socket(void **state)
 {
-    exchange(0, 1, 1);
+    exchange_messages(0, 1, 1);
     assert_null(all[0].ep->hot);
-    exchange(0, 1, MANY);
+    exchange_messages(0, 1, MANY);
     assert_true(is_hot(0, 1));
     assert_true(is_hot(1, 0));
     for (int i = 0; i < 20; i++)
-        exchange(0, 1, 10);
+        exchange_messages(0, 1, 10);
     assert_int_equal(all[0].peer[1].peer->flow.packets_lost, 0);
 }
 
 static void other_peers_are_still_received(void **state)
 {
-    exchange(0, 1, MANY);
+    exchange_messages(0, 1, MANY);
     for (int i = 0; i < 20; i++) {
-        exchange(2, 0, 1); /* the first is a call */
-        exchange(0, 1, 5);
+        exchange_messages(2, 0, 1); /* the first is a call */
+        exchange_messages(0, 1, 5);
     }
     assert_true(is_hot(0, 1));
 }
 
 static void a_busier_peer_takes_the_socket_over(void **state)
 {
-    exchange(0, 1, MANY);
-    exchange(0, 2, 4 * MANY);
+    exchange_messages(0, 1, MANY);
+    exchange_messages(0, 2, 4 * MANY);
     assert_true(is_hot(0, 2));
-    exchange(0, 1, 10);
-    exchange(0, 2, 10);
+    exchange_messages(0, 1, 10);
+    exchange_messages(0, 2, 10);
 }
 
 static void the_socket_closes_with_the_link(void **state)
 {
-    exchange(0, 1, MANY);
+    exchange_messages(0, 1, MANY);
     RIG_UNTIL(all, 3, RIG_PLUGIN.ops->drain(all[1].ep) == WEFT_OK);
     rig_close(&all[1]);
     wf_udp_handle_gone(all[0].peer[1].peer, WEFT_EPEER,
                        "nobody receives there");
     RIG_UNTIL(all, 3, !all[0].ep->hot);
     assert_true(all[0].ep->fd[UDP_HOT] < 0);
-    exchange(0, 2, MANY);
+    exchange_messages(0, 2, MANY);
     assert_true(is_hot(0, 2));
 }
 
 static void large_and_small_pass_in_both_directions(void **state)
 {
-    exchange(0, 1, MANY);
+    exchange_messages(0, 1, MANY);
     for (int i = 0; i < 20; i++) {
         rig_send(all, 3, 0, 1, 300000);
         rig_send(all, 3, 1, 0, 70000);
-        exchange(0, 1, 2);
+        exchange_messages(0, 1, 2);
     }
 }
 

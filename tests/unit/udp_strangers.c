@@ -17,7 +17,7 @@ enum { SIZE = 1200 };
 static struct rig_side all[RIG_SIDES];
 static uint64_t seed = 88172645463325252u;
 
-static uint64_t dice(void)
+static uint64_t throw_dice(void)
 {
     seed ^= seed << 13;
     seed ^= seed >> 7;
@@ -28,10 +28,10 @@ static uint64_t dice(void)
 static void random_bytes(uint8_t *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        p[i] = (uint8_t)(dice() >> 11);
+        p[i] = (uint8_t)(throw_dice() >> 11);
 }
 
-static void pair(int mac)
+static void make_pair(int mac)
 {
     struct wf_udp_cfg cfg = rig_defaults();
 
@@ -56,7 +56,8 @@ static void end_of_pair(void)
     }
 }
 
-static struct sockaddr_storage address(const struct rig_side *s, socklen_t *n)
+static struct sockaddr_storage address_of(const struct rig_side *s,
+                                          socklen_t *n)
 {
     struct sockaddr_storage sa;
 
@@ -64,10 +65,11 @@ static struct sockaddr_storage address(const struct rig_side *s, socklen_t *n)
     return sa;
 }
 
-static void throw(int fd, const struct rig_side *to, const void *p, size_t n)
+static void throw_datagram(int fd, const struct rig_side *to, const void *p,
+                           size_t n)
 {
     socklen_t len;
-    struct sockaddr_storage sa = address(to, &len);
+    struct sockaddr_storage sa = address_of(to, &len);
 
     while (sendto(fd, p, n, 0, (struct sockaddr *)&sa, len) < 0)
         assert_true(errno == ECONNREFUSED || errno == EAGAIN);
@@ -88,22 +90,23 @@ static void noise_during_a_job_reaches_no_rank(void **state)
     uint8_t p[SIZE];
     int fd;
 
-    pair(CHECKSUM_AUTO);
+    make_pair(CHECKSUM_AUTO);
     fd = stranger();
     for (int i = 0; i < (10 << 20) / SIZE; i++) {
-        size_t n = dice() % sizeof p;
+        size_t n = throw_dice() % sizeof p;
         random_bytes(p, n);
         if (i % 2 && n > PACKET_HEAD) {
-            p[0] = (uint8_t)(UDP_HELLO + dice() % UDP_RESET);
+            p[0] = (uint8_t)(UDP_HELLO + throw_dice() % UDP_RESET);
             p[1] = 1;
             p[3] = 0;
             memcpy(p + 4, &all[0].peer[1].peer->link, 4);
             if (i % 4 == 1)
                 wf_udp_packet_set_checksum(p, n, NULL, 0);
         }
-        throw(fd, &all[i % 3 == 0], p, n);
+        throw_datagram(fd, &all[i % 3 == 0], p, n);
         if (i % 64 == 0)
-            rig_send(all, 2, i % 128 == 0, i % 128 != 0, 1 + dice() % 60000);
+            rig_send(all, 2, i % 128 == 0, i % 128 != 0,
+                     1 + throw_dice() % 60000);
         rig_turn(all, 2);
     }
     close(fd);
@@ -111,7 +114,8 @@ static void noise_during_a_job_reaches_no_rank(void **state)
 }
 
 /* A packet as the partner would make it, but for the key. */
-static size_t forge(const struct rig_side *from, uint8_t type, uint8_t *p)
+static size_t forge_datagram(const struct rig_side *from, uint8_t type,
+                             uint8_t *p)
 {
     weft_peer *by = from->peer[from == &all[0]].peer;
     struct wf_udp_packet k = {.type = type,
@@ -142,17 +146,17 @@ static void forged_packets_are_not_believed(void **state)
     static const uint8_t types[] = {UDP_DATA, UDP_ACK, UDP_RESET, UDP_ACCEPT};
     uint8_t p[PACKET_MAX + WEFT_HDR + PACKET_MAC];
 
-    pair(CHECKSUM_AUTO);
+    make_pair(CHECKSUM_AUTO);
     for (int i = 0; i < 2000; i++) {
         struct rig_side *from = &all[i & 1], *to = &all[!(i & 1)];
         uint64_t strange = to->ep->calls.foreign_packets;
-        size_t n = forge(from, types[i % 4], p);
+        size_t n = forge_datagram(from, types[i % 4], p);
 
-        throw(from->ep->fd[0], to, p, n);
+        throw_datagram(from->ep->fd[0], to, p, n);
         RIG_UNTIL(all, 2, to->ep->calls.foreign_packets > strange);
         if (i % 50 == 0)
             rig_send(all, 2, (uint32_t)i / 50 % 2, (uint32_t)i / 50 % 2 ^ 1,
-                     1 + dice() % 20000);
+                     1 + throw_dice() % 20000);
     }
     end_of_pair();
 }
@@ -164,10 +168,10 @@ static void replayed_packets_are_taken_once(void **state)
     ssize_t length[64] = {0};
     static uint8_t p[UDP_RBUF];
 
-    pair(CHECKSUM_ON);
+    make_pair(CHECKSUM_ON);
     for (int i = 0; i < 500; i++) {
         struct rig_tx *t =
-            rig_make(all[0].peer[1].sent++, 10 + dice() % 900, 0);
+            rig_make(all[0].peer[1].sent++, 10 + throw_dice() % 900, 0);
         ssize_t n;
 
         assert_int_equal(
@@ -176,9 +180,9 @@ static void replayed_packets_are_taken_once(void **state)
         n = recv(all[1].ep->fd[all[1].ep->hot ? UDP_HOT : 0], p, sizeof p,
                  MSG_PEEK | MSG_DONTWAIT);
         for (int k = 0; n > 0 && k < 5; k++)
-            throw(all[0].ep->fd[0], &all[1], p, (size_t)n);
+            throw_datagram(all[0].ep->fd[0], &all[1], p, (size_t)n);
         if (length[i % 64] > 0)
-            throw(all[0].ep->fd[0], &all[1], old[i % 64],
+            throw_datagram(all[0].ep->fd[0], &all[1], old[i % 64],
                   (size_t)length[i % 64]);
         length[i % 64] = n <= SIZE ? n : 0;
         if (n > 0 && n <= SIZE)
@@ -211,7 +215,7 @@ static void ten_thousand_calls_leave_room_for_one(void **state)
         if (i % 2)
             random_bytes(p + PACKET_HEAD, WEFT_AUTH_MSG);
         wf_udp_packet_set_checksum(p, sizeof p, NULL, 0);
-        throw(fd, &all[1], p, sizeof p);
+        throw_datagram(fd, &all[1], p, sizeof p);
         if (i % 16 == 0)
             rig_turn(all, 2);
         assert_true(all[1].ep->calls.pending <= IP_PENDING_MAX);
@@ -241,7 +245,7 @@ static void call_with_a_wrong_key(int fd, uint32_t number)
     wf_udp_packet_pack(&k, p);
     memcpy(p + PACKET_HEAD, hello, sizeof hello);
     wf_udp_packet_set_checksum(p, sizeof p, NULL, 0);
-    throw(fd, &all[0], p, sizeof p);
+    throw_datagram(fd, &all[0], p, sizeof p);
     rig_progress(&all[0]);
 }
 
@@ -253,7 +257,7 @@ static void handshakes_of_strangers_time_out(void **state)
     uint64_t heard;
     int fd;
 
-    pair(CHECKSUM_AUTO);
+    make_pair(CHECKSUM_AUTO);
     fd = stranger();
     rig_stop_clock(&all[0]);
     all[0].skew += IP_UNKNOWN_CALLERS_NS;

@@ -257,7 +257,7 @@ static void post_a_large_receive(uint64_t bytes)
                            .bytes = bytes, .expected = bytes};
 }
 
-static void match(void *unused)
+static void match_message(void *unused)
 {
     left.pull.core = &fetched_from;
 }
@@ -271,7 +271,7 @@ static void the_helper_does_not_poll_transfers_under_way(void **state)
     wf.local_count = wf.cpus = wf.own_cpus = 1;
     wf_cs_enter(&wf.api);
     post_a_large_receive(600 << 20);
-    match(NULL);
+    match_message(NULL);
     wf_register_with_helper(&left.req);
     until_the_helper_has_armed();
     assert_true(wf_now(&wf) - start > 5000000);
@@ -283,13 +283,13 @@ static void a_large_receive_meets_its_sender(void **state)
 {
     wf_cs_enter(&wf.api);
     post_a_large_receive(16 << 20);
-    announce(&fabrics[1], match, NULL);
+    announce(&fabrics[1], match_message, NULL);
     wf_store_relaxed(&lost, 1000000); /* it looks once, however late it is */
     wf_helper_poll_announcement(&left.req);
     wf_store_relaxed(&lost, 0);
     assert_ptr_equal(left.pull.core, &fetched_from);
     post_a_large_receive(1 << 20); /* this one does not wait for it */
-    announce(&fabrics[1], match, NULL);
+    announce(&fabrics[1], match_message, NULL);
     wf_helper_poll_announcement(&left.req);
     assert_null(left.pull.core);
     nothing_was_missed();

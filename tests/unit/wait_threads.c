@@ -38,12 +38,12 @@ static void wait_for_one_of_two(void)
     MPI_Waitany(2, both, &index, MPI_STATUS_IGNORE);
 }
 
-static void receive(void)
+static void receive_message(void)
 {
     MPI_Recv(&word, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void probe(void)
+static void probe_message(void)
 {
     MPI_Probe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
@@ -53,24 +53,24 @@ static void send_synchronously(void)
     MPI_Ssend(&word, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
 }
 
-static void flush(void)
+static void flush_messages(void)
 {
     MPI_Comm_flush_buffer(MPI_COMM_WORLD);
 }
 
 /* ---- who wakes ----------------------------------------------------------- */
 
-static void send(void)
+static void send_message(void)
 {
     MPI_Send(&word, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
 }
 
-static void complete(void)
+static void complete_request(void)
 {
     MPI_Grequest_complete(request);
 }
 
-static void cancel(void)
+static void cancel_request(void)
 {
     MPI_Cancel(&request);
 }
@@ -82,13 +82,13 @@ static void ready_the_second_half(void)
 
 /* ---- the rig ------------------------------------------------------------- */
 
-static void *run(void *call)
+static void *run_case(void *call)
 {
     ((void (*)(void))(uintptr_t)call)();
     return NULL;
 }
 
-static void *follow(void *unused)
+static void *follow_pieces(void *unused)
 {
     MPI_Recv(&word, 0, MPI_INT, 0, OTHER_TAG, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
@@ -124,7 +124,7 @@ static pthread_t begin_thread(void *(*fn)(void *), void *arg)
 
 static void wakes(void (*waker)(void), void (*blocked)(void))
 {
-    pthread_t t = begin_thread(run, (void *)(uintptr_t)blocked);
+    pthread_t t = begin_thread(run_case, (void *)(uintptr_t)blocked);
 
     until_asleep(1);
     waker();
@@ -133,10 +133,10 @@ static void wakes(void (*waker)(void), void (*blocked)(void))
 
 static void wakes_a_follower(void (*waker)(void), void (*blocked)(void))
 {
-    pthread_t leader = begin_thread(follow, NULL), t;
+    pthread_t leader = begin_thread(follow_pieces, NULL), t;
 
     until_asleep(1);
-    t = begin_thread(run, (void *)(uintptr_t)blocked);
+    t = begin_thread(run_case, (void *)(uintptr_t)blocked);
     until_asleep(2);
     waker();
     pthread_join(t, NULL);
@@ -191,28 +191,28 @@ static void nothing_was_missed(void)
 
 static void a_message_wakes_its_receiver(void **state)
 {
-    wakes(send, receive);
-    wakes_a_follower(send, receive);
+    wakes(send_message, receive_message);
+    wakes_a_follower(send_message, receive_message);
     nothing_was_missed();
 }
 
 static void a_message_wakes_a_thread_that_probes_for_it(void **state)
 {
-    wakes(send, probe);
-    receive();
-    wakes_a_follower(send, probe);
-    receive();
+    wakes(send_message, probe_message);
+    receive_message();
+    wakes_a_follower(send_message, probe_message);
+    receive_message();
     nothing_was_missed();
 }
 
 static void a_receive_wakes_a_synchronous_sender(void **state)
 {
-    wakes(receive, send_synchronously);
-    wakes_a_follower(receive, send_synchronously);
+    wakes(receive_message, send_synchronously);
+    wakes_a_follower(receive_message, send_synchronously);
     nothing_was_missed();
 }
 
-static int query(void *state, MPI_Status *status)
+static int query_object(void *state, MPI_Status *status)
 {
     MPI_Status_set_elements(status, MPI_BYTE, 0);
     MPI_Status_set_cancelled(status, 0);
@@ -231,21 +231,22 @@ static int cancel_nothing(void *state, int complete)
 
 static void start_generalized(void)
 {
-    MPI_Grequest_start(query, free_nothing, cancel_nothing, NULL, &request);
+    MPI_Grequest_start(query_object, free_nothing, cancel_nothing, NULL,
+                       &request);
 }
 
 static void the_end_of_a_generalized_request_wakes_its_waiter(void **state)
 {
     start_generalized();
-    wakes(complete, wait_for_request);
+    wakes(complete_request, wait_for_request);
     start_generalized();
-    wakes_a_follower(complete, wait_for_request);
+    wakes_a_follower(complete_request, wait_for_request);
     start_generalized();
-    wakes_a_follower(complete, wait_for_one_of_two);
+    wakes_a_follower(complete_request, wait_for_one_of_two);
     nothing_was_missed();
 }
 
-static void post(void)
+static void post_receive(void)
 {
     MPI_Irecv(&word, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, &request);
 }
@@ -260,18 +261,18 @@ static void post_at_once(void)
         wf_cs_enter(cs);
         wf_cs_leave(cs);
     }
-    post();
+    post_receive();
 }
 
 static void a_message_wakes_the_waiter_of_a_posted_receive(void **state)
 {
-    void (*const posts[])(void) = {post, post_at_once};
+    void (*const posts[])(void) = {post_receive, post_at_once};
 
     for (int i = 0; i < 2; i++) {
         posts[i]();
-        wakes(send, wait_for_request);
+        wakes(send_message, wait_for_request);
         posts[i]();
-        wakes_a_follower(send, wait_for_request);
+        wakes_a_follower(send_message, wait_for_request);
     }
     nothing_was_missed();
 }
@@ -279,10 +280,10 @@ static void a_message_wakes_the_waiter_of_a_posted_receive(void **state)
 /* The handle is the waiting call's own by then: cancelled through a copy. */
 static void a_cancelled_receive_wakes_its_waiter(void **state)
 {
-    post();
-    wakes(cancel, wait_for_one_of_two);
-    post();
-    wakes_a_follower(cancel, wait_for_one_of_two);
+    post_receive();
+    wakes(cancel_request, wait_for_one_of_two);
+    post_receive();
+    wakes_a_follower(cancel_request, wait_for_one_of_two);
     nothing_was_missed();
 }
 
@@ -334,9 +335,9 @@ static void the_last_buffered_message_wakes_a_flush(void **state)
 {
     MPI_Comm_attach_buffer(MPI_COMM_WORLD, MPI_BUFFER_AUTOMATIC, 0);
     send_buffered();
-    wakes(receive_large, flush);
+    wakes(receive_large, flush_messages);
     send_buffered();
-    wakes_a_follower(receive_large, flush);
+    wakes_a_follower(receive_large, flush_messages);
     nothing_was_missed();
 }
 
@@ -349,14 +350,14 @@ static void beside_a_thread_that_polls_often_nobody_arms_for_the_leader(
 
     if (!leaders_nap())
         skip();
-    t = begin_thread(run, (void *)(uintptr_t)receive);
+    t = begin_thread(run_case, (void *)(uintptr_t)receive_message);
     until_asleep(1);
     p = until_it_naps();
     wf_progress_poll(wf, UINT32_MAX);
     assert_true(p->disarmed && p->led);
     wf_cs_leave(&wf->api);
     until_it_sleeps();
-    send();
+    send_message();
     pthread_join(t, NULL);
     nothing_was_missed();
 }
@@ -369,11 +370,11 @@ static void a_message_wakes_a_receiver_that_naps(void **state)
     if (!leaders_nap())
         skip();
     wf->progress->bell_sleep_ms = LOST_MS;
-    t = begin_thread(run, (void *)(uintptr_t)receive);
+    t = begin_thread(run_case, (void *)(uintptr_t)receive_message);
     until_asleep(1);
     until_it_naps();
     wf_cs_leave(&wf->api);
-    send();
+    send_message();
     pthread_join(t, NULL);
     wf->progress->bell_sleep_ms = BELL_SLEEP_MS;
 }
@@ -387,21 +388,21 @@ static void a_new_sleeper_sends_a_napping_leader_to_the_endpoints(
     if (!leaders_nap())
         skip();
     wf->progress->bell_sleep_ms = LOST_MS;
-    leader = begin_thread(follow, NULL);
+    leader = begin_thread(follow_pieces, NULL);
     until_asleep(1);
     until_it_naps();
     wf_cs_leave(&wf->api);
-    t = begin_thread(run, (void *)(uintptr_t)receive);
+    t = begin_thread(run_case, (void *)(uintptr_t)receive_message);
     until_asleep(2);
     until_it_sleeps();
     wf->progress->bell_sleep_ms = BELL_SLEEP_MS;
-    send();
+    send_message();
     pthread_join(t, NULL);
     MPI_Send(&word, 0, MPI_INT, 0, OTHER_TAG, MPI_COMM_WORLD);
     pthread_join(leader, NULL);
 }
 
-static int begin(void **state)
+static int begin_case(void **state)
 {
     int level;
 
@@ -411,7 +412,7 @@ static int begin(void **state)
     return level != MPI_THREAD_MULTIPLE;
 }
 
-static int end(void **state)
+static int end_case(void **state)
 {
     return MPI_Finalize();
 }
@@ -434,5 +435,5 @@ int main(void)
             a_new_sleeper_sends_a_napping_leader_to_the_endpoints),
     };
 
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin_case, end_case);
 }

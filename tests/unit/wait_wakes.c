@@ -65,7 +65,7 @@ static int rig_without_descriptors(void **state)
     return rig_with(&without);
 }
 
-static void *kick(void *core)
+static void *kick_leader(void *core)
 {
     wf_host.kick(core); /* the one call that needs no section */
     return NULL;
@@ -78,7 +78,7 @@ static void a_plugins_own_thread_kicks_the_leader_awake(void **state)
     doze(1);
     fabrics[0].blind = true;
     announce(&fabrics[0], flag, &sleepers[0].done);
-    pthread_create(&thread, NULL, kick, &wf.eps[0]);
+    pthread_create(&thread, NULL, kick_leader, &wf.eps[0]);
     until_woken(0);
     pthread_join(thread, NULL);
     nothing_was_missed();
@@ -310,7 +310,7 @@ struct word {
     wf_atomic_u32 asked;
 };
 
-static void ask(struct wf_flag_wait *wait)
+static void ask_peer(struct wf_flag_wait *wait)
 {
     flag(&((struct word *)wait)->asked);
 }
@@ -318,7 +318,7 @@ static void ask(struct wf_flag_wait *wait)
 static void a_word_that_is_waited_for_is_announced_from_the_sleep_on(void **s)
 {
     struct weft_loc gone_already = {.failed = true};
-    struct word word = {.wait = {.arm = ask, .loc = &gone_already}};
+    struct word word = {.wait = {.arm = ask_peer, .loc = &gone_already}};
 
     wf.flag_waits = &word.wait;
     doze(1);

@@ -28,7 +28,7 @@ void info_forget(struct info *info)
 
 /* A world in which each transport of the configuration can do what its name
  * says, except `dead`. */
-static void invent(struct info *info, struct wf_config *config)
+static void invent_address(struct info *info, struct wf_config *config)
 {
     const struct wf_transport_config *t;
     int n = wf_config_transports(config, &t);
@@ -74,7 +74,7 @@ static int explained(const char *ini, const char *pair, const char *size,
 {
     static struct info info;
     struct wf_config *c = good(ini);
-    invent(&info, c);
+    invent_address(&info, c);
     capture_begin();
     int rc = info_explain(&info, pair, size, json);
     *text = capture_end();

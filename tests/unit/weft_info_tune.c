@@ -11,7 +11,7 @@
 #include "tools/weft-info/tune_trial.c"
 
 /* A trial of one size whose rounds took so long. */
-static struct trial took(int rounds, const double *us)
+static struct trial elapsed_time(int rounds, const double *us)
 {
     struct trial t = {.kind = {"pong", 8, 8, 2}, .rounds = rounds};
     for (int r = 0; r < rounds; r++)
@@ -21,35 +21,36 @@ static struct trial took(int rounds, const double *us)
 
 static void a_value_that_is_better_in_every_round_is_chosen(void **state)
 {
-    struct trial t[2] = {took(3, (double[]){10, 11, 12}),
-                         took(3, (double[]){9, 9, 9})};
+    struct trial t[2] = {elapsed_time(3, (double[]){10, 11, 12}),
+                         elapsed_time(3, (double[]){9, 9, 9})};
     assert_int_equal(tune_best(t, 2, 0.05), 1);
 }
 
 static void the_built_in_value_stays_when_little_is_gained(void **state)
 {
-    struct trial t[2] = {took(3, (double[]){10, 10, 10}),
-                         took(3, (double[]){9.6, 9.6, 9.6})};
+    struct trial t[2] = {elapsed_time(3, (double[]){10, 10, 10}),
+                         elapsed_time(3, (double[]){9.6, 9.6, 9.6})};
     assert_int_equal(tune_best(t, 2, 0.05), 0);
 }
 
 static void the_built_in_value_stays_when_one_round_disagrees(void **state)
 {
-    struct trial t[2] = {took(3, (double[]){10, 10, 10}),
-                         took(3, (double[]){5, 11, 5})};
+    struct trial t[2] = {elapsed_time(3, (double[]){10, 10, 10}),
+                         elapsed_time(3, (double[]){5, 11, 5})};
     assert_int_equal(tune_best(t, 2, 0.05), 0);
 }
 
 static void the_built_in_value_stays_after_too_few_rounds(void **state)
 {
-    struct trial t[2] = {took(2, (double[]){10, 10}),
-                         took(2, (double[]){5, 5})};
+    struct trial t[2] = {elapsed_time(2, (double[]){10, 10}),
+                         elapsed_time(2, (double[]){5, 5})};
     assert_int_equal(tune_best(t, 2, 0.05), 0);
 }
 
 static void a_value_that_cannot_be_set_is_not_chosen(void **state)
 {
-    struct trial t[2] = {took(3, (double[]){10, 10, 10}), took(0, NULL)};
+    struct trial t[2] = {elapsed_time(3, (double[]){10, 10, 10}),
+                         elapsed_time(0, NULL)};
     assert_int_equal(tune_best(t, 2, 0.05), 0);
 }
 

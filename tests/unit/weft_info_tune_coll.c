@@ -13,7 +13,7 @@ int tune_job(const char *ranks, const char *route, const char *set,
 }
 
 /* An algorithm that takes so long in each of two rounds, size by size. */
-static struct coll_trial took(const char *name, const double *us)
+static struct coll_trial elapsed_time(const char *name, const double *us)
 {
     struct coll_trial t = {.algorithm = name, .sizes = COLL_SIZES,
                            .rounds = 2};
@@ -27,8 +27,9 @@ static const double ten[] = {10, 10, 10, 10, 10, 10};
 static void assert_rules(const double *ring, const double *blocks,
                          const char *wanted)
 {
-    struct coll_trial t[3] = {took("auto", ten), took("ring", ring),
-                              took("blocks", blocks)};
+    struct coll_trial t[3] = {elapsed_time("auto", ten),
+                              elapsed_time("ring", ring),
+                              elapsed_time("blocks", blocks)};
     char rules[1024], ini[1200];
     tune_coll_rules(t, 3, 4, rules, sizeof rules);
     assert_string_equal(rules, wanted);
@@ -67,7 +68,8 @@ static void the_fastest_of_several_is_taken(void **state)
 
 static void one_round_that_disagrees_is_enough(void **state)
 {
-    struct coll_trial t[2] = {took("auto", ten), took("ring", ten)};
+    struct coll_trial t[2] = {elapsed_time("auto", ten),
+                              elapsed_time("ring", ten)};
     for (int i = 0; i < COLL_SIZES; i++)
         t[1].us[i][0] = 2;
     t[1].us[3][1] = 11;
@@ -79,7 +81,8 @@ static void one_round_that_disagrees_is_enough(void **state)
 static void one_round_alone_decides_nothing(void **state)
 {
     const double half[] = {5, 5, 5, 5, 5, 5};
-    struct coll_trial t[2] = {took("auto", ten), took("ring", half)};
+    struct coll_trial t[2] = {elapsed_time("auto", ten),
+                              elapsed_time("ring", half)};
     t[0].rounds = t[1].rounds = 1;
     assert_int_equal(tune_coll_best(t, 2, 0), 0);
 }
@@ -87,7 +90,8 @@ static void one_round_alone_decides_nothing(void **state)
 static void the_parser_makes_the_rule_that_was_measured(void **state)
 {
     const double middle_sizes[] = {10, 10, 5, 5, 10, 10};
-    struct coll_trial t[2] = {took("auto", ten), took("ring", middle_sizes)};
+    struct coll_trial t[2] = {elapsed_time("auto", ten),
+                              elapsed_time("ring", middle_sizes)};
     char rules[256], ini[300];
     tune_coll_rules(t, 2, 4, rules, sizeof rules);
     snprintf(ini, sizeof ini, "[collectives]\nallreduce = %s\n", rules);
@@ -103,7 +107,8 @@ static void the_parser_makes_the_rule_that_was_measured(void **state)
 
 static void an_algorithm_that_did_not_run_is_not_taken(void **state)
 {
-    struct coll_trial t[2] = {took("auto", ten), took("ring", ten)};
+    struct coll_trial t[2] = {elapsed_time("auto", ten),
+                              elapsed_time("ring", ten)};
     t[1].rounds = 0;
     assert_int_equal(tune_coll_best(t, 2, 0), 0);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-__attribute__((constructor)) static void run(void)
+__attribute__((constructor)) static void run_case(void)
 {
     const char *mark = getenv(MARK);
     int fd = mark ? open(mark, O_CREAT | O_WRONLY, 0600) : -1;
