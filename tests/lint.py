@@ -33,10 +33,10 @@ unfinished""".replace("\n", "|").split("|")
 
 # rule: {beginning of the path: exceptions that are left there}
 LIMITS = {
-    "columns": {"core/": 50, "include/": 203, "plugins/": 40,
+    "columns": {"core/": 51, "include/": 203, "plugins/": 40,
                 "tests/conform/": 31},
     "columns of Python and prose": {"core/": 1},
-    "lines of a file": {"core/": 4, "plugins/": 2, "tests/": 2},
+    "lines of a file": {"core/": 3, "plugins/": 2, "tests/": 2},
     "arguments": {"core/": 20, "plugins/": 1, "tools/": 3},
     "one-word functions": {"tests/": 430},
     "prefix of a static": {"core/": 1},

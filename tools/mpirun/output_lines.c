@@ -1,4 +1,5 @@
-/* Output of several ranks in one sink is mixed by lines: see output_lines.h.
+/* This file mixes the output of several ranks in one sink by lines: see
+ * output_lines.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "output_lines.h"
@@ -10,7 +11,8 @@
 
 enum { LINE_WAIT_MS = 1000 };
 
-/* A stream that is not read because a sink is full may have more to come. */
+/* Returns the time after which a stream's unfinished line is given up. A stream
+ * that is not read because a sink is full may have more to come. */
 static uint64_t time_of_giving_up(const struct stream *s)
 {
     if (wf_io_is_paused(s))
@@ -18,7 +20,8 @@ static uint64_t time_of_giving_up(const struct stream *s)
     return s->last_write + LINE_WAIT_MS * UINT64_C(1000000);
 }
 
-/* The stream that has begun a line in the sink and may still finish it. */
+/* Returns the other stream that has begun a line in the sink and may still
+ * finish it. */
 static struct stream *open_line_of_another(const struct sink *sink,
                                            const struct stream *s)
 {
@@ -66,7 +69,8 @@ static void set_held(struct job *job, struct stream *s, bool held)
     s->held = held;
 }
 
-/* The stream has ended: nobody waits for the rest of its line. */
+/* End the line of a stream that has ended; no other stream waits for its
+ * rest. */
 static void end_line(struct stream *s)
 {
     if (s->sink && s->sink->in_line_of == s)

@@ -1,9 +1,9 @@
-/* Lines of several ranks that mpirun passes on to one sink are not cut by each
- * other: while a rank's line is unfinished there, output of the others waits.
+/* Output lines keep the lines of several ranks in one sink whole: while a
+ * rank's line is unfinished there, output of the other ranks waits.
  *
- * A line that nobody finishes (a prompt, a progress bar) holds up the others for
- * at most 1 s after its last byte, and nothing at all if no other rank
- * writes. Ranks that write to our descriptors themselves (output.h) are not
+ * A line that is not finished (a prompt, a progress bar) holds up the others
+ * for at most 1 s after its last byte, and not at all if no other rank writes.
+ * Ranks that write to mpirun's descriptors themselves (output.h) are not
  * concerned.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,9 +24,10 @@ void wf_lines_pass(struct job *, struct stream *);
 /* The stream has ended: write all of it, and free it, as soon as that cuts no
  * line. */
 void wf_lines_end(struct job *, struct stream *);
-/* Do wf_lines_pass for all streams that had to wait. */
+/* Do wf_lines_pass for all streams that wait. */
 void wf_lines_pass_all(struct job *);
-/* The time in ns at which the first of them need not wait any more; 0: none. */
+/* Returns the time in ns at which the first of them need not wait any more; 0:
+ * none waits. */
 uint64_t wf_lines_next(const struct job *);
 
 #endif
