@@ -129,8 +129,8 @@ static void messages_arrive_in_order_on_a_good_network(void **state)
 static void messages_arrive_in_order_on_a_bad_network(void **state)
 {
     join();
-    assert_true(
-        talk_to_peers(&(struct network){.mtu = 1400, .check = true, .trouble = 20}));
+    assert_true(talk_to_peers(
+        &(struct network){.mtu = 1400, .check = true, .trouble = 20}));
     assert_true(talk_to_peers(&(struct network){.mtu = 9000, .trouble = 50}));
     wf_sctp_stack_leave();
 }
