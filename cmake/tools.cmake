@@ -184,7 +184,7 @@ else()
     COMMAND ${CMAKE_COMMAND} -E touch ${MAN_DIR}/made
     DEPENDS mpirun weft-info ${CMAKE_BINARY_DIR}/bin/mpicc
       ${CMAKE_SOURCE_DIR}/tools/manual.py ${CMAKE_SOURCE_DIR}/README.md
-      ${CMAKE_SOURCE_DIR}/tools/README.md ${CMAKE_SOURCE_DIR}/docs/mpi-ini.md
+      ${CMAKE_SOURCE_DIR}/tools/README.md ${CMAKE_SOURCE_DIR}/docs/user/mpi-ini.md
     COMMENT "Writing the manual pages" VERBATIM)
   add_custom_target(manual ALL DEPENDS ${MAN_DIR}/made)
 endif()

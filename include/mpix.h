@@ -1,7 +1,7 @@
 /* mpix.h - what Weft has beyond the MPI standard: threads that are ranks.
  *
  * mpi.h holds the standard and nothing else; a program that includes this file
- * says that it uses extensions. docs/threads.md is the manual.
+ * says that it uses extensions. docs/user/threads.md is the manual.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

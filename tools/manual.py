@@ -1,5 +1,5 @@
 """Writes the manual pages from what says the same elsewhere: the help that
-programs print, the commands of README.md, tools/README.md and docs/mpi-ini.md.
+programs print, the commands of README.md, tools/README.md and docs/user/mpi-ini.md.
 
     manual.py OUTDIR VERSION SUFFIX NAME=HELPFILE ...
 
@@ -159,7 +159,7 @@ def page(name, version, body):
 def bodies(helps):
     """What each page says, by its name."""
     tools, ini = (read(ROOT, *path) for path in (("tools", "README.md"),
-                                                 ("docs", "mpi-ini.md")))
+                                                 ("docs", "user", "mpi-ini.md")))
     says = ".SH DESCRIPTION\n"
     return {
         "mpirun": says + options(helps["mpirun"])

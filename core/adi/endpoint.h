@@ -62,7 +62,7 @@ extern const weft_host wf_host;
  * path=, WEFT_PLUGIN_PATH, [core] plugin_path, the installed lib/weft. When
  * NULL is returned, err holds a full message, and errno is ENOMEM or EMFILE if
  * the plugin could not be loaded for that reason. A file that is not trusted
- * is not executed (docs/security.md). */
+ * is not executed (docs/user/security.md). */
 const weft_plugin *wf_plugin_find(const struct wf_config *,
                                   const struct wf_transport_config *, char *err,
                                   size_t err_len);

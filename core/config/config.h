@@ -2,7 +2,8 @@
  *
  * options.def is the only list of [core] keys; plugins declare their own in
  * weft_option form. The first file found is used, files are never merged. All
- * errors are reported before the start fails. docs/mpi-ini.md has the grammar.
+ * errors are reported before the start fails. docs/user/mpi-ini.md has the
+ * grammar.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

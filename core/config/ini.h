@@ -1,8 +1,8 @@
 /* The reader of mpi.ini: it turns bytes into sections and settings, each with
  * its place in the file.
  *
- * It knows the grammar (docs/mpi-ini.md), but no section or key by name, except
- * `include`. Errors do not stop it.
+ * It knows the grammar (docs/user/mpi-ini.md), but no section or key by name,
+ * except `include`. Errors do not stop it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,6 +1,7 @@
 /* A communicator knows the endpoints that its messages can come through: a
  * waiting thread polls them in every poll round of a receive from
- * MPI_ANY_SOURCE, a probe, or a collective (docs/design.md, "Waiting").
+ * MPI_ANY_SOURCE, a probe, or a collective
+ * (docs/internals/progress-and-wakeups.md).
  *
  * DESIGN  The set changes only when some process gets reached through another
  * endpoint, which is rare and counted (wf->links); until then it is kept. A

@@ -1,7 +1,7 @@
 /* Decides which files and which environment may control what this process does.
  *
  * A configuration names plugins, and a plugin is code: a file that another
- * user can write must not be used. docs/security.md is the policy.
+ * user can write must not be used. docs/user/security.md is the policy.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -2,7 +2,7 @@
  *
  * A waiter polls the endpoints that can complete its request, spins for a
  * while that adapts to what paid off, then sleeps in the kernel until an
- * endpoint or another thread wakes it. docs/design.md, "Waiting".
+ * endpoint or another thread wakes it. docs/internals/progress-and-wakeups.md.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

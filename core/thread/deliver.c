@@ -127,7 +127,7 @@ static inline int take_wanted(weft_ep *e, const struct mail_line *l,
  * answer has prefetched its line (mail_prefetch_line); a poll that comes too
  * early moves the line here, and the answer moves it back. So a poll that finds
  * nothing adds a pause before the next one, and after PROMPT_ANSWERS answers in
- * a row one pause less is tried. See docs/performance.md. */
+ * a row one pause less is tried. See bench/notebook/shared-memory.md. */
 static inline uint64_t poll_for_answer(weft_peer *p)
 {
     enum { PAUSES_MAX = 2, PROMPT_ANSWERS = 32 };

@@ -289,7 +289,7 @@ static inline void end_row_if_sent(weft_peer *p)
  * prefetches the line for writing (shm_prefetch_for_write), which gets it in
  * advance only from a processor that owns it. A line that both have read it
  * gets only when its store is due, and all its other stores wait behind that
- * one. docs/performance.md */
+ * one. bench/notebook/shared-memory.md */
 static inline void own_slot_line(struct shm_slot *s)
 {
     *(volatile unsigned char *)&s->body[sizeof s->body - 1] = 0;
@@ -377,7 +377,7 @@ static inline bool is_new_slot(uint64_t word, const weft_peer *p)
  * because polling too early takes the slot's line from the sender, which has
  * prefetched it (shm_prefetch_for_write). A poll that finds nothing makes the
  * next pause longer; PROMPT_MAX in a row that find the answer make it shorter,
- * to test whether that is enough. docs/performance.md */
+ * to test whether that is enough. bench/notebook/shared-memory.md */
 static inline uint64_t poll_for_answer(weft_peer *p)
 {
     enum { PAUSES_MAX = 2, PROMPT_MAX = 32 };
@@ -399,7 +399,7 @@ static inline uint64_t poll_for_answer(weft_peer *p)
 
 /* Polls for one message of this peer: its slot and nothing else. Between two
  * polls the line is left to the sender, which has to write it:
- * docs/performance.md. */
+ * bench/notebook/shared-memory.md. */
 int wf_shm_recv_words(weft_peer *p, weft_want *w)
 {
     enum { POLLS = 3 }; /* 0.096 us half round trip, with 8 or 5 0.103 */

@@ -32,7 +32,7 @@ enum {
     SHM_RINGS_PER_POLL = 8, /* rings of a round-robin poll per progress call */
     SHM_FEW_PEERS = 32,     /* with more, callers set a byte (SHM_MANY) */
     SHM_AHEAD = 2,          /* slots that a receiver prefetches ahead */
-    SHM_AHEAD_OUT = 4,      /* and a sender: docs/performance.md */
+    SHM_AHEAD_OUT = 4,      /* and a sender: bench/notebook/shared-memory.md */
     SHM_RECENT = 4,         /* recent peers that every progress call polls */
     SHM_PEER_BUDGET = 64,   /* slots of one peer before others are polled */
     SHM_SOCKETS_IDLE = 255, /* every 256th call may poll the sockets */

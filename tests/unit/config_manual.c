@@ -41,8 +41,8 @@ static void assert_holds(const char *text, const char *wanted)
 
 static void assert_rows(const char *heading, const weft_option *o)
 {
-    char *manual = tree_file("docs/mpi-ini.md");
-    char *section = part_of(manual, heading, "\n## ");
+    char *manual = tree_file("docs/user/mpi-ini.md");
+    char *section = part(manual, heading, "\n## ");
     for (; o->name != NULL; o++) {
         char row[128];
         snprintf(row, sizeof row,
@@ -86,8 +86,8 @@ static void the_sample_shows_every_key_with_its_default(void **state)
 
 static void the_manual_lists_the_algorithms_of_each_collective(void **state)
 {
-    char *manual = tree_file("docs/mpi-ini.md");
-    char *section = part_of(manual, "\n## [collectives]", "\n## ");
+    char *manual = tree_file("docs/user/mpi-ini.md");
+    char *section = part(manual, "\n## [collectives]", "\n## ");
     for (int i = 0; i < WF_COLL_KINDS; i++) {
         char row[512], names[400] = "";
         for (int k = 0; k < WF_ALGORITHMS; k++) {
@@ -164,7 +164,7 @@ static void every_line_of_the_sample_may_be_uncommented(void **state)
 
 static void every_example_of_the_manual_is_without_mistakes(void **state)
 {
-    char *manual = tree_file("docs/mpi-ini.md");
+    char *manual = tree_file("docs/user/mpi-ini.md");
     int examples = 0;
     for (char *at = manual; (at = strstr(at, "```ini\n")) != NULL;) {
         at += 7;

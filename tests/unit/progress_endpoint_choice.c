@@ -1,5 +1,5 @@
 /* Which endpoints a waiter polls: those that can complete what it waits for at
- * every turn, the others rarely (docs/design.md, "Waiting").
+ * every turn, the others rarely (docs/internals/progress-and-wakeups.md).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,4 +1,5 @@
-/* How long a wait polls before it sleeps (docs/design.md, "Waiting").
+/* How long a wait polls before it sleeps
+ * (docs/internals/progress-and-wakeups.md).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,5 +1,5 @@
 /* Every way by which the helper thread is woken, and what it leaves alone: the
- * list is that of docs/design.md, "Waiting".
+ * list is that of docs/internals/progress-and-wakeups.md.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

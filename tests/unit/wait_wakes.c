@@ -1,6 +1,6 @@
 /* Every way by which a thread that sleeps in a call is woken, one test each:
- * the list is that of docs/design.md, "Waiting". The helper thread has a file
- * of its own, wait_helper.c.
+ * the list is that of docs/internals/progress-and-wakeups.md. The helper thread
+ * has a file of its own, wait_helper.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,10 +1,10 @@
 /* This file decides which options are tried and which values are chosen, and
  * prints the fragment of mpi.ini.
  *
- * A round runs every trial once, so that other load on the machine affects all
- * alike. The built-in value is the first candidate and stays unless another one
- * is clearly better: values should come from the machine, not from noise.
- * docs/tuning.md has the derivation.
+ * A round runs every trial once, so that whatever else the machine does hits
+ * all alike. The built-in value is the first candidate and stays unless another
+ * one is clearly better: values should come from the machine, not from noise.
+ * docs/user/tuning.md has the derivation.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -314,7 +314,8 @@ static void print_fragment(const struct tuning *t)
     strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
     printf("# Measured by weft-info --tune on %s, %ld processors, %s, rounds: "
            "%d.\n# A value differs from the built-in one where that gains at "
-           "least %.0f %%\n# and something in every round: docs/tuning.md.\n",
+           "least %.0f %%\n# and something in every round: "
+           "docs/user/tuning.md.\n",
            host, sysconf(_SC_NPROCESSORS_ONLN), date, t->rounds,
            clear_gain * 100);
     print_spin(t);

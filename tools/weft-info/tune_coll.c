@@ -5,9 +5,8 @@
  *
  * As with --tune, a round runs every trial once, and the built-in choice stays
  * where another algorithm is not clearly better, and better in every round.
- * Shared-memory collectives (coll/shm/shmcoll.h) are off: no rule affects them,
- * and rules are for the calls that they do not handle. docs/tuning.md has the
- * derivation.
+ * Shared words (coll/shm/shmcoll.h) are off: what they do follows no rule, and what they
+ * leave is what the rules are for. docs/user/tuning.md has the derivation.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -200,7 +199,7 @@ int info_tune_collectives(const char *ranks_text, const char *only,
     unsetenv("WEFT_ROUTE");
     printf("# Measured by weft-info --tune-collectives with %d ranks on %ld "
            "processors.\n# Where nothing gains at least %.0f %%, the built-in "
-           "choice stays: docs/tuning.md.\n[collectives]\n",
+           "choice stays: docs/user/tuning.md.\n[collectives]\n",
            ranks, sysconf(_SC_NPROCESSORS_ONLN), clear_gain * 100);
     for (int kind = first; kind < end; kind++) {
         if (kind == WF_COLL_BARRIER) /* has no sizes */
