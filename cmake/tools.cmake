@@ -164,8 +164,20 @@ write_basic_package_version_file(${CONFIG_DIR}/WeftConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
 
 # ---- manual pages ---------------------------------------------------------
-# They repeat what the programs say of themselves, so the programs are run.
+# Those of functions follow from the tables of the standard and the sources.
+# Those of programs repeat what the programs say of themselves, so the programs
+# are run.
 set(MAN_DIR ${CMAKE_BINARY_DIR}/man)
+file(GLOB MAN3_TEXTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/man3/*.txt)
+add_custom_command(OUTPUT ${MAN_DIR}/made3
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${MAN_DIR}
+  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tools/man3.py ${MAN_DIR}
+    ${PROJECT_VERSION} "${WEFT_PROGRAM_SUFFIX}"
+  COMMAND ${CMAKE_COMMAND} -E touch ${MAN_DIR}/made3
+  DEPENDS ${CMAKE_SOURCE_DIR}/tools/man3.py ${MAN3_TEXTS} ${BINDING_TABLES}
+    ${BINDING_SCANNED}
+  COMMENT "Writing the manual pages of functions" VERBATIM)
+add_custom_target(manual3 ALL DEPENDS ${MAN_DIR}/made3)
 if(WEFT_SANITIZE) # may not run but with less of the kernel's randomisation
   set(WEFT_MANUAL FALSE)
 elseif(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
@@ -183,7 +195,9 @@ else()
       mpicc=${MAN_DIR}/mpicc.help weft-info=${MAN_DIR}/weft-info.help
     COMMAND ${CMAKE_COMMAND} -E touch ${MAN_DIR}/made
     DEPENDS mpirun weft-info ${CMAKE_BINARY_DIR}/bin/mpicc
-      ${CMAKE_SOURCE_DIR}/tools/manual.py ${CMAKE_SOURCE_DIR}/README.md
+      ${CMAKE_SOURCE_DIR}/tools/manual.py
+      ${CMAKE_SOURCE_DIR}/docs/user/running.md
+      ${CMAKE_SOURCE_DIR}/docs/user/appliances.md
       ${CMAKE_SOURCE_DIR}/tools/README.md ${CMAKE_SOURCE_DIR}/docs/user/mpi-ini.md
     COMMENT "Writing the manual pages" VERBATIM)
   add_custom_target(manual ALL DEPENDS ${MAN_DIR}/made)
@@ -192,6 +206,7 @@ endif()
 # All but the tests: what is installed, and the examples.
 add_custom_target(weft DEPENDS mpi mpirun weft-info thread_ranks_object
   ${EXAMPLE_TARGETS})
+add_dependencies(weft manual3)
 if(WEFT_MANUAL)
   add_dependencies(weft manual)
 endif()
@@ -228,10 +243,12 @@ install(FILES ${HEADERS} DESTINATION ${WEFT_INCLUDEDIR})
 install(FILES ${THREAD_RANKS} DESTINATION ${WEFT_PLUGINDIR})
 install(DIRECTORY ${PC_DIR}/ DESTINATION ${WEFT_PKGCONFIGDIR})
 install(DIRECTORY ${CONFIG_DIR}/ DESTINATION ${WEFT_CMAKEDIR})
+install(DIRECTORY ${MAN_DIR}/man3 DESTINATION ${WEFT_MANDIR})
 if(WEFT_MANUAL)
   install(DIRECTORY ${MAN_DIR}/man1 ${MAN_DIR}/man5 DESTINATION ${WEFT_MANDIR})
 endif()
-install(FILES LICENSE DESTINATION ${WEFT_DOCDIR})
+install(FILES LICENSE README.md DESTINATION ${WEFT_DOCDIR})
+install(DIRECTORY docs DESTINATION ${WEFT_DOCDIR} FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY examples/ DESTINATION ${WEFT_DATADIR}/weft/examples
   FILES_MATCHING PATTERN "*.c")
 install(FILES mpi.ini DESTINATION ${WEFT_SYSCONFDIR}/weft)

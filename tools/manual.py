@@ -1,5 +1,6 @@
 """Writes the manual pages from what says the same elsewhere: the help that
-programs print, the commands of README.md, tools/README.md and docs/user/mpi-ini.md.
+programs print, the commands of docs/user, tools/README.md and
+docs/user/mpi-ini.md.
 
     manual.py OUTDIR VERSION SUFFIX NAME=HELPFILE ...
 
@@ -127,9 +128,11 @@ def options(text):
 
 
 def examples(name):
-    """Commands of README.md, which its test runs."""
-    tested = re.findall(r"<!-- test[^>]*-->\n```sh\n(.*?)^```",
-                        read(ROOT, "README.md"), re.M | re.S)
+    """Commands of documents, which their test runs."""
+    text = "".join(read(ROOT, "docs", "user", page)
+                   for page in ("running.md", "appliances.md"))
+    tested = re.findall(r"<!-- test[^>]*-->\n```sh\n(.*?)^```", text,
+                        re.M | re.S)
     found = [s for part in tested for s in part.splitlines()
              if s.startswith(name + " ")]
     return ".SH EXAMPLES\n" + verbatim(found) if found else ""

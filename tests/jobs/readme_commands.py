@@ -1,6 +1,7 @@
-"""The commands of README.md do what README.md says.
+"""The commands of README.md, docs/user/running.md and docs/user/appliances.md
+do what these documents say.
 
-A comment before a block of README.md says what it is:
+A comment before a block says what it is:
 
   <!-- test -->         sh commands, run with sh -e in a copy of examples/
   <!-- test: plain -->  the same, not with sanitizers
@@ -9,7 +10,8 @@ A comment before a block of README.md says what it is:
   <!-- file: NAME -->   a file that is there when the commands run
   <!-- output -->       what the commands before it print
 
-The blocks are run in their order, against an installation of $BUILD_OF_WEFT.
+The blocks of a document are run in their order, in a copy of examples/ of their
+own, against an installation of $BUILD_OF_WEFT.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
@@ -50,11 +52,7 @@ def free_port(count=2):
     raise RuntimeError("no free port")
 
 
-class Readme(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.readme = text_of("README.md")
-
+class Commands(unittest.TestCase):
     def run_block(self, commands, **env):
         done = subprocess.run(["sh", "-e", "-c", commands], cwd=self.cwd,
                               env=dict(self.env, **env), text=True,
@@ -83,12 +81,12 @@ class Readme(unittest.TestCase):
 
     def check_output(self, printed, expected):
         if "tcp            other node" in printed:
-            return  # no interface but loopback here, and README.md has one
+            return  # no interface but loopback here, as the document has
         self.assertEqual(without_times(printed), without_times(expected))
 
-    def test_its_commands_work_and_print_what_it_shows(self):
-        blocks = BLOCK.findall(self.readme)
-        self.assertGreater(len(blocks), 5)
+    def check_document(self, *path, least):
+        blocks = BLOCK.findall(text_of(*path))
+        self.assertGreaterEqual(len(blocks), least)
         printed = None
         with tempfile.TemporaryDirectory() as temp:
             self.start(temp)
@@ -101,8 +99,19 @@ class Readme(unittest.TestCase):
                 elif self.wanted(detail):
                     printed = self.run_block(text)
 
-    def test_its_c_example_compiles(self):
-        source = re.search(r"^```c\n(.*?)^```$", self.readme, re.M | re.S)[1]
+    def test_those_of_the_readme_work(self):
+        self.check_document("README.md", least=1)
+
+    def test_those_about_running_work_and_print_what_is_shown(self):
+        self.check_document("docs", "user", "running.md", least=8)
+
+    def test_those_about_appliances_work(self):
+        self.check_document("docs", "user", "appliances.md", least=3)
+
+    def test_the_c_example_compiles(self):
+        source = re.search(r"^```c\n(.*?)^```$",
+                           text_of("docs", "user", "appliances.md"),
+                           re.M | re.S)[1]
         source = re.sub(r"= fab_(\w+)", "= 0 /* \\1 */", source)
         with tempfile.TemporaryDirectory() as temp:
             path = os.path.join(temp, "myfab.c")

@@ -125,7 +125,9 @@ class Layout(unittest.TestCase):
                 "lib64/libmpi.a", "lib64/libmpi_abi.so.1",
                 "lib64/weft/weft_tcp.so", "lib64/pkgconfig/weft.pc",
                 "lib64/cmake/weft/WeftConfig.cmake", "include/weft/mpi.h",
-                "man/man1/mpirun.1", "man/man5/mpi.ini.5", "doc/LICENSE",
+                "man/man1/mpirun.1", "man/man3/MPI_Send.3",
+                "man/man5/mpi.ini.5", "doc/LICENSE", "doc/README.md",
+                "doc/docs/user/running.md", "doc/docs/internals/00-map.md",
                 "doc/weft.cdx.json")))
         prefix = os.path.join(self.dir, "moved here")
         os.rename(os.path.join(self.stage, "opt", "own"), prefix)
@@ -188,6 +190,40 @@ class Manual(unittest.TestCase):
         for key in keys:
             self.assertIn(f"\n.TP\n\\fB{key}\\fR\n",
                           self.page("man5/mpi.ini.5"))
+
+    def functions(self):
+        """The functions that are implemented."""
+        said = must(os.path.join(BUILD, "bin", "weft-info"), "--json",
+                    "--functions")
+        return [f["name"] for f in json.loads(said)["functions"]
+                if f["implemented"]]
+
+    def test_each_implemented_function_has_a_page(self):
+        functions = self.functions()
+        self.assertGreater(len(functions), 400)
+        pages = os.listdir(os.path.join(BUILD, "man", "man3"))
+        self.assertEqual(sorted(name + ".3" for name in functions),
+                         sorted(pages))
+
+    def test_the_page_of_a_function_has_its_synopsis_and_errors(self):
+        page = self.page("man3/MPI_Send.3")
+        for text in ("int MPI_Send(const void *buf, int count,",
+                     "int MPI_Send_c(const void *buf, MPI_Count count,",
+                     ".TP\n\\fIdest\\fR (in)\n",
+                     ".TP\n\\fBMPI_ERR_RANK\\fR\n", "chapter 3"):
+            self.assertIn(text.replace("\\", "\\"), page)
+        self.assertEqual(self.page("man3/MPI_Send_c.3"),
+                         ".so man3/MPI_Send.3\n")
+
+    @unittest.skipUnless(shutil.which("groff"), "no groff to read the pages")
+    def test_groff_reads_the_pages_of_functions_without_a_warning(self):
+        pages = sorted(os.listdir(os.path.join(BUILD, "man", "man3")))
+        done = subprocess.run(
+            ["groff", "-man", "-ww", "-Tutf8"] +
+            ["man3/" + name for name in pages],
+            cwd=os.path.join(BUILD, "man"), capture_output=True, text=True,
+            timeout=300)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     @unittest.skipUnless(shutil.which("groff"), "no groff to read the pages")
     def test_groff_reads_the_pages_without_a_warning(self):
