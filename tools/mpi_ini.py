@@ -3,8 +3,8 @@
 
     mpi_ini.py [FILE]     FILE, or standard output
 
-The keys, their defaults, ranges and help are those of core/route/options.def,
-of the weft_option tables of the transports, and of core/coll/algorithms.def.
+The keys, their defaults, ranges and help are those of core/config/options.def,
+of the weft_option tables of the transports, and of core/config/algorithms.def.
 The prose around the tables is tools/mpi_ini/text.md.in, and what there is to
 say of an option beyond its help is tools/mpi_ini/notes.txt.
 SPDX-License-Identifier: BSD-3-Clause
@@ -79,7 +79,7 @@ class Option:
 def macro_options(name, only_same=False):
     """The options that options.def lists by the macro NAME; only_same: those
     on which the processes of a job must agree."""
-    text = read("core", "route", "options.def")
+    text = read("core", "config", "options.def")
     text = text[text.index("#endif\n\nWF_"):]
     for call in re.finditer(rf"^{name}\(", text, re.M):
         args = arguments(text, call.end())[0]
@@ -141,7 +141,7 @@ class Manual:
                    f"{self.meaning(section, o)} |").replace("|  |", "| |")
 
     def collectives(self):
-        text = read("core", "coll", "algorithms.def")
+        text = read("core", "config", "algorithms.def")
         names = {}
         for call in re.finditer(r"^WF_ALGORITHM\(", text, re.M):
             args = arguments(text, call.end())[0]
