@@ -162,7 +162,8 @@ def page(name, version, body):
 def bodies(helps):
     """What each page says, by its name."""
     tools, ini = (read(ROOT, *path) for path in (("tools", "README.md"),
-                                                 ("docs", "user", "mpi-ini.md")))
+                                                 ("docs", "user",
+                                                  "mpi-ini.md")))
     says = ".SH DESCRIPTION\n"
     return {
         "mpirun": says + options(helps["mpirun"])

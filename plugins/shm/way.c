@@ -17,8 +17,9 @@
  * times as much as non-temporal stores, by any instruction; and a virtual
  * machine's processors come to be far from each other and near again.
  * bench/notebook/shared-memory.md has the figures. So there are trials: now and
- * then each way carries some messages, in two alternating rounds each, and the one that
- * moved its bytes in the least time stays until the next trial. Non-temporal
+ * then each way carries some messages, in two alternating rounds each, and the
+ * one that moved its bytes in the least time stays until the next trial.
+ * Non-temporal
  * stores have to be clearly faster; if they are hopeless, the trial ends at
  * once.
  *
