@@ -183,6 +183,15 @@ class Manual(unittest.TestCase):
             self.assertRegex(self.page("man1/mpirun.1"),
                              rf"\n\.TP\n\\fB{re.escape(option)}\b")
 
+    def test_each_line_of_the_help_of_the_others_is_in_their_pages(self):
+        for name, option in (("mpicc", "-help"), ("weft-info", "--help")):
+            said = must(os.path.join(BUILD, "bin", name), option).splitlines()
+            self.assertGreater(len(said), 10)
+            page = self.page(f"man1/{name}.1")
+            for line in said:
+                with self.subTest(page=name, line=line):
+                    self.assertIn(line + "\n", page)
+
     def test_each_key_of_the_core_is_in_the_page_of_mpi_ini(self):
         said = must(os.path.join(BUILD, "bin", "weft-info"), "--json")
         keys = [option["key"] for option in json.loads(said)["core"]]
