@@ -19,8 +19,7 @@
  * bench/notebook/shared-memory.md has the figures. So there are trials: now and
  * then each way carries some messages, in two alternating rounds each, and the
  * one that moved its bytes in the least time stays until the next trial.
- * Non-temporal
- * stores have to be clearly faster; if they are hopeless, the trial ends at
+ * Non-temporal stores have to be clearly faster; if they are hopeless, the trial ends at
  * once.
  *
  * PROTOCOL  The measure is the time of both copies together, and nothing

@@ -42,7 +42,7 @@ static void assert_holds(const char *text, const char *wanted)
 static void assert_rows(const char *heading, const weft_option *o)
 {
     char *manual = tree_file("docs/user/mpi-ini.md");
-    char *section = part(manual, heading, "\n## ");
+    char *section = part_of(manual, heading, "\n## ");
     for (; o->name != NULL; o++) {
         char row[128];
         snprintf(row, sizeof row,
@@ -87,7 +87,7 @@ static void the_sample_shows_every_key_with_its_default(void **state)
 static void the_manual_lists_the_algorithms_of_each_collective(void **state)
 {
     char *manual = tree_file("docs/user/mpi-ini.md");
-    char *section = part(manual, "\n## [collectives]", "\n## ");
+    char *section = part_of(manual, "\n## [collectives]", "\n## ");
     for (int i = 0; i < WF_COLL_KINDS; i++) {
         char row[512], names[400] = "";
         for (int k = 0; k < WF_ALGORITHMS; k++) {

@@ -1,5 +1,5 @@
-/* A receive that polls for its message where ranks outnumber CPUs gives its CPU away
- * between two looks (docs/internals/progress-and-wakeups.md).
+/* A receive that polls for its message where ranks outnumber CPUs gives its CPU
+ * away between two looks (docs/internals/progress-and-wakeups.md).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

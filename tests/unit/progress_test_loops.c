@@ -1,5 +1,5 @@
-/* MPI_Test, MPI_Iprobe and their like in a loop: where ranks outnumber CPUs such
- * a program gives its CPU away (docs/internals/progress-and-wakeups.md).
+/* MPI_Test, MPI_Iprobe and their like in a loop: where ranks outnumber CPUs
+ * such a program gives its CPU away (docs/internals/progress-and-wakeups.md).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

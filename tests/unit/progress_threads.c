@@ -1,5 +1,5 @@
-/* A thread that waits while others of its rank wait, too, more of them than there
- * are CPUs, gives its CPU away between looks, a bounded number of times
+/* A thread that waits while others of its rank wait, too, more of them than
+ * there are CPUs, gives its CPU away between looks, a bounded number of times
  * (docs/internals/progress-and-wakeups.md).
  *
  * SPDX-License-Identifier: BSD-3-Clause

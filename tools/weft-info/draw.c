@@ -342,9 +342,9 @@ int info_draw(const struct wf_coll_rules *rules,
     int rc = take_arguments(&d, a);
     if (rc != 0)
         return rc;
-    rc = build(&d, rules);
-    if (rc == 0 && d.algorithm >= 0 && chosen(&d) != d.algorithm)
-        rc = wrong("--algorithm", a->algorithm,
+    rc = build_plan(&d, rules);
+    if (rc == 0 && d.algorithm >= 0 && chosen_algorithm(&d) != d.algorithm)
+        rc = refuse_value("--algorithm", a->algorithm,
                    "cannot do this call; see mpi.ini(5), [collectives]");
     if (rc == 0 && a->dot)
         print_dot(&d);

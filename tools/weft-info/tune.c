@@ -1,9 +1,9 @@
 /* This file decides which options are tried and which values are chosen, and
  * prints the fragment of mpi.ini.
  *
- * A round runs every trial once, so that whatever else the machine does hits
- * all alike. The built-in value is the first candidate and stays unless another
- * one is clearly better: values should come from the machine, not from noise.
+ * A round runs every trial once, so that other load on the machine affects all
+ * alike. The built-in value is the first candidate and stays unless another one
+ * is clearly better: values should come from the machine, not from noise.
  * docs/user/tuning.md has the derivation.
  *
  * SPDX-License-Identifier: BSD-3-Clause

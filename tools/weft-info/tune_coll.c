@@ -5,8 +5,9 @@
  *
  * As with --tune, a round runs every trial once, and the built-in choice stays
  * where another algorithm is not clearly better, and better in every round.
- * Shared words (coll/shm/shmcoll.h) are off: what they do follows no rule, and what they
- * leave is what the rules are for. docs/user/tuning.md has the derivation.
+ * Shared-memory collectives (coll/shm/shmcoll.h) are off: no rule affects them,
+ * and rules are for the calls that they do not handle. docs/user/tuning.md has
+ * the derivation.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
