@@ -19,8 +19,8 @@
  * bench/notebook/shared-memory.md has the figures. So there are trials: now and
  * then each way carries some messages, in two alternating rounds each, and the
  * one that moved its bytes in the least time stays until the next trial.
- * Non-temporal stores have to be clearly faster; if they are hopeless, the trial ends at
- * once.
+ * Non-temporal stores have to be clearly faster; if they are hopeless, the
+ * trial ends at once.
  *
  * PROTOCOL  The measure is the time of both copies together, and nothing
  * between them: a side that waits, for the other or for its program, does not
