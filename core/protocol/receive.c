@@ -272,6 +272,7 @@ receive_expected(struct wf_comm *comm, struct weft_loc *loc,
     int polls = 0;
 
     *x = *what;
+    x->size = sizeof x->want;
     x->first = WF_SHORT_EAGER;
     *rc = MPI_SUCCESS;
     if (wf_unlikely(!l->recv_words))

@@ -25,7 +25,8 @@
 
 enum { SETTINGS = 16, USAGE = 2, WHY = 256 };
 
-extern const weft_plugin *const weft_builtin[];
+/* The transports that are linked into the program, if any. */
+extern const weft_plugin *const weft_builtin[] __attribute__((weak));
 
 static const struct conform_case *const tables[] = {
     shape_cases, transfer_cases, flow_cases,
@@ -35,7 +36,7 @@ static const struct conform_case *const tables[] = {
 
 static const weft_plugin *from_table(const char *name)
 {
-    for (const weft_plugin *const *p = weft_builtin; *p; p++)
+    for (const weft_plugin *const *p = weft_builtin; p && *p; p++)
         if (strcmp((*p)->name, name) == 0)
             return *p;
     fprintf(stderr, "conform: no transport '%s' is built in\n", name);
@@ -84,27 +85,31 @@ static const char *missing(const weft_plugin *p, const weft_attr *a,
 {
     const weft_ops *ops = p->ops;
     const uint32_t others = WEFT_CAP_LOCAL | WEFT_CAP_REMOTE;
+#define HAS(op) WEFT_HAS(ops, weft_ops, op)
+    const struct {
+        unsigned need;
+        bool has;
+        const char *why;
+    } wants[] = {
+        {NEED_SHORT, HAS(send_short), "it has no send_short"},
+        {NEED_EVENT, HAS(event), "it has no descriptor to sleep on"},
+        {NEED_CONNECT, HAS(connect), "it has no connect"},
+        {NEED_GET, a->caps & WEFT_CAP_GET, "it has no get"},
+        {NEED_GET_ALONE, a->caps & WEFT_CAP_GET_ALONE,
+         "its get needs the target"},
+        {NEED_MAP, a->caps & WEFT_CAP_MAP, "it maps no memory"},
+        {NEED_SEND_WORDS, HAS(send_words), "it has no send_words"},
+        {NEED_RECV_WORDS, HAS(recv_words), "it has no recv_words"},
+        {NEED_TRAFFIC, HAS(traffic), "it has no traffic"},
+        {NEED_PARSE, HAS(addr_parse), "it has no addr_parse"},
+        {NEED_PROBE, HAS(probe), "it has no probe"}};
+#undef HAS
 
     if (needs & NEED_OTHERS && !(a->caps & others))
         return "it reaches no other process";
-    if (needs & NEED_SHORT && !WEFT_HAS(ops, weft_ops, send_short))
-        return "it has no send_short";
-    if (needs & NEED_MORE && !WEFT_HAS(ops, weft_ops, send_more))
-        return "it has no send_more";
-    if (needs & NEED_WORDS && !WEFT_HAS(ops, weft_ops, recv_words))
-        return "it has no recv_words";
-    if (needs & NEED_TRAFFIC && !WEFT_HAS(ops, weft_ops, traffic))
-        return "it has no traffic";
-    if (needs & NEED_EVENT && !(a->caps & WEFT_CAP_EVENT_FD))
-        return "it has no descriptor to sleep on";
-    if (needs & NEED_LOAN && !(a->caps & WEFT_CAP_RX_LOAN))
-        return "it lends no buffers";
-    if (needs & NEED_GET && !(a->caps & WEFT_CAP_GET))
-        return "it has no get";
-    if (needs & NEED_CONNECT && !WEFT_HAS(ops, weft_ops, connect))
-        return "it has no connect";
-    if (needs & NEED_KEEPALIVE && !(a->caps & WEFT_CAP_KEEPALIVE))
-        return "it does not notice dead peers without traffic";
+    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
+        if (needs & wants[i].need && !wants[i].has)
+            return wants[i].why;
     return NULL;
 }
 

@@ -8,7 +8,10 @@
  *
  *   conform.c  the program          message.c  patterns, memory, containers
  *   host.c     the service table    world.c    endpoints, partners, patience
- *   config.c   the plugin's options *_cases.c  the contract, a sentence each
+ *   config.c   the plugin's options auth.c     the handshake
+ *   *_cases.c  the contract, a sentence each
+ *
+ * It needs weft_transport.h and libc, nothing else of Weft.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -29,7 +32,8 @@ enum {
     BLOB = 1024, /* what the core allows an address to have */
     BIG = 2 << 20,
     BUDGET = 64,
-    LOANS = 64,
+    SILENCE_MS = 500, /* after which a peer that can be asked counts as lost */
+    NO_ROOM = 4711,   /* what the core's tx_words returns */
     PATIENCE = 60,   /* seconds for anything that must happen */
     CASE_LIMIT = 240 /* seconds for a whole case */
 };
@@ -66,7 +70,6 @@ enum answer {
     TRUNCATE,    /* a sink shorter than the message */
     SKIP_REST,
     PAUSE, /* out of memory the first time, then TAKE */
-    LEND,  /* keep the plugin's buffer, if it offers that */
     ANSWERS
 };
 
@@ -86,12 +89,6 @@ struct weft_loc { /* one peer as one side sees it */
     char why[1024];
 };
 
-struct loan {
-    const void *data;
-    uint64_t number, len;
-    uint32_t from;
-};
-
 struct world;
 struct weft_core {
     struct world *world;
@@ -99,7 +96,7 @@ struct weft_core {
     weft_ep *ep;
     weft_attr attr;
     void *cfg;
-    struct wf_auth_key *key;
+    uint64_t key;
     struct weft_loc loc[SIDES];
     uint8_t blob[SIDES][BLOB];
     size_t blob_len[SIDES];
@@ -107,9 +104,8 @@ struct weft_core {
     bool mix;       /* answer each delivery differently */
     bool messages;  /* log lines are wanted on stderr */
     unsigned seed;
-    int located, warnings, kicks, in_send;
-    struct loan loan[LOANS];
-    int loans;
+    int located, warnings;
+    int given_back; /* calls of tx_words */
     void (*on_rx)(struct weft_loc *, uint64_t number);
     void (*on_tx_done)(struct weft_loc *);
 };
@@ -133,17 +129,14 @@ struct world {
 /* ---- messages ------------------------------------------------------------- */
 
 enum layout {
-    BLOCK,    /* iov with one entry */
-    ENTRIES,  /* iov with up to max_iov entries */
-    SEGMENTS, /* iov NULL: seg only */
+    BLOCK,    /* one block */
+    SEGMENTS, /* pieces, found by seg only */
     LAYOUTS
 };
 
 struct message {
-    alignas(64) uint8_t room[64];
-    weft_hdr hdr;
+    alignas(64) weft_hdr hdr;
     weft_tx tx;
-    struct iovec *iov;
     struct area area;
     struct weft_loc *to;
     uint64_t number;
@@ -167,20 +160,28 @@ void message_withdraw(struct message *);
 void message_finish(struct message *);
 /* As long as it takes: waits for tx_ready after every EAGAIN. */
 void message_post(struct message *);
-/* send_short with a header of readable bytes only; its result. */
-int message_short(struct weft_loc *to, uint64_t len, bool is_short);
-/* The same with send_more. */
-int message_more(struct weft_loc *to, uint64_t len, bool is_short);
+/* Call send_short with a header of readable bytes only; its result. */
+int message_short(struct weft_loc *to, uint64_t len, bool is_short,
+                  unsigned flags);
+/* Call send_words; its result. */
+int message_words(struct weft_loc *to, uint64_t len);
+/* Find word i of a header, as it is in a register. */
+uint64_t header_word(const void *hdr, int i);
 
 /* ---- fetching ------------------------------------------------------------- */
 
-enum { FETCH = 0x66657463 }; /* rma.reserved of one that is under way */
-
 struct fetch {
-    weft_rma rma;
-    bool done;
+    weft_get get;
+    bool started, done;
     int status;
 };
+
+/* ---- the handshake -------------------------------------------------------- */
+
+/* Implement weft_host.auth_step for process `me`. */
+int handshake_step(uint64_t key, uint32_t me, weft_auth **, const void *in,
+                   size_t in_len, void *out, size_t *out_len, uint32_t *id);
+uint64_t key_of(const char *secret);
 
 /* ---- the world ------------------------------------------------------------ */
 
@@ -249,13 +250,15 @@ enum {
     NEED_OTHERS = 1,  /* reaches more than itself */
     NEED_SHORT = 2,   /* send_short */
     NEED_EVENT = 4,   /* a descriptor to sleep on */
-    NEED_LOAN = 8,
-    NEED_CONNECT = 16,
-    NEED_KEEPALIVE = 32, /* notices a dead peer without traffic */
-    NEED_GET = 64,
-    NEED_MORE = 128, /* send_more */
-    NEED_WORDS = 256, /* recv_words */
-    NEED_TRAFFIC = 512
+    NEED_CONNECT = 8,
+    NEED_GET = 16,
+    NEED_GET_ALONE = 32,
+    NEED_MAP = 64,
+    NEED_SEND_WORDS = 128,
+    NEED_RECV_WORDS = 256,
+    NEED_TRAFFIC = 512,
+    NEED_PARSE = 1024, /* addr_parse */
+    NEED_PROBE = 2048
 };
 
 struct conform_case {

@@ -51,19 +51,19 @@ static void doomed(struct world *w)
 }
 
 /* Sleep as the core does; true when there may be news. */
-static void doze(weft_core *c, weft_event *e)
+static void doze(weft_core *c, int fd)
 {
     uint64_t deadline = 0;
     struct pollfd p = {.events = POLLIN};
     int ms = 20000;
 
-    if (c->world->plugin->ops->arm(c->ep, e, &deadline) != WEFT_OK)
+    if (c->world->plugin->ops->arm(c->ep, &deadline) != WEFT_OK)
         return;
     if (deadline) {
         uint64_t now = now_ns();
         ms = deadline <= now ? 0 : (int)((deadline - now) / 1000000 + 1);
     }
-    p.fd = e->fd;
+    p.fd = fd;
     check(poll(&p, 1, ms > 20000 ? 20000 : ms) > 0 || deadline,
           "nobody woke a sleeper whose peer died");
 }
@@ -94,11 +94,24 @@ static void meet_the_doomed(struct world *w, long steps)
     partner_swap(w, &steps, &none, sizeof steps);
 }
 
+/* A peer that answers nothing is as good as lost; the core ends the pair. */
+static bool is_silent(const struct weft_loc *l)
+{
+    const uint64_t within = SILENCE_MS * 1000000ull;
+    const weft_ops *ops = l->core->world->plugin->ops;
+    uint64_t ns;
+
+    if (!l->ups || l->downs || !WEFT_HAS(ops, weft_ops, silent))
+        return false;
+    ns = ops->silent(l->peer, within);
+    return ns != UINT64_MAX && ns >= within;
+}
+
 /* The partner kills itself after so many of its steps, or we kill it after so
  * many of ours. */
 static void one_death(struct world *w, long steps, bool killed, enum role role)
 {
-    weft_event e = {.size = sizeof e, .fd = -1};
+    int fd = -1;
     struct message *held = NULL;
     struct weft_loc *l;
     int readies = -1;
@@ -107,16 +120,19 @@ static void one_death(struct world *w, long steps, bool killed, enum role role)
     l = &w->side[0]->loc[1];
     w->side[0]->mix = role != ASLEEP;
     if (role == ASLEEP)
-        w->plugin->ops->event(l->core->ep, &e);
-    until(w, l->downs) {
+        w->plugin->ops->event(l->core->ep, &fd);
+    until(w, l->downs || is_silent(l)) {
         if (killed && steps-- == 0 && w->partner > 0)
             kill(w->partner, SIGKILL);
         if (role == TALKING || !l->ups)
             talk(l, &held, &readies);
         else if (role == ASLEEP && (!killed || steps < 0))
-            doze(l->core, &e);
+            doze(l->core, fd);
     }
-    mourn(w, l, held);
+    if (l->downs)
+        mourn(w, l, held);
+    else if (held)
+        message_withdraw(held);
     side_close(l->core);
 }
 
@@ -158,7 +174,7 @@ const struct conform_case death_cases[] = {
     {"a peer that dies under fire returns everything lent, then is reported",
      while_talking, NEED_OTHERS},
     {"the death of a peer is noticed without sending to it", while_listening,
-     NEED_OTHERS | NEED_KEEPALIVE},
+     NEED_OTHERS},
     {"the death of a peer wakes a sleeper", while_asleep,
-     NEED_OTHERS | NEED_KEEPALIVE | NEED_EVENT},
+     NEED_OTHERS | NEED_EVENT},
     {0}};

@@ -21,7 +21,7 @@ static uint8_t pattern(uint64_t i)
 static struct region region_new(weft_core *c)
 {
     const weft_ops *o = c->world->plugin->ops;
-    struct region r = {.mem.len = REGION};
+    struct region r = {.mem = {.size = sizeof r.mem, .len = REGION}};
     uint8_t *b;
 
     r.owned = WEFT_HAS(o, weft_ops, mem_alloc) &&
@@ -57,7 +57,7 @@ static bool key_open(weft_core *owner, weft_core *reader, struct region *r,
     if (owner->attr.caps & WEFT_CAP_NO_MR)
         return true;
     check(n <= KEY, "a key of %zu bytes", n);
-    if (o->mr_reg(owner->ep, r->mem.base, REGION, 0, &mr) < 0)
+    if (o->mr_reg(owner->ep, r->mem.base, REGION, &mr) < 0)
         return false;
     check(o->mr_pack(owner->ep, mr, key, &n) >= 0 &&
               n <= owner->attr.rkey_len,
@@ -70,22 +70,35 @@ static bool key_open(weft_core *owner, weft_core *reader, struct region *r,
     return rc >= 0;
 }
 
-/* False: refused. */
+/* What the reader does alone until it has the bytes. */
+static void wait_alone(weft_core *reader, const struct fetch *f)
+{
+    uint64_t end = now_ns() + PATIENCE * 1000000000ull;
+
+    while (!f->done) {
+        reader->world->plugin->ops->progress(reader->ep, BUDGET);
+        check(now_ns() < end, "the target must help, in spite of GET_ALONE");
+    }
+}
+
+/* Read; false: refused. */
 static bool fetch(weft_core *reader, weft_core *owner, weft_rkey *k,
                   const uint8_t *from, uint8_t *to, uint64_t len)
 {
     struct world *w = reader->world;
-    struct fetch f = {.rma = {.one = {to, len},
-                              .len = len,
+    struct fetch f = {.get = {.size = sizeof f.get,
+                              .one = {to, len},
                               .raddr = (uintptr_t)from,
-                              .rkey = k,
-                              .reserved = FETCH}};
-    int rc = w->plugin->ops->get(reader->loc[owner->id].peer, &f.rma);
+                              .rkey = k},
+                      .started = true};
+    int rc = w->plugin->ops->get(reader->loc[owner->id].peer, &f.get);
 
-    if (rc == WEFT_OK)
+    if (rc == WEFT_OK && reader->attr.caps & WEFT_CAP_GET_ALONE)
+        wait_alone(reader, &f);
+    else if (rc == WEFT_OK)
         until(w, f.done)
             ;
-    check(rc != WEFT_DONE || !f.done, "rma_done although get() was done");
+    check(rc != WEFT_DONE || !f.done, "get_done although get() was done");
     return rc == WEFT_DONE || (rc == WEFT_OK && f.status >= 0);
 }
 
@@ -135,6 +148,36 @@ static void reads(struct world *w)
     pair_close(w);
 }
 
+/* The owner writes, and the other side sees it. */
+static void maps(struct world *w)
+{
+    weft_core *a, *b;
+    met(w, &a, &b);
+    struct region r = region_new(a);
+    uint8_t *own = r.mem.base;
+    const volatile uint8_t *seen = own;
+    weft_rkey *k;
+
+    check(r.owned, "mem_alloc() refused %d bytes", REGION);
+    check(key_open(a, b, &r, &k), "its own memory is not offered");
+    if (k)
+        seen = w->plugin->ops->rkey_map(k, (uintptr_t)own, REGION);
+    check(seen, "rkey_map() refused it");
+    for (uint64_t i = 0; i < REGION; i += 4099) {
+        check(seen[i] == pattern(i), "byte %llu", (unsigned long long)i);
+        own[i] ^= 0xff;
+        check(seen[i] == own[i], "a store at %llu is not seen",
+              (unsigned long long)i);
+    }
+    if (k) {
+        check(!w->plugin->ops->rkey_map(k, (uintptr_t)own + 1, REGION),
+              "more was mapped than is offered");
+        w->plugin->ops->rkey_close(b->loc[a->id].peer, k);
+    }
+    region_free(a, &r);
+    pair_close(w);
+}
+
 static void nonsense(struct world *w)
 {
     weft_core *a, *b;
@@ -156,5 +199,7 @@ static void nonsense(struct world *w)
 
 const struct conform_case fetch_cases[] = {
     {"what one side offers the other reads, byte for byte", reads, NEED_GET},
+    {"get ends without the target, if it says so", reads, NEED_GET_ALONE},
+    {"mapped memory shows what its owner writes", maps, NEED_MAP},
     {"a key of nonsense is refused and breaks nothing", nonsense, NEED_GET},
     {0}};

@@ -67,7 +67,7 @@ static void short_again(struct world *w)
         readies = to->readies;
         rc = WEFT_DONE;
         for (int n = 0; n < FLOOD && rc == WEFT_DONE; n++)
-            rc = message_short(to, len, true);
+            rc = message_short(to, len, true, 0);
         if (rc == WEFT_EAGAIN)
             until(w, to->readies > readies)
                 ;
@@ -108,23 +108,6 @@ static void urgent_while_full(struct world *w)
             break; /* it is never full */
     }
     check(to->urgent_sent == (uint64_t)accepted, "%d accepted", accepted);
-    pair_close(w);
-}
-
-/* send() said OK: nothing but progress() is needed to finish. */
-static void more_is_only_a_hint(struct world *w)
-{
-    weft_core *a, *b;
-    struct message *m;
-
-    pair_open(w, &a, &b);
-    for (int i = 0; i < 100; i++) {
-        m = message_new(side_peer(a, b->id), (uint64_t)i * 50, BLOCK, i & 1);
-        m->tx.flags = WEFT_TX_MORE;
-        message_post(m);
-        until(w, settled(a, b))
-            ;
-    }
     pair_close(w);
 }
 
@@ -174,7 +157,5 @@ const struct conform_case flow_cases[] = {
      urgent_while_full, 0},
     {"who reads late gets everything of a peer that has left",
      read_after_leave, NEED_OTHERS},
-    {"a message that announces more leaves without it", more_is_only_a_hint,
-     0},
     {"an abrupt end returns every container at once", leave_while_full, 0},
     {0}};

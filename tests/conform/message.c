@@ -198,26 +198,6 @@ static void tx_copy(weft_tx *tx, uint64_t off, void *to, uint64_t n)
     area_get(&m->area, off, to, n);
 }
 
-/* As many entries as the plugin says it takes, or the segment function. */
-static void lay_out(struct message *m, enum layout layout)
-{
-    int max = (int)m->to->core->attr.max_iov;
-    int n = 0;
-
-    if (layout == SEGMENTS || max < 1 || m->area.len == 0)
-        return;
-    m->iov = calloc((size_t)max + 1, sizeof *m->iov);
-    check(m->iov, "out of memory");
-    n = area_segments(&m->area, m->area.len, 0, m->iov, max + 1);
-    if (n > max) {
-        free(m->iov);
-        m->iov = NULL;
-        return;
-    }
-    m->tx.iov = m->iov;
-    m->tx.iov_n = (uint32_t)n;
-}
-
 static struct message *make(struct weft_loc *to, uint64_t number, uint64_t len,
                             enum layout layout, bool is_short)
 {
@@ -231,12 +211,14 @@ static struct message *make(struct weft_loc *to, uint64_t number, uint64_t len,
     area_new(&m->area, len, layout != BLOCK);
     area_fill(&m->area, to->core->id, number);
     header_make(&m->hdr, to->core->id, number, (uint32_t)len, is_short);
+    m->tx.size = sizeof m->tx;
     m->tx.hdr = &m->hdr;
     m->tx.len = len;
     m->tx.seg = tx_segments;
     if (layout != BLOCK && number & 4)
         m->tx.copy = tx_copy;
-    lay_out(m, layout);
+    if (layout == BLOCK && len)
+        m->tx.one = (struct iovec){m->area.base, len};
     return m;
 }
 
@@ -258,7 +240,6 @@ struct message *message_urgent(struct weft_loc *to)
 void message_finish(struct message *m)
 {
     area_free(&m->area);
-    free(m->iov);
     memset(&m->hdr, GONE, sizeof m->hdr);
     free(m);
 }
@@ -275,13 +256,10 @@ void message_withdraw(struct message *m)
 int message_offer(struct message *m)
 {
     struct weft_loc *l = m->to;
-    weft_core *c = l->core;
     int rc;
 
     check(!l->downs, "the suite sent after peer_down");
-    c->in_send++;
-    rc = c->world->plugin->ops->send(l->peer, &m->tx);
-    c->in_send--;
+    rc = l->core->world->plugin->ops->send(l->peer, &m->tx);
     check(rc <= WEFT_DONE, "send() answered %d", rc);
     if (rc == WEFT_OK) {
         m->lent = true;
@@ -324,47 +302,75 @@ static uint8_t *brink(size_t n, void **map, size_t *map_len)
     return p + body - n;
 }
 
-/* Through one of the calls that copy. */
-static int copied(struct weft_loc *to, uint64_t len, bool is_short,
-                  int (*send)(weft_peer *, const weft_hdr *, const void *,
-                              size_t))
+/* A message of the next number, in memory that ends where its bytes do. */
+struct copied {
+    struct area area;
+    uint8_t *hdr;
+    void *map;
+    size_t map_len;
+};
+
+static struct copied copied_new(struct weft_loc *to, uint64_t len,
+                                bool is_short)
 {
     uint64_t number = (to->sent + 1) << 1;
-    size_t hdr_len = is_short ? WEFT_HDR_MIN : WEFT_HDR, map_len;
-    struct area a;
-    void *map;
-    uint8_t *h = brink(hdr_len, &map, &map_len);
+    size_t hdr_len = is_short ? WEFT_HDR_MIN : WEFT_HDR;
+    struct copied m;
     weft_hdr whole;
-    int rc;
 
+    m.hdr = brink(hdr_len, &m.map, &m.map_len);
     header_make(&whole, to->core->id, number, (uint32_t)len, is_short);
-    memcpy(h, &whole, hdr_len);
-    area_new(&a, len, false);
-    area_fill(&a, to->core->id, number);
-    to->core->in_send++;
-    rc = send(to->peer, (const weft_hdr *)(void *)h, len ? a.base : NULL, len);
-    to->core->in_send--;
+    memcpy(m.hdr, &whole, hdr_len);
+    area_new(&m.area, len, false);
+    area_fill(&m.area, to->core->id, number);
+    return m;
+}
+
+static void copied_free(struct copied *m)
+{
+    area_free(&m->area);
+    munmap(m->map, m->map_len);
+}
+
+int message_short(struct weft_loc *to, uint64_t len, bool is_short,
+                  unsigned flags)
+{
+    struct copied m = copied_new(to, len, is_short);
+    int rc = to->core->world->plugin->ops->send_short(
+        to->peer, (const weft_hdr *)(void *)m.hdr, len ? m.area.base : NULL,
+        len, flags);
+
+    check(rc == WEFT_DONE || rc < 0 || (rc == WEFT_OK && flags),
+          "send_short() answered %d", rc);
     if (rc >= 0)
         to->sent++;
-    area_free(&a); /* it was copied */
-    munmap(map, map_len);
+    copied_free(&m);
     return rc;
 }
 
-int message_short(struct weft_loc *to, uint64_t len, bool is_short)
+uint64_t header_word(const void *hdr, int i)
 {
-    int rc =
-        copied(to, len, is_short, to->core->world->plugin->ops->send_short);
+    const uint8_t *b = (const uint8_t *)hdr + 8 * i;
+    uint64_t w = 0;
 
-    check(rc == WEFT_DONE || rc < 0, "send_short() answered %d", rc);
-    return rc;
+    for (int k = 7; k >= 0; k--)
+        w = w << 8 | b[k];
+    return w;
 }
 
-int message_more(struct weft_loc *to, uint64_t len, bool is_short)
+int message_words(struct weft_loc *to, uint64_t len)
 {
-    int rc = copied(to, len, is_short, to->core->world->plugin->ops->send_more);
+    struct copied m = copied_new(to, len, true);
+    int before = to->core->given_back;
+    int rc = to->core->world->plugin->ops->send_words(
+        m.area.base, header_word(m.hdr, 0), to->peer, header_word(m.hdr, 1),
+        header_word(m.hdr, 2));
 
-    check(rc == WEFT_DONE || rc == WEFT_OK || rc < 0, "send_more() answered %d",
-          rc);
+    check(rc == WEFT_OK || rc == NO_ROOM, "send_words() answered %d", rc);
+    check((to->core->given_back - before) == (rc == NO_ROOM),
+          "tx_words was called %d times", to->core->given_back - before);
+    if (rc == WEFT_OK)
+        to->sent++;
+    copied_free(&m);
     return rc;
 }

@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "boot/auth.h"
 #include "conform.h"
 
 void broken(const char *file, int line, const char *what, const char *fmt, ...)
@@ -93,20 +92,16 @@ weft_core *side_open(struct world *w, uint32_t id, const char *secret)
     check(!bad, "%s", bad);
     if (!secret)
         secret = "the key of the job";
-    rc = wf_auth_key_create(secret, strlen(secret), "conform", &c->key);
-    check(rc == WEFT_OK, "no key: %d", rc);
+    c->key = key_of(secret);
     weft_open o = {.size = sizeof o,
                    .loc_id = id,
                    .host = &conform_host,
                    .core = c,
                    .instance = p->name,
                    .cfg = c->cfg,
-                   .job_id = {0x636f6e66, 0x6f726d},
-                   .nprocs = SIDES,
                    .node_id = 7,
                    .local_index = id,
                    .local_count = w->local_count ? w->local_count : 2,
-                   .allow_threads = 1,
                    .flags = WEFT_OPEN_ONE_HOST};
     rc = p->ops->open(&o, &c->ep);
     check(rc == WEFT_OK, "open() failed: %d", rc);
@@ -141,21 +136,10 @@ struct weft_loc *side_peer(weft_core *c, uint32_t id)
     return rc < 0 ? NULL : l;
 }
 
-static void return_loan(weft_core *c, int i)
-{
-    struct loan *l = &c->loan[i];
-
-    payload_check(l->data, l->from, l->number, 0, l->len);
-    c->world->plugin->ops->rx_return(c->ep, l->data);
-    *l = c->loan[--c->loans];
-}
-
 static void housekeeping(weft_core *c)
 {
     const weft_ops *ops = c->world->plugin->ops;
 
-    if (c->loans && chance(&c->seed, 4) == 0)
-        return_loan(c, (int)chance(&c->seed, (unsigned)c->loans));
     for (int i = 0; i < SIDES; i++) {
         struct weft_loc *l = &c->loc[i];
         if (!l->paused || chance(&c->seed, 8))
@@ -188,8 +172,6 @@ void side_close(weft_core *c)
 {
     struct world *w = c->world;
 
-    while (c->loans)
-        return_loan(c, c->loans - 1);
     for (int i = 0; i < SIDES; i++)
         if (c->loc[i].peer) {
             int rc = w->plugin->ops->peer_del(c->loc[i].peer, 1);
@@ -199,7 +181,6 @@ void side_close(weft_core *c)
                   c->loc[i].lent, c->loc[i].sinks);
         }
     w->plugin->ops->close(c->ep);
-    wf_auth_key_free(c->key);
     free(c->cfg);
     w->side[c->id] = NULL;
     free(c);

@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-extern const weft_plugin weft_plugin_1_tcp;
+extern const weft_plugin weft_plugin_2_tcp;
 
 enum { SINK_MAX = 70000, PIECE = 37 };
 
@@ -172,7 +172,7 @@ static weft_ep *make(struct core *c, int fd)
 
 static void serve(struct core *c, weft_ep *ep)
 {
-    const weft_ops *ops = weft_plugin_1_tcp.ops;
+    const weft_ops *ops = weft_plugin_2_tcp.ops;
 
     while (ops->progress(ep, 64) > 0)
         ;
@@ -223,7 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(fd[1]);
     serve(&c, ep);
     serve(&c, ep);
-    weft_plugin_1_tcp.ops->close(ep);
+    weft_plugin_2_tcp.ops->close(ep);
     must(!c.memory);
     return 0;
 }

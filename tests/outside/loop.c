@@ -59,9 +59,7 @@ static int attr(weft_ep *e, weft_attr *a)
     a->caps = WEFT_CAP_SELF;
     a->max_eager = 65536;
     a->max_payload = UINT32_MAX;
-    a->max_iov = 1;
-    a->addr_len = sizeof e->id;
-    a->cost = (weft_cost){sizeof(weft_cost), 60, 10, 20000, 2};
+    a->cost = (weft_cost){sizeof(weft_cost), 60, 10, 20000};
     return WEFT_OK;
 }
 

@@ -33,9 +33,9 @@ static const weft_option options[] = {{0}};
 static const weft_ops ops = {.size = sizeof ops, .open = F, .close = F,
   .attr = F, .address = F, .reach = F, .peer_add = F, .peer_del = F,
   .send = %(send)s, .progress = F, .drain = F};
-extern const weft_plugin weft_plugin_1_pipes
+extern const weft_plugin weft_plugin_2_pipes
   __attribute__((visibility("default")));
-const weft_plugin weft_plugin_1_pipes = {%(magic)s, sizeof(weft_plugin),
+const weft_plugin weft_plugin_2_pipes = {%(magic)s, sizeof(weft_plugin),
   %(major)s, 0, %(hdr)s, "%(name)s", "1", "", "", options, 8, 0, &ops};
 """
 GOOD = {"send": "F", "magic": "WEFT_MAGIC", "major": "WEFT_ABI_MAJOR",
@@ -230,7 +230,7 @@ class Outside(unittest.TestCase):
 
     def test_a_library_that_is_no_plugin_is_refused(self):
         so = os.path.join(self.plugins, "weft_loop.so")
-        self.refuse(so, "no symbol weft_plugin_1_pipes")
+        self.refuse(so, "no symbol weft_plugin_2_pipes")
 
     def test_a_file_that_is_no_library_is_refused(self):
         so = os.path.join(tempfile.mkdtemp(dir=self.dir), "weft_pipes.so")

@@ -645,15 +645,11 @@ static int open_(const weft_open *o, weft_ep **out)
 static int attr(weft_ep *e, weft_attr *a)
 {
     (void)e;
-    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE;
+    a->caps = WEFT_CAP_LOCAL;
     a->max_eager = 65536;
     a->max_payload = 1 << 20;
-    a->max_iov = SEGMENTS;
-    a->tx_depth = 1;
-    a->addr_len = NAME;
     a->detect_ms = 100; /* the end of a stream, at once */
-    a->numa_node = UINT32_MAX;
-    a->cost = (weft_cost){sizeof(weft_cost), 4000, 1500, 2000, 300};
+    a->cost = (weft_cost){sizeof(weft_cost), 4000, 1500, 2000};
     return WEFT_OK;
 }
 

@@ -15,7 +15,7 @@
 
 #include "../../plugins/shm/shm.h"
 
-#define OPS (weft_plugin_1_shm.ops)
+#define OPS (weft_plugin_2_shm.ops)
 
 enum { NO_CPU = 2, BYTES = 5 << 20, LIMIT_S = 120, SEVERAL = 20 };
 
@@ -80,7 +80,7 @@ static uint64_t count(struct fake_node *n, const char *what)
 struct transfer {
     weft_mr *mr;
     weft_rkey *key;
-    weft_rma rma;
+    weft_get rma;
 };
 
 /* a offers its memory and b asks for it. */
@@ -89,12 +89,11 @@ static void begin(struct transfer *t, uint64_t from, uint64_t len)
     unsigned char key[64];
     size_t n = sizeof key;
     memset(t, 0, sizeof *t);
-    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, 0, &t->mr), WEFT_OK);
+    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, &t->mr), WEFT_OK);
     assert_int_equal(OPS->mr_pack(a.ep, t->mr, key, &n), WEFT_OK);
     if (OPS->rkey_open(b.loc[0].peer, key, n, &t->key) != WEFT_OK)
         skip();
-    t->rma = (weft_rma){.one = {target + from, len},
-                        .len = len,
+    t->rma = (weft_get){.one = {target + from, len},
                         .raddr = (uintptr_t)source + from,
                         .rkey = t->key};
     int rc = OPS->get(b.loc[0].peer, &t->rma);
@@ -122,8 +121,8 @@ static void check(const struct transfer *t)
 {
     assert_int_equal(t->rma.priv[5], 1000 + WEFT_OK);
     uint64_t from = t->rma.raddr - (uintptr_t)source;
-    assert_true(fake_same(target + from, 3, from, t->rma.len));
-    assert_int_equal(target[from + t->rma.len], 0xee);
+    assert_true(fake_same(target + from, 3, from, t->rma.one.iov_len));
+    assert_int_equal(target[from + t->rma.one.iov_len], 0xee);
 }
 
 /* progress of one node, or of both where other is given, until it ends */
@@ -154,7 +153,6 @@ static void a_sender_that_computes_is_not_needed(void **state)
 static void a_receiver_that_computes_is_not_needed(void **state)
 {
     struct transfer t;
-    weft_event e = {.size = sizeof e};
     uint64_t limit = now() + LIMIT_S * UINT64_C(1000000000);
     (void)state;
     b.stands_in = 1;
@@ -164,7 +162,7 @@ static void a_receiver_that_computes_is_not_needed(void **state)
         assert_true(now() < limit);
     }
     assert_false(ended(&t));
-    assert_int_equal(OPS->arm(b.ep, &e, NULL), WEFT_EAGAIN);
+    assert_int_equal(OPS->arm(b.ep, NULL), WEFT_EAGAIN);
     run(&t, &b, NULL);
     check(&t);
     assert_int_equal(count(&b, "read_bytes"), 0);
@@ -280,12 +278,11 @@ static void one_of_two_stand_ins_moves(void **state)
 static void a_stand_in_does_not_sleep_on_a_guess(void **state)
 {
     struct transfer t;
-    weft_event e = {.size = sizeof e};
     (void)state;
     b.stands_in = 1;
     begin(&t, 0, BYTES);
     while (!ended(&t)) {
-        assert_int_equal(OPS->arm(b.ep, &e, NULL), WEFT_EAGAIN);
+        assert_int_equal(OPS->arm(b.ep, NULL), WEFT_EAGAIN);
         fake_progress(&b);
     }
     check(&t);
@@ -297,17 +294,16 @@ static void a_stand_in_does_not_sleep_on_a_guess(void **state)
 static void a_stand_in_sleeps_while_the_other_moves(void **state)
 {
     struct transfer t;
-    weft_event e = {.size = sizeof e};
     (void)state;
     a.stands_in = 1;
-    while (OPS->arm(a.ep, &e, NULL) == WEFT_EAGAIN)
+    while (OPS->arm(a.ep, NULL) == WEFT_EAGAIN)
         fake_progress(&a);
     uint64_t rang = count(&b, "bells_rung");
     begin(&t, 0, BYTES);
     assert_int_equal(count(&b, "bells_rung"), rang);
     for (int i = 0; i < 100; i++)
         fake_progress(&a);
-    assert_int_equal(OPS->arm(a.ep, &e, NULL), WEFT_OK);
+    assert_int_equal(OPS->arm(a.ep, NULL), WEFT_OK);
     run(&t, &b, NULL);
     check(&t);
     assert_int_equal(count(&a, "written_bytes"), 0);
@@ -320,7 +316,6 @@ static void a_stand_in_sleeps_while_the_other_moves(void **state)
 static void the_last_one_awake_moves(void **state)
 {
     struct transfer t;
-    weft_event e = {.size = sizeof e};
     uint64_t limit = now() + LIMIT_S * UINT64_C(1000000000);
     bool asleep = false;
     (void)state;
@@ -330,9 +325,9 @@ static void the_last_one_awake_moves(void **state)
         assert_true(now() < limit);
         begin(&t, 0, BYTES);
         fake_progress(&a);
-        asleep = !ended(&t) && OPS->arm(b.ep, &e, NULL) == WEFT_OK;
+        asleep = !ended(&t) && OPS->arm(b.ep, NULL) == WEFT_OK;
         a.stands_in = 1;
-        while (asleep && OPS->arm(a.ep, &e, NULL) == WEFT_EAGAIN)
+        while (asleep && OPS->arm(a.ep, NULL) == WEFT_EAGAIN)
             fake_progress(&a);
         run(&t, &b, NULL);
         check(&t);
@@ -343,8 +338,7 @@ static void the_last_one_awake_moves(void **state)
 
 static void let_sleep(struct fake_node *n)
 {
-    weft_event e = {.size = sizeof e};
-    while (OPS->arm(n->ep, &e, NULL) == WEFT_EAGAIN)
+    while (OPS->arm(n->ep, NULL) == WEFT_EAGAIN)
         fake_progress(n);
 }
 
@@ -470,11 +464,10 @@ static void memory_that_cannot_be_read_is_an_error(void **state)
     unsigned char key[64];
     size_t n = sizeof key;
     run(&t, &b, NULL);
-    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, 0, &u.mr), WEFT_OK);
+    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, &u.mr), WEFT_OK);
     assert_int_equal(OPS->mr_pack(a.ep, u.mr, key, &n), WEFT_OK);
     assert_int_equal(OPS->rkey_open(b.loc[0].peer, key, n, &u.key), WEFT_OK);
-    u.rma = (weft_rma){.one = {target, BYTES},
-                       .len = BYTES,
+    u.rma = (weft_get){.one = {target, BYTES},
                        .raddr = 4096,
                        .rkey = u.key};
     assert_int_equal(OPS->get(b.loc[0].peer, &u.rma), WEFT_OK);
@@ -532,8 +525,7 @@ static void keep_asking(struct fake_node *n, struct transfer *t)
     if (n->loc[1 - n->id].down ||
         OPS->rkey_open(p, &first_id, sizeof first_id, &t->key) != WEFT_OK)
         return;
-    t->rma = (weft_rma){.one = {target, BYTES},
-                        .len = BYTES,
+    t->rma = (weft_get){.one = {target, BYTES},
                         .raddr = (uintptr_t)source,
                         .rkey = t->key};
     int rc = OPS->get(p, &t->rma);
@@ -555,7 +547,7 @@ static void child(int fd, unsigned seed)
     struct transfer t = {0};
     weft_mr *mr;
     meet(&b, 1, fd);
-    if (OPS->mr_reg(b.ep, source, BYTES, 0, &mr) != WEFT_OK)
+    if (OPS->mr_reg(b.ep, source, BYTES, &mr) != WEFT_OK)
         _exit(5);
     while (fake_send(&b, 0, 8, 6) < 0)
         fake_progress(&b);
@@ -577,7 +569,7 @@ static void kill_one(unsigned seed)
     }
     close(pair[1]);
     meet(&a, 0, pair[0]);
-    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, 0, &mr), WEFT_OK);
+    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, &mr), WEFT_OK);
     while (fake_send(&a, 1, 8, 6) < 0)
         fake_progress(&a);
     for (long when = rand_r(&seed) % 4000; !a.loc[1].down; when--) {

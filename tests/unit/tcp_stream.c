@@ -16,7 +16,6 @@ enum { SEGMENT = 10, LENGTH = 35, SEGMENTS = 4 };
 
 static uint8_t memory[SEGMENTS * SEGMENT];
 static weft_hdr hdr;
-static const weft_host host = {.size = sizeof host};
 
 static void number_bytes(void)
 {
@@ -36,14 +35,28 @@ static size_t follow(const struct iovec *v, int n, size_t at)
     return at;
 }
 
+static int find_segments(uint64_t off, struct iovec *v, int max)
+{
+    int n = 0;
+
+    for (; n < max && off < sizeof memory; n++) {
+        v[n].iov_base = memory + off;
+        v[n].iov_len = SEGMENT - off % SEGMENT;
+        off += v[n].iov_len;
+    }
+    return n;
+}
+
+static int tx_segments(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    return find_segments(off, v, max);
+}
+
 static void what_is_sent_begins_at_any_byte(void **state)
 {
-    struct iovec iov[SEGMENTS], v[1 + SEGMENTS];
-    weft_tx tx = {.hdr = &hdr, .iov = iov, .iov_n = SEGMENTS,
-                  .len = sizeof memory};
+    struct iovec v[1 + SEGMENTS];
+    weft_tx tx = {.hdr = &hdr, .seg = tx_segments, .len = sizeof memory};
 
-    for (int i = 0; i < SEGMENTS; i++)
-        iov[i] = (struct iovec){memory + i * SEGMENT, SEGMENT};
     for (size_t at = 0; at < sizeof memory; at++) {
         int n = wf_ip_tx_pieces(&tx, WEFT_HDR + at, v, 1 + SEGMENTS);
         assert_int_equal(n, SEGMENTS - at / SEGMENT);
@@ -63,14 +76,7 @@ static void what_is_sent_begins_at_any_byte(void **state)
 /* Its memory is larger than what is wanted of the message. */
 static int segments(weft_sink *s, uint64_t off, struct iovec *v, int max)
 {
-    int n = 0;
-
-    for (; n < max && off < sizeof memory; n++) {
-        v[n].iov_base = memory + off;
-        v[n].iov_len = SEGMENT - off % SEGMENT;
-        off += v[n].iov_len;
-    }
-    return n;
+    return find_segments(off, v, max);
 }
 
 static void what_arrives_goes_no_further_than_it_is_wanted(void **state)
@@ -94,7 +100,7 @@ static void it_is_put_there(void **state)
     for (size_t at = 0; at < LENGTH; at++) {
         weft_sink s = {.len = LENGTH, .seg = segments};
         number_bytes();
-        assert_int_equal(wf_ip_sink_write(&host, &s, at, data, sizeof data),
+        assert_int_equal(wf_ip_sink_write(&s, at, data, sizeof data),
                          LENGTH - at);
         for (size_t i = 0; i < sizeof memory; i++)
             assert_int_equal(memory[i], i >= at && i < LENGTH ? data[i - at]

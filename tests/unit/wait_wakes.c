@@ -65,20 +65,20 @@ static int rig_without_descriptors(void **state)
     return rig_with(&without);
 }
 
-static void *kick(void *core)
+static void *wake_leader(void *arg)
 {
-    wf_host.kick(core); /* the one call that needs no section */
+    wf_progress_wake_leader(arg); /* it needs no section */
     return NULL;
 }
 
-static void a_plugins_own_thread_kicks_the_leader_awake(void **state)
+static void another_thread_wakes_the_leader(void **state)
 {
     pthread_t thread;
 
     doze(1);
     fabrics[0].blind = true;
     announce(&fabrics[0], flag, &sleepers[0].done);
-    pthread_create(&thread, NULL, kick, &wf.eps[0]);
+    pthread_create(&thread, NULL, wake_leader, &wf);
     until_woken(0);
     pthread_join(thread, NULL);
     nothing_was_missed();
@@ -359,7 +359,7 @@ int main(void)
         RULE(the_time_that_an_endpoint_wants_ends_the_sleep),
         WITH(an_endpoint_that_wakes_nobody_is_polled_meanwhile,
              rig_without_descriptors),
-        RULE(a_plugins_own_thread_kicks_the_leader_awake),
+        RULE(another_thread_wakes_the_leader),
         RULE(a_leader_whose_request_another_thread_completes_is_woken),
         RULE(a_follower_is_woken_by_its_own_request_and_no_other),
         RULE(who_polls_lies_down_where_threads_outnumber_cpus),
