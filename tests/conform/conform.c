@@ -25,8 +25,12 @@
 
 enum { SETTINGS = 16, USAGE = 2, WHY = 256 };
 
-/* The transports that are linked into the program, if any. */
-extern const weft_plugin *const weft_builtin[] __attribute__((weak));
+/* The transports that are linked into the program. */
+#ifdef CONFORM_TABLE /* of `weft-info --table`, or of libmpi.a */
+extern const weft_plugin *const weft_builtin[];
+#else
+static const weft_plugin *const weft_builtin[] = {NULL};
+#endif
 
 static const struct conform_case *const tables[] = {
     shape_cases, transfer_cases, flow_cases,
@@ -36,7 +40,7 @@ static const struct conform_case *const tables[] = {
 
 static const weft_plugin *from_table(const char *name)
 {
-    for (const weft_plugin *const *p = weft_builtin; p && *p; p++)
+    for (const weft_plugin *const *p = weft_builtin; *p; p++)
         if (strcmp((*p)->name, name) == 0)
             return *p;
     fprintf(stderr, "conform: no transport '%s' is built in\n", name);
