@@ -153,7 +153,8 @@ struct wf_expected {
     union {
         weft_want want; /* as a plugin sees it */
         struct {
-            uint32_t size, first; /* of weft_want; WF_SHORT_EAGER */
+            /* These never change: the size of want, and WF_SHORT_EAGER. */
+            uint32_t size, first;
             /* env1 is masked; once the message is here it is the message's. */
             uint64_t env0, env1, mask;
             void *buf;
