@@ -234,4 +234,6 @@ endif()
 install(FILES LICENSE DESTINATION ${WEFT_DOCDIR})
 install(DIRECTORY examples/ DESTINATION ${WEFT_DATADIR}/weft/examples
   FILES_MATCHING PATTERN "*.c")
+install(DIRECTORY tests/conform/ DESTINATION ${WEFT_DATADIR}/weft/conform
+  FILES_MATCHING PATTERN "*.[ch]" PATTERN "Makefile")
 install(FILES mpi.ini DESTINATION ${WEFT_SYSCONFDIR}/weft)

@@ -7,7 +7,7 @@
  * example is examples/fabric/dgrams.c; the rules are in
  * docs/transport-guide.md, section "A channel".
  *
- * What a fabric must promise: a packet arrives once and whole; packets from one
+ * A fabric must promise: a packet arrives once and whole; packets from one
  * process to another arrive in order, and none is lost while the receiver
  * lives; send() fails when it does not live any more.
  *

@@ -14,8 +14,8 @@
  *     service is in weft_host. So it links with -Wl,-z,defs against libc alone.
  *  2. Every struct that crosses begins with its size, which its owner sets. A
  *     minor version only appends members; read one that was appended through
- *     WEFT_HAS. What stands inside another struct or in an array (weft_cost,
- *     weft_option) and weft_hdr are fixed for the major.
+ *     WEFT_HAS. Structs inside another one or in an array (weft_cost, weft_option)
+ *     and weft_hdr are fixed for the major.
  *  3. A plugin sets no capability bit that is not here: the core refuses it.
  *  4. Nothing blocks, except that open() may take a moment.
  *
@@ -283,17 +283,17 @@ typedef struct weft_open {
     uint32_t loc_id; /* this process */
     const weft_host *host;
     weft_core *core;
-    const char *instance;  /* the name of the section in mpi.ini */
-    const void *cfg;       /* the configuration struct; stays until close() */
-    uint32_t node_id;      /* equal in processes of one (virtual) host */
-    uint32_t local_index;  /* of this process among those of its host */
-    uint32_t local_count;  /* processes of the job on this host */
-    uint32_t cpus;         /* that these may use together; 0: not known */
-    uint32_t flags;        /* WEFT_OPEN_* */
-    uint32_t launcher;     /* process that started those here; 0: not known */
-    uint64_t start_ns;     /* how long a process that was started by hand may
+    const char *instance; /* the name of the section in mpi.ini */
+    const void *cfg;      /* the configuration struct; stays until close() */
+    uint32_t node_id;     /* equal in processes of one (virtual) host */
+    uint32_t local_index; /* of this process among those of its host */
+    uint32_t local_count; /* processes of the job on this host */
+    uint32_t cpus;        /* that these may use together; 0: not known */
+    uint32_t flags;       /* WEFT_OPEN_* */
+    uint32_t launcher;    /* process that started those here; 0: not known */
+    uint64_t start_ns;    /* how long a process that was started by hand may
                               take to appear; 0: all are there already */
-    const char *listen;    /* address text by which mpi.ini tells the others
+    const char *listen;   /* address text by which mpi.ini tells the others
                               to reach this process, or NULL */
 } weft_open;
 
@@ -371,7 +371,7 @@ typedef struct weft_ops {
     int (*rkey_open)(weft_peer *, const void *rkey, size_t len, weft_rkey **);
     void (*rkey_close)(weft_peer *, weft_rkey *);
     void *(*rkey_map)(weft_rkey *, uint64_t raddr, size_t len);
-    int (*get)(weft_peer *, weft_get *); /* WEFT_DONE, WEFT_OK, an error */
+    int (*get)(weft_peer *, weft_get *);     /* WEFT_DONE, WEFT_OK, an error */
     int (*mem_alloc)(weft_ep *, weft_mem *); /* memory that get and map like */
     void (*mem_free)(weft_ep *, weft_mem *);
     /* Tell weft-info whether this can be used here; it leaves nothing open. */
@@ -415,11 +415,19 @@ typedef struct weft_plugin {
 #define WEFT_PLUGIN(NAME, VERSION, DESC, OPTIONS, CFG, OPS)                    \
     extern const weft_plugin weft_plugin_2_##NAME                              \
         __attribute__((visibility("default")));                                \
-    const weft_plugin weft_plugin_2_##NAME = {                                 \
-        sizeof(weft_plugin), WEFT_MAGIC, WEFT_ABI_MAJOR, WEFT_ABI_MINOR,       \
-        WEFT_HDR,            #NAME,      VERSION,        DESC,                 \
-        __VERSION__,         OPTIONS,    sizeof(CFG),    0,                    \
-        OPS}
+    const weft_plugin weft_plugin_2_##NAME = {sizeof(weft_plugin),             \
+                                              WEFT_MAGIC,                      \
+                                              WEFT_ABI_MAJOR,                  \
+                                              WEFT_ABI_MINOR,                  \
+                                              WEFT_HDR,                        \
+                                              #NAME,                           \
+                                              VERSION,                         \
+                                              DESC,                            \
+                                              __VERSION__,                     \
+                                              OPTIONS,                         \
+                                              sizeof(CFG),                     \
+                                              0,                               \
+                                              OPS}
 
 #ifdef __cplusplus
 }

@@ -52,7 +52,8 @@ static void *alloc_from_transport(struct wf_instance *wf, size_t size)
 
     for (int i = 0; b && i < wf->ep_count; i++) {
         struct weft_core *core = &wf->eps[i];
-        *b = (struct wf_block){wf->blocks, core, {.size = sizeof(weft_mem), .len = size}};
+        *b = (struct wf_block){
+            wf->blocks, core, {.size = sizeof(weft_mem), .len = size}};
         if (!has_memory(core) || core->ops->mem_alloc(core->ep, &b->mem) < 0)
             continue;
         wf->blocks = b;

@@ -70,8 +70,7 @@ static uint32_t largest_payload(const weft_ep *e)
 
 static int thread_attr(weft_ep *e, weft_attr *a)
 {
-    a->caps =
-        WEFT_CAP_LOCAL | WEFT_CAP_GET | WEFT_CAP_NO_MR | WEFT_CAP_MAP;
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_GET | WEFT_CAP_NO_MR | WEFT_CAP_MAP;
     a->max_short = MAX_SHORT;
     a->max_eager = (uint32_t)e->config.eager;
     a->max_payload = largest_payload(e);

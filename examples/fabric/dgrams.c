@@ -19,10 +19,10 @@
 struct config {
     uint64_t packet;
 };
-static const weft_option options[] = {
-    {"packet", WEFT_OPT_SIZE, offsetof(struct config, packet), "16K",
-     "512..64K", "most bytes of a packet"},
-    {0}};
+static const weft_option options[] = {{"packet", WEFT_OPT_SIZE,
+                                       offsetof(struct config, packet), "16K",
+                                       "512..64K", "most bytes of a packet"},
+                                      {0}};
 
 static int open_socket(weft_channel *c, const weft_open *o)
 {
@@ -32,8 +32,8 @@ static int open_socket(weft_channel *c, const weft_open *o)
 
     c->packet = ((const struct config *)c->cfg)->packet;
     c->caps = WEFT_CAP_LOCAL;
-    c->cost = (weft_cost){.latency_ns = 4000, .overhead_ns = 1500,
-                          .bandwidth_mbs = 1500};
+    c->cost = (weft_cost){
+        .latency_ns = 4000, .overhead_ns = 1500, .bandwidth_mbs = 1500};
     c->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (c->fd < 0 || getrandom(sa.sun_path + 1, NAME - 1, 0) != NAME - 1 ||
         bind(c->fd, (void *)&sa, n) != 0) {

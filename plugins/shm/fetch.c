@@ -193,7 +193,8 @@ int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
     if (what[0] - fs->first >= fs->next - fs->first || !f->rma)
         return 0; /* the transfer has ended */
     uint64_t at = (uint64_t)what[1] * chunk;
-    if (what[1] >= f->all || f->landed >= f->all || n > f->rma->one.iov_len - at)
+    if (what[1] >= f->all || f->landed >= f->all ||
+        n > f->rma->one.iov_len - at)
         return report_broken_ring(p, "a piece beyond the end");
     if (f->landed++ == 0)
         begin_ring_timing(p, f);

@@ -326,8 +326,7 @@ static int connect_peer(weft_peer *p)
 
 /* ---- keys: the id of an area, or of an offer ---------------------------- */
 
-static int register_memory(weft_ep *ep, void *base, size_t len,
-                           weft_mr **mr)
+static int register_memory(weft_ep *ep, void *base, size_t len, weft_mr **mr)
 {
     *mr = wf_shm_area_of(ep, base, len);
     if (!*mr && wf_shm_cma_should_offer(ep, len))

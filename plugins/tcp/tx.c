@@ -400,8 +400,8 @@ static bool goes_alone(weft_peer *p, size_t len)
 /* Sends one of a window of small messages. The stage leaves after the 1st, 2nd,
  * 4th, 8th, ... of them: that is few calls if there are many, and no delay if
  * there are only one or two. */
-static int send_one_of_many(weft_peer *p, const weft_hdr *hdr,
-                            const void *data, size_t len)
+static int send_one_of_many(weft_peer *p, const weft_hdr *hdr, const void *data,
+                            size_t len)
 {
     size_t hl = weft_hdr_len(hdr);
     uint8_t *at;

@@ -30,7 +30,7 @@ struct text {
 };
 _Static_assert(sizeof(struct text) == WEFT_AUTH_MSG, "a message");
 
-static uint64_t mix(uint64_t h, uint64_t x)
+static uint64_t mix_in(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * 0x9e3779b97f4a7c15u;
     return h ^ h >> 29;
@@ -41,17 +41,17 @@ uint64_t key_of(const char *secret)
     uint64_t h = 1;
 
     for (; *secret; secret++)
-        h = mix(h, (uint8_t)*secret);
+        h = mix_in(h, (uint8_t)*secret);
     return h;
 }
 
 static uint64_t tag_of(uint64_t key, const weft_auth *a, const struct text *t)
 {
-    uint64_t h = mix(mix(key, t->step), (uint64_t)t->from << 32 | t->to);
+    uint64_t h = mix_in(mix_in(key, t->step), (uint64_t)t->from << 32 | t->to);
 
     for (int i = 0; i + 1 < t->step; i++)
-        h = mix(h, a->nonce[i]);
-    return mix(h, t->nonce);
+        h = mix_in(h, a->nonce[i]);
+    return mix_in(h, t->nonce);
 }
 
 static void write_text(uint64_t key, const weft_auth *a, int step, uint32_t me,
@@ -62,13 +62,13 @@ static void write_text(uint64_t key, const weft_auth *a, int step, uint32_t me,
                      .step = (uint8_t)step,
                      .from = me,
                      .to = a->peer,
-                     .nonce = mix(now_ns(), ++count)};
+                     .nonce = mix_in(now_ns(), ++count)};
 
     t.tag = tag_of(key, a, &t);
     memcpy(out, &t, *out_len = sizeof t);
 }
 
-static int refuse(int why, void *out, size_t *out_len)
+static int write_refusal(int why, void *out, size_t *out_len)
 {
     struct text t = {.magic = {'C', 'N', 'F', 'A'},
                      .step = REFUSED,
@@ -89,12 +89,12 @@ static int check_text(uint64_t key, uint32_t me, const weft_auth *a,
                : t->reason == -WEFT_EUNREACH ? WEFT_EUNREACH
                                              : WEFT_EPROTO;
     if (t->step != a->expects)
-        return refuse(WEFT_EPROTO, out, out_len);
+        return write_refusal(WEFT_EPROTO, out, out_len);
     if (t->tag != tag_of(key, a, t))
-        return refuse(WEFT_EAUTH, out, out_len);
+        return write_refusal(WEFT_EAUTH, out, out_len);
     if (t->to != me || t->from == me ||
         (t->step != HELLO && t->from != a->peer))
-        return refuse(WEFT_EUNREACH, out, out_len);
+        return write_refusal(WEFT_EUNREACH, out, out_len);
     return WEFT_OK;
 }
 
@@ -117,8 +117,9 @@ static int take_text(uint64_t key, uint32_t me, weft_auth *a,
     return WEFT_EAGAIN;
 }
 
-static int advance(uint64_t key, uint32_t me, weft_auth *a, const void *in,
-                   size_t in_len, void *out, size_t *out_len, uint32_t *id)
+static int advance_handshake(uint64_t key, uint32_t me, weft_auth *a,
+                             const void *in, size_t in_len, void *out,
+                             size_t *out_len, uint32_t *id)
 {
     struct text t;
     int rc;
@@ -151,7 +152,7 @@ int handshake_step(uint64_t key, uint32_t me, weft_auth **auth, const void *in,
     }
     *out_len = 0;
     if (*auth || (*auth = calloc(1, sizeof **auth)))
-        rc = advance(key, me, *auth, in, in_len, out, out_len, id);
+        rc = advance_handshake(key, me, *auth, in, in_len, out, out_len, id);
     if (rc != WEFT_EAGAIN) {
         free(*auth);
         *auth = NULL;

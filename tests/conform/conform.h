@@ -34,8 +34,8 @@ enum {
     BUDGET = 64,
     SILENCE_MS = 500, /* after which a peer that can be asked counts as lost */
     NO_ROOM = 4711,   /* what the core's tx_words returns */
-    PATIENCE = 60,   /* seconds for anything that must happen */
-    CASE_LIMIT = 240 /* seconds for a whole case */
+    WAIT_LIMIT = 60,  /* seconds for anything that must happen */
+    CASE_LIMIT = 240  /* seconds for a whole case */
 };
 
 /* ---- memory with a known content ----------------------------------------- */
@@ -81,11 +81,11 @@ struct weft_loc { /* one peer as one side sees it */
     weft_peer *peer;
     uint64_t sent, got, urgent_sent, urgent_got;
     int ups, downs, readies, pauses;
-    int lent, sinks;        /* with the plugin now */
+    int lent, sinks; /* with the plugin now */
     int tx_failed, rx_failed;
-    bool paused, unwanted;  /* unwanted: locate refuses it */
-    uint64_t refused;       /* number that was answered with EAGAIN */
-    int status;             /* of peer_down */
+    bool paused, unwanted; /* unwanted: locate refuses it */
+    uint64_t refused;      /* number that was answered with EAGAIN */
+    int status;            /* of peer_down */
     char why[1024];
 };
 
@@ -101,8 +101,8 @@ struct weft_core {
     uint8_t blob[SIDES][BLOB];
     size_t blob_len[SIDES];
     enum answer answer;
-    bool mix;       /* answer each delivery differently */
-    bool messages;  /* log lines are wanted on stderr */
+    bool mix;      /* answer each delivery differently */
+    bool messages; /* log lines are wanted on stderr */
     unsigned seed;
     int located, warnings;
     int given_back; /* calls of tx_words */
@@ -201,9 +201,9 @@ void side_close(weft_core *);
 /* Sides 0 and 1, or side 0 twice for a plugin that only reaches itself. */
 void pair_open(struct world *, weft_core **a, weft_core **b);
 /* One progress() of every side; returns what they did. */
-int turn(struct world *);
+int take_turn(struct world *);
 /* Every message from a to b has arrived and nothing is lent. */
-bool settled(const weft_core *a, const weft_core *b);
+bool is_settled(const weft_core *a, const weft_core *b);
 void pair_close(struct world *);
 
 /* Fork a process that runs play(world) as the other end of the channel. */
@@ -219,16 +219,16 @@ void partner_end(struct world *); /* it must have succeeded */
 uint64_t now_ns(void);
 unsigned chance(unsigned *seed, unsigned n);
 
-struct patience {
+struct wait_limit {
     uint64_t end;
     unsigned turns;
 };
-struct patience patience(void);
-void patience_turn(struct patience *, struct world *, const char *what);
+struct wait_limit start_limit(void);
+void wait_limit_turn(struct wait_limit *, struct world *, const char *what);
 /* Let every side progress until it holds; a loop, so it may have a body. */
 #define until(w, condition)                                                    \
-    for (struct patience p_ = patience(); !(condition);                        \
-         patience_turn(&p_, w, #condition))
+    for (struct wait_limit p_ = start_limit(); !(condition);                   \
+         wait_limit_turn(&p_, w, #condition))
 
 /* A case that does not hold ends its process. */
 void broken(const char *file, int line, const char *what, const char *fmt, ...)
@@ -241,15 +241,15 @@ void broken(const char *file, int line, const char *what, const char *fmt, ...)
 
 /* Fill a config struct with the defaults and these settings. NULL: fine, or
  * what is wrong. */
-const char *config_fill(const weft_plugin *, void *cfg,
-                        const struct setting *, int n);
+const char *config_fill(const weft_plugin *, void *cfg, const struct setting *,
+                        int n);
 
 /* ---- cases ----------------------------------------------------------------- */
 
 enum {
-    NEED_OTHERS = 1,  /* reaches more than itself */
-    NEED_SHORT = 2,   /* send_short */
-    NEED_EVENT = 4,   /* a descriptor to sleep on */
+    NEED_OTHERS = 1, /* reaches more than itself */
+    NEED_SHORT = 2,  /* send_short */
+    NEED_EVENT = 4,  /* a descriptor to sleep on */
     NEED_CONNECT = 8,
     NEED_GET = 16,
     NEED_GET_ALONE = 32,

@@ -11,7 +11,7 @@ enum { PIECE = 777, GAP = 13, UNTOUCHED = 0xee, GONE = 0xdd };
 
 /* ---- memory ---------------------------------------------------------------- */
 
-static uint8_t pattern(uint32_t from, uint64_t number, uint64_t off)
+static uint8_t pattern_at(uint32_t from, uint64_t number, uint64_t off)
 {
     return (uint8_t)(from * 59 + number * 131 + off * 7 + (off >> 8) * 3);
 }
@@ -22,14 +22,14 @@ void payload_check(const void *data, uint32_t from, uint64_t number,
     const uint8_t *b = data;
 
     for (uint64_t i = 0; i < n; i++)
-        check(b[i] == pattern(from, number, off + i),
+        check(b[i] == pattern_at(from, number, off + i),
               "message %llu from %u: byte %llu is %02x, not %02x",
               (unsigned long long)number, from, (unsigned long long)(off + i),
-              b[i], pattern(from, number, off + i));
+              b[i], pattern_at(from, number, off + i));
 }
 
 /* Where byte off of the payload lies, and how many follow it there. */
-static uint8_t *at(const struct area *a, uint64_t off, uint64_t *n)
+static uint8_t *find_byte(const struct area *a, uint64_t off, uint64_t *n)
 {
     uint64_t piece = off / PIECE;
 
@@ -51,7 +51,7 @@ void area_new(struct area *a, uint64_t len, bool pieces)
     memset(a->base, UNTOUCHED, a->bytes);
 }
 
-/* Whoever still reads it finds something else. */
+/* A plugin that still reads it finds something else. */
 void area_free(struct area *a)
 {
     memset(a->base, GONE, a->bytes);
@@ -64,9 +64,9 @@ void area_fill(struct area *a, uint32_t from, uint64_t number)
     uint64_t n;
 
     for (uint64_t off = 0; off < a->len; off += n) {
-        uint8_t *b = at(a, off, &n);
+        uint8_t *b = find_byte(a, off, &n);
         for (uint64_t i = 0; i < n; i++)
-            b[i] = pattern(from, number, off + i);
+            b[i] = pattern_at(from, number, off + i);
     }
 }
 
@@ -76,7 +76,7 @@ void area_put(struct area *a, uint64_t off, const void *data, uint64_t len)
     uint64_t n;
 
     for (uint64_t end = off + len; off < end; off += n, from += n) {
-        uint8_t *b = at(a, off, &n);
+        uint8_t *b = find_byte(a, off, &n);
         if (n > end - off)
             n = end - off;
         memcpy(b, from, n);
@@ -90,14 +90,14 @@ static void area_get(const struct area *a, uint64_t off, void *data,
     uint64_t n;
 
     for (uint64_t end = off + len; off < end; off += n, to += n) {
-        const uint8_t *b = at(a, off, &n);
+        const uint8_t *b = find_byte(a, off, &n);
         if (n > end - off)
             n = end - off;
         memcpy(to, b, n);
     }
 }
 
-static void untouched(const uint8_t *b, uint64_t n, uint64_t number)
+static void check_untouched(const uint8_t *b, uint64_t n, uint64_t number)
 {
     for (uint64_t i = 0; i < n; i++)
         check(b[i] == UNTOUCHED,
@@ -112,14 +112,14 @@ void area_check(const struct area *a, uint32_t from, uint64_t number,
     uint64_t n;
 
     for (uint64_t off = 0; off < len; off += n) {
-        uint8_t *b = at(a, off, &n);
+        uint8_t *b = find_byte(a, off, &n);
         if (n > len - off)
             n = len - off;
-        untouched(next, (uint64_t)(b - next), number);
+        check_untouched(next, (uint64_t)(b - next), number);
         payload_check(b, from, number, off, n);
         next = b + n;
     }
-    untouched(next, (uint64_t)(a->base + a->bytes - next), number);
+    check_untouched(next, (uint64_t)(a->base + a->bytes - next), number);
 }
 
 int area_segments(const struct area *a, uint64_t len, uint64_t off,
@@ -132,7 +132,7 @@ int area_segments(const struct area *a, uint64_t len, uint64_t off,
     check(max >= 1, "seg asked for %d segments", max);
     for (i = 0; i < max && off < len; i++) {
         uint64_t n;
-        v[i].iov_base = at(a, off, &n);
+        v[i].iov_base = find_byte(a, off, &n);
         v[i].iov_len = n < len - off ? n : len - off;
         off += v[i].iov_len;
     }
@@ -198,8 +198,9 @@ static void tx_copy(weft_tx *tx, uint64_t off, void *to, uint64_t n)
     area_get(&m->area, off, to, n);
 }
 
-static struct message *make(struct weft_loc *to, uint64_t number, uint64_t len,
-                            enum layout layout, bool is_short)
+static struct message *make_message(struct weft_loc *to, uint64_t number,
+                                    uint64_t len, enum layout layout,
+                                    bool is_short)
 {
     struct message *m = aligned_alloc(64, sizeof *m);
 
@@ -225,13 +226,13 @@ static struct message *make(struct weft_loc *to, uint64_t number, uint64_t len,
 struct message *message_new(struct weft_loc *to, uint64_t len,
                             enum layout layout, bool is_short)
 {
-    return make(to, ++to->sent << 1, len, layout, is_short);
+    return make_message(to, ++to->sent << 1, len, layout, is_short);
 }
 
 struct message *message_urgent(struct weft_loc *to)
 {
     struct message *m =
-        make(to, ++to->urgent_sent << 1 | URGENT, 0, BLOCK, false);
+        make_message(to, ++to->urgent_sent << 1 | URGENT, 0, BLOCK, false);
 
     m->tx.flags = WEFT_TX_URGENT;
     return m;
@@ -287,7 +288,7 @@ void message_post(struct message *m)
 }
 
 /* n bytes that end where memory ends. */
-static uint8_t *brink(size_t n, void **map, size_t *map_len)
+static uint8_t *allocate_at_brink(size_t n, void **map, size_t *map_len)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t body = (n + page) / page * page;
@@ -318,7 +319,7 @@ static struct copied copied_new(struct weft_loc *to, uint64_t len,
     struct copied m;
     weft_hdr whole;
 
-    m.hdr = brink(hdr_len, &m.map, &m.map_len);
+    m.hdr = allocate_at_brink(hdr_len, &m.map, &m.map_len);
     header_make(&whole, to->core->id, number, (uint32_t)len, is_short);
     memcpy(m.hdr, &whole, hdr_len);
     area_new(&m.area, len, false);

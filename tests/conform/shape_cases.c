@@ -1,4 +1,4 @@
-/* What a transport says about itself.
+/* The record, the limits and the addresses of a transport.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <ctype.h>
@@ -9,7 +9,7 @@
 
 enum { KEY_MOST = 248 }; /* bytes of a key that the core carries */
 
-static void the_record(struct world *w)
+static void check_record(struct world *w)
 {
     const weft_plugin *p = w->plugin;
     const weft_ops *o = p->ops;
@@ -30,12 +30,12 @@ static void the_record(struct world *w)
           "a required operation is missing");
 }
 
-static size_t width(uint32_t type)
+static size_t option_width(uint32_t type)
 {
     return type == WEFT_OPT_BOOL || type == WEFT_OPT_ENUM ? sizeof(int) : 8;
 }
 
-static void one_option(const weft_plugin *p, const weft_option *o)
+static void check_option(const weft_plugin *p, const weft_option *o)
 {
     for (const char *c = o->name; *c; c++)
         check(islower((unsigned char)*c) || isdigit((unsigned char)*c) ||
@@ -45,29 +45,30 @@ static void one_option(const weft_plugin *p, const weft_option *o)
           o->name);
     check(o->dflt, "option %s has no default", o->name);
     check(o->help && *o->help, "option %s has no help", o->name);
-    check(o->offset + width(o->type) <= p->cfg_size,
+    check(o->offset + option_width(o->type) <= p->cfg_size,
           "option %s lies outside the configuration", o->name);
-    check(o->offset % width(o->type) == 0, "option %s is not aligned", o->name);
+    check(o->offset % option_width(o->type) == 0, "option %s is not aligned",
+          o->name);
     check(o->type != WEFT_OPT_ENUM || o->range, "option %s has no range",
           o->name);
     for (const weft_option *q = p->options; q < o; q++)
         check(strcmp(q->name, o->name) != 0, "option %s stands twice", o->name);
 }
 
-static void the_options(struct world *w)
+static void check_options(struct world *w)
 {
     void *cfg = calloc(1, w->plugin->cfg_size + 1);
     const char *bad;
 
     for (const weft_option *o = w->plugin->options; o && o->name; o++)
-        one_option(w->plugin, o);
+        check_option(w->plugin, o);
     bad = config_fill(w->plugin, cfg, NULL, 0);
     check(!bad, "%s", bad);
     free(cfg);
 }
 
 /* Each capability has its operations, and the reverse where that is a rule. */
-static void the_capabilities(struct world *w)
+static void check_capabilities(struct world *w)
 {
     weft_core *c = side_open(w, 0, NULL);
     const weft_ops *o = w->plugin->ops;
@@ -88,8 +89,8 @@ static void the_capabilities(struct world *w)
     check(!(caps & WEFT_CAP_GET_ALONE) || caps & WEFT_CAP_GET,
           "GET_ALONE without GET");
     check(!(caps & (WEFT_CAP_GET | WEFT_CAP_MAP)) || caps & WEFT_CAP_NO_MR ||
-              (HAS(mr_reg) && HAS(mr_dereg) && HAS(mr_pack) &&
-               HAS(rkey_open) && HAS(rkey_close)),
+              (HAS(mr_reg) && HAS(mr_dereg) && HAS(mr_pack) && HAS(rkey_open) &&
+               HAS(rkey_close)),
           "memory is read without being offered");
     check(!HAS(mem_alloc) == !HAS(mem_free), "mem_alloc and mem_free");
     check(!HAS(addr_parse) || HAS(addr_print), "addr_parse needs addr_print");
@@ -98,7 +99,7 @@ static void the_capabilities(struct world *w)
     pair_close(w);
 }
 
-static void the_numbers(struct world *w)
+static void check_numbers(struct world *w)
 {
     weft_core *c = side_open(w, 0, NULL);
     const weft_attr *a = &c->attr;
@@ -116,7 +117,7 @@ static void the_numbers(struct world *w)
     pair_close(w);
 }
 
-static void the_address(struct world *w)
+static void check_address(struct world *w)
 {
     weft_core *c = side_open(w, 0, NULL);
     const weft_ops *ops = w->plugin->ops;
@@ -145,7 +146,7 @@ static void the_address(struct world *w)
     pair_close(w);
 }
 
-static void reaches(struct world *w)
+static void check_reach(struct world *w)
 {
     weft_core *a, *b;
     weft_cost cost = {.size = sizeof cost};
@@ -161,15 +162,15 @@ static void reaches(struct world *w)
 }
 
 /* A card may be damaged, or from another version. */
-static void damaged(struct world *w)
+static void offer_damaged(struct world *w)
 {
     weft_core *c = side_open(w, 0, NULL);
     const weft_ops *ops = w->plugin->ops;
     size_t n = c->blob_len[0];
 
     for (int i = 0; i < 2000; i++) {
-        size_t len = chance(&c->seed, 2) ? chance(&c->seed, (unsigned)n + 40)
-                                         : n;
+        size_t len =
+            chance(&c->seed, 2) ? chance(&c->seed, (unsigned)n + 40) : n;
         uint8_t *blob = malloc(len ? len : 1); /* for the sanitizers */
         char text[64];
         for (size_t k = 0; k < len; k++)
@@ -190,7 +191,7 @@ static void damaged(struct world *w)
 }
 
 /* Text of mpi.ini may be anything. */
-static void any_text(struct world *w)
+static void parse_any_text(struct world *w)
 {
     static const char *const texts[] = {
         "",      "localhost", "127.0.0.1", "127.0.0.1:7000", "[::1]:7000",
@@ -228,7 +229,7 @@ static int count_descriptors(void)
     return n;
 }
 
-static void probes(struct world *w)
+static void check_probe(struct world *w)
 {
     const weft_plugin *p = w->plugin;
     weft_core *c = side_open(w, 0, NULL);
@@ -243,13 +244,14 @@ static void probes(struct world *w)
     int before = count_descriptors(), rc = p->ops->probe(&o, &a);
 
     check(rc >= 0, "it answered %d, but can be opened", rc);
-    check(a.caps == c->attr.caps && a.cost.latency_ns == c->attr.cost.latency_ns,
+    check(a.caps == c->attr.caps &&
+              a.cost.latency_ns == c->attr.cost.latency_ns,
           "probe() and attr() differ");
     check(count_descriptors() == before, "it left something open");
     pair_close(w);
 }
 
-static void statistics(struct world *w)
+static void check_statistics(struct world *w)
 {
     enum { MOST = 1000 };
     weft_core *c = side_open(w, 0, NULL);
@@ -275,18 +277,18 @@ static void statistics(struct world *w)
 }
 
 const struct conform_case shape_cases[] = {
-    {"the record names its ABI and has every required operation", the_record,
+    {"the record names its ABI and has every required operation", check_record,
      0},
     {"every option has a key, a default in range, a place and a help text",
-     the_options, 0},
-    {"each capability has its operations", the_capabilities, 0},
-    {"the limits and costs of an endpoint make sense", the_numbers, 0},
+     check_options, 0},
+    {"each capability has its operations", check_capabilities, 0},
+    {"the limits and costs of an endpoint make sense", check_numbers, 0},
     {"the address is stable and never written past the room given for it",
-     the_address, 0},
-    {"a neighbour is within reach", reaches, 0},
-    {"damaged addresses are refused and harm nothing", damaged, 0},
-    {"any text is an address, or refused", any_text, NEED_PARSE},
-    {"probe says what attr says, and leaves nothing behind", probes,
+     check_address, 0},
+    {"a neighbour is within reach", check_reach, 0},
+    {"damaged addresses are refused and harm nothing", offer_damaged, 0},
+    {"any text is an address, or refused", parse_any_text, NEED_PARSE},
+    {"probe says what attr says, and leaves nothing behind", check_probe,
      NEED_PROBE},
-    {"every counter has a name of its own", statistics, 0},
+    {"every counter has a name of its own", check_statistics, 0},
     {0}};

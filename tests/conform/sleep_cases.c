@@ -12,7 +12,7 @@ enum { NAPS = 4000, WAKE_MS = 20000, IDLE_MS = 2000, IDLE_ARMS = 10000 };
 
 /* Arm and sleep; false when progress() must run first. A wake-up that does not
  * come within WAKE_MS is lost: the other side never waits that long. */
-static bool nap(weft_core *c, int fd)
+static bool take_nap(weft_core *c, int fd)
 {
     uint64_t deadline = 0, now;
     struct pollfd p = {.events = POLLIN};
@@ -48,13 +48,13 @@ static int event_of(weft_core *c)
  * sleeping is hit; then sleep until it holds. */
 #define asleep_until(c, fd, condition)                                         \
     for (unsigned spins_ = chance(&(c)->seed, 30); !(condition);               \
-         turn((c)->world))                                                     \
+         take_turn((c)->world))                                                \
         if (spins_ > 0)                                                        \
             spins_--;                                                          \
         else                                                                   \
-            nap(c, fd)
+            take_nap(c, fd)
 
-static void burn(unsigned n)
+static void burn_time(unsigned n)
 {
     for (volatile unsigned i = 0; i < n; i++)
         ;
@@ -62,13 +62,13 @@ static void burn(unsigned n)
 
 static uint64_t nap_size(weft_core *c)
 {
-    uint64_t n = chance(&c->seed, 10) ? chance(&c->seed, 100)
-                                      : chance(&c->seed, 200000);
+    uint64_t n =
+        chance(&c->seed, 10) ? chance(&c->seed, 100) : chance(&c->seed, 200000);
 
     return n < c->attr.max_payload ? n : c->attr.max_payload;
 }
 
-/* Whoever has the ball sends; the other sleeps. */
+/* The side that has the ball sends; the other sleeps. */
 static void play_ball(weft_core *c, uint32_t other)
 {
     int fd = event_of(c);
@@ -76,7 +76,7 @@ static void play_ball(weft_core *c, uint32_t other)
 
     for (unsigned i = 0; i < NAPS; i++) {
         if (i % 2 == c->id) {
-            burn(chance(&c->seed, 3000));
+            burn_time(chance(&c->seed, 3000));
             message_post(message_new(l, nap_size(c), BLOCK, true));
             asleep_until(c, fd, !l->lent);
         } else {
@@ -110,9 +110,9 @@ static void read_slowly(struct world *w)
     struct weft_loc *l = &c->loc[0];
 
     while (l->got < SACKS || l->sinks) {
-        burn(chance(&c->seed, 100000));
-        asleep_until(c, fd, (l->got == SACKS && !l->sinks) ||
-                                chance(&c->seed, 4) == 0);
+        burn_time(chance(&c->seed, 100000));
+        asleep_until(
+            c, fd, (l->got == SACKS && !l->sinks) || chance(&c->seed, 4) == 0);
     }
     side_leave(c);
 }
@@ -147,12 +147,12 @@ static void wakes_for_room(struct world *w)
 
 enum { VISITS = 150 };
 
-static void visit(struct world *w)
+static void visit_often(struct world *w)
 {
     for (int i = 0; i < VISITS; i++) {
         weft_core *c = partner_meet(w, 1);
         int fd = event_of(c);
-        burn(chance(&c->seed, 100000));
+        burn_time(chance(&c->seed, 100000));
         message_post(message_new(&c->loc[0], 8, BLOCK, true));
         asleep_until(c, fd, !c->loc[0].lent && c->loc[0].got);
         side_leave(c);
@@ -161,7 +161,7 @@ static void visit(struct world *w)
 
 static void wakes_for_callers(struct world *w)
 {
-    partner_start(w, visit);
+    partner_start(w, visit_often);
     for (int i = 0; i < VISITS; i++) {
         weft_core *c = partner_meet(w, 0);
         int fd = event_of(c);
@@ -193,7 +193,7 @@ static void become_idle(weft_core *c)
 
     while (c->world->plugin->ops->arm(c->ep, &deadline) == WEFT_EAGAIN) {
         check(++i < IDLE_ARMS, "arm() never lets an idle endpoint sleep");
-        turn(c->world);
+        take_turn(c->world);
     }
 }
 
@@ -216,12 +216,13 @@ static void sit_still(weft_core *c, const char *who)
             ms = deadline <= now ? 0 : (int)((deadline - now) / 1000000 + 1);
         if (rc == WEFT_OK)
             poll(&p, 1, ms);
-        turn(c->world);
+        take_turn(c->world);
     }
     used = cpu_ns() - cpu;
-    check(used < IDLE_MS * 25000ull, "%s idle for %d ms used %llu us of CPU and "
-          "woke %d times", who, IDLE_MS, (unsigned long long)used / 1000,
-          wakes);
+    check(used < IDLE_MS * 25000ull,
+          "%s idle for %d ms used %llu us of CPU and "
+          "woke %d times",
+          who, IDLE_MS, (unsigned long long)used / 1000, wakes);
 }
 
 static void sit_there(struct world *w)
@@ -230,15 +231,14 @@ static void sit_there(struct world *w)
     char mine = 1, theirs;
 
     message_post(message_new(&c->loc[0], 100, BLOCK, true));
-    until(w, c->loc[0].got == 1 && !c->loc[0].lent)
-        ;
+    until(w, c->loc[0].got == 1 && !c->loc[0].lent);
     partner_swap(w, &mine, &theirs, 1);
     sit_still(c, "the called");
     partner_swap(w, &mine, &theirs, 1);
     side_leave(c);
 }
 
-static void costs_nothing(struct world *w)
+static void sleep_connected(struct world *w)
 {
     weft_core *c;
     char mine = 1, theirs;
@@ -246,8 +246,7 @@ static void costs_nothing(struct world *w)
     partner_start(w, sit_there);
     c = partner_meet(w, 0);
     message_post(message_new(&c->loc[1], 100, BLOCK, true));
-    until(w, c->loc[1].got == 1 && !c->loc[1].lent)
-        ;
+    until(w, c->loc[1].got == 1 && !c->loc[1].lent);
     partner_swap(w, &mine, &theirs, 1);
     sit_still(c, "the caller");
     partner_swap(w, &mine, &theirs, 1);
@@ -255,7 +254,7 @@ static void costs_nothing(struct world *w)
     partner_end(w);
 }
 
-static void costs_nothing_alone(struct world *w)
+static void sleep_alone(struct world *w)
 {
     weft_core *c = side_open(w, 0, NULL);
 
@@ -270,8 +269,8 @@ const struct conform_case sleep_cases[] = {
      NEED_OTHERS | NEED_EVENT},
     {"a sleeper wakes for a caller", wakes_for_callers,
      NEED_OTHERS | NEED_EVENT},
-    {"a connected endpoint that sleeps costs no CPU time", costs_nothing,
+    {"a connected endpoint that sleeps costs no CPU time", sleep_connected,
      NEED_OTHERS | NEED_EVENT},
-    {"an endpoint without peers that sleeps costs no CPU time",
-     costs_nothing_alone, NEED_EVENT},
+    {"an endpoint without peers that sleeps costs no CPU time", sleep_alone,
+     NEED_EVENT},
     {0}};

@@ -137,8 +137,8 @@ static void send_one(weft_core *c, char *buf, uint32_t len)
         weft_hdr hdr;
     } h;
     unsigned char *b = (unsigned char *)&h.hdr;
-    weft_tx tx = {.size = sizeof tx, .hdr = &h.hdr, .one = {buf, len},
-                  .len = len};
+    weft_tx tx = {
+        .size = sizeof tx, .hdr = &h.hdr, .one = {buf, len}, .len = len};
     b[0] = b[1] = 1;
     b[3] = WEFT_HDR_SHORT >> 8;
     memcpy(b + 4, &len, 4);
