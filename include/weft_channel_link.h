@@ -240,11 +240,13 @@ static int wch_send_packet(struct wch_link *l, enum wch_kind kind,
     return rc;
 }
 
+/* Send a packet without content. False: there is no room. To a peer that is
+ * gone, nothing is owed any more. */
 static bool wch_send_plain(struct wch_link *l, enum wch_kind kind)
 {
     struct iovec v[1];
 
-    return wch_send_packet(l, kind, v, 1) >= 0;
+    return wch_send_packet(l, kind, v, 1) != WEFT_EAGAIN;
 }
 
 /* Send what the link owes, as far as there is room. */
