@@ -294,7 +294,7 @@ class Outside(unittest.TestCase):
 
     def test_a_channel_with_small_packets_keeps_the_contract(self):
         so = os.path.join(self.plugins, "weft_dgrams.so")
-        for words in ("block", "room", "paus", "flood"):
+        for words in ("block", "room", "rx_resume", "flood"):
             done = self.conform("-o", "packet=512", so, words)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
