@@ -18,10 +18,9 @@ struct weft_core {
     weft_ep *ep;
     int index;     /* number of its bit in masks of endpoints */
     bool fd_event; /* its descriptor in the master epoll wakes a sleeper */
-    bool down;     /* ep_down was reported */
     bool armed;
     weft_attr attr;
-    weft_event event;
+    int event_fd;  /* readable when it has news; -1: it has none */
     const weft_plugin *plugin;
     const struct wf_transport_config *config;
     void *cfg;     /* the plugin's configuration struct */
@@ -58,7 +57,7 @@ void wf_endpoints_close(struct wf_instance *);
 /* The table of services given to every plugin (core/protocol/host.c). */
 extern const weft_host wf_host;
 
-/* Find a plugin by the rules of docs/writing-a-fabric.md: built-in table,
+/* Find a plugin by the rules of docs/transport-guide.md: built-in table,
  * path=, WEFT_PLUGIN_PATH, [core] plugin_path, the installed lib/weft. When
  * NULL is returned, err holds a full message, and errno is ENOMEM or EMFILE if
  * the plugin could not be loaded for that reason. A file that is not trusted
@@ -81,6 +80,11 @@ int wf_plugins_check(struct wf_config *, FILE *errors);
  * with the reason in err. `from` is its file or "built in". */
 int wf_plugin_check(const weft_plugin *, const char *name, const char *from,
                     char *err, size_t err_len);
+
+/* Check that the core knows every capability that a plugin declares: one that
+ * it does not know it could not honour. 0, or WEFT_EINVAL with the reason. */
+int wf_plugin_check_caps(const weft_plugin *, uint32_t caps, char *why,
+                         size_t n);
 
 /* The built-in plugins, NULL-terminated; generated at build time. */
 extern const weft_plugin *const weft_builtin[];

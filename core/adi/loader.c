@@ -84,7 +84,7 @@ static int are_options_valid(const weft_plugin *p)
 
 static const char *find_missing_op(const weft_ops *ops)
 {
-    if (!ops || ops->size < offsetof(weft_ops, send_short))
+    if (!ops || ops->size < sizeof(weft_ops))
         return "the table of required operations";
     return !ops->open       ? "open"
            : !ops->close    ? "close"
@@ -129,6 +129,21 @@ int wf_plugin_check(const weft_plugin *p, const char *name, const char *from,
         snprintf(err, err_len, "%s: its option table is damaged", from);
     else
         return 0;
+    return WEFT_EINVAL;
+}
+
+int wf_plugin_check_caps(const weft_plugin *p, uint32_t caps, char *why,
+                         size_t n)
+{
+    uint32_t unknown = caps & ~(uint32_t)WEFT_CAPS_KNOWN;
+
+    if (!unknown)
+        return 0;
+    snprintf(why, n,
+             "plugin '%s' (ABI %u.%u) declares capability bit %d, which this "
+             "library (ABI %u.%u) does not know; use a plugin made for it",
+             p->name, p->abi_major, p->abi_minor, __builtin_ctz(unknown),
+             WEFT_ABI_MAJOR, WEFT_ABI_MINOR);
     return WEFT_EINVAL;
 }
 

@@ -59,9 +59,7 @@ static int self_attr(weft_ep *e, weft_attr *a)
     a->max_short = UINT32_MAX;
     a->max_eager = 16384;
     a->max_payload = UINT32_MAX;
-    a->max_iov = 1;
-    a->addr_len = sizeof e->id;
-    a->cost = (weft_cost){sizeof(weft_cost), 30, 10, 20000, 1};
+    a->cost = (weft_cost){sizeof(weft_cost), 30, 10, 20000};
     return WEFT_OK;
 }
 
@@ -162,7 +160,7 @@ static int deliver_tx(weft_peer *p, weft_tx *t)
 {
     weft_ep *e = p->ep;
     weft_sink *sink = NULL;
-    const void *data = t->iov && t->iov_n == 1 ? t->iov->iov_base : NULL;
+    const void *data = t->one.iov_base;
     size_t have = data ? t->len : 0;
     int r = e->host->rx(e->core, p->loc, t->hdr, data, have, &sink);
 
@@ -188,13 +186,14 @@ static int self_send(weft_peer *p, weft_tx *t)
 }
 
 static int self_send_short(weft_peer *p, const weft_hdr *h, const void *data,
-                           size_t len)
+                           size_t len, unsigned flags)
 {
     weft_ep *e = p->ep;
     weft_sink *sink = NULL;
 
     int r = WEFT_EAGAIN;
 
+    (void)flags;
     if (!e->head)
         r = e->host->rx(e->core, p->loc, h, data, len, &sink);
     if (r == WEFT_OK) /* the core had all data, and gave a sink nevertheless */

@@ -349,8 +349,7 @@ static bool is_drained(void *arg)
     bool all = true;
 
     for (int i = 0; i < wf->ep_count; i++)
-        if (!wf->eps[i].down &&
-            wf->eps[i].ops->drain(wf->eps[i].ep) == WEFT_EAGAIN)
+        if (wf->eps[i].ops->drain(wf->eps[i].ep) == WEFT_EAGAIN)
             all = false;
     return all;
 }

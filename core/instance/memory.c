@@ -40,7 +40,7 @@ struct wf_block {
 /* Whether the transport has memory from which messages need one copy less. */
 static bool has_memory(const struct weft_core *core)
 {
-    return !core->down && !(core->attr.caps & WEFT_CAP_NO_MR) &&
+    return !(core->attr.caps & WEFT_CAP_NO_MR) &&
            WEFT_HAS(core->ops, weft_ops, mem_alloc) &&
            WEFT_HAS(core->ops, weft_ops, mem_free);
 }
@@ -52,7 +52,8 @@ static void *alloc_from_transport(struct wf_instance *wf, size_t size)
 
     for (int i = 0; b && i < wf->ep_count; i++) {
         struct weft_core *core = &wf->eps[i];
-        *b = (struct wf_block){wf->blocks, core, {.len = size}};
+        *b = (struct wf_block){
+            wf->blocks, core, {.size = sizeof(weft_mem), .len = size}};
         if (!has_memory(core) || core->ops->mem_alloc(core->ep, &b->mem) < 0)
             continue;
         wf->blocks = b;

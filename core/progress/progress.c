@@ -101,11 +101,11 @@ WF_COLD int wf_progress_add(struct wf_instance *wf, struct weft_core *c)
     struct wf_progress *p = wf->progress;
     struct epoll_event ev = {.events = EPOLLIN, .data.u32 = (uint32_t)c->index};
 
-    c->event = (weft_event){.size = sizeof c->event, .fd = -1};
+    c->event_fd = -1;
     if (WEFT_HAS(c->ops, weft_ops, event) && WEFT_HAS(c->ops, weft_ops, arm) &&
-        c->ops->event(c->ep, &c->event) >= 0 && c->event.fd >= 0) {
+        c->ops->event(c->ep, &c->event_fd) >= 0 && c->event_fd >= 0) {
         if (wf_progress_open_sleeper(p) < 0 ||
-            epoll_ctl(p->epoll, EPOLL_CTL_ADD, c->event.fd, &ev) != 0)
+            epoll_ctl(p->epoll, EPOLL_CTL_ADD, c->event_fd, &ev) != 0)
             return refuse_without_sleeper(c);
         c->fd_event = true;
     }
@@ -181,9 +181,8 @@ int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
     while (mask) {
         struct weft_core *c = &wf->eps[__builtin_ctz(mask)];
         mask &= mask - 1;
-        if (wf_likely(!c->down))
-            n += c->ops->progress(
-                c->ep, p->oversubscribed ? BUDGET_OVERSUBSCRIBED : BUDGET);
+        n += c->ops->progress(c->ep, p->oversubscribed ? BUDGET_OVERSUBSCRIBED
+                                                       : BUDGET);
     }
     if (wf_unlikely(wf->rx_stalled))
         wf->progress_handlers->resume_arrivals(wf);
@@ -204,7 +203,7 @@ static inline bool poll_while_spinning(struct wf_instance *wf,
 {
     if (wf_likely(
             (wf_progress_count_round(wf->progress) & (OTHERS_EVERY - 1)) &&
-            !core->down && !wf->rx_stalled && !wf->deferred && !wf->held))
+            !wf->rx_stalled && !wf->deferred && !wf->held))
         core->ops->progress(core->ep, budget);
     else if (wf_cs_uses_lock(&wf->api))
         /* the calls below may leave the section, which only a waiter can */

@@ -115,13 +115,13 @@ bool wf_progress_arm(struct wf_instance *wf, int *timeout)
     for (int i = 0; i < wf->ep_count; i++) {
         struct weft_core *c = &wf->eps[i];
         uint64_t deadline = 0;
-        if (c->down || !(wf->progress->remote & 1u << i))
+        if (!(wf->progress->remote & 1u << i))
             continue;
         if (!c->fd_event) {
             *timeout = BLIND_SLEEP_MS;
             continue;
         }
-        if (c->ops->arm(c->ep, &c->event, &deadline) == WEFT_EAGAIN)
+        if (c->ops->arm(c->ep, &deadline) == WEFT_EAGAIN)
             return false;
         if (deadline && !now)
             now = wf_now(wf);

@@ -93,6 +93,7 @@ static weft_sink *prepare_sink(struct wf_message *m, uint32_t n,
     memset(s, 0, sizeof *s);
     s->done = done;
     s->sink.len = n;
+    s->sink.size = sizeof s->sink;
     s->sink.one = (struct iovec){m->data, n};
     s->sink.seg = data_seg;
     return &s->sink;

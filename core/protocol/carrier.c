@@ -296,7 +296,7 @@ static void renew_peer(struct wf_ordered *o, int k)
     if (*peer)
         core->ops->peer_del(*peer, 1);
     *peer = NULL;
-    if (!core->down && wf_location_attach(o->loc, core) == 0) {
+    if (wf_location_attach(o->loc, core) == 0) {
         c->state = WF_CARRIER_FRESH;
         o->counts[WF_ORDER_RECONNECTS]++;
         return;

@@ -24,7 +24,7 @@ static int send_control(struct wf_ordered *o, int k, enum wf_wire_type type)
     r = c->seal ? wf_seal_send(c->seal, c->core, o->loc->peers[c->core->index],
                                &w, NULL)
                 : c->core->ops->send_short(o->loc->peers[c->core->index],
-                                           (const weft_hdr *)&w, NULL, 0);
+                                           (const weft_hdr *)&w, NULL, 0, 0);
     if (r == WEFT_EAGAIN)
         wf_carrier_note_blocked(o, k);
     else if (r < 0)

@@ -90,23 +90,13 @@ static void write_checked_header(const struct wf_checks *c, struct wf_wire *w,
 }
 
 static int send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
-                      size_t n)
+                      size_t n, unsigned flags)
 {
     struct wf_checked_lane *l = (struct wf_checked_lane *)peer;
     _Alignas(WEFT_HDR) struct wf_wire w;
 
     write_checked_header(l->checks, &w, hdr, data, n);
-    return l->send_short(l->peer, (const weft_hdr *)&w, data, n);
-}
-
-static int send_more(weft_peer *peer, const weft_hdr *hdr, const void *data,
-                     size_t n)
-{
-    struct wf_checked_lane *l = (struct wf_checked_lane *)peer;
-    _Alignas(WEFT_HDR) struct wf_wire w;
-
-    write_checked_header(l->checks, &w, hdr, data, n);
-    return l->send_more(l->peer, (const weft_hdr *)&w, data, n);
+    return l->send_short(l->peer, (const weft_hdr *)&w, data, n, flags);
 }
 
 /* Continue a checksum over a payload of many small segments: packing them first
@@ -164,8 +154,7 @@ void wf_checks_wrap(struct weft_loc *loc, struct wf_lane *l)
     *mine = (struct wf_checked_lane){.checks = loc->checks,
                                      .peer = l->peer,
                                      .send = l->send,
-                                     .send_short = l->send_short,
-                                     .send_more = l->send_more};
+                                     .send_short = l->send_short};
     l->peer = (weft_peer *)mine;
     l->send = send_large;
     if (l->max_payload > PIECE)
@@ -174,8 +163,6 @@ void wf_checks_wrap(struct weft_loc *loc, struct wf_lane *l)
         l->max_eager = (uint32_t)l->max_payload;
     if (l->send_short)
         l->send_short = send_short;
-    if (l->send_more)
-        l->send_more = send_more;
     l->send_words = NULL; /* a short header has no place for a checksum */
     l->recv_words = NULL; /* it compares headers without a checksum */
 }
@@ -329,6 +316,7 @@ static int arrive_part(struct wf_checks *c, const struct part *a,
     l->whole = l->real->len == wf_le32(w->plen);
     l->sink.done = landing_done;
     l->sink.sink = (weft_sink){.len = l->real->len,
+                               .size = sizeof(weft_sink),
                                .one = l->real->one,
                                .seg = landing_seg,
                                .fill = l->real->fill ? landing_fill : NULL};

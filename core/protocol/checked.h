@@ -35,8 +35,8 @@ struct wf_checked_lane {
     struct wf_checks *checks;
     weft_peer *peer;
     int (*send)(weft_peer *, weft_tx *);
-    int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t);
-    int (*send_more)(weft_peer *, const weft_hdr *, const void *, size_t);
+    int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t,
+                      unsigned flags);
 };
 
 enum wf_check_fault { WF_CHECK_FINE, WF_CHECK_DAMAGED, WF_CHECK_ABSENT };

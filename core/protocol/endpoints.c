@@ -41,18 +41,15 @@ static void fill_open(struct wf_instance *wf, struct weft_core *c, weft_open *o)
         .core = c,
         .instance = c->config->name,
         .cfg = c->cfg,
-        .nprocs = wf->nprocs,
         .node_id = (uint32_t)(wf->node ^ wf->node >> 32),
         .local_index = wf->local_index,
         .local_count = wf->local_count,
         .cpus = wf->cpus,
-        .threads = 1, /* program and helper, one at a time */
         .flags = wf->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
         .launcher = wf->boot->launcher,
     };
     if (wf_route_trusts(wf->config, c->config->name))
         o->flags |= WEFT_OPEN_TRUSTED;
-    memcpy(o->job_id, wf->boot->job, strnlen(wf->boot->job, sizeof o->job_id));
     if (strcmp(wf->boot->ops->name, "static") == 0)
         fill_static_open(wf, c, o);
 }
@@ -84,6 +81,9 @@ static int start_endpoint(struct wf_instance *wf, struct weft_core *c)
         return r;
     c->attr = (weft_attr){.size = sizeof c->attr};
     r = c->ops->attr(c->ep, &c->attr);
+    if (r >= 0)
+        r = wf_plugin_check_caps(c->plugin, c->attr.caps, c->refusal,
+                                 WF_REFUSAL_MAX);
     if (r >= 0)
         r = read_address(c);
     if (r >= 0)

@@ -40,6 +40,8 @@ WF_COLD int wf_engine_init(struct wf_instance *wf)
     e->credits = o->credits;
     if (o->unexpected_max && o->unexpected_max / wf->nprocs < e->credits)
         e->credits = o->unexpected_max / wf->nprocs;
+    e->expected.size = sizeof e->expected.want;
+    e->expected.first = WF_SHORT_EAGER;
     e->expected.env0 = WF_ENV0_NONE;
     e->bytes_type = wf_type_of(MPI_BYTE);
     init_shared(&e->sent, wf);

@@ -122,7 +122,7 @@ static int refuse_send(weft_peer *peer, weft_tx *tx)
 static void close_lane(struct wf_lane *l)
 {
     l->send = refuse_send;
-    l->send_short = l->send_more = NULL;
+    l->send_short = NULL;
     l->send_words = NULL;
     l->recv_words = NULL;
 }

@@ -2,7 +2,7 @@
  * through it.
  *
  * They do so inside progress() or a data operation, so the API section is held.
- * Only kick, now_ns and log may be called by a plugin's own thread.
+ * A plugin has no threads of its own.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -34,7 +34,7 @@ static void host_tx_done(weft_core *core, weft_tx *tx, int status)
     t->done(t, status);
 }
 
-static void host_rma_done(weft_core *core, weft_rma *rma, int status)
+static void host_get_done(weft_core *core, weft_get *rma, int status)
 {
     wf_pull_done(rma, status);
 }
@@ -72,23 +72,6 @@ static void host_peer_down(weft_core *core, weft_loc *loc, int status,
         wf_checks_count_nonsense(loc, core);
     if (wf_location_uses(loc, core) && !wf_carrier_handle_down(loc, core, status, why))
         wf_location_down(loc, status, why);
-}
-
-static void host_ep_down(weft_core *core, int status, const char *why)
-{
-    struct wf_instance *wf = core->wf;
-
-    core->down = true;
-    wf_log(wf, WF_LOG_ERROR, "transport '%s' failed: %s", core->config->name,
-           why);
-    for (uint32_t i = 0; i < wf->nprocs; i++)
-        if (wf->locs[i])
-            host_peer_down(core, wf->locs[i], status, why);
-}
-
-static void host_kick(weft_core *core)
-{
-    wf_progress_wake_leader(core->wf);
 }
 
 static uint64_t host_now_ns(weft_core *core)
@@ -131,15 +114,13 @@ const weft_host wf_host = {.size = sizeof wf_host,
                            .rx = wf_arrive,
                            .rx_done = host_rx_done,
                            .tx_done = host_tx_done,
-                           .rma_done = host_rma_done,
+                           .get_done = host_get_done,
                            .tx_ready = host_tx_ready,
                            .locate = host_locate,
                            .auth_step = wf_auth_step,
                            .mac64 = wf_auth_mac64,
                            .peer_up = host_peer_up,
                            .peer_down = host_peer_down,
-                           .ep_down = host_ep_down,
-                           .kick = host_kick,
                            .now_ns = host_now_ns,
                            .resolve = host_resolve,
                            .log = host_log,

@@ -31,9 +31,7 @@ static void init_lane(struct wf_lane *l, struct weft_core *core,
     l->send = core->ops->send;
     if (!WEFT_HAS(core->ops, weft_ops, send_short))
         return;
-    l->send_short = l->send_more = core->ops->send_short;
-    if (WEFT_HAS(core->ops, weft_ops, send_more))
-        l->send_more = core->ops->send_more;
+    l->send_short = core->ops->send_short;
     if (WEFT_HAS(core->ops, weft_ops, send_words))
         l->send_words = core->ops->send_words;
     if (WEFT_HAS(core->ops, weft_ops, recv_words))
@@ -97,8 +95,6 @@ static bool is_self_only(const struct weft_loc *loc,
 static const char *unreachable_reason(const struct weft_loc *loc,
                                       const struct weft_core *core)
 {
-    if (core->down)
-        return "the transport failed";
     if (is_self_only(loc, core))
         return "another process";
     if (loc->node != loc->wf->node && !(core->attr.caps & WEFT_CAP_REMOTE))
@@ -163,9 +159,7 @@ static void evaluate_candidate(struct weft_loc *loc, struct weft_core *core,
                                      .network = wf_endpoint_is_network(core),
                                      .caps = core->attr.caps,
                                      .cost = core->attr.cost};
-    if (core->down)
-        c->why_not = unreachable_reason(loc, core);
-    else if (wf_card_address(loc, core, address, &n) != 0)
+    if (wf_card_address(loc, core, address, &n) != 0)
         c->why_not = missing_address_reason(loc, core, refusal);
     else if (!ask_reach(core, address, n, &c->cost, refusal))
         c->why_not = refusal[0] ? refusal : unreachable_reason(loc, core);

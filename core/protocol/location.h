@@ -38,8 +38,8 @@ struct wf_lane {
      * for speed. A lane with failover or checksums has those of order.h or
      * checked.h instead, and the `peer` that belongs to them. */
     int (*send)(weft_peer *, weft_tx *);
-    int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t);
-    int (*send_more)(weft_peer *, const weft_hdr *, const void *, size_t);
+    int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t,
+                      unsigned flags);
     int (*send_words)(const void *, uint64_t, weft_peer *, uint64_t, uint64_t);
     int (*recv_words)(weft_peer *, weft_want *);
     uint32_t max_short, max_eager;

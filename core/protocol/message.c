@@ -145,7 +145,7 @@ static int owned_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
 
     if (off >= tx->len || max < 1)
         return 0;
-    *v = (struct iovec){(char *)t->one.iov_base + off, tx->len - off};
+    *v = (struct iovec){(char *)t->tx.one.iov_base + off, tx->len - off};
     return 1;
 }
 
@@ -164,7 +164,8 @@ struct wf_tx *wf_message_alloc(size_t n)
         return NULL;
     memset(c, 0, sizeof *c);
     c->tx.done = owned_done;
-    c->tx.one = (struct iovec){c->payload, n};
+    c->tx.tx.size = sizeof c->tx.tx;
+    c->tx.tx.one = (struct iovec){n ? c->payload : NULL, n};
     c->tx.tx.hdr = (weft_hdr *)&c->tx.hdr;
     c->tx.tx.seg = owned_seg;
     c->tx.tx.len = n;
@@ -196,7 +197,7 @@ static struct wf_tx *make_control(const struct wf_wire *w, const void *payload,
     if (!t)
         return NULL;
     if (n)
-        memcpy(t->one.iov_base, payload, n);
+        memcpy(t->tx.one.iov_base, payload, n);
     t->hdr = *w;
     return t;
 }
@@ -215,7 +216,7 @@ static bool try_control_short(struct weft_loc *loc, struct wf_wire *w,
     w->seq = wf_le32(l->seq + 1);
     w->src = wf_le32(loc->wf->rank);
     w->dst = wf_le32(loc->id);
-    r = l->send_short(l->peer, (const weft_hdr *)w, payload, n);
+    r = l->send_short(l->peer, (const weft_hdr *)w, payload, n, 0);
     if (r == WEFT_DONE) {
         number_next(l);
         return true;

@@ -37,7 +37,7 @@ static void set_lane(struct wf_ordered *o)
 
     l->order = o;
     l->peer = (weft_peer *)o;
-    l->send_short = l->send_more = wf_order_send_short;
+    l->send_short = wf_order_send_short;
     l->send = wf_order_send;
     l->send_words = wf_order_send_words;
     l->recv_words = NULL; /* containers must be put in order first */
@@ -130,6 +130,7 @@ static struct wf_retained *alloc_retained(struct wf_ordered *o)
     r->order = o;
     r->data = r->small;
     r->tx.done = retained_done;
+    r->tx.tx.size = sizeof r->tx.tx;
     r->tx.tx.seg = retained_seg;
     r->tx.tx.hdr = (weft_hdr *)&r->tx.hdr;
     return r;
@@ -254,7 +255,7 @@ static bool send_on_carrier(struct wf_ordered *o, int k, struct wf_retained *r)
     if (c->seal) {
         rc = wf_seal_send(c->seal, c->core, peer, &r->tx.hdr, tx);
     } else if (!r->p && (!tx->len || tx->len <= c->core->attr.max_short)) {
-        rc = c->core->ops->send_short(peer, tx->hdr, r->data, tx->len);
+        rc = c->core->ops->send_short(peer, tx->hdr, r->data, tx->len, 0);
     } else {
         r->with_plugin = true;
         rc = c->core->ops->send(peer, tx);
@@ -316,12 +317,13 @@ void wf_order_mark_resend(struct wf_ordered *o, int carrier)
 }
 
 int wf_order_send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
-                        size_t len)
+                        size_t len, unsigned flags)
 {
     struct wf_ordered *o = (struct wf_ordered *)peer;
     struct wf_retained *r =
         is_window_closed(o) ? NULL : retain_container(o, hdr, len, true);
 
+    (void)flags; /* a copy is retained, so there is nothing to hold back */
     if (r && len)
         wf_copy_short(r->data, data, len);
     if (wf_likely(r && try_append(o, r))) {
@@ -339,7 +341,7 @@ int wf_order_send_words_slow(struct wf_ordered *o, const void *data,
     struct wf_lane *l = &o->loc->lane[WF_LANE_ORDER];
 
     if (wf_likely(wf_order_send_short((weft_peer *)o, (const weft_hdr *)w, data,
-                                      h0 >> 32) == WEFT_DONE))
+                                      h0 >> 32, 0) == WEFT_DONE))
         return WEFT_OK;
     l->blocked = true; /* wf_order_process_ack announces room */
     wf_location_update_fastpath(o->loc);
@@ -367,11 +369,8 @@ int wf_order_send(weft_peer *peer, weft_tx *tx)
         r->p = wf_container(t, struct wf_p2p, tx);
         r->offset = r->p->offset;
         r->whole = last ? t : NULL;
-        if (wf_type_is_contiguous(r->p->type)) {
-            r->tx.one = t->one;
-            r->tx.tx.iov = &r->tx.one;
-            r->tx.tx.iov_n = 1;
-        }
+        if (wf_type_is_contiguous(r->p->type))
+            r->tx.tx.one = t->tx.one;
     } else {
         wf_message_gather(&t->tx, r->data);
     }

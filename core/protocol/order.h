@@ -187,7 +187,8 @@ enum wf_order_count {
  * that closes the fast path until the slow path finds it open again. */
 struct wf_fast_path {
     /* One open carrier, and nothing waits before it: how to send there. */
-    int (*send)(weft_peer *, const weft_hdr *, const void *, size_t);
+    int (*send)(weft_peer *, const weft_hdr *, const void *, size_t,
+                unsigned flags);
     weft_peer *peer;
     /* The peer sends only by this endpoint, and nothing of it is staged. */
     const struct weft_core *from;
@@ -249,7 +250,8 @@ int wf_order_open(struct weft_loc *, const int *eps, int n,
 void wf_order_free(struct wf_ordered *);
 /* These three stand in wf_lane for a plugin's send_short, send_words and send;
  * the peer is the struct wf_ordered. */
-int wf_order_send_short(weft_peer *, const weft_hdr *, const void *, size_t);
+int wf_order_send_short(weft_peer *, const weft_hdr *, const void *, size_t,
+                        unsigned flags);
 int wf_order_send_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                         uint64_t h2);
 int wf_order_send(weft_peer *, weft_tx *);

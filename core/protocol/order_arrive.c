@@ -325,6 +325,7 @@ static int stage_container(struct wf_ordered *o, int carrier,
     g->busy = have < plen;
     g->sink.done = stage_landed;
     g->sink.sink.len = plen;
+    g->sink.sink.size = sizeof g->sink.sink;
     g->sink.sink.one = (struct iovec){g->data, plen};
     g->sink.sink.seg = stage_seg;
     if (have)

@@ -146,7 +146,7 @@ static inline bool retain_and_send(struct wf_ordered *o, struct wf_retained *r,
     o->bytes += n;
     r->seq = o->next++;
     finish_header(o, w, r->seq, r->small, n);
-    rc = o->fast.send(o->fast.peer, (const weft_hdr *)w, r->small, n);
+    rc = o->fast.send(o->fast.peer, (const weft_hdr *)w, r->small, n, 0);
     if (wf_unlikely(rc < 0)) {
         undo_send(o, r, before, rc);
         return false;
@@ -180,10 +180,8 @@ void wf_order_recycle_retained(struct wf_retained *r)
         free(r->data);
         r->data = r->small;
     }
-    if (wf_unlikely(r->tx.tx.iov_n)) {
-        r->tx.tx.iov = NULL;
-        r->tx.tx.iov_n = 0;
-    }
+    if (wf_unlikely(r->tx.tx.one.iov_base != NULL))
+        r->tx.tx.one = (struct iovec){0};
     r->p = NULL;
     r->whole = NULL;
     if (o->spares >= SPARES_MAX) {

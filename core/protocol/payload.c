@@ -70,16 +70,14 @@ void wf_send_set_payload(struct wf_p2p *p, uint64_t offset, uint64_t n)
     weft_tx *tx = &p->tx.tx;
 
     memset(tx, 0, sizeof *tx);
+    tx->size = sizeof *tx;
     p->offset = offset;
     tx->len = n;
     tx->seg = send_segments;
     if (p->type->flags & WF_TYPE_SMALL_SEGMENTS)
         tx->copy = pack_payload;
-    if (n && wf_type_is_contiguous(p->type)) {
-        p->tx.one = contiguous_range(p, offset, n);
-        tx->iov = &p->tx.one;
-        tx->iov_n = 1;
-    }
+    if (n && wf_type_is_contiguous(p->type))
+        tx->one = contiguous_range(p, offset, n);
 }
 
 weft_sink *wf_receive_set_sink(struct wf_p2p *p, uint64_t offset, uint64_t n,
@@ -88,6 +86,7 @@ weft_sink *wf_receive_set_sink(struct wf_p2p *p, uint64_t offset, uint64_t n,
     weft_sink *s = &p->sink.sink;
 
     memset(s, 0, sizeof *s);
+    s->size = sizeof *s;
     p->offset = offset;
     p->sink.done = done;
     s->len = n;

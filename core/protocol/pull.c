@@ -32,7 +32,7 @@ static size_t pack_key(struct wf_p2p *p, struct weft_core *core, uint8_t *key)
     size_t n = WF_CONTROL_MAX - sizeof(uint64_t);
 
     if (core->attr.rkey_len > n || !WEFT_HAS(core->ops, weft_ops, mr_pack) ||
-        core->ops->mr_reg(core->ep, p->block, p->bytes, 0, &p->pull.mr) < 0)
+        core->ops->mr_reg(core->ep, p->block, p->bytes, &p->pull.mr) < 0)
         return 0;
     if (core->ops->mr_pack(core->ep, p->pull.mr, key, &n) >= 0)
         return n;
@@ -57,7 +57,7 @@ size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
 
     clear_pull(&p->pull);
     if (p->req.wf->options->rndv == WF_RNDV_PUSH || !can_get(core) ||
-        p->loc->order || !p->bytes || p->bytes < core->attr.min_rma ||
+        p->loc->order || !p->bytes || p->bytes < core->attr.min_get ||
         !wf_type_is_contiguous(p->type))
         return 0;
     memcpy(key, &address, sizeof address);
@@ -65,15 +65,6 @@ size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
         return 0;
     p->pull.core = core;
     return sizeof address + n;
-}
-
-static int rma_segments(weft_rma *r, uint64_t off, struct iovec *v, int max)
-{
-    if (off >= r->len || max < 1)
-        return 0;
-    v->iov_base = (char *)r->one.iov_base + off;
-    v->iov_len = r->len - off;
-    return 1;
 }
 
 static bool open_key(struct wf_p2p *p, weft_peer *peer, const uint8_t *key,
@@ -91,7 +82,7 @@ bool wf_pull_start(struct wf_p2p *p, struct weft_loc *from,
                    struct weft_core *core, uint64_t send_id, const uint8_t *key,
                    size_t n)
 {
-    weft_rma *rma = &p->pull.rma;
+    weft_get *rma = &p->pull.rma;
     uint64_t address;
     int r;
 
@@ -102,11 +93,10 @@ bool wf_pull_start(struct wf_p2p *p, struct weft_loc *from,
                   n - sizeof address))
         return false;
     memcpy(&address, key, sizeof address);
-    rma->one.iov_base = p->block;
-    rma->one.iov_len = rma->len = p->expected;
+    rma->size = sizeof *rma;
+    rma->one = (struct iovec){p->block, p->expected};
     rma->raddr = wf_le64(address);
     rma->rkey = p->pull.rkey;
-    rma->seg = rma_segments;
     r = core->ops->get(from->peers[core->index], rma);
     if (r == WEFT_DONE)
         wf_pull_done(rma, WEFT_OK);
@@ -127,7 +117,7 @@ void wf_pull_release(struct wf_p2p *p)
     clear_pull(pull);
 }
 
-void wf_pull_done(weft_rma *rma, int status)
+void wf_pull_done(weft_get *rma, int status)
 {
     struct wf_pull *pull = wf_container(rma, struct wf_pull, rma);
     struct wf_p2p *p = wf_container(pull, struct wf_p2p, pull);

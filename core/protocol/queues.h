@@ -26,18 +26,15 @@
 #include "protocol/pool.h"
 #include "protocol/slots.h"
 
-/* An outgoing container: header with headroom, the plugin's view of it, and the
- * callback for when user memory is free again. */
+/* An outgoing container: its header, the plugin's view of it, and the callback
+ * for when user memory is free again. */
 struct wf_tx {
-    _Alignas(WF_CACHE_LINE) uint8_t headroom[WF_CACHE_LINE];
-    struct wf_wire hdr;
+    _Alignas(WF_CACHE_LINE) struct wf_wire hdr;
     weft_tx tx;
-    struct iovec one;
     struct wf_tx *next; /* in the lane's FIFO */
     /* Called once, when the plugin does not use the container any more. */
     void (*done)(struct wf_tx *, int status);
 };
-_Static_assert(WEFT_HEADROOM <= WF_CACHE_LINE, "headroom fits");
 
 /* An incoming payload on its way to memory. */
 struct wf_sink {
@@ -52,7 +49,7 @@ struct wf_pull {
     struct weft_core *core;
     weft_mr *mr;     /* send side: registration of the buffer */
     weft_rkey *rkey; /* receive side: the sender's region, opened */
-    weft_rma rma;
+    weft_get rma;
     uint64_t send_id;
 };
 
@@ -156,7 +153,8 @@ struct wf_expected {
     union {
         weft_want want; /* as a plugin sees it */
         struct {
-            uint64_t first; /* WF_SHORT_EAGER */
+            /* These never change: the size of want, and WF_SHORT_EAGER. */
+            uint32_t size, first;
             /* env1 is masked; once the message is here it is the message's. */
             uint64_t env0, env1, mask;
             void *buf;
@@ -394,7 +392,7 @@ bool wf_pull_start(struct wf_p2p *recv, struct weft_loc *from,
                    struct weft_core *, uint64_t send_id, const uint8_t *key,
                    size_t n);
 /* The plugin has finished a get(). */
-void wf_pull_done(weft_rma *, int status);
+void wf_pull_done(weft_get *, int status);
 /* Release the registration and the key of a pull. */
 void wf_pull_release(struct wf_p2p *);
 /* Give a send an id in the pending table. 0 or WEFT_ENOMEM. */

@@ -271,8 +271,8 @@ receive_expected(struct wf_comm *comm, struct weft_loc *loc,
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
     int polls = 0;
 
-    *x = *what;
-    x->first = WF_SHORT_EAGER;
+    memcpy(&x->env0, &what->env0,
+           sizeof *x - offsetof(struct wf_expected, env0));
     *rc = MPI_SUCCESS;
     if (wf_unlikely(!l->recv_words))
         wf_progress_spin(wf, l->core, 1, &x->state);

@@ -147,11 +147,9 @@ static int send_large(struct wf_seal *s, struct wf_session *e,
 
     if (!t)
         return WEFT_ENOMEM;
-    t->tx.iov = &t->one;
-    t->tx.iov_n = 1;
     t->tx.flags = payload->flags;
-    gather_container(t->one.iov_base, hdr, payload);
-    seal_text(s, e, (struct outer *)&t->hdr, t->one.iov_base, n);
+    gather_container(t->tx.one.iov_base, hdr, payload);
+    seal_text(s, e, (struct outer *)&t->hdr, t->tx.one.iov_base, n);
     rc = core->ops->send(peer, &t->tx);
     if (rc != WEFT_OK)
         t->done(t, WEFT_OK);
@@ -177,7 +175,7 @@ int wf_seal_send(struct wf_seal *s, const struct weft_core *core,
         return send_large(s, e, core, peer, hdr, payload);
     gather_container(text, hdr, payload);
     seal_text(s, e, &o, text, n);
-    return core->ops->send_short(peer, (const weft_hdr *)&o, text, n);
+    return core->ops->send_short(peer, (const weft_hdr *)&o, text, n, 0);
 }
 
 /* ---- opening ------------------------------------------------------------- */

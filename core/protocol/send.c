@@ -214,8 +214,8 @@ static int send_header_in_memory(struct weft_loc *loc, const void *data,
     if (!l->send_short || n > l->max_short || !wf_lane_is_clear(l) ||
         loc->credit < (int64_t)(n + WF_MESSAGE_OVERHEAD))
         return 0;
-    r = more ? l->send_more(l->peer, (const weft_hdr *)w, data, n)
-             : l->send_short(l->peer, (const weft_hdr *)w, data, n);
+    r = l->send_short(l->peer, (const weft_hdr *)w, data, n,
+                      more ? WEFT_TX_MORE : 0);
     if (wf_unlikely(r < 0))
         return 0; /* room will come: the slow path waits for it */
     loc->credit -= (int64_t)(n + WF_MESSAGE_OVERHEAD);

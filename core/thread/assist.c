@@ -137,30 +137,30 @@ static size_t piece_bytes_of(const weft_ep *e, size_t len)
 
 /* Describes the job in the own mailbox; the receiver has claimed its first
  * piece. Returns the job's word. */
-static uint64_t describe_job(struct mail_job *j, const weft_rma *r,
+static uint64_t describe_job(struct mail_job *j, const weft_get *r,
                              const weft_ep *e)
 {
-    size_t piece = piece_bytes_of(e, r->len);
+    size_t piece = piece_bytes_of(e, r->one.iov_len);
     uint64_t word;
 
-    while (r->len / piece >= PIECES_MAX)
+    while (r->one.iov_len / piece >= PIECES_MAX)
         piece *= 2;
     j->from = (const char *)(uintptr_t)r->raddr;
     j->to = r->one.iov_base;
-    j->len = r->len;
-    j->nontemporal = r->len >= e->config.nontemporal;
+    j->len = r->one.iov_len;
+    j->nontemporal = r->one.iov_len >= e->config.nontemporal;
     j->piece = (uint32_t)piece;
-    j->first = (uint32_t)piece + lead_bytes_of(r->len);
-    if (j->first > r->len)
-        j->first = (uint32_t)r->len;
-    j->pieces = 1 + (uint32_t)((r->len - j->first + piece - 1) / piece);
+    j->first = (uint32_t)piece + lead_bytes_of(r->one.iov_len);
+    if (j->first > r->one.iov_len)
+        j->first = (uint32_t)r->one.iov_len;
+    j->pieces = 1 + (uint32_t)((r->one.iov_len - j->first + piece - 1) / piece);
     wf_store_relaxed(&j->done, 0);
     word = claim_word(e->generation, j->pieces, 1);
     wf_store_release(&j->claim, word);
     return word;
 }
 
-static int get_shared(weft_peer *p, weft_rma *r)
+static int get_shared(weft_peer *p, weft_get *r)
 {
     weft_ep *e = p->ep;
     struct mail_job *j = &e->box->job;
@@ -182,24 +182,12 @@ static int get_shared(weft_peer *p, weft_rma *r)
     return WEFT_OK;
 }
 
-int wf_thread_get(weft_peer *p, weft_rma *r)
+int wf_thread_get(weft_peer *p, weft_get *r)
 {
-    struct iovec v;
-
     if (wf_load_relaxed(&p->box->closed) == MAIL_GONE)
         return WEFT_EPEER;
-    if (r->len >= p->ep->config.share && r->one.iov_len == r->len &&
-        !p->ep->rma)
+    if (r->one.iov_len >= p->ep->config.share && !p->ep->rma)
         return get_shared(p, r);
-    if (r->one.iov_len == r->len) {
-        memcpy(r->one.iov_base, (const char *)(uintptr_t)r->raddr, r->len);
-        return WEFT_DONE;
-    }
-    for (uint64_t off = 0; off < r->len; off += v.iov_len) {
-        if (r->seg(r, off, &v, 1) < 1)
-            return WEFT_EINVAL;
-        memcpy(v.iov_base, (const char *)(uintptr_t)(r->raddr + off),
-               v.iov_len);
-    }
+    memcpy(r->one.iov_base, (const char *)(uintptr_t)r->raddr, r->one.iov_len);
     return WEFT_DONE;
 }

@@ -23,11 +23,8 @@ static int deliver_header(weft_ep *e, weft_peer *p, const weft_hdr *h,
 static int deliver_short(weft_ep *e, weft_peer *p, const struct mail_line *l,
                          uint64_t h0)
 {
-    if (__builtin_expect(e->words, 1))
-        return e->host->rx_words(e->core, p->loc, h0, l->env[0], l->env[1],
-                                 l->data);
-    return deliver_header(e, p, &(weft_hdr){.w = {h0, l->env[0], l->env[1]}},
-                          l->data);
+    return e->host->rx_words(e->core, p->loc, h0, l->env[0], l->env[1],
+                             l->data);
 }
 
 static int deliver_long(weft_ep *e, weft_peer *p, const struct mail_line *l,
@@ -152,7 +149,7 @@ int wf_thread_recv_words(weft_peer *p, weft_want *w)
     enum { LOOKS = 8 };
     weft_ep *e = p->ep;
     const struct mail_line *l = mail_line_at(e->box, e->head);
-    uint64_t word, key = mail_make_word((uint32_t)w->h0, p->box->index);
+    uint64_t word, key = mail_make_word(w->h0, p->box->index);
 
     if (__builtin_expect(thread_busy(e) | e->stalled | p->down, 0))
         return WEFT_EAGAIN;

@@ -33,10 +33,9 @@ void wf_thread_mem_free(weft_ep *e, weft_mem *mem)
     munmap(mem->base, mem->len);
 }
 
-int wf_thread_mr_reg(weft_ep *e, void *base, size_t len, unsigned access,
-                     weft_mr **mr)
+int wf_thread_mr_reg(weft_ep *e, void *base, size_t len, weft_mr **mr)
 {
-    (void)base, (void)len, (void)access;
+    (void)base, (void)len;
     *mr = (weft_mr *)e; /* there is nothing to record */
     return WEFT_OK;
 }
@@ -59,6 +58,11 @@ int wf_thread_rkey_open(weft_peer *p, const void *rkey, size_t len,
     (void)rkey;
     *out = (weft_rkey *)p;
     return len == 0 ? WEFT_OK : WEFT_EINVAL;
+}
+
+void wf_thread_rkey_close(weft_peer *p, weft_rkey *k)
+{
+    (void)p, (void)k;
 }
 
 void *wf_thread_rkey_map(weft_rkey *k, uint64_t raddr, size_t len)

@@ -41,11 +41,12 @@ static void publish_container(weft_peer *p, const struct mail_claim *c,
 }
 
 int wf_thread_send_short(weft_peer *p, const weft_hdr *h, const void *data,
-                         size_t len)
+                         size_t len, unsigned flags)
 {
     struct mail_claim c;
     char *to;
 
+    (void)flags; /* it leaves at once in any case */
     if (p->down)
         return WEFT_EPEER;
     to = begin_container(p, h, len, &c);
@@ -120,8 +121,8 @@ int wf_thread_send(weft_peer *p, weft_tx *t)
     to = begin_container(p, t->hdr, t->len, &c);
     if (!to)
         return wait_for_space(p);
-    if (t->iov && t->iov_n == 1)
-        memcpy(to, t->iov->iov_base, t->len);
+    if (t->one.iov_base)
+        memcpy(to, t->one.iov_base, t->len);
     else if (t->len)
         gather_payload(to, t);
     publish_container(p, &c, t->hdr);

@@ -47,7 +47,6 @@ static int thread_open(const weft_open *o, weft_ep **out)
         return r;
     }
     wf_mail_address(e->box, &e->address);
-    e->words = WEFT_HAS(o->host, weft_host, rx_words);
     e->seen_deaths = wf_mail_count_deaths();
     *out = e;
     return WEFT_OK;
@@ -71,15 +70,12 @@ static uint32_t largest_payload(const weft_ep *e)
 
 static int thread_attr(weft_ep *e, weft_attr *a)
 {
-    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_GET |
-              WEFT_CAP_NO_MR | WEFT_CAP_MAP;
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_GET | WEFT_CAP_NO_MR | WEFT_CAP_MAP;
     a->max_short = MAX_SHORT;
     a->max_eager = (uint32_t)e->config.eager;
     a->max_payload = largest_payload(e);
-    a->max_iov = 1;
-    a->addr_len = sizeof(struct mail_address);
-    a->min_rma = MIN_GET;
-    a->cost = (weft_cost){sizeof(weft_cost), 60, 20, 60000, 5};
+    a->min_get = MIN_GET;
+    a->cost = (weft_cost){sizeof(weft_cost), 60, 20, 60000};
     return WEFT_OK;
 }
 
@@ -260,12 +256,12 @@ static int resume_senders(weft_ep *e)
 
 static int finish_get(weft_ep *e)
 {
-    weft_rma *r = e->rma;
+    weft_get *r = e->rma;
 
     if (!r || !wf_assist_is_done(e))
         return 0;
     e->rma = NULL;
-    e->host->rma_done(e->core, r, WEFT_OK);
+    e->host->get_done(e->core, r, WEFT_OK);
     return 1;
 }
 
@@ -300,9 +296,9 @@ static int thread_progress(weft_ep *e, int budget)
 
 /* ---- sleep and end ------------------------------------------------------- */
 
-static int thread_event(weft_ep *e, weft_event *event)
+static int thread_event(weft_ep *e, int *fd)
 {
-    event->fd = e->box->bell;
+    *fd = e->box->bell;
     return WEFT_OK;
 }
 
@@ -314,12 +310,11 @@ static bool has_any_space_again(const weft_ep *e)
     return false;
 }
 
-static int thread_arm(weft_ep *e, weft_event *event, uint64_t *deadline)
+static int thread_arm(weft_ep *e, uint64_t *deadline)
 {
     uint64_t tail = atomic_fetch_or_explicit(&e->box->tail, MAIL_ASLEEP,
                                              memory_order_acq_rel);
 
-    (void)event;
     e->armed = true;
     /* each death wakes this rank */
     e->peer_died = wf_mail_count_deaths() != e->seen_deaths;
@@ -366,6 +361,7 @@ static const weft_ops ops = {.size = sizeof ops,
                              .mr_dereg = wf_thread_mr_dereg,
                              .mr_pack = wf_thread_mr_pack,
                              .rkey_open = wf_thread_rkey_open,
+                             .rkey_close = wf_thread_rkey_close,
                              .rkey_map = wf_thread_rkey_map,
                              .mem_alloc = wf_thread_mem_alloc,
                              .mem_free = wf_thread_mem_free,

@@ -36,14 +36,13 @@ struct weft_ep {
     weft_peer **by_sender; /* peers by index of their mailbox */
     uint32_t by_sender_room;
     uint32_t wants; /* number of peers that wait for space */
-    bool words;     /* the core has rx_words */
     bool armed;     /* senders may see this rank as asleep */
     bool peer_died; /* an owner of a mailbox has gone without leaving */
     bool stalled;   /* the core had no memory for the next container */
     uint32_t
         seen_deaths; /* wf_mail_count_deaths() of the last look for dead peers */
     weft_peer *peers;
-    weft_rma *rma;       /* a shared copy that the sender has not finished */
+    weft_get *rma;       /* a shared copy that the sender has not finished */
     uint32_t own_pieces; /* pieces of it that this rank has copied */
     uint32_t generation; /* of the last job */
 };
@@ -57,7 +56,8 @@ void wf_thread_report_down(weft_peer *, const char *why);
 
 /* post.c */
 int wf_thread_send(weft_peer *, weft_tx *);
-int wf_thread_send_short(weft_peer *, const weft_hdr *, const void *, size_t);
+int wf_thread_send_short(weft_peer *, const weft_hdr *, const void *, size_t,
+                         unsigned flags);
 int wf_thread_send_words(const void *data, uint64_t h0, weft_peer *,
                          uint64_t h1, uint64_t h2);
 /* Tells whether there is more to do than to poll the mailbox. */
@@ -72,13 +72,14 @@ int wf_thread_recv_words(weft_peer *, weft_want *);
 /* memory.c */
 int wf_thread_mem_alloc(weft_ep *, weft_mem *);
 void wf_thread_mem_free(weft_ep *, weft_mem *);
-int wf_thread_mr_reg(weft_ep *, void *, size_t, unsigned, weft_mr **);
+int wf_thread_mr_reg(weft_ep *, void *, size_t, weft_mr **);
 void wf_thread_mr_dereg(weft_ep *, weft_mr *);
 int wf_thread_mr_pack(weft_ep *, weft_mr *, void *, size_t *);
 int wf_thread_rkey_open(weft_peer *, const void *, size_t, weft_rkey **);
+void wf_thread_rkey_close(weft_peer *, weft_rkey *);
 void *wf_thread_rkey_map(weft_rkey *, uint64_t, size_t);
 /* assist.c */
-int wf_thread_get(weft_peer *, weft_rma *);
+int wf_thread_get(weft_peer *, weft_get *);
 /* Helps with the copy of a peer, which has sent the claim word of its job. */
 void wf_assist_copy(weft_peer *, uint64_t word);
 /* Tells whether the shared copy of this rank is complete. */

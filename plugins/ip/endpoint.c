@@ -193,8 +193,7 @@ static weft_cost cost_of(const struct wf_ip_costs *table, enum wf_ip_rank rank,
                          uint32_t mbs)
 {
     weft_cost cost = {.size = sizeof cost,
-                      .overhead_ns = table->overhead_ns,
-                      .poll_ns = table->poll_ns};
+                      .overhead_ns = table->overhead_ns};
 
     if (rank == IP_LOOPBACK) {
         cost.latency_ns = table->loopback_ns;

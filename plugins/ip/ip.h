@@ -158,7 +158,7 @@ int wf_ip_reopen_socket(const struct wf_ip_addr *, const struct wf_ip_sockets *)
 
 /* The costs of a transport, by the way to a peer. */
 struct wf_ip_costs {
-    uint32_t overhead_ns, poll_ns;
+    uint32_t overhead_ns;
     uint32_t loopback_ns, subnet_ns, routed_ns; /* latency */
     uint32_t loopback_mbs, usual_mbs; /* usual: the link's speed is unknown */
     uint32_t link_percent;            /* of the link's speed */
@@ -185,13 +185,13 @@ static inline uint64_t wf_ip_tx_bytes(const weft_tx *tx)
 int wf_ip_tx_pieces(weft_tx *, uint64_t off, struct iovec *v, int max);
 /* Copies n bytes of the container from byte off on. host may be NULL: then the
  * core does not help to copy scattered payload. */
-void wf_ip_tx_copy(const weft_host *, weft_tx *, uint64_t off, uint8_t *to,
+void wf_ip_tx_copy(weft_tx *, uint64_t off, uint8_t *to,
                    uint64_t n);
 /* Points v at the memory where the payload from byte off on must land; it ends
  * where the sink ends. */
 int wf_ip_sink_pieces(weft_sink *, uint64_t off, struct iovec *v, int max);
 /* Copies payload bytes to the sink; returns how many of them it wants. */
-size_t wf_ip_sink_write(const weft_host *, weft_sink *, uint64_t off,
+size_t wf_ip_sink_write(weft_sink *, uint64_t off,
                       const uint8_t *, size_t n);
 
 /* Sets *first to `at` if that is earlier; 0 means never in both. */

@@ -16,22 +16,13 @@ enum { PIECES = 32 };
 /* Points v at the payload from byte off on, at most max segments. */
 static int payload_pieces(weft_tx *tx, uint64_t off, struct iovec *v, int max)
 {
-    int n = 0;
-
     if (off >= tx->len || max <= 0)
         return 0;
-    if (!tx->iov)
+    if (!tx->one.iov_base)
         return tx->seg(tx, off, v, max);
-    for (uint32_t i = 0; i < tx->iov_n && n < max; i++) {
-        if (off >= tx->iov[i].iov_len) {
-            off -= tx->iov[i].iov_len;
-            continue;
-        }
-        v[n].iov_base = (char *)tx->iov[i].iov_base + off;
-        v[n++].iov_len = tx->iov[i].iov_len - off;
-        off = 0;
-    }
-    return n;
+    v->iov_base = (char *)tx->one.iov_base + off;
+    v->iov_len = tx->len - off;
+    return 1;
 }
 
 int wf_ip_tx_pieces(weft_tx *tx, uint64_t off, struct iovec *v, int max)
@@ -48,24 +39,24 @@ int wf_ip_tx_pieces(weft_tx *tx, uint64_t off, struct iovec *v, int max)
 }
 
 /* Tells whether the core copies the payload, for it has many small segments. */
-static bool can_core_copy(const weft_host *host, const weft_tx *tx)
+static bool can_core_copy(const weft_tx *tx)
 {
-    return host && !tx->iov && WEFT_COPY(host, tx);
+    return !tx->one.iov_base && tx->copy;
 }
 
-void wf_ip_tx_copy(const weft_host *host, weft_tx *tx, uint64_t off,
+void wf_ip_tx_copy(weft_tx *tx, uint64_t off,
                    uint8_t *to, uint64_t n)
 {
     uint64_t total = off + n;
     uint32_t hl = weft_hdr_len(tx->hdr);
 
-    if (can_core_copy(host, tx) && off < hl) {
+    if (can_core_copy(tx) && off < hl) {
         uint64_t head = hl - off < n ? hl - off : n;
         memcpy(to, (const char *)tx->hdr + off, head);
         to += head;
         off += head;
     }
-    if (can_core_copy(host, tx)) {
+    if (can_core_copy(tx)) {
         if (off < total)
             tx->copy(tx, off - hl, to, total - off);
         return;
@@ -103,14 +94,14 @@ int wf_ip_sink_pieces(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return n;
 }
 
-size_t wf_ip_sink_write(const weft_host *host, weft_sink *s, uint64_t off,
+size_t wf_ip_sink_write(weft_sink *s, uint64_t off,
                       const uint8_t *data, size_t n)
 {
     size_t done = 0;
 
     if (n > s->len - off)
         n = (size_t)(s->len - off);
-    if (s->one.iov_len != s->len && WEFT_FILL(host, s)) {
+    if (s->one.iov_len != s->len && s->fill) {
         s->fill(s, off, data, n);
         return n;
     }

@@ -36,7 +36,7 @@ static void take_payload(weft_peer *p, int slot, const uint8_t *data, size_t n)
         return;
     }
     if (in->sink && in->off < in->sink->len)
-        wf_ip_sink_write(p->ep->host, in->sink, in->off, data, n);
+        wf_ip_sink_write(in->sink, in->off, data, n);
     in->off += n;
     if (in->off < in->len)
         return;

@@ -52,7 +52,6 @@ static const weft_option options[] = {
     {0}};
 
 static const struct wf_ip_costs costs = {.overhead_ns = 3000,
-                                         .poll_ns = 400,
                                          .loopback_ns = 6000,
                                          .subnet_ns = 17000,
                                          .routed_ns = 52000,
@@ -168,7 +167,7 @@ static bool is_all_checked(const weft_ep *ep)
 
 static void describe_endpoint(const weft_ep *ep, weft_attr *a)
 {
-    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD;
+    a->caps = WEFT_CAP_LOCAL;
     if (is_all_checked(ep))
         a->caps |= WEFT_CAP_INTACT;
     if (!wf_ip_is_loopback_only(&ep->ip))
@@ -176,11 +175,6 @@ static void describe_endpoint(const weft_ep *ep, weft_attr *a)
     a->max_short = SCTP_SHORT_MAX;
     a->max_eager = (uint32_t)ep->cfg.eager;
     a->max_payload = 1u << 30;
-    a->mtu = ep->mtu[0];
-    a->max_iov = SCTP_IOV;
-    a->tx_depth = BULK_STREAMS;
-    a->addr_len = IP_BLOB_MAX;
-    a->numa_node = UINT32_MAX;
     a->cost = wf_ip_cost_of(&ep->ip, &costs);
 }
 
@@ -280,16 +274,15 @@ static int progress_endpoint(weft_ep *ep, int budget)
     return events;
 }
 
-static int get_event(weft_ep *ep, weft_event *e)
+static int get_event(weft_ep *ep, int *fd)
 {
-    e->fd = ep->epfd;
-    e->word = NULL;
+    *fd = ep->epfd;
     return WEFT_OK;
 }
 
 /* Everything unread is in the kernel, and epoll is level-triggered: only work
  * that was deferred here must be done before the thread sleeps. */
-static int arm_endpoint(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
+static int arm_endpoint(weft_ep *ep, uint64_t *deadline_ns)
 {
     uint64_t first = 0, now = ep->open || ep->callers ? wf_sctp_now_ns(ep) : 0;
 

@@ -437,7 +437,7 @@ void wf_sctp_peer_free(weft_peer *);
 /* tx.c */
 int wf_sctp_tx(weft_peer *, weft_tx *);
 int wf_sctp_tx_short(weft_peer *, const weft_hdr *, const void *data,
-                     size_t len);
+                     size_t len, unsigned flags);
 /* Sends a frame of this transport itself; returns false if there is no room. */
 bool wf_sctp_send_frame(weft_peer *, uint8_t type);
 /* Sends payload as far as there is room. Returns false if something is left. */

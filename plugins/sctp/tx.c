@@ -80,7 +80,7 @@ static size_t next_fragment(weft_peer *p, struct wf_sctp_out *o,
         *data = v.iov_base;
         return n;
     }
-    wf_ip_tx_copy(p->ep->host, o->tx, at, p->ep->scratch, n);
+    wf_ip_tx_copy(o->tx, at, p->ep->scratch, n);
     *data = p->ep->scratch;
     return n;
 }
@@ -185,7 +185,7 @@ int wf_sctp_tx(weft_peer *p, weft_tx *tx)
         return p->reported ? WEFT_ELINK : WEFT_EAGAIN;
     if (tx->len > SCTP_SHORT_MAX)
         return send_bulk(p, tx, stream);
-    wf_ip_tx_copy(p->ep->host, tx, 0, p->ep->scratch, n);
+    wf_ip_tx_copy(tx, 0, p->ep->scratch, n);
     if (send_message(p, stream, KIND_WHOLE, p->ep->scratch, n) < 0)
         return wait_for_room(p);
     count_container(p->ep, tx->len);
@@ -193,10 +193,11 @@ int wf_sctp_tx(weft_peer *p, weft_tx *tx)
 }
 
 int wf_sctp_tx_short(weft_peer *p, const weft_hdr *hdr, const void *data,
-                     size_t len)
+                     size_t len, unsigned flags)
 {
     uint32_t hl = weft_hdr_len(hdr);
 
+    (void)flags;
     if (len > SCTP_SHORT_MAX)
         return WEFT_EINVAL;
     if (check_open(p) < 0)

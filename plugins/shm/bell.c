@@ -104,10 +104,9 @@ bool wf_shm_has_arrived(const weft_peer *p)
     return (word >> 61) == in->wrap;
 }
 
-int wf_shm_event(weft_ep *ep, weft_event *event)
+int wf_shm_event(weft_ep *ep, int *fd)
 {
-    event->fd = ep->epoll;
-    event->word = NULL;
+    *fd = ep->epoll;
     return WEFT_OK;
 }
 
@@ -168,10 +167,8 @@ static void collect_deadlines(weft_ep *ep, uint64_t *deadline)
 
 /* Prepares for sleep. After WEFT_OK every event makes the epoll descriptor
  * readable. WEFT_EAGAIN: there is something to do. */
-int wf_shm_arm(weft_ep *ep, weft_event *event, uint64_t *deadline_ns)
+int wf_shm_arm(weft_ep *ep, uint64_t *deadline_ns)
 {
-    if (event)
-        wf_shm_event(ep, event);
     if (!ep->armed) {
         announce_waiting(ep);
         uint32_t who =

@@ -216,10 +216,10 @@ void wf_shm_record_ring_race(weft_peer *p, uint64_t len, uint64_t ns)
 }
 
 /* Reads some of the message. WEFT_DONE, WEFT_EAGAIN for more, or an error. */
-int wf_shm_cma_step(weft_peer *p, const weft_rma *rma, uint64_t *done)
+int wf_shm_cma_step(weft_peer *p, const weft_get *rma, uint64_t *done)
 {
     weft_ep *ep = p->ep;
-    uint64_t left = rma->len - *done;
+    uint64_t left = rma->one.iov_len - *done;
     uint64_t now = left < READ_MAX ? left : READ_MAX;
     struct iovec to = {(char *)rma->one.iov_base + *done, now};
     struct iovec from = {(void *)(uintptr_t)(rma->raddr + *done), now};
@@ -234,5 +234,5 @@ int wf_shm_cma_step(weft_peer *p, const weft_rma *rma, uint64_t *done)
                     ep->host->now_ns(ep->core) - start);
     ep->stats.read_bytes += (uint64_t)n;
     *done += (uint64_t)n;
-    return *done == rma->len ? WEFT_DONE : WEFT_EAGAIN;
+    return *done == rma->one.iov_len ? WEFT_DONE : WEFT_EAGAIN;
 }

@@ -69,14 +69,14 @@ static void copy_piece(unsigned char *to, const unsigned char *from,
 /* ---- fetching ---------------------------------------------------------- */
 
 /* Asks the owner of the source to help, if it can and there is room. */
-static void ask_for_help(weft_peer *p, const weft_rma *rma)
+static void ask_for_help(weft_peer *p, const weft_get *rma)
 {
     struct shm_get *g = &p->get;
-    weft_mr *into = wf_shm_area_of(p->ep, rma->one.iov_base, rma->len);
-    if (!into || rma->len < HELP_FROM || !shm_slot_free(p))
+    weft_mr *into = wf_shm_area_of(p->ep, rma->one.iov_base, rma->one.iov_len);
+    if (!into || rma->one.iov_len < HELP_FROM || !shm_slot_free(p))
         return;
     struct help_body help = {
-        rma->raddr, rma->len, into->id,
+        rma->raddr, rma->one.iov_len, into->id,
         (uint64_t)((unsigned char *)rma->one.iov_base - into->base)};
     g->shared = true;
     g->op++;
@@ -107,26 +107,26 @@ static uint32_t count_helped(weft_peer *p)
 static int copy_some(weft_peer *p)
 {
     struct shm_get *g = &p->get;
-    weft_rma *rma = g->head;
+    weft_get *rma = g->head;
     unsigned char *to = rma->one.iov_base;
     if (!rma->rkey->base)
         return wf_shm_cma_step(p, rma, &g->done);
     const unsigned char *from = rma->rkey->base + (rma->raddr - rma->rkey->at);
-    uint32_t all = count_pieces(rma->len), index;
+    uint32_t all = count_pieces(rma->one.iov_len), index;
     for (int i = 0; i < PIECES_PER_CALL && g->done < all; i++) {
         index = (uint32_t)g->done;
         if (g->shared && !claim_piece(&p->out.share->claim, g->op, all, &index))
             break;
-        copy_piece(to, from, rma->len, index);
+        copy_piece(to, from, rma->one.iov_len, index);
         g->done++;
     }
     uint64_t have = g->done + (g->shared ? count_helped(p) : 0);
     return have >= all ? WEFT_DONE : WEFT_EAGAIN;
 }
 
-static weft_rma **next_field_of(weft_rma *rma)
+static weft_get **next_field_of(weft_get *rma)
 {
-    return (weft_rma **)(void *)&rma->priv[0];
+    return (weft_get **)(void *)&rma->priv[0];
 }
 
 static void pop_get(struct shm_get *g)
@@ -136,14 +136,14 @@ static void pop_get(struct shm_get *g)
         g->last = NULL;
 }
 
-int wf_shm_get(weft_peer *p, weft_rma *rma)
+int wf_shm_get(weft_peer *p, weft_get *rma)
 {
     struct shm_get *g = &p->get;
     weft_rkey *k = rma->rkey;
     uint64_t at = rma->raddr - k->at;
-    if (p->state != SHM_UP || p->fault || rma->one.iov_len < rma->len ||
-        (k->base &&
-         (rma->raddr < k->at || at > k->bytes || rma->len > k->bytes - at)))
+    if (p->state != SHM_UP || p->fault ||
+        (k->base && (rma->raddr < k->at || at > k->bytes ||
+                     rma->one.iov_len > k->bytes - at)))
         return WEFT_EINVAL;
     *next_field_of(rma) = NULL;
     if (!k->base && !wf_shm_cma_probe(p, rma->raddr))
@@ -233,26 +233,26 @@ int wf_shm_direct_move(weft_peer *p)
     int rc = copy_some(p);
     if (rc == WEFT_EAGAIN)
         return n + (p->get.done != before);
-    weft_rma *rma = p->get.head;
+    weft_get *rma = p->get.head;
     pop_get(&p->get);
     if (p->get.head)
         begin_get(p);
-    p->ep->host->rma_done(p->ep->core, rma, rc == WEFT_DONE ? WEFT_OK : rc);
+    p->ep->host->get_done(p->ep->core, rma, rc == WEFT_DONE ? WEFT_OK : rc);
     return n + 1;
 }
 
 /* Ends all transfers with `status` because the pair has ended. */
 void wf_shm_direct_end(weft_peer *p, int status)
 {
-    weft_rma *rma = p->get.head;
+    weft_get *rma = p->get.head;
     uint32_t op = p->get.op;
     p->get = (struct shm_get){.op = op};
     p->help = (struct shm_help){0};
     wf_shm_end_asks(p);
     wf_shm_fetch_end(p, status);
     while (rma) {
-        weft_rma *next = *next_field_of(rma);
-        p->ep->host->rma_done(p->ep->core, rma, status);
+        weft_get *next = *next_field_of(rma);
+        p->ep->host->get_done(p->ep->core, rma, status);
         rma = next;
     }
 }

@@ -93,14 +93,14 @@ static void publish_ask(weft_peer *p, uint32_t op)
         wf_shm_ring_bell(p, mode);
 }
 
-static void send_ask(weft_peer *p, weft_rma *rma)
+static void send_ask(weft_peer *p, weft_get *rma)
 {
     struct shm_fetches *fs = &p->fetches;
     uint32_t op = fs->next++, chunk = p->geometry.chunk;
-    struct ask_body ask = {rma->raddr, rma->len, rma->rkey->id,
+    struct ask_body ask = {rma->raddr, rma->one.iov_len, rma->rkey->id,
                            (uintptr_t)rma->one.iov_base};
     *fetch_of(p, op) = (struct shm_fetch){
-        .rma = rma, .all = (uint32_t)((rma->len + chunk - 1) / chunk)};
+        .rma = rma, .all = (uint32_t)((rma->one.iov_len + chunk - 1) / chunk)};
     atomic_store_explicit(claims_of(p, op), shm_claims(op),
                           memory_order_relaxed);
     memcpy(shm_slot_next(&p->out)->body, &ask, sizeof ask);
@@ -118,9 +118,9 @@ static void set_away(weft_peer *p, bool away)
     atomic_store_explicit(&p->out.share->away, away, memory_order_relaxed);
 }
 
-static weft_rma **next_field_of(weft_rma *rma)
+static weft_get **next_field_of(weft_get *rma)
 {
-    return (weft_rma **)(void *)&rma->priv[0];
+    return (weft_get **)(void *)&rma->priv[0];
 }
 
 static int ask_some(weft_peer *p)
@@ -129,7 +129,7 @@ static int ask_some(weft_peer *p)
     int n = 0;
     while (fs->head && fs->next - fs->first < SHM_FETCHES && !p->fault &&
            shm_slot_free(p)) {
-        weft_rma *rma = fs->head;
+        weft_get *rma = fs->head;
         fs->head = *next_field_of(rma);
         if (!has_fetches(fs))
             fs->seen_at = 0;
@@ -140,10 +140,10 @@ static int ask_some(weft_peer *p)
 }
 
 /* Queues a get from an offer. The caller has checked its range. */
-int wf_shm_fetch(weft_peer *p, weft_rma *rma)
+int wf_shm_fetch(weft_peer *p, weft_get *rma)
 {
     struct shm_fetches *fs = &p->fetches;
-    if (rma->len / p->geometry.chunk >= SHM_PIECES_MOST)
+    if (rma->one.iov_len / p->geometry.chunk >= SHM_PIECES_MOST)
         return WEFT_ENOTSUP;
     if (fs->head)
         *next_field_of(fs->last) = rma;
@@ -160,8 +160,8 @@ int wf_shm_fetch(weft_peer *p, weft_rma *rma)
 
 static void begin_ring_timing(weft_peer *p, struct shm_fetch *f)
 {
-    wf_shm_way_count_message(&p->in, f->rma->len);
-    f->since = shm_clock_if(p, wf_shm_is_ring_race(p, f->rma->len));
+    wf_shm_way_count_message(&p->in, f->rma->one.iov_len);
+    f->since = shm_clock_if(p, wf_shm_is_ring_race(p, f->rma->one.iov_len));
 }
 
 static void copy_out(weft_peer *p, unsigned char *to, const unsigned char *from,
@@ -193,7 +193,8 @@ int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
     if (what[0] - fs->first >= fs->next - fs->first || !f->rma)
         return 0; /* the transfer has ended */
     uint64_t at = (uint64_t)what[1] * chunk;
-    if (what[1] >= f->all || f->landed >= f->all || n > f->rma->len - at)
+    if (what[1] >= f->all || f->landed >= f->all ||
+        n > f->rma->one.iov_len - at)
         return report_broken_ring(p, "a piece beyond the end");
     if (f->landed++ == 0)
         begin_ring_timing(p, f);
@@ -220,15 +221,15 @@ static void finish_fetch(weft_peer *p, struct shm_fetch *f)
 {
     struct shm_fetches *fs = &p->fetches;
     weft_ep *ep = p->ep;
-    weft_rma *rma = f->rma;
+    weft_get *rma = f->rma;
     if (f->since && f->landed == f->all) {
         uint64_t now = ep->host->now_ns(ep->core);
-        wf_shm_record_ring_race(p, rma->len, now - f->since);
+        wf_shm_record_ring_race(p, rma->one.iov_len, now - f->since);
     }
     f->rma = NULL;
     while (has_fetches(fs) && !fetch_of(p, fs->first)->rma)
         fs->first++;
-    ep->host->rma_done(ep->core, rma, f->status);
+    ep->host->get_done(ep->core, rma, f->status);
 }
 
 static int finish_some(weft_peer *p)
@@ -299,7 +300,7 @@ static void give_up_rest(weft_peer *p, uint32_t op)
 static void read_block(weft_peer *p, uint32_t op)
 {
     struct shm_fetch *f = fetch_of(p, op);
-    const weft_rma *rma = f->rma;
+    const weft_get *rma = f->rma;
     struct shm_fetches *fs = &p->fetches;
     uint32_t first, left = shm_unclaimed(load_claims(p, op), op, f->all);
     uint32_t n = shm_block_pieces(p->geometry.chunk, fs->run, left);
@@ -308,8 +309,8 @@ static void read_block(weft_peer *p, uint32_t op)
         return;
     uint64_t at = (uint64_t)first * p->geometry.chunk;
     uint64_t bytes = (uint64_t)n * p->geometry.chunk;
-    if (bytes > rma->len - at)
-        bytes = rma->len - at;
+    if (bytes > rma->one.iov_len - at)
+        bytes = rma->one.iov_len - at;
     f->mine += n;
     fs->run += n;
     if (!wf_shm_cma_read(p, (char *)rma->one.iov_base + at, rma->raddr + at,
@@ -411,11 +412,11 @@ void wf_shm_fetch_end(weft_peer *p, int status)
     *fs = (struct shm_fetches){.first = old.next, .next = old.next};
     for (uint32_t op = old.first; op != old.next; op++)
         if (old.at[op % SHM_FETCHES].rma)
-            p->ep->host->rma_done(p->ep->core, old.at[op % SHM_FETCHES].rma,
+            p->ep->host->get_done(p->ep->core, old.at[op % SHM_FETCHES].rma,
                                   status);
     while (old.head) {
-        weft_rma *rma = old.head;
+        weft_get *rma = old.head;
         old.head = *next_field_of(rma);
-        p->ep->host->rma_done(p->ep->core, rma, status);
+        p->ep->host->get_done(p->ep->core, rma, status);
     }
 }

@@ -20,13 +20,13 @@ static bool scatter_payload(const weft_peer *p, weft_sink *sink, uint64_t off,
         wf_shm_copy_plain((char *)sink->one.iov_base + off, from, n);
         return true;
     }
-    if (WEFT_FILL(p->ep->host, sink)) {
+    if (sink->fill) {
         sink->fill(sink, off, from, n);
         return true;
     }
     while (n > 0) {
         struct iovec v[16];
-        int got = sink->seg ? sink->seg(sink, off, v, 16) : 0;
+        int got = sink->seg(sink, off, v, 16);
         uint64_t before = n;
         for (int i = 0; i < got && n > 0; i++) {
             uint64_t now = v[i].iov_len < n ? v[i].iov_len : n;
@@ -166,7 +166,7 @@ static int handle_answer(weft_peer *p, int rc, weft_sink *sink, uint32_t shown,
     }
     if (rc == WEFT_DONE && shown == len)
         return 0;
-    if (rc < 0 || rc == WEFT_LOAN) {
+    if (rc < 0) {
         wf_shm_fault(p, WEFT_ELINK,
                      "a message from process %u was refused (%d)", p->loc_id,
                      rc);
@@ -405,7 +405,7 @@ int wf_shm_recv_words(weft_peer *p, weft_want *w)
     enum { POLLS = 3 }; /* 0.096 us half round trip, with 8 or 5 0.103 */
     const weft_ep *ep = p->ep;
     const struct shm_slot *s = p->in.next;
-    uint64_t key = shm_word((uint32_t)w->h0, 0, SHM_HEAD, p->in.wrap), word;
+    uint64_t key = shm_word(w->h0, 0, SHM_HEAD, p->in.wrap), word;
     if (shm_unlikely(p->state != SHM_UP || p->fault || p->in.paused ||
                      ep->armed || ep->busy_n > 0 || !shm_little()))
         return WEFT_EAGAIN;

@@ -100,28 +100,17 @@ static void choose_bulk(weft_peer *p, uint64_t len)
 static bool gather_payload(const weft_peer *p, weft_tx *tx, uint64_t off,
                            unsigned char *to, uint64_t n, enum shm_way way)
 {
-    if (tx->iov) {
-        for (uint32_t i = 0; n > 0 && i < tx->iov_n; i++) {
-            uint64_t have = tx->iov[i].iov_len;
-            if (off >= have) {
-                off -= have;
-                continue;
-            }
-            uint64_t now = have - off < n ? have - off : n;
-            shm_copy_in(way, to, (const char *)tx->iov[i].iov_base + off, now);
-            to += now;
-            n -= now;
-            off = 0;
-        }
-        return n == 0;
+    if (tx->one.iov_base) {
+        shm_copy_in(way, to, (const char *)tx->one.iov_base + off, n);
+        return true;
     }
-    if (WEFT_COPY(p->ep->host, tx)) {
+    if (tx->copy) {
         tx->copy(tx, off, to, n);
         return true;
     }
     while (n > 0) {
         struct iovec v[16];
-        int got = tx->seg ? tx->seg(tx, off, v, 16) : 0;
+        int got = tx->seg(tx, off, v, 16);
         uint64_t before = n;
         for (int i = 0; i < got && n > 0; i++) {
             uint64_t now = v[i].iov_len < n ? v[i].iov_len : n;
@@ -356,8 +345,9 @@ static int copy_short(weft_peer *p, const weft_hdr *hdr, const void *data,
 }
 
 int wf_shm_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
-                      size_t len)
+                      size_t len, unsigned flags)
 {
+    (void)flags; /* nothing is gained by holding it back */
     if (shm_unlikely(p->state != SHM_UP || p->fault || p->out.bye))
         return p->out.bye ? WEFT_ELINK : refuse_or_wait(p);
     if (shm_unlikely(p->out.tx != NULL))
@@ -391,7 +381,7 @@ static SHM_COLD int send_words_slowly(const void *data, uint64_t h0,
     struct shm_out *out = &p->out;
     weft_hdr hdr = {{shm_le64(h0), shm_le64(h1), shm_le64(h2)}};
     wait_for_room(p);
-    int rc = wf_shm_send_short(p, &hdr, data, (size_t)(h0 >> 32));
+    int rc = wf_shm_send_short(p, &hdr, data, (size_t)(h0 >> 32), 0);
     if (rc != WEFT_DONE)
         return p->ep->host->tx_words(p->ep->core, p->loc, h0, h1, h2, data);
     out->fast_end = out->next + smaller_of((uint32_t)(out->end - out->next),

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ADDRESS_VERSION = 5, MAX_IOV = 64 };
+enum { ADDRESS_VERSION = 5 };
 
 static const weft_option options[] = {
     {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "256", "16..4096",
@@ -129,7 +129,6 @@ static void set_cost(weft_cost *cost)
     cost->latency_ns = 100;
     cost->overhead_ns = 50;
     cost->bandwidth_mbs = 20000;
-    cost->poll_ns = 5;
 }
 
 static int check_reach(weft_ep *ep, const void *addr, size_t len,
@@ -271,22 +270,12 @@ static int open_ep(const weft_open *o, weft_ep **out)
 static void fill_attr(const struct shm_geometry *g, const struct shm_config *c,
                       weft_attr *a)
 {
-    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE |
-              WEFT_CAP_GET | WEFT_CAP_GET_ALONE | WEFT_CAP_MAP;
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_GET | WEFT_CAP_GET_ALONE | WEFT_CAP_MAP;
     a->max_short = shm_cell_max(g);
     a->max_eager = (uint32_t)c->eager;
     a->max_payload = SHM_LEN_MAX & ~(uint32_t)(SHM_PAGE - 1);
-    a->mtu = g->chunk;
-    a->max_iov = MAX_IOV;
-    a->tx_depth = g->slots;
-    a->headroom = 0;
-    a->addr_len = sizeof(struct shm_address);
     a->rkey_len = sizeof(uint64_t);
-    a->min_rma = (uint32_t)c->eager;
-    a->max_rma = UINT64_MAX;
-    a->detect_ms = 100;
-    a->numa_node = (uint32_t)-1;
-    a->streams = 0;
+    a->min_get = (uint32_t)c->eager;
     set_cost(&a->cost);
 }
 
@@ -337,10 +326,8 @@ static int connect_peer(weft_peer *p)
 
 /* ---- keys: the id of an area, or of an offer ---------------------------- */
 
-static int register_memory(weft_ep *ep, void *base, size_t len, unsigned access,
-                           weft_mr **mr)
+static int register_memory(weft_ep *ep, void *base, size_t len, weft_mr **mr)
 {
-    (void)access;
     *mr = wf_shm_area_of(ep, base, len);
     if (!*mr && wf_shm_cma_should_offer(ep, len))
         *mr = wf_shm_offer(ep, base, len);
@@ -391,25 +378,6 @@ static void *map_key(weft_rkey *k, uint64_t at, size_t len)
     return (char *)k->base + from;
 }
 
-/* Closes the sockets in a forked child, which has no use for the endpoint:
- * peers would not notice the end of this process while the child holds them. */
-static int close_in_child(weft_ep *ep, int child)
-{
-    if (!child)
-        return WEFT_OK;
-    for (uint32_t i = 0; i < ep->table_n; i++)
-        if (ep->table[i] && ep->table[i]->watch.fd >= 0) {
-            close(ep->table[i]->watch.fd);
-            ep->table[i]->watch.fd = -1;
-        }
-    for (struct shm_conn *c = ep->conns; c; c = c->next) {
-        close(c->watch.fd);
-        c->watch.fd = -1;
-    }
-    wf_shm_stop_listening(ep);
-    return WEFT_OK;
-}
-
 static const weft_ops ops = {.size = sizeof ops,
                              .open = open_ep,
                              .close = free_ep,
@@ -438,7 +406,6 @@ static const weft_ops ops = {.size = sizeof ops,
                              .mem_free = wf_shm_mem_free,
                              .probe = probe_system,
                              .stat = read_statistic,
-                             .atfork = close_in_child,
                              .send_words = wf_shm_send_words,
                              .recv_words = wf_shm_recv_words};
 

@@ -162,7 +162,7 @@ struct weft_rkey {
 
 /* The queue of gets from a peer. The first one is under way. */
 struct shm_get {
-    weft_rma *head, *last;
+    weft_get *head, *last;
     uint64_t done; /* pieces that I have copied; offer: bytes */
     uint32_t op;
     bool shared; /* the peer was asked to help */
@@ -179,7 +179,7 @@ struct shm_help {
 /* A transfer from an offer, at the receiver: fetch.c. Its pieces are moved by
  * either side. */
 struct shm_fetch {
-    weft_rma *rma;   /* NULL: none */
+    weft_get *rma;   /* NULL: none */
     uint32_t all;    /* number of pieces */
     uint32_t mine;   /* pieces that this side has read */
     uint32_t landed; /* pieces that have come through the ring */
@@ -189,7 +189,7 @@ struct shm_fetch {
 };
 
 struct shm_fetches {
-    weft_rma *head, *last;            /* those not yet asked for */
+    weft_get *head, *last;            /* those not yet asked for */
     struct shm_fetch at[SHM_FETCHES]; /* by operation: first to next - 1 */
     uint32_t first, next;
     uint32_t landed;        /* pieces that have come through the ring in all, */
@@ -486,7 +486,7 @@ bool wf_shm_handle_memory(weft_peer *, const struct shm_message *, int fd);
 
 /* ---- direct.c: one copy, made by one side or by both ---- */
 
-int wf_shm_get(weft_peer *, weft_rma *);
+int wf_shm_get(weft_peer *, weft_get *);
 void wf_shm_take_help(weft_peer *, const struct shm_slot *, uint32_t op);
 bool wf_shm_has_direct(const weft_peer *);
 bool wf_shm_direct_can_move(weft_peer *);
@@ -495,7 +495,7 @@ void wf_shm_direct_end(weft_peer *, int status);
 
 /* ---- fetch.c: transfers from any memory by either side: the receiver ---- */
 
-int wf_shm_fetch(weft_peer *, weft_rma *);
+int wf_shm_fetch(weft_peer *, weft_get *);
 int wf_shm_take_piece(weft_peer *, const struct shm_slot *, uint64_t word);
 bool wf_shm_has_fetches(const weft_peer *);
 bool wf_shm_fetch_can_move(weft_peer *);
@@ -524,7 +524,7 @@ bool wf_shm_cma_probe(weft_peer *, uint64_t at);
 bool wf_shm_cma_read(weft_peer *, void *to, uint64_t at, uint64_t n);
 uint64_t wf_shm_cma_write(weft_peer *, const void *from, uint64_t at,
                           uint64_t n);
-int wf_shm_cma_step(weft_peer *, const weft_rma *, uint64_t *done);
+int wf_shm_cma_step(weft_peer *, const weft_get *, uint64_t *done);
 bool wf_shm_is_ring_race(const weft_peer *, uint64_t len);
 void wf_shm_record_ring_race(weft_peer *, uint64_t len, uint64_t ns);
 
@@ -534,14 +534,15 @@ void wf_shm_bell_register(weft_ep *, bool oversubscribed);
 void wf_shm_ring_bell(weft_peer *, uint32_t mode);
 void wf_shm_require_bytes(weft_ep *);
 bool wf_shm_has_arrived(const weft_peer *);
-int wf_shm_event(weft_ep *, weft_event *);
-int wf_shm_arm(weft_ep *, weft_event *, uint64_t *deadline_ns);
+int wf_shm_event(weft_ep *, int *fd);
+int wf_shm_arm(weft_ep *, uint64_t *deadline_ns);
 void wf_shm_disarm(weft_ep *);
 
 /* ---- send.c ---- */
 
 int wf_shm_send(weft_peer *, weft_tx *);
-int wf_shm_send_short(weft_peer *, const weft_hdr *, const void *, size_t);
+int wf_shm_send_short(weft_peer *, const weft_hdr *, const void *, size_t,
+                      unsigned flags);
 int wf_shm_send_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                       uint64_t h2);
 void wf_shm_leave_fast_path(weft_peer *);

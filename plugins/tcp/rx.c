@@ -112,8 +112,8 @@ static int parse_buffer(weft_peer *p, const uint8_t *buf, uint32_t n)
         int64_t used;
         uint64_t skip;
         if (p->sink && pos < n) {
-            uint32_t put = (uint32_t)wf_ip_sink_write(
-                p->ep->host, p->sink, p->rx_off, buf + pos, n - pos);
+            uint32_t put = (uint32_t)wf_ip_sink_write(p->sink, p->rx_off,
+                                                      buf + pos, n - pos);
             p->rx_off += put;
             pos += put;
             if (p->rx_off < p->sink->len)
@@ -161,7 +161,7 @@ static size_t aim_read(weft_peer *p, struct msghdr *m, size_t *direct)
     weft_ep *ep = p->ep;
     struct iovec *v = m->msg_iov;
     uint32_t kept = p->carry_n;
-    bool fine = p->sink && WEFT_FILL(ep->host, p->sink);
+    bool fine = p->sink && p->sink->fill;
     int n = 0;
 
     *direct = 0;

@@ -128,7 +128,6 @@ err:
 
 static const struct wf_ip_costs costs = {
     .overhead_ns = 1800, /* system call and stack, each side */
-    .poll_ns = 400,
     .loopback_ns = 5000,
     .subnet_ns = 15000,
     .routed_ns = 50000,
@@ -138,19 +137,12 @@ static const struct wf_ip_costs costs = {
 
 static void describe_endpoint(const weft_ep *ep, weft_attr *a)
 {
-    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD | WEFT_CAP_KEEPALIVE;
+    a->caps = WEFT_CAP_LOCAL;
     if (!wf_ip_is_loopback_only(&ep->ip))
         a->caps |= WEFT_CAP_REMOTE;
     a->max_short = TCP_SHORT_MAX;
     a->max_eager = (uint32_t)ep->cfg.eager;
     a->max_payload = ep->cfg.frame;
-    a->mtu = 0;
-    a->max_iov = TCP_IOV - 2;
-    a->tx_depth = 1;
-    a->headroom = 0;
-    a->addr_len = IP_BLOB_MAX;
-    a->detect_ms = (uint32_t)(ep->cfg.detect / 1000000);
-    a->numa_node = UINT32_MAX;
     a->cost = wf_ip_cost_of(&ep->ip, &costs);
 }
 
@@ -315,16 +307,15 @@ static int progress_endpoint(weft_ep *ep, int budget)
     return events;
 }
 
-static int get_event(weft_ep *ep, weft_event *e)
+static int get_event(weft_ep *ep, int *fd)
 {
-    e->fd = ep->epfd;
-    e->word = NULL;
+    *fd = ep->epfd;
     return WEFT_OK;
 }
 
 /* Prepares for sleep. All unread data is in the kernel, and epoll is level
  * triggered, so only work that was deferred here prevents sleeping. */
-static int arm_endpoint(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
+static int arm_endpoint(weft_ep *ep, uint64_t *deadline_ns)
 {
     uint64_t first = 0;
     ep->woken = true;
@@ -381,7 +372,6 @@ static const weft_ops ops = {.size = sizeof ops,
                              .connect = connect_peer,
                              .probe = probe_system,
                              .stat = read_statistic,
-                             .send_more = wf_tcp_send_more,
                              .traffic = wf_tcp_traffic,
                              .silent = wf_tcp_alive_silent};
 

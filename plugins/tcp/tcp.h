@@ -277,9 +277,7 @@ uint64_t wf_tcp_alive_silent(weft_peer *, uint64_t within);
 /* tx.c */
 int wf_tcp_send(weft_peer *, weft_tx *);
 int wf_tcp_send_short(weft_peer *, const weft_hdr *, const void *data,
-                      size_t len);
-int wf_tcp_send_more(weft_peer *, const weft_hdr *, const void *data,
-                     size_t len);
+                      size_t len, unsigned flags);
 void wf_tcp_flush(weft_peer *); /* from progress only: may call back */
 void wf_tcp_update_interest(weft_peer *);
 /* Tries again to send to peers for which the system had no memory. */

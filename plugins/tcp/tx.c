@@ -120,7 +120,7 @@ static void stage_packed(weft_peer *p)
         return;
     if (left > TCP_PACKED - p->stage_end)
         left = TCP_PACKED - p->stage_end;
-    wf_ip_tx_copy(p->ep->host, p->tx, p->tx_off, p->stage + p->stage_end, left);
+    wf_ip_tx_copy(p->tx, p->tx_off, p->stage + p->stage_end, left);
     p->stage_end += (uint32_t)left;
     p->tx_off += left;
 }
@@ -133,9 +133,9 @@ static void stage_fine(weft_peer *p)
     size_t sum = 0;
     int n;
 
-    if (!p->tx || p->tx->iov || staged_bytes(p))
+    if (!p->tx || p->tx->one.iov_base || staged_bytes(p))
         return;
-    if (WEFT_COPY(p->ep->host, p->tx)) {
+    if (p->tx->copy) {
         stage_packed(p);
         return;
     }
@@ -233,7 +233,7 @@ static bool is_finished(const weft_peer *p)
 static void stage_rest(weft_peer *p, weft_tx *tx, uint64_t off)
 {
     uint64_t n = wf_ip_tx_bytes(tx) - off;
-    wf_ip_tx_copy(p->ep->host, tx, off, p->stage + p->stage_end, n);
+    wf_ip_tx_copy(tx, off, p->stage + p->stage_end, n);
     p->stage_end += (uint32_t)n;
     p->ep->count.stage_copies++;
 }
@@ -279,17 +279,15 @@ static int send_directly(weft_peer *p, weft_tx *tx, bool small)
  * it is, unless only the core can read it. */
 static int send_unstaged(weft_peer *p, weft_tx *tx)
 {
-    if (tx->iov || !WEFT_COPY(p->ep->host, tx))
+    if (tx->one.iov_base || !tx->copy)
         return send_directly(p, tx, false);
     wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
     return wait_for_ready(p);
 }
 
-/* Copies a small container to the stage, behind others or to wait for more. */
+/* Copies a small container to the stage, behind others. */
 static int join_stage(weft_peer *p, weft_tx *tx)
 {
-    bool wait = tx->flags & WEFT_TX_MORE && !(tx->flags & WEFT_TX_WAKE);
-
     if (!has_stage_room(p, wf_ip_tx_bytes(tx))) {
         if (!p->blocked)
             write_socket(p);
@@ -297,9 +295,7 @@ static int join_stage(weft_peer *p, weft_tx *tx)
             return p->stage ? wait_for_ready(p) : send_unstaged(p, tx);
     }
     stage_rest(p, tx, 0);
-    if (!p->blocked && wait)
-        wf_tcp_attend(p); /* flushed by progress() at the latest */
-    else if (!p->blocked)
+    if (!p->blocked)
         write_socket(p);
     return WEFT_DONE;
 }
@@ -314,8 +310,7 @@ static int submit_container(weft_peer *p, weft_tx *tx)
         return dial_or_refuse(p);
     if (p->tx)
         return wait_for_ready(p);
-    if (small && (staged_bytes(p) || wf_ip_tx_bytes(tx) <= TINY ||
-                  tx->flags & WEFT_TX_MORE))
+    if (small && (staged_bytes(p) || wf_ip_tx_bytes(tx) <= TINY))
         rc = join_stage(p, tx);
     else
         rc = send_directly(p, tx, small);
@@ -367,12 +362,12 @@ static bool send_tiny(weft_peer *p, const weft_hdr *hdr, const void *data,
     return true;
 }
 
-int wf_tcp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
+static int send_small(weft_peer *p, const weft_hdr *hdr, const void *data,
                       size_t len)
 {
-    struct iovec v = {.iov_base = (void *)(uintptr_t)data, .iov_len = len};
-    weft_tx tx = {
-        .hdr = (weft_hdr *)(uintptr_t)hdr, .iov = &v, .iov_n = 1, .len = len};
+    weft_tx tx = {.hdr = (weft_hdr *)(uintptr_t)hdr,
+                  .one = {(void *)(uintptr_t)data, len},
+                  .len = len};
     int rc;
 
     if (len <= TINY && p->state == TCP_OPEN && !p->tx && !staged_bytes(p) &&
@@ -405,14 +400,14 @@ static bool goes_alone(weft_peer *p, size_t len)
 /* Sends one of a window of small messages. The stage leaves after the 1st, 2nd,
  * 4th, 8th, ... of them: that is few calls if there are many, and no delay if
  * there are only one or two. */
-int wf_tcp_send_more(weft_peer *p, const weft_hdr *hdr, const void *data,
-                     size_t len)
+static int send_one_of_many(weft_peer *p, const weft_hdr *hdr, const void *data,
+                            size_t len)
 {
     size_t hl = weft_hdr_len(hdr);
     uint8_t *at;
 
     if (goes_alone(p, len) || !has_stage_room(p, hl + len))
-        return wf_tcp_send_short(p, hdr, data, len);
+        return send_small(p, hdr, data, len);
     at = p->stage + p->stage_end;
     memcpy(at, hdr, hl);
     if (len)
@@ -427,6 +422,13 @@ int wf_tcp_send_more(weft_peer *p, const weft_hdr *hdr, const void *data,
     }
     wf_tcp_attend(p); /* flushed by progress() at the latest */
     return WEFT_OK;
+}
+
+int wf_tcp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
+                      size_t len, unsigned flags)
+{
+    return flags & WEFT_TX_MORE ? send_one_of_many(p, hdr, data, len)
+                                : send_small(p, hdr, data, len);
 }
 
 /* Puts one of the transport's own frames into the stage. WEFT_EAGAIN while a

@@ -30,7 +30,7 @@ static void copy_container(weft_tx *tx, const void *data, uint8_t *to)
     uint32_t hl = weft_hdr_len(tx->hdr);
 
     if (!data) {
-        wf_ip_tx_copy(NULL, tx, 0, to, wf_ip_tx_bytes(tx));
+        wf_ip_tx_copy(tx, 0, to, wf_ip_tx_bytes(tx));
         return;
     }
     memcpy(to, tx->hdr, hl);

@@ -29,7 +29,7 @@ static size_t take_payload(weft_peer *p, const uint8_t *data, size_t n)
     if (n > end - p->rx_off)
         n = (size_t)(end - p->rx_off);
     if (p->sink && data)
-        wf_ip_sink_write(p->ep->host, p->sink, p->rx_off, data, n);
+        wf_ip_sink_write(p->sink, p->rx_off, data, n);
     p->rx_off += n;
     if (p->sink && p->rx_off == end)
         finish_sink(p, WEFT_OK);

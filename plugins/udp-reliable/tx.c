@@ -48,10 +48,7 @@ static int submit_container(weft_peer *p, weft_tx *tx, const void *data)
         return refuse_until_ready(p);
     ep->count.tx_containers++;
     ep->count.tx_bytes += tx->len;
-    if (tx->flags & WEFT_TX_MORE && !(tx->flags & WEFT_TX_WAKE))
-        wf_udp_mark_due(p); /* progress() sends it at the latest */
-    else
-        wf_udp_transmit(p, wf_udp_now(ep));
+    wf_udp_transmit(p, wf_udp_now(ep));
     return small ? WEFT_DONE : WEFT_OK;
 }
 
@@ -61,10 +58,11 @@ int wf_udp_send(weft_peer *p, weft_tx *tx)
 }
 
 int wf_udp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
-                      size_t len)
+                      size_t len, unsigned flags)
 {
     weft_tx tx = {.hdr = (weft_hdr *)(uintptr_t)hdr, .len = len};
 
+    (void)flags;
     if (len > UDP_SHORT_MAX)
         return WEFT_EINVAL;
     return submit_container(p, &tx, data);

@@ -155,7 +155,6 @@ static int open_endpoint(const weft_open *o, weft_ep **out)
 }
 
 static const struct wf_ip_costs costs = {.overhead_ns = 1500,
-                                         .poll_ns = 400,
                                          .loopback_ns = 4000,
                                          .subnet_ns = 14000,
                                          .routed_ns = 49000,
@@ -175,7 +174,7 @@ static bool is_all_checked(const weft_ep *ep)
 
 static void describe_endpoint(const weft_ep *ep, weft_attr *a)
 {
-    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_EVENT_FD;
+    a->caps = WEFT_CAP_LOCAL;
     if (is_all_checked(ep))
         a->caps |= WEFT_CAP_INTACT;
     if (!wf_ip_is_loopback_only(&ep->ip))
@@ -183,11 +182,6 @@ static void describe_endpoint(const weft_ep *ep, weft_attr *a)
     a->max_short = UDP_SHORT_MAX;
     a->max_eager = (uint32_t)ep->cfg.eager;
     a->max_payload = 1u << 30;
-    a->mtu = ep->mtu[0];
-    a->max_iov = FLOW_IOV;
-    a->tx_depth = FLOW_ITEMS;
-    a->addr_len = IP_BLOB_MAX;
-    a->numa_node = UINT32_MAX;
     a->cost = wf_ip_cost_of(&ep->ip, &costs);
 }
 
@@ -329,10 +323,9 @@ static int progress_endpoint(weft_ep *ep, int budget)
     return events;
 }
 
-static int get_event(weft_ep *ep, weft_event *e)
+static int get_event(weft_ep *ep, int *fd)
 {
-    e->fd = ep->epfd;
-    e->word = NULL;
+    *fd = ep->epfd;
     return WEFT_OK;
 }
 
@@ -353,7 +346,7 @@ static void send_due_acks(weft_ep *ep)
 
 /* Everything unread is in the kernel, and epoll is level-triggered: only peers
  * that are due keep this process from sleeping. */
-static int arm_endpoint(weft_ep *ep, weft_event *e, uint64_t *deadline_ns)
+static int arm_endpoint(weft_ep *ep, uint64_t *deadline_ns)
 {
     uint64_t first = 0;
 

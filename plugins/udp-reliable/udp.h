@@ -238,7 +238,7 @@ uint64_t wf_udp_alive_silent_ns(weft_peer *, uint64_t within);
 /* tx.c */
 int wf_udp_send(weft_peer *, weft_tx *);
 int wf_udp_send_short(weft_peer *, const weft_hdr *, const void *data,
-                      size_t len);
+                      size_t len, unsigned flags);
 /* Queues a frame of the transport's own. Returns false if there is no room. */
 bool wf_udp_queue_frame(weft_peer *, uint8_t type);
 /* Returns acknowledged containers to the core, and tells it that there is room;

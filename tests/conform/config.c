@@ -7,13 +7,16 @@
 #include "conform.h"
 
 /* A number with a unit from "KMG" (powers of 1024) or a time; false: none. */
-static bool number(const char *text, bool time, uint64_t *out)
+static bool parse_number(const char *text, bool time, uint64_t *out)
 {
     static const struct {
         const char *unit;
         uint64_t factor;
     } units[] = {{"", 1}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}},
-      times[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000},
+      times[] = {{"ns", 1},
+                 {"us", 1000},
+                 {"ms", 1000000},
+                 {"s", 1000000000},
                  {"m", 60000000000u}};
     char *end;
     long long n = strtoll(text, &end, 10);
@@ -33,7 +36,7 @@ static bool number(const char *text, bool time, uint64_t *out)
     return false;
 }
 
-static bool boolean(const char *text, int *out)
+static bool parse_boolean(const char *text, int *out)
 {
     *out = !strcmp(text, "yes") || !strcmp(text, "on") ||
            !strcmp(text, "true") || !strcmp(text, "1");
@@ -42,7 +45,7 @@ static bool boolean(const char *text, int *out)
 }
 
 /* The place of a word in "a|b|c", or -1. */
-static int place(const char *text, const char *range)
+static int find_place(const char *text, const char *range)
 {
     size_t n = strlen(text);
 
@@ -66,12 +69,13 @@ static bool in_range(const char *range, bool time, int64_t value)
     if (!dots)
         return false;
     snprintf(low, sizeof low, "%.*s", (int)(dots - range), range);
-    if (!number(low, time, &a) || (dots[2] && !number(dots + 2, time, &b)))
+    if (!parse_number(low, time, &a) ||
+        (dots[2] && !parse_number(dots + 2, time, &b)))
         return false;
     return (int64_t)a <= value && (!dots[2] || value <= (int64_t)b);
 }
 
-static bool store(const weft_option *o, char *cfg, const char *text)
+static bool store_option(const weft_option *o, char *cfg, const char *text)
 {
     void *to = cfg + o->offset;
     bool time = o->type == WEFT_OPT_TIME;
@@ -80,19 +84,20 @@ static bool store(const weft_option *o, char *cfg, const char *text)
 
     switch (o->type) {
     case WEFT_OPT_BOOL:
-        if (!boolean(text, &i))
+        if (!parse_boolean(text, &i))
             return false;
         memcpy(to, &i, sizeof i);
         return true;
     case WEFT_OPT_ENUM:
-        i = place(text, o->range);
+        i = find_place(text, o->range);
         memcpy(to, &i, sizeof i);
         return i >= 0;
     case WEFT_OPT_INT:
     case WEFT_OPT_SIZE:
     case WEFT_OPT_TIME:
         memcpy(to, &n, sizeof n);
-        if (!number(text, time, &n) || !in_range(o->range, time, (int64_t)n))
+        if (!parse_number(text, time, &n) ||
+            !in_range(o->range, time, (int64_t)n))
             return false;
         memcpy(to, &n, sizeof n);
         return true;
@@ -115,7 +120,7 @@ const char *config_fill(const weft_plugin *p, void *cfg,
                 text = settings[i].value;
                 used++;
             }
-        if (!store(o, cfg, text)) {
+        if (!store_option(o, cfg, text)) {
             snprintf(bad, sizeof bad, "option %s cannot be '%s' (%s)", o->name,
                      text, o->range ? o->range : "any");
             return bad;

@@ -25,11 +25,16 @@
 
 enum { SETTINGS = 16, USAGE = 2, WHY = 256 };
 
+/* The transports that are linked into the program. */
+#ifdef CONFORM_TABLE /* of `weft-info --table`, or of libmpi.a */
 extern const weft_plugin *const weft_builtin[];
+#else
+static const weft_plugin *const weft_builtin[] = {NULL};
+#endif
 
 static const struct conform_case *const tables[] = {
-    shape_cases, transfer_cases, flow_cases,
-    connect_cases, death_cases, sleep_cases, fetch_cases};
+    shape_cases, transfer_cases, flow_cases, connect_cases,
+    death_cases, sleep_cases,    fetch_cases};
 
 /* ---- the plugin ----------------------------------------------------------------- */
 
@@ -68,50 +73,64 @@ static const weft_plugin *from_file(const char *file)
     return plugin;
 }
 
-static const weft_plugin *find(const char *what)
+static const weft_plugin *find_plugin(const char *what)
 {
     size_t n = strlen(what);
 
     return n > 3 && strcmp(what + n - 3, ".so") == 0 ? from_file(what)
-                                                      : from_table(what);
+                                                     : from_table(what);
 }
 
 /* ---- one case ------------------------------------------------------------------- */
 
+/* Not every endpoint of a plugin with event() has a descriptor. */
+static bool has_event(const weft_ops *ops, weft_ep *ep)
+{
+    int fd = -1;
+
+    return WEFT_HAS(ops, weft_ops, event) && ops->event(ep, &fd) >= 0 &&
+           fd >= 0;
+}
+
 /* NULL, or why this plugin need not do it. */
-static const char *missing(const weft_plugin *p, const weft_attr *a,
-                           unsigned needs)
+static const char *find_missing(const weft_plugin *p, weft_ep *ep,
+                                const weft_attr *a, unsigned needs)
 {
     const weft_ops *ops = p->ops;
     const uint32_t others = WEFT_CAP_LOCAL | WEFT_CAP_REMOTE;
+#define HAS(op) WEFT_HAS(ops, weft_ops, op)
+    const struct {
+        unsigned need;
+        bool has;
+        const char *why;
+    } wants[] = {
+        {NEED_SHORT, HAS(send_short), "it has no send_short"},
+        {NEED_EVENT, has_event(ops, ep), "it has no descriptor to sleep on"},
+        {NEED_CONNECT, HAS(connect), "it has no connect"},
+        {NEED_GET, a->caps & WEFT_CAP_GET, "it has no get"},
+        {NEED_GET_ALONE, a->caps & WEFT_CAP_GET_ALONE,
+         "its get needs the target"},
+        {NEED_MAP, a->caps & WEFT_CAP_MAP, "it maps no memory"},
+        {NEED_SEND_WORDS, HAS(send_words), "it has no send_words"},
+        {NEED_RECV_WORDS, HAS(recv_words), "it has no recv_words"},
+        {NEED_TRAFFIC, HAS(traffic), "it has no traffic"},
+        {NEED_PARSE, HAS(addr_parse), "it has no addr_parse"},
+        {NEED_PROBE, HAS(probe), "it has no probe"}};
+#undef HAS
 
     if (needs & NEED_OTHERS && !(a->caps & others))
         return "it reaches no other process";
-    if (needs & NEED_SHORT && !WEFT_HAS(ops, weft_ops, send_short))
-        return "it has no send_short";
-    if (needs & NEED_MORE && !WEFT_HAS(ops, weft_ops, send_more))
-        return "it has no send_more";
-    if (needs & NEED_WORDS && !WEFT_HAS(ops, weft_ops, recv_words))
-        return "it has no recv_words";
-    if (needs & NEED_TRAFFIC && !WEFT_HAS(ops, weft_ops, traffic))
-        return "it has no traffic";
-    if (needs & NEED_EVENT && !(a->caps & WEFT_CAP_EVENT_FD))
-        return "it has no descriptor to sleep on";
-    if (needs & NEED_LOAN && !(a->caps & WEFT_CAP_RX_LOAN))
-        return "it lends no buffers";
-    if (needs & NEED_GET && !(a->caps & WEFT_CAP_GET))
-        return "it has no get";
-    if (needs & NEED_CONNECT && !WEFT_HAS(ops, weft_ops, connect))
-        return "it has no connect";
-    if (needs & NEED_KEEPALIVE && !(a->caps & WEFT_CAP_KEEPALIVE))
-        return "it does not notice dead peers without traffic";
+    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
+        if (needs & wants[i].need && !wants[i].has)
+            return wants[i].why;
     return NULL;
 }
 
-static void play(struct world *w, const struct conform_case *c, char *why)
+static void play_case(struct world *w, const struct conform_case *c, char *why)
 {
     weft_core *probe = side_open(w, 0, NULL);
-    const char *lacks = missing(w->plugin, &probe->attr, c->needs);
+    const char *lacks =
+        find_missing(w->plugin, probe->ep, &probe->attr, c->needs);
 
     side_close(probe);
     if (lacks) {
@@ -123,11 +142,11 @@ static void play(struct world *w, const struct conform_case *c, char *why)
 }
 
 /* True: it holds, or does not apply. */
-static bool judge(int number, const struct conform_case *c, int status,
-                  const char *why)
+static bool judge_case(int number, const struct conform_case *c, int status,
+                       const char *why)
 {
-    bool fine = WIFEXITED(status) && (WEXITSTATUS(status) == 0 ||
-                                      WEXITSTATUS(status) == SKIPPED);
+    bool fine = WIFEXITED(status) &&
+                (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == SKIPPED);
 
     if (WIFSIGNALED(status))
         printf("# %s\n", WTERMSIG(status) == SIGALRM
@@ -141,7 +160,7 @@ static bool judge(int number, const struct conform_case *c, int status,
     return fine;
 }
 
-static bool run(struct world *w, int number, const struct conform_case *c)
+static bool run_case(struct world *w, int number, const struct conform_case *c)
 {
     static char *why;
     int status = 0;
@@ -156,16 +175,16 @@ static bool run(struct world *w, int number, const struct conform_case *c)
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         alarm(CASE_LIMIT);
-        play(w, c, why);
+        play_case(w, c, why);
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    return judge(number, c, status, why);
+    return judge_case(number, c, status, why);
 }
 
 /* ---- all cases ------------------------------------------------------------------- */
 
-static int each(struct world *w, const char *words, bool list)
+static int run_each(struct world *w, const char *words, bool list)
 {
     int n = 0, bad = 0;
 
@@ -176,7 +195,7 @@ static int each(struct world *w, const char *words, bool list)
             n++;
             if (list)
                 printf("%s\n", c->name);
-            else if (!run(w, n, c))
+            else if (!run_case(w, n, c))
                 bad++;
         }
     if (!n) {
@@ -189,7 +208,7 @@ static int each(struct world *w, const char *words, bool list)
     return bad ? 1 : 0;
 }
 
-static bool setting(struct setting *s, char *text)
+static bool parse_setting(struct setting *s, char *text)
 {
     char *equals = strchr(text, '=');
 
@@ -200,7 +219,7 @@ static bool setting(struct setting *s, char *text)
     return true;
 }
 
-static int usage(void)
+static int print_usage(void)
 {
     fprintf(stderr, "usage: conform [-l] [-o key=value]... NAME|FILE.so "
                     "[words of a case]\n");
@@ -219,19 +238,19 @@ int main(int argc, char **argv)
         if (o == 'l')
             list = true;
         else if (o != 'o' || w.settings_n == SETTINGS ||
-                 !setting(&settings[w.settings_n++], optarg))
-            return usage();
+                 !parse_setting(&settings[w.settings_n++], optarg))
+            return print_usage();
     }
     if (list)
-        return each(&w, argv[optind], true);
+        return run_each(&w, argv[optind], true);
     if (optind >= argc || argc - optind > 2)
-        return usage();
-    w.plugin = find(argv[optind]);
+        return print_usage();
+    w.plugin = find_plugin(argv[optind]);
     if (!w.plugin)
         return USAGE;
     if (seed)
         w.seed = (unsigned)strtoul(seed, NULL, 0);
     printf("# %s %s: %s (seed %u)\n", w.plugin->name, w.plugin->version,
            w.plugin->desc, w.seed);
-    return each(&w, argv[optind + 1], false);
+    return run_each(&w, argv[optind + 1], false);
 }

@@ -8,7 +8,10 @@
  *
  *   conform.c  the program          message.c  patterns, memory, containers
  *   host.c     the service table    world.c    endpoints, partners, patience
- *   config.c   the plugin's options *_cases.c  the contract, a sentence each
+ *   config.c   the plugin's options auth.c     the handshake
+ *   *_cases.c  the contract, a sentence each
+ *
+ * It needs weft_transport.h and libc, nothing else of Weft.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -29,9 +32,10 @@ enum {
     BLOB = 1024, /* what the core allows an address to have */
     BIG = 2 << 20,
     BUDGET = 64,
-    LOANS = 64,
-    PATIENCE = 60,   /* seconds for anything that must happen */
-    CASE_LIMIT = 240 /* seconds for a whole case */
+    SILENCE_MS = 500, /* after which a peer that can be asked counts as lost */
+    NO_ROOM = 4711,   /* what the core's tx_words returns */
+    WAIT_LIMIT = 60,  /* seconds for anything that must happen */
+    CASE_LIMIT = 240  /* seconds for a whole case */
 };
 
 /* ---- memory with a known content ----------------------------------------- */
@@ -66,7 +70,6 @@ enum answer {
     TRUNCATE,    /* a sink shorter than the message */
     SKIP_REST,
     PAUSE, /* out of memory the first time, then TAKE */
-    LEND,  /* keep the plugin's buffer, if it offers that */
     ANSWERS
 };
 
@@ -78,18 +81,12 @@ struct weft_loc { /* one peer as one side sees it */
     weft_peer *peer;
     uint64_t sent, got, urgent_sent, urgent_got;
     int ups, downs, readies, pauses;
-    int lent, sinks;        /* with the plugin now */
+    int lent, sinks; /* with the plugin now */
     int tx_failed, rx_failed;
-    bool paused, unwanted;  /* unwanted: locate refuses it */
-    uint64_t refused;       /* number that was answered with EAGAIN */
-    int status;             /* of peer_down */
+    bool paused, unwanted; /* unwanted: locate refuses it */
+    uint64_t refused;      /* number that was answered with EAGAIN */
+    int status;            /* of peer_down */
     char why[1024];
-};
-
-struct loan {
-    const void *data;
-    uint64_t number, len;
-    uint32_t from;
 };
 
 struct world;
@@ -99,17 +96,16 @@ struct weft_core {
     weft_ep *ep;
     weft_attr attr;
     void *cfg;
-    struct wf_auth_key *key;
+    uint64_t key;
     struct weft_loc loc[SIDES];
     uint8_t blob[SIDES][BLOB];
     size_t blob_len[SIDES];
     enum answer answer;
-    bool mix;       /* answer each delivery differently */
-    bool messages;  /* log lines are wanted on stderr */
+    bool mix;      /* answer each delivery differently */
+    bool messages; /* log lines are wanted on stderr */
     unsigned seed;
-    int located, warnings, kicks, in_send;
-    struct loan loan[LOANS];
-    int loans;
+    int located, warnings;
+    int given_back; /* calls of tx_words */
     void (*on_rx)(struct weft_loc *, uint64_t number);
     void (*on_tx_done)(struct weft_loc *);
 };
@@ -133,17 +129,14 @@ struct world {
 /* ---- messages ------------------------------------------------------------- */
 
 enum layout {
-    BLOCK,    /* iov with one entry */
-    ENTRIES,  /* iov with up to max_iov entries */
-    SEGMENTS, /* iov NULL: seg only */
+    BLOCK,    /* one block */
+    SEGMENTS, /* pieces, found by seg only */
     LAYOUTS
 };
 
 struct message {
-    alignas(64) uint8_t room[64];
-    weft_hdr hdr;
+    alignas(64) weft_hdr hdr;
     weft_tx tx;
-    struct iovec *iov;
     struct area area;
     struct weft_loc *to;
     uint64_t number;
@@ -167,20 +160,28 @@ void message_withdraw(struct message *);
 void message_finish(struct message *);
 /* As long as it takes: waits for tx_ready after every EAGAIN. */
 void message_post(struct message *);
-/* send_short with a header of readable bytes only; its result. */
-int message_short(struct weft_loc *to, uint64_t len, bool is_short);
-/* The same with send_more. */
-int message_more(struct weft_loc *to, uint64_t len, bool is_short);
+/* Call send_short with a header of readable bytes only; its result. */
+int message_short(struct weft_loc *to, uint64_t len, bool is_short,
+                  unsigned flags);
+/* Call send_words; its result. */
+int message_words(struct weft_loc *to, uint64_t len);
+/* Find word i of a header, as it is in a register. */
+uint64_t header_word(const void *hdr, int i);
 
 /* ---- fetching ------------------------------------------------------------- */
 
-enum { FETCH = 0x66657463 }; /* rma.reserved of one that is under way */
-
 struct fetch {
-    weft_rma rma;
-    bool done;
+    weft_get get;
+    bool started, done;
     int status;
 };
+
+/* ---- the handshake -------------------------------------------------------- */
+
+/* Implement weft_host.auth_step for process `me`. */
+int handshake_step(uint64_t key, uint32_t me, weft_auth **, const void *in,
+                   size_t in_len, void *out, size_t *out_len, uint32_t *id);
+uint64_t key_of(const char *secret);
 
 /* ---- the world ------------------------------------------------------------ */
 
@@ -200,9 +201,9 @@ void side_close(weft_core *);
 /* Sides 0 and 1, or side 0 twice for a plugin that only reaches itself. */
 void pair_open(struct world *, weft_core **a, weft_core **b);
 /* One progress() of every side; returns what they did. */
-int turn(struct world *);
+int take_turn(struct world *);
 /* Every message from a to b has arrived and nothing is lent. */
-bool settled(const weft_core *a, const weft_core *b);
+bool is_settled(const weft_core *a, const weft_core *b);
 void pair_close(struct world *);
 
 /* Fork a process that runs play(world) as the other end of the channel. */
@@ -218,16 +219,16 @@ void partner_end(struct world *); /* it must have succeeded */
 uint64_t now_ns(void);
 unsigned chance(unsigned *seed, unsigned n);
 
-struct patience {
+struct wait_limit {
     uint64_t end;
     unsigned turns;
 };
-struct patience patience(void);
-void patience_turn(struct patience *, struct world *, const char *what);
+struct wait_limit start_limit(void);
+void wait_limit_turn(struct wait_limit *, struct world *, const char *what);
 /* Let every side progress until it holds; a loop, so it may have a body. */
 #define until(w, condition)                                                    \
-    for (struct patience p_ = patience(); !(condition);                        \
-         patience_turn(&p_, w, #condition))
+    for (struct wait_limit p_ = start_limit(); !(condition);                   \
+         wait_limit_turn(&p_, w, #condition))
 
 /* A case that does not hold ends its process. */
 void broken(const char *file, int line, const char *what, const char *fmt, ...)
@@ -240,22 +241,24 @@ void broken(const char *file, int line, const char *what, const char *fmt, ...)
 
 /* Fill a config struct with the defaults and these settings. NULL: fine, or
  * what is wrong. */
-const char *config_fill(const weft_plugin *, void *cfg,
-                        const struct setting *, int n);
+const char *config_fill(const weft_plugin *, void *cfg, const struct setting *,
+                        int n);
 
 /* ---- cases ----------------------------------------------------------------- */
 
 enum {
-    NEED_OTHERS = 1,  /* reaches more than itself */
-    NEED_SHORT = 2,   /* send_short */
-    NEED_EVENT = 4,   /* a descriptor to sleep on */
-    NEED_LOAN = 8,
-    NEED_CONNECT = 16,
-    NEED_KEEPALIVE = 32, /* notices a dead peer without traffic */
-    NEED_GET = 64,
-    NEED_MORE = 128, /* send_more */
-    NEED_WORDS = 256, /* recv_words */
-    NEED_TRAFFIC = 512
+    NEED_OTHERS = 1, /* reaches more than itself */
+    NEED_SHORT = 2,  /* send_short */
+    NEED_EVENT = 4,  /* a descriptor to sleep on */
+    NEED_CONNECT = 8,
+    NEED_GET = 16,
+    NEED_GET_ALONE = 32,
+    NEED_MAP = 64,
+    NEED_SEND_WORDS = 128,
+    NEED_RECV_WORDS = 256,
+    NEED_TRAFFIC = 512,
+    NEED_PARSE = 1024, /* addr_parse */
+    NEED_PROBE = 2048
 };
 
 struct conform_case {

@@ -11,10 +11,11 @@
 
 enum { DEATHS = 25, FOREVER = 1 << 30 };
 
-/* What the survivor does meanwhile. */
+/* The survivor's part meanwhile. */
 enum role { TALKING, LISTENING, ASLEEP };
 
-static void talk(struct weft_loc *l, struct message **held, int *readies)
+static void keep_talking(struct weft_loc *l, struct message **held,
+                         int *readies)
 {
     weft_core *c = l->core;
     uint64_t len = chance(&c->seed, chance(&c->seed, 2) ? 200 : 300000);
@@ -33,7 +34,7 @@ static void talk(struct weft_loc *l, struct message **held, int *readies)
 }
 
 /* Talks until it dies between two steps. */
-static void doomed(struct world *w)
+static void talk_until_death(struct world *w)
 {
     weft_core *c = partner_meet(w, 1);
     struct message *held = NULL;
@@ -44,31 +45,31 @@ static void doomed(struct world *w)
     w->die_in = steps;
     c->mix = true;
     for (;;) {
-        turn(w);
+        take_turn(w);
         if (steps % 3 && !c->loc[0].downs)
-            talk(&c->loc[0], &held, &readies);
+            keep_talking(&c->loc[0], &held, &readies);
     }
 }
 
 /* Sleep as the core does; true when there may be news. */
-static void doze(weft_core *c, weft_event *e)
+static void sleep_until_news(weft_core *c, int fd)
 {
     uint64_t deadline = 0;
     struct pollfd p = {.events = POLLIN};
     int ms = 20000;
 
-    if (c->world->plugin->ops->arm(c->ep, e, &deadline) != WEFT_OK)
+    if (c->world->plugin->ops->arm(c->ep, &deadline) != WEFT_OK)
         return;
     if (deadline) {
         uint64_t now = now_ns();
         ms = deadline <= now ? 0 : (int)((deadline - now) / 1000000 + 1);
     }
-    p.fd = e->fd;
+    p.fd = fd;
     check(poll(&p, 1, ms > 20000 ? 20000 : ms) > 0 || deadline,
           "nobody woke a sleeper whose peer died");
 }
 
-static void mourn(struct world *w, struct weft_loc *l, struct message *held)
+static void check_end(struct world *w, struct weft_loc *l, struct message *held)
 {
     int rc;
 
@@ -77,7 +78,7 @@ static void mourn(struct world *w, struct weft_loc *l, struct message *held)
     if (!held)
         held = message_new(l, 100, BLOCK, true);
     for (int i = 0; i < 100; i++)
-        turn(w);
+        take_turn(w);
     l->downs = 0; /* the suite asks once more */
     rc = message_offer(held);
     check(rc < 0 && rc != WEFT_EAGAIN, "send() after the end answered %d", rc);
@@ -89,16 +90,29 @@ static void meet_the_doomed(struct world *w, long steps)
     long none;
 
     w->seed++;
-    partner_start(w, doomed);
+    partner_start(w, talk_until_death);
     partner_meet(w, 0);
     partner_swap(w, &steps, &none, sizeof steps);
 }
 
+/* A peer that answers nothing is as good as lost; the core ends the pair. */
+static bool is_silent(const struct weft_loc *l)
+{
+    const uint64_t within = SILENCE_MS * 1000000ull;
+    const weft_ops *ops = l->core->world->plugin->ops;
+    uint64_t ns;
+
+    if (!l->ups || l->downs || !WEFT_HAS(ops, weft_ops, silent))
+        return false;
+    ns = ops->silent(l->peer, within);
+    return ns != UINT64_MAX && ns >= within;
+}
+
 /* The partner kills itself after so many of its steps, or we kill it after so
  * many of ours. */
-static void one_death(struct world *w, long steps, bool killed, enum role role)
+static void meet_death(struct world *w, long steps, bool killed, enum role role)
 {
-    weft_event e = {.size = sizeof e, .fd = -1};
+    int fd = -1;
     struct message *held = NULL;
     struct weft_loc *l;
     int readies = -1;
@@ -107,21 +121,25 @@ static void one_death(struct world *w, long steps, bool killed, enum role role)
     l = &w->side[0]->loc[1];
     w->side[0]->mix = role != ASLEEP;
     if (role == ASLEEP)
-        w->plugin->ops->event(l->core->ep, &e);
-    until(w, l->downs) {
+        w->plugin->ops->event(l->core->ep, &fd);
+    until(w, l->downs || is_silent(l))
+    {
         if (killed && steps-- == 0 && w->partner > 0)
             kill(w->partner, SIGKILL);
         if (role == TALKING || !l->ups)
-            talk(l, &held, &readies);
+            keep_talking(l, &held, &readies);
         else if (role == ASLEEP && (!killed || steps < 0))
-            doze(l->core, &e);
+            sleep_until_news(l->core, fd);
     }
-    mourn(w, l, held);
+    if (l->downs)
+        check_end(w, l, held);
+    else if (held)
+        message_withdraw(held);
     side_close(l->core);
 }
 
 /* It is dead already, or has nothing to live for. */
-static void bury(struct world *w)
+static void bury_partner(struct world *w)
 {
     if (w->partner > 0) {
         kill(w->partner, SIGKILL);
@@ -131,34 +149,34 @@ static void bury(struct world *w)
     close(w->channel);
 }
 
-static void deaths(struct world *w, enum role role)
+static void meet_deaths(struct world *w, enum role role)
 {
     for (int i = 0; i < DEATHS; i++) {
-        one_death(w, 40 + (long)chance(&w->seed, 1500), i & 1, role);
-        bury(w);
+        meet_death(w, 40 + (long)chance(&w->seed, 1500), i & 1, role);
+        bury_partner(w);
     }
 }
 
-static void while_talking(struct world *w)
+static void die_while_talking(struct world *w)
 {
-    deaths(w, TALKING);
+    meet_deaths(w, TALKING);
 }
 
-static void while_listening(struct world *w)
+static void die_while_listening(struct world *w)
 {
-    deaths(w, LISTENING);
+    meet_deaths(w, LISTENING);
 }
 
-static void while_asleep(struct world *w)
+static void die_while_asleep(struct world *w)
 {
-    deaths(w, ASLEEP);
+    meet_deaths(w, ASLEEP);
 }
 
 const struct conform_case death_cases[] = {
     {"a peer that dies under fire returns everything lent, then is reported",
-     while_talking, NEED_OTHERS},
-    {"the death of a peer is noticed without sending to it", while_listening,
-     NEED_OTHERS | NEED_KEEPALIVE},
-    {"the death of a peer wakes a sleeper", while_asleep,
-     NEED_OTHERS | NEED_KEEPALIVE | NEED_EVENT},
+     die_while_talking, NEED_OTHERS},
+    {"the death of a peer is noticed without sending to it",
+     die_while_listening, NEED_OTHERS},
+    {"the death of a peer wakes a sleeper", die_while_asleep,
+     NEED_OTHERS | NEED_EVENT},
     {0}};

@@ -9,7 +9,7 @@ enum { LATE = 150, FLOOD = 100000, FLOOD_BYTES = 64 << 20 };
 
 /* Send to b, which does not read, until the plugin has no room. False: it
  * takes whatever comes. */
-static bool flood(struct weft_loc *to, uint64_t len)
+static bool fill_peer(struct weft_loc *to, uint64_t len)
 {
     uint64_t most = FLOOD_BYTES / (len + 64);
 
@@ -25,14 +25,13 @@ static bool flood(struct weft_loc *to, uint64_t len)
     return false;
 }
 
-static void connected(struct world *w, weft_core *a, weft_core *b)
+static void connect_pair(struct world *w, weft_core *a, weft_core *b)
 {
     message_post(message_new(side_peer(a, b->id), 1, BLOCK, true));
-    until(w, settled(a, b))
-        ;
+    until(w, is_settled(a, b));
 }
 
-static void room_again(struct world *w)
+static void wait_for_room(struct world *w)
 {
     static const uint32_t lengths[] = {0, 8, 300, 5000, 60000, 400000};
     weft_core *a, *b;
@@ -40,21 +39,19 @@ static void room_again(struct world *w)
 
     pair_open(w, &a, &b);
     to = side_peer(a, b->id);
-    connected(w, a, b);
+    connect_pair(w, a, b);
     for (int i = 0; i < 6; i++) {
-        uint64_t len = lengths[i] < a->attr.max_payload ? lengths[i]
-                                                        : a->attr.max_payload;
+        uint64_t len =
+            lengths[i] < a->attr.max_payload ? lengths[i] : a->attr.max_payload;
         int readies = to->readies;
-        if (flood(to, len))
-            until(w, to->readies > readies)
-                ;
-        until(w, settled(a, b))
-            ;
+        if (fill_peer(to, len))
+            until(w, to->readies > readies);
+        until(w, is_settled(a, b));
     }
     pair_close(w);
 }
 
-static void short_again(struct world *w)
+static void wait_for_short_room(struct world *w)
 {
     weft_core *a, *b;
     struct weft_loc *to;
@@ -67,12 +64,10 @@ static void short_again(struct world *w)
         readies = to->readies;
         rc = WEFT_DONE;
         for (int n = 0; n < FLOOD && rc == WEFT_DONE; n++)
-            rc = message_short(to, len, true);
+            rc = message_short(to, len, true, 0);
         if (rc == WEFT_EAGAIN)
-            until(w, to->readies > readies)
-                ;
-        until(w, settled(a, b))
-            ;
+            until(w, to->readies > readies);
+        until(w, is_settled(a, b));
     }
     pair_close(w);
 }
@@ -86,10 +81,10 @@ static void urgent_while_full(struct world *w)
 
     pair_open(w, &a, &b);
     to = side_peer(a, b->id);
-    connected(w, a, b);
+    connect_pair(w, a, b);
     for (int i = 0; i < 50; i++) {
         int readies = to->readies;
-        bool full = flood(to, 20000);
+        bool full = fill_peer(to, 20000);
         for (int k = 0; k < 3; k++) {
             struct message *m = message_urgent(to);
             int rc = message_offer(m);
@@ -100,31 +95,12 @@ static void urgent_while_full(struct world *w)
                 accepted++;
         }
         if (full)
-            until(w, to->readies > readies)
-                ;
-        until(w, settled(a, b))
-            ;
+            until(w, to->readies > readies);
+        until(w, is_settled(a, b));
         if (!full)
             break; /* it is never full */
     }
     check(to->urgent_sent == (uint64_t)accepted, "%d accepted", accepted);
-    pair_close(w);
-}
-
-/* send() said OK: nothing but progress() is needed to finish. */
-static void more_is_only_a_hint(struct world *w)
-{
-    weft_core *a, *b;
-    struct message *m;
-
-    pair_open(w, &a, &b);
-    for (int i = 0; i < 100; i++) {
-        m = message_new(side_peer(a, b->id), (uint64_t)i * 50, BLOCK, i & 1);
-        m->tx.flags = WEFT_TX_MORE;
-        message_post(m);
-        until(w, settled(a, b))
-            ;
-    }
     pair_close(w);
 }
 
@@ -133,16 +109,15 @@ static void leave_while_full(struct world *w)
     weft_core *a, *b;
 
     pair_open(w, &a, &b);
-    connected(w, a, b);
-    flood(side_peer(a, b->id), 300000 < a->attr.max_payload
-                                   ? 300000
-                                   : a->attr.max_payload);
+    connect_pair(w, a, b);
+    fill_peer(side_peer(a, b->id),
+              300000 < a->attr.max_payload ? 300000 : a->attr.max_payload);
     side_close(a); /* checks that everything lent came back */
     if (a != b)
         side_close(b);
 }
 
-/* Whoever has seen everything acknowledged may go, however far the other one
+/* A process that has seen everything acknowledged may go, however far the other one
  * is; and that one gets everything, also if it has something to say before. */
 static void read_after_leave(struct world *w)
 {
@@ -151,30 +126,28 @@ static void read_after_leave(struct world *w)
     uint64_t sent;
 
     pair_open(w, &a, &b);
-    connected(w, a, b);
+    connect_pair(w, a, b);
     from = side_peer(b, a->id);
     b->answer = PAUSE;
     for (int i = 0; i < LATE; i++)
         message_post(message_new(side_peer(a, b->id),
-                                 i % 9 ? (uint64_t)i * 97 : 40000, BLOCK, true));
+                                 i % 9 ? (uint64_t)i * 97 : 40000, BLOCK,
+                                 true));
     sent = a->loc[b->id].sent;
     side_leave(a);
-    until(w, from->got == sent && !from->sinks)
-        check(!from->downs, "%llu of %llu messages, then the peer was down: %s",
-              (unsigned long long)from->got, (unsigned long long)sent,
-              from->why);
+    until(w, from->got == sent && !from->sinks) check(
+        !from->downs, "%llu of %llu messages, then the peer was down: %s",
+        (unsigned long long)from->got, (unsigned long long)sent, from->why);
     side_close(b);
 }
 
 const struct conform_case flow_cases[] = {
-    {"after EAGAIN the sender is told when there is room", room_again, 0},
+    {"after EAGAIN the sender is told when there is room", wait_for_room, 0},
     {"after EAGAIN from send_short the sender is told when there is room",
-     short_again, NEED_SHORT},
-    {"an urgent message may be tried while there is no room",
-     urgent_while_full, 0},
-    {"who reads late gets everything of a peer that has left",
-     read_after_leave, NEED_OTHERS},
-    {"a message that announces more leaves without it", more_is_only_a_hint,
+     wait_for_short_room, NEED_SHORT},
+    {"an urgent message may be tried while there is no room", urgent_while_full,
      0},
+    {"who reads late gets everything of a peer that has left", read_after_leave,
+     NEED_OTHERS},
     {"an abrupt end returns every container at once", leave_while_full, 0},
     {0}};

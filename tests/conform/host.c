@@ -2,7 +2,7 @@
  *
  * INVARIANTS checked here, in every case:
  *   - messages of a pair arrive once and in order (urgent ones among
- *     themselves), unless the plugin says it may reorder
+ *     themselves)
  *   - tx_done and rx_done come once per lent object, never before send()
  *     returned, never after peer_down
  *   - peer_down comes once, after everything lent has come back
@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "boot/auth.h"
 #include "conform.h"
 
 /* A payload on its way in. */
@@ -27,7 +26,7 @@ struct landing {
 };
 
 /* A process that is to die does so between any two steps. */
-static void step(weft_core *c)
+static void count_step(weft_core *c)
 {
     if (c->world->die_in && --c->world->die_in == 0)
         kill(getpid(), SIGKILL);
@@ -51,8 +50,8 @@ static void sink_fill(weft_sink *s, uint64_t off, const void *from, uint64_t n)
     area_put(&in->area, off, from, n);
 }
 
-static int land(struct weft_loc *from, const weft_hdr *h, const void *data,
-                uint64_t have, uint64_t want, bool pieces, weft_sink **out)
+static int open_sink(struct weft_loc *from, const weft_hdr *h, const void *data,
+                     uint64_t have, uint64_t want, bool pieces, weft_sink **out)
 {
     struct landing *in = calloc(1, sizeof *in);
 
@@ -61,6 +60,7 @@ static int land(struct weft_loc *from, const weft_hdr *h, const void *data,
     in->number = header_number(h);
     area_new(&in->area, weft_hdr_plen(h), pieces);
     area_put(&in->area, 0, data, have);
+    in->sink.size = sizeof in->sink;
     in->sink.len = want;
     in->sink.seg = sink_segments;
     if (!pieces)
@@ -77,7 +77,7 @@ static void host_rx_done(weft_core *c, weft_sink *s, int status)
     struct landing *in = (struct landing *)(void *)s;
     struct weft_loc *l = in->from;
 
-    step(c);
+    count_step(c);
     check(l->core == c, "rx_done for a sink of another endpoint");
     check(l->sinks > 0, "rx_done for a sink that is not open");
     check(!l->downs, "rx_done after peer_down");
@@ -99,51 +99,37 @@ static int truncate_at(struct weft_loc *from, const weft_hdr *h,
 
     if (want <= have)
         return have == plen ? WEFT_DONE : WEFT_SKIP;
-    return land(from, h, data, have, want, chance(&from->core->seed, 2), sink);
+    return open_sink(from, h, data, have, want, chance(&from->core->seed, 2),
+                     sink);
 }
 
-static int lend(struct weft_loc *from, const weft_hdr *h, const void *data)
+static int answer_delivery(struct weft_loc *from, enum answer how,
+                           const weft_hdr *h, const void *data, uint64_t have,
+                           weft_sink **sink)
 {
-    weft_core *c = from->core;
-
-    c->loan[c->loans++] = (struct loan){data, header_number(h),
-                                        weft_hdr_plen(h), from->id};
-    return WEFT_LOAN;
-}
-
-static int answer(struct weft_loc *from, enum answer how, const weft_hdr *h,
-                  const void *data, uint64_t have, weft_sink **sink)
-{
-    weft_core *c = from->core;
     uint64_t plen = weft_hdr_plen(h);
 
     if (how == SKIP_REST)
         return WEFT_SKIP;
     if (how == TRUNCATE)
         return truncate_at(from, h, data, have, sink);
-    if (how == LEND && have == plen && c->loans < LOANS &&
-        c->attr.caps & WEFT_CAP_RX_LOAN)
-        return lend(from, h, data);
     if (have == plen && how != SINK_ONE)
         return WEFT_DONE;
-    return land(from, h, data, have, plen, how == SINK_PIECES, sink);
+    return open_sink(from, h, data, have, plen, how == SINK_PIECES, sink);
 }
 
 /* True: this is the number that comes next. */
-static void expect(struct weft_loc *from, uint64_t number)
+static void expect_number(struct weft_loc *from, uint64_t number)
 {
-    const uint32_t loose = WEFT_CAP_UNORDERED | WEFT_CAP_STREAMS;
     uint64_t *last = number & URGENT ? &from->urgent_got : &from->got;
 
     ++*last;
-    if (from->core->attr.caps & loose)
-        return;
     check(number >> 1 == *last, "message %llu from %u came instead of %llu%s",
           (unsigned long long)(number >> 1), from->id,
           (unsigned long long)*last, number & URGENT ? " (urgent)" : "");
 }
 
-static enum answer choose(weft_core *c)
+static enum answer choose_answer(weft_core *c)
 {
     return c->mix ? (enum answer)chance(&c->seed, ANSWERS) : c->answer;
 }
@@ -164,10 +150,10 @@ static int host_rx(weft_core *c, weft_loc *from, const weft_hdr *h,
                    const void *data, size_t have, weft_sink **sink)
 {
     uint64_t number = header_number(h);
-    enum answer how = choose(c);
+    enum answer how = choose_answer(c);
     int rc;
 
-    step(c);
+    count_step(c);
     check(from->core == c, "a peer of another endpoint");
     check(!from->downs, "a message after peer_down");
     check(have <= weft_hdr_plen(h), "more payload than the header says");
@@ -175,12 +161,37 @@ static int host_rx(weft_core *c, weft_loc *from, const weft_hdr *h,
     if (pause_at(from, how, number))
         return WEFT_EAGAIN;
     header_check(h, from->id);
-    expect(from, number);
+    expect_number(from, number);
     payload_check(data, from->id, number, 0, have);
-    rc = answer(from, how, h, data, have, sink);
+    rc = answer_delivery(from, how, h, data, have, sink);
     if (c->on_rx)
         c->on_rx(from, number);
     return rc;
+}
+
+/* A header in registers has 24 bytes, and its payload is complete. */
+static int host_rx_words(weft_core *c, weft_loc *from, uint64_t h0, uint64_t h1,
+                         uint64_t h2, const void *data)
+{
+    const uint64_t words[] = {h0, h1, h2};
+    uint8_t b[WEFT_HDR] = {0};
+    weft_hdr h;
+
+    for (int i = 0; i < WEFT_HDR_MIN; i++)
+        b[i] = (uint8_t)(words[i / 8] >> 8 * (i % 8));
+    memcpy(&h, b, sizeof h);
+    count_step(c);
+    check(from->core == c, "a peer of another endpoint");
+    check(!from->downs, "a message after peer_down");
+    check(weft_hdr_len(&h) == WEFT_HDR_MIN, "a long header in registers");
+    if (pause_at(from, choose_answer(c), header_number(&h)))
+        return WEFT_EAGAIN;
+    header_check(&h, from->id);
+    expect_number(from, header_number(&h));
+    payload_check(data, from->id, header_number(&h), 0, weft_hdr_plen(&h));
+    if (c->on_rx)
+        c->on_rx(from, header_number(&h));
+    return WEFT_DONE;
 }
 
 /* ---- the way out --------------------------------------------------------------- */
@@ -191,9 +202,9 @@ static void host_tx_done(weft_core *c, weft_tx *tx, int status)
         (struct message *)(void *)((char *)tx - offsetof(struct message, tx));
     struct weft_loc *l = m->to;
 
-    step(c);
+    count_step(c);
     check(m->lent, "tx_done for a container that the plugin does not have: "
-          "twice, or before send() returned");
+                   "twice, or before send() returned");
     check(l->core == c, "tx_done on another endpoint");
     check(!l->downs, "tx_done after peer_down");
     check(status <= 0, "tx_done with status %d", status);
@@ -206,26 +217,33 @@ static void host_tx_done(weft_core *c, weft_tx *tx, int status)
 
 static void host_tx_ready(weft_core *c, weft_loc *l)
 {
-    step(c);
+    count_step(c);
     check(l->core == c && !l->downs, "tx_ready after peer_down");
     l->readies++;
 }
 
-static void host_rma_done(weft_core *c, weft_rma *rma, int status)
+static void host_get_done(weft_core *c, weft_get *get, int status)
 {
-    struct fetch *f = (struct fetch *)(void *)rma;
+    struct fetch *f = (struct fetch *)(void *)get;
 
-    check(rma->reserved == FETCH && !f->done,
-          "rma_done for an operation nobody started");
+    check(f->started && !f->done, "get_done for an operation nobody started");
     f->done = true;
     f->status = status;
+}
+
+static int host_tx_words(weft_core *c, weft_loc *l, uint64_t h0, uint64_t h1,
+                         uint64_t h2, const void *data)
+{
+    check(l->core == c, "tx_words on another endpoint");
+    c->given_back++;
+    return NO_ROOM;
 }
 
 /* ---- peers ------------------------------------------------------------------------ */
 
 static int host_locate(weft_core *c, uint32_t id)
 {
-    step(c);
+    count_step(c);
     c->located++;
     if (id >= SIDES || c->loc[id].unwanted)
         return WEFT_EUNREACH;
@@ -235,13 +253,13 @@ static int host_locate(weft_core *c, uint32_t id)
 static int host_auth(weft_core *c, weft_auth **auth, const void *in,
                      size_t in_len, void *out, size_t *out_len, uint32_t *id)
 {
-    step(c);
-    return wf_auth_advance(c->key, c->id, auth, in, in_len, out, out_len, id);
+    count_step(c);
+    return handshake_step(c->key, c->id, auth, in, in_len, out, out_len, id);
 }
 
 static void host_peer_up(weft_core *c, weft_loc *l)
 {
-    step(c);
+    count_step(c);
     check(l->core == c, "peer_up on another endpoint");
     l->ups++;
 }
@@ -260,11 +278,6 @@ static void host_peer_down(weft_core *c, weft_loc *l, int status,
     snprintf(l->why, sizeof l->why, "%s", why);
 }
 
-static void host_ep_down(weft_core *c, int status, const char *why)
-{
-    check(0, "the endpoint failed: %d, %s", status, why);
-}
-
 /* ---- the rest ----------------------------------------------------------------------- */
 
 static uint64_t host_mac64(weft_core *c, uint64_t nonce, const struct iovec *v,
@@ -278,9 +291,9 @@ static uint64_t host_mac64(weft_core *c, uint64_t nonce, const struct iovec *v,
     return h;
 }
 
-static void host_kick(weft_core *c)
+static int host_helping(weft_core *c)
 {
-    c->kicks++;
+    return 0;
 }
 
 static uint64_t host_now(weft_core *c)
@@ -313,15 +326,16 @@ const weft_host conform_host = {.size = sizeof conform_host,
                                 .rx = host_rx,
                                 .rx_done = host_rx_done,
                                 .tx_done = host_tx_done,
-                                .rma_done = host_rma_done,
+                                .get_done = host_get_done,
                                 .tx_ready = host_tx_ready,
                                 .locate = host_locate,
                                 .auth_step = host_auth,
                                 .mac64 = host_mac64,
                                 .peer_up = host_peer_up,
                                 .peer_down = host_peer_down,
-                                .ep_down = host_ep_down,
-                                .kick = host_kick,
                                 .now_ns = host_now,
                                 .resolve = host_resolve,
-                                .log = host_log};
+                                .log = host_log,
+                                .helping = host_helping,
+                                .rx_words = host_rx_words,
+                                .tx_words = host_tx_words};

@@ -11,7 +11,7 @@ enum { PIECE = 777, GAP = 13, UNTOUCHED = 0xee, GONE = 0xdd };
 
 /* ---- memory ---------------------------------------------------------------- */
 
-static uint8_t pattern(uint32_t from, uint64_t number, uint64_t off)
+static uint8_t pattern_at(uint32_t from, uint64_t number, uint64_t off)
 {
     return (uint8_t)(from * 59 + number * 131 + off * 7 + (off >> 8) * 3);
 }
@@ -22,14 +22,14 @@ void payload_check(const void *data, uint32_t from, uint64_t number,
     const uint8_t *b = data;
 
     for (uint64_t i = 0; i < n; i++)
-        check(b[i] == pattern(from, number, off + i),
+        check(b[i] == pattern_at(from, number, off + i),
               "message %llu from %u: byte %llu is %02x, not %02x",
               (unsigned long long)number, from, (unsigned long long)(off + i),
-              b[i], pattern(from, number, off + i));
+              b[i], pattern_at(from, number, off + i));
 }
 
 /* Where byte off of the payload lies, and how many follow it there. */
-static uint8_t *at(const struct area *a, uint64_t off, uint64_t *n)
+static uint8_t *find_byte(const struct area *a, uint64_t off, uint64_t *n)
 {
     uint64_t piece = off / PIECE;
 
@@ -51,7 +51,7 @@ void area_new(struct area *a, uint64_t len, bool pieces)
     memset(a->base, UNTOUCHED, a->bytes);
 }
 
-/* Whoever still reads it finds something else. */
+/* A plugin that still reads it finds something else. */
 void area_free(struct area *a)
 {
     memset(a->base, GONE, a->bytes);
@@ -64,9 +64,9 @@ void area_fill(struct area *a, uint32_t from, uint64_t number)
     uint64_t n;
 
     for (uint64_t off = 0; off < a->len; off += n) {
-        uint8_t *b = at(a, off, &n);
+        uint8_t *b = find_byte(a, off, &n);
         for (uint64_t i = 0; i < n; i++)
-            b[i] = pattern(from, number, off + i);
+            b[i] = pattern_at(from, number, off + i);
     }
 }
 
@@ -76,7 +76,7 @@ void area_put(struct area *a, uint64_t off, const void *data, uint64_t len)
     uint64_t n;
 
     for (uint64_t end = off + len; off < end; off += n, from += n) {
-        uint8_t *b = at(a, off, &n);
+        uint8_t *b = find_byte(a, off, &n);
         if (n > end - off)
             n = end - off;
         memcpy(b, from, n);
@@ -90,14 +90,14 @@ static void area_get(const struct area *a, uint64_t off, void *data,
     uint64_t n;
 
     for (uint64_t end = off + len; off < end; off += n, to += n) {
-        const uint8_t *b = at(a, off, &n);
+        const uint8_t *b = find_byte(a, off, &n);
         if (n > end - off)
             n = end - off;
         memcpy(to, b, n);
     }
 }
 
-static void untouched(const uint8_t *b, uint64_t n, uint64_t number)
+static void check_untouched(const uint8_t *b, uint64_t n, uint64_t number)
 {
     for (uint64_t i = 0; i < n; i++)
         check(b[i] == UNTOUCHED,
@@ -112,14 +112,14 @@ void area_check(const struct area *a, uint32_t from, uint64_t number,
     uint64_t n;
 
     for (uint64_t off = 0; off < len; off += n) {
-        uint8_t *b = at(a, off, &n);
+        uint8_t *b = find_byte(a, off, &n);
         if (n > len - off)
             n = len - off;
-        untouched(next, (uint64_t)(b - next), number);
+        check_untouched(next, (uint64_t)(b - next), number);
         payload_check(b, from, number, off, n);
         next = b + n;
     }
-    untouched(next, (uint64_t)(a->base + a->bytes - next), number);
+    check_untouched(next, (uint64_t)(a->base + a->bytes - next), number);
 }
 
 int area_segments(const struct area *a, uint64_t len, uint64_t off,
@@ -132,7 +132,7 @@ int area_segments(const struct area *a, uint64_t len, uint64_t off,
     check(max >= 1, "seg asked for %d segments", max);
     for (i = 0; i < max && off < len; i++) {
         uint64_t n;
-        v[i].iov_base = at(a, off, &n);
+        v[i].iov_base = find_byte(a, off, &n);
         v[i].iov_len = n < len - off ? n : len - off;
         off += v[i].iov_len;
     }
@@ -198,28 +198,9 @@ static void tx_copy(weft_tx *tx, uint64_t off, void *to, uint64_t n)
     area_get(&m->area, off, to, n);
 }
 
-/* As many entries as the plugin says it takes, or the segment function. */
-static void lay_out(struct message *m, enum layout layout)
-{
-    int max = (int)m->to->core->attr.max_iov;
-    int n = 0;
-
-    if (layout == SEGMENTS || max < 1 || m->area.len == 0)
-        return;
-    m->iov = calloc((size_t)max + 1, sizeof *m->iov);
-    check(m->iov, "out of memory");
-    n = area_segments(&m->area, m->area.len, 0, m->iov, max + 1);
-    if (n > max) {
-        free(m->iov);
-        m->iov = NULL;
-        return;
-    }
-    m->tx.iov = m->iov;
-    m->tx.iov_n = (uint32_t)n;
-}
-
-static struct message *make(struct weft_loc *to, uint64_t number, uint64_t len,
-                            enum layout layout, bool is_short)
+static struct message *make_message(struct weft_loc *to, uint64_t number,
+                                    uint64_t len, enum layout layout,
+                                    bool is_short)
 {
     struct message *m = aligned_alloc(64, sizeof *m);
 
@@ -231,25 +212,27 @@ static struct message *make(struct weft_loc *to, uint64_t number, uint64_t len,
     area_new(&m->area, len, layout != BLOCK);
     area_fill(&m->area, to->core->id, number);
     header_make(&m->hdr, to->core->id, number, (uint32_t)len, is_short);
+    m->tx.size = sizeof m->tx;
     m->tx.hdr = &m->hdr;
     m->tx.len = len;
     m->tx.seg = tx_segments;
     if (layout != BLOCK && number & 4)
         m->tx.copy = tx_copy;
-    lay_out(m, layout);
+    if (layout == BLOCK && len)
+        m->tx.one = (struct iovec){m->area.base, len};
     return m;
 }
 
 struct message *message_new(struct weft_loc *to, uint64_t len,
                             enum layout layout, bool is_short)
 {
-    return make(to, ++to->sent << 1, len, layout, is_short);
+    return make_message(to, ++to->sent << 1, len, layout, is_short);
 }
 
 struct message *message_urgent(struct weft_loc *to)
 {
     struct message *m =
-        make(to, ++to->urgent_sent << 1 | URGENT, 0, BLOCK, false);
+        make_message(to, ++to->urgent_sent << 1 | URGENT, 0, BLOCK, false);
 
     m->tx.flags = WEFT_TX_URGENT;
     return m;
@@ -258,7 +241,6 @@ struct message *message_urgent(struct weft_loc *to)
 void message_finish(struct message *m)
 {
     area_free(&m->area);
-    free(m->iov);
     memset(&m->hdr, GONE, sizeof m->hdr);
     free(m);
 }
@@ -275,13 +257,10 @@ void message_withdraw(struct message *m)
 int message_offer(struct message *m)
 {
     struct weft_loc *l = m->to;
-    weft_core *c = l->core;
     int rc;
 
     check(!l->downs, "the suite sent after peer_down");
-    c->in_send++;
-    rc = c->world->plugin->ops->send(l->peer, &m->tx);
-    c->in_send--;
+    rc = l->core->world->plugin->ops->send(l->peer, &m->tx);
     check(rc <= WEFT_DONE, "send() answered %d", rc);
     if (rc == WEFT_OK) {
         m->lent = true;
@@ -309,7 +288,7 @@ void message_post(struct message *m)
 }
 
 /* n bytes that end where memory ends. */
-static uint8_t *brink(size_t n, void **map, size_t *map_len)
+static uint8_t *allocate_at_brink(size_t n, void **map, size_t *map_len)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t body = (n + page) / page * page;
@@ -324,47 +303,75 @@ static uint8_t *brink(size_t n, void **map, size_t *map_len)
     return p + body - n;
 }
 
-/* Through one of the calls that copy. */
-static int copied(struct weft_loc *to, uint64_t len, bool is_short,
-                  int (*send)(weft_peer *, const weft_hdr *, const void *,
-                              size_t))
+/* A message of the next number, in memory that ends where its bytes do. */
+struct copied {
+    struct area area;
+    uint8_t *hdr;
+    void *map;
+    size_t map_len;
+};
+
+static struct copied copied_new(struct weft_loc *to, uint64_t len,
+                                bool is_short)
 {
     uint64_t number = (to->sent + 1) << 1;
-    size_t hdr_len = is_short ? WEFT_HDR_MIN : WEFT_HDR, map_len;
-    struct area a;
-    void *map;
-    uint8_t *h = brink(hdr_len, &map, &map_len);
+    size_t hdr_len = is_short ? WEFT_HDR_MIN : WEFT_HDR;
+    struct copied m;
     weft_hdr whole;
-    int rc;
 
+    m.hdr = allocate_at_brink(hdr_len, &m.map, &m.map_len);
     header_make(&whole, to->core->id, number, (uint32_t)len, is_short);
-    memcpy(h, &whole, hdr_len);
-    area_new(&a, len, false);
-    area_fill(&a, to->core->id, number);
-    to->core->in_send++;
-    rc = send(to->peer, (const weft_hdr *)(void *)h, len ? a.base : NULL, len);
-    to->core->in_send--;
+    memcpy(m.hdr, &whole, hdr_len);
+    area_new(&m.area, len, false);
+    area_fill(&m.area, to->core->id, number);
+    return m;
+}
+
+static void copied_free(struct copied *m)
+{
+    area_free(&m->area);
+    munmap(m->map, m->map_len);
+}
+
+int message_short(struct weft_loc *to, uint64_t len, bool is_short,
+                  unsigned flags)
+{
+    struct copied m = copied_new(to, len, is_short);
+    int rc = to->core->world->plugin->ops->send_short(
+        to->peer, (const weft_hdr *)(void *)m.hdr, len ? m.area.base : NULL,
+        len, flags);
+
+    check(rc == WEFT_DONE || rc < 0 || (rc == WEFT_OK && flags),
+          "send_short() answered %d", rc);
     if (rc >= 0)
         to->sent++;
-    area_free(&a); /* it was copied */
-    munmap(map, map_len);
+    copied_free(&m);
     return rc;
 }
 
-int message_short(struct weft_loc *to, uint64_t len, bool is_short)
+uint64_t header_word(const void *hdr, int i)
 {
-    int rc =
-        copied(to, len, is_short, to->core->world->plugin->ops->send_short);
+    const uint8_t *b = (const uint8_t *)hdr + 8 * i;
+    uint64_t w = 0;
 
-    check(rc == WEFT_DONE || rc < 0, "send_short() answered %d", rc);
-    return rc;
+    for (int k = 7; k >= 0; k--)
+        w = w << 8 | b[k];
+    return w;
 }
 
-int message_more(struct weft_loc *to, uint64_t len, bool is_short)
+int message_words(struct weft_loc *to, uint64_t len)
 {
-    int rc = copied(to, len, is_short, to->core->world->plugin->ops->send_more);
+    struct copied m = copied_new(to, len, true);
+    int before = to->core->given_back;
+    int rc = to->core->world->plugin->ops->send_words(
+        m.area.base, header_word(m.hdr, 0), to->peer, header_word(m.hdr, 1),
+        header_word(m.hdr, 2));
 
-    check(rc == WEFT_DONE || rc == WEFT_OK || rc < 0, "send_more() answered %d",
-          rc);
+    check(rc == WEFT_OK || rc == NO_ROOM, "send_words() answered %d", rc);
+    check((to->core->given_back - before) == (rc == NO_ROOM),
+          "tx_words was called %d times", to->core->given_back - before);
+    if (rc == WEFT_OK)
+        to->sent++;
+    copied_free(&m);
     return rc;
 }

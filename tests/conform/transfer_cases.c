@@ -7,14 +7,14 @@
 
 /* Around every limit a plugin is likely to have. */
 static const uint32_t sizes[] = {
-    0,     1,     7,     8,     24,     39,     40,     41,      63,
-    64,    65,    100,   511,   512,    1000,   1024,   4031,    4032,
-    4033,  4095,  4096,  4097,  8191,   8192,   8193,   16383,   16384,
-    16385, 32767, 32768, 32769, 65535,  65536,  65537,  131072,  262143,
+    0,      1,      7,       8,       24,      39,    40,    41,     63,
+    64,     65,     100,     511,     512,     1000,  1024,  4031,   4032,
+    4033,   4095,   4096,    4097,    8191,    8192,  8193,  16383,  16384,
+    16385,  32767,  32768,   32769,   65535,   65536, 65537, 131072, 262143,
     300000, 524288, 1048575, 1048576, 1048577, BIG};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static uint64_t fits(const weft_core *c, uint64_t len)
+static uint64_t fit_length(const weft_core *c, uint64_t len)
 {
     return len < c->attr.max_payload ? len : c->attr.max_payload;
 }
@@ -32,9 +32,10 @@ static uint64_t any_size(weft_core *c)
     case 5:
         return chance(&c->seed, 9000);
     case 6:
-        return fits(c, chance(&c->seed, 100000));
+        return fit_length(c, chance(&c->seed, 100000));
     default:
-        return fits(c, chance(&c->seed, chance(&c->seed, 4) ? 70000 : BIG));
+        return fit_length(c,
+                          chance(&c->seed, chance(&c->seed, 4) ? 70000 : BIG));
     }
 }
 
@@ -48,62 +49,51 @@ static void all_sizes(struct world *w, enum answer how, bool mix,
     b->answer = how;
     b->mix = mix;
     for (int i = 0; i < 2 * SIZES; i++) {
-        enum layout l = layout == LAYOUTS ? (enum layout)(i % 3) : layout;
+        enum layout l = layout == LAYOUTS ? (enum layout)(i % LAYOUTS) : layout;
         message_post(message_new(side_peer(a, b->id),
-                                 fits(a, sizes[i / 2]), l, i & 1));
-        until(w, settled(a, b))
-            ;
+                                 fit_length(a, sizes[i / 2]), l, i & 1));
+        until(w, is_settled(a, b));
     }
     pair_close(w);
 }
 
-static void blocks(struct world *w)
+static void send_blocks(struct world *w)
 {
     all_sizes(w, TAKE, false, BLOCK);
 }
 
-static void entries(struct world *w)
-{
-    all_sizes(w, TAKE, false, ENTRIES);
-}
-
-static void segments(struct world *w)
+static void send_segments(struct world *w)
 {
     all_sizes(w, TAKE, false, SEGMENTS);
 }
 
-static void sinks(struct world *w)
+static void use_sinks(struct world *w)
 {
     all_sizes(w, SINK_ONE, false, LAYOUTS);
 }
 
-static void pieces(struct world *w)
+static void use_pieces(struct world *w)
 {
     all_sizes(w, SINK_PIECES, false, LAYOUTS);
 }
 
-static void truncated(struct world *w)
+static void truncate_all(struct world *w)
 {
     all_sizes(w, TRUNCATE, false, LAYOUTS);
 }
 
-static void skipped(struct world *w)
+static void skip_all(struct world *w)
 {
     all_sizes(w, SKIP_REST, false, LAYOUTS);
 }
 
-static void paused(struct world *w)
+static void pause_all(struct world *w)
 {
     all_sizes(w, PAUSE, false, LAYOUTS);
 }
 
-static void lent(struct world *w)
-{
-    all_sizes(w, LEND, false, LAYOUTS);
-}
-
 /* Many messages under way, answered in every way. */
-static void mixed(struct world *w)
+static void send_mixture(struct world *w)
 {
     weft_core *a, *b;
     struct weft_loc *to;
@@ -112,26 +102,21 @@ static void mixed(struct world *w)
     to = side_peer(a, b->id);
     b->mix = true;
     for (int i = 0; i < 1500; i++) {
-        struct message *m = chance(&a->seed, 12)
-                                ? message_new(to, any_size(a),
-                                              chance(&a->seed, LAYOUTS),
-                                              chance(&a->seed, 2))
-                                : message_urgent(to);
-        if (i % 7 != 6 && i < 1499 && chance(&a->seed, 3) == 0)
-            m->tx.flags |= WEFT_TX_MORE;
-        if (chance(&a->seed, 9) == 0)
-            m->tx.flags |= WEFT_TX_WAKE;
+        struct message *m =
+            chance(&a->seed, 12)
+                ? message_new(to, any_size(a), chance(&a->seed, LAYOUTS),
+                              chance(&a->seed, 2))
+                : message_urgent(to);
         message_post(m);
         if (chance(&a->seed, 4) == 0)
-            turn(w);
+            take_turn(w);
     }
-    until(w, settled(a, b))
-        ;
+    until(w, is_settled(a, b));
     pair_close(w);
 }
 
 /* Copies; needs no more than 24 bytes of a short header. */
-static void shorts(struct world *w)
+static void send_shorts(struct world *w)
 {
     weft_core *a, *b;
     struct weft_loc *to;
@@ -146,24 +131,21 @@ static void shorts(struct world *w)
         if (len > max)
             continue;
         for (int readies = to->readies, rc = WEFT_EAGAIN; rc != WEFT_DONE;) {
-            rc = message_short(to, len, i & 1);
+            rc = message_short(to, len, i & 1, 0);
             check(rc == WEFT_DONE || rc == WEFT_EAGAIN, "send_short: %d", rc);
             if (rc == WEFT_EAGAIN)
-                until(w, to->readies > readies)
-                    ;
+                until(w, to->readies > readies);
             readies = to->readies;
         }
         if (i % 5 == 0)
-            until(w, settled(a, b))
-                ;
+            until(w, is_settled(a, b));
     }
-    until(w, settled(a, b))
-        ;
+    until(w, is_settled(a, b));
     pair_close(w);
 }
 
-/* What is held back leaves in order: with another send, or with progress. */
-static void windows(struct world *w)
+/* Messages that are held back leave in order: with another send, or with progress. */
+static void send_windows(struct world *w)
 {
     weft_core *a, *b;
     struct weft_loc *to;
@@ -175,19 +157,44 @@ static void windows(struct world *w)
     for (int window = 1; window <= 100; window++) {
         for (int i = 0; i < window;) {
             int readies = to->readies;
-            int rc = message_more(to, (uint64_t)(i % 7) * 9, i % 3);
-            check(rc >= 0 || rc == WEFT_EAGAIN, "send_more: %d", rc);
+            int rc =
+                message_short(to, (uint64_t)(i % 7) * 9, i % 3, WEFT_TX_MORE);
+            check(rc >= 0 || rc == WEFT_EAGAIN, "send_short: %d", rc);
             if (rc == WEFT_EAGAIN)
-                until(w, to->readies > readies)
-                    ;
+                until(w, to->readies > readies);
             else
                 i++;
         }
         if (window % 3 == 0)
             message_post(message_new(to, 20, SEGMENTS, true));
-        until(w, settled(a, b))
-            ;
+        until(w, is_settled(a, b));
     }
+    pair_close(w);
+}
+
+/* Words and containers in turn; without room the core keeps the words. */
+static void send_words_in_turn(struct world *w)
+{
+    enum { MESSAGES = 20000 };
+    weft_core *a, *b;
+    struct weft_loc *to;
+    unsigned longest;
+
+    pair_open(w, &a, &b);
+    to = side_peer(a, b->id);
+    b->mix = true;
+    longest = a->attr.max_short < 9000 ? a->attr.max_short : 9000;
+    for (int i = 0; i < MESSAGES; i++) {
+        int readies = to->readies;
+        uint64_t len = chance(&a->seed, chance(&a->seed, 8) ? 40 : longest + 1);
+        if (chance(&a->seed, 50) == 0)
+            message_post(message_new(to, fit_length(a, len), SEGMENTS, i & 1));
+        else if (message_words(to, len) == NO_ROOM)
+            until(w, to->readies > readies);
+        if (chance(&a->seed, 100) == 0)
+            until(w, is_settled(a, b));
+    }
+    until(w, is_settled(a, b));
     pair_close(w);
 }
 
@@ -196,9 +203,9 @@ static void windows(struct world *w)
 enum { ROUNDS = 400 };
 
 /* Not waiting for room: a refused answer is posted by the case itself. */
-static void bounce(struct weft_loc *from, uint64_t number)
+static void send_back(struct weft_loc *from, uint64_t number)
 {
-    uint64_t len = fits(from->core, number * 37 % 20000);
+    uint64_t len = fit_length(from->core, number * 37 % 20000);
     struct message *m;
 
     if (from->sent >= ROUNDS)
@@ -210,25 +217,24 @@ static void bounce(struct weft_loc *from, uint64_t number)
 
 static void follow_up(struct weft_loc *to)
 {
-    bounce(to, to->sent);
+    send_back(to, to->sent);
 }
 
-static void from_rx(struct world *w)
+static void send_from_rx(struct world *w)
 {
     weft_core *a, *b;
 
     pair_open(w, &a, &b);
-    a->on_rx = b->on_rx = bounce;
+    a->on_rx = b->on_rx = send_back;
     a->answer = b->answer = SINK_PIECES;
     while (a->loc[b->id].sent < ROUNDS || b->loc[a->id].sent < ROUNDS) {
         message_post(message_new(side_peer(a, b->id), 8, BLOCK, true));
-        until(w, settled(a, b) && settled(b, a))
-            ;
+        until(w, is_settled(a, b) && is_settled(b, a));
     }
     pair_close(w);
 }
 
-static void from_tx_done(struct world *w)
+static void send_from_tx_done(struct world *w)
 {
     weft_core *a, *b;
     struct weft_loc *to;
@@ -238,9 +244,8 @@ static void from_tx_done(struct world *w)
     a->on_tx_done = follow_up;
     b->answer = SINK_ONE;
     while (to->sent < ROUNDS) {
-        message_post(message_new(to, fits(a, 300000), SEGMENTS, false));
-        until(w, settled(a, b))
-            ;
+        message_post(message_new(to, fit_length(a, 300000), SEGMENTS, false));
+        until(w, is_settled(a, b));
     }
     pair_close(w);
 }
@@ -252,7 +257,7 @@ struct post { /* a message that its plugin had no room for */
     int readies;
 };
 
-static void flow(struct weft_loc *to, struct post *post, int limit)
+static void keep_flowing(struct weft_loc *to, struct post *post, int limit)
 {
     if (!post->m && to->sent < (uint64_t)limit)
         post->m = message_new(to, any_size(to->core),
@@ -270,12 +275,12 @@ static bool all_settled(struct world *w, int limit)
     for (int i = 0; i < SIDES; i++)
         for (int k = 0; k < SIDES; k++)
             if (i != k && (w->side[i]->loc[k].sent < (uint64_t)limit ||
-                           !settled(w->side[i], w->side[k])))
+                           !is_settled(w->side[i], w->side[k])))
                 return false;
     return true;
 }
 
-static void everyone(struct world *w)
+static void talk_to_everyone(struct world *w)
 {
     struct post posts[SIDES][SIDES] = {{{0}}};
 
@@ -285,11 +290,12 @@ static void everyone(struct world *w)
         for (uint32_t k = 0; k < i; k++)
             side_meet(w->side[i], w->side[k]);
     }
-    until(w, all_settled(w, 150)) {
+    until(w, all_settled(w, 150))
+    {
         for (uint32_t i = 0; i < SIDES; i++)
             for (uint32_t k = 0; k < SIDES; k++)
                 if (i != k)
-                    flow(side_peer(w->side[i], k), &posts[i][k], 150);
+                    keep_flowing(side_peer(w->side[i], k), &posts[i][k], 150);
     }
     pair_close(w);
 }
@@ -298,7 +304,7 @@ static void everyone(struct world *w)
 
 enum { STORM = 1500 };
 
-static void storm(weft_core *c, uint32_t other)
+static void exchange_storm(weft_core *c, uint32_t other)
 {
     struct world *w = c->world;
     struct weft_loc *l = side_peer(c, other);
@@ -306,36 +312,45 @@ static void storm(weft_core *c, uint32_t other)
 
     c->mix = true;
     until(w, l->sent == STORM && l->got == STORM && !l->lent && !l->sinks &&
-                 !post.m) {
+                 !post.m)
+    {
         check(!l->downs || l->got == STORM, "%u of %u came, then: %s",
               (unsigned)l->got, (unsigned)STORM, l->why);
-        flow(l, &post, STORM);
+        keep_flowing(l, &post, STORM);
     }
     side_leave(c);
 }
 
 static void storm_there(struct world *w)
 {
-    storm(partner_meet(w, 1), 0);
+    exchange_storm(partner_meet(w, 1), 0);
 }
 
-static void two_processes(struct world *w)
+static void flood_between_processes(struct world *w)
 {
     partner_start(w, storm_there);
-    storm(partner_meet(w, 0), 1);
+    exchange_storm(partner_meet(w, 0), 1);
     partner_end(w);
 }
 
 /* ---- a message that somebody polls for -------------------------------------- */
 
-enum wrong { RIGHT, MASKED, OTHER_TYPE, OTHER_ENV0, OTHER_ENV1, NO_ROOM, WRONGS };
+enum wrong {
+    RIGHT,
+    MASKED,
+    OTHER_TYPE,
+    OTHER_ENV0,
+    OTHER_ENV1,
+    TOO_LONG,
+    WRONGS
+};
 
 /* Ask for the next message of `from`, or for one that differs from it. */
 static bool take_next(struct weft_loc *from, uint64_t len, enum wrong wrong)
 {
     uint64_t number = (from->got + 1) << 1;
     uint64_t bit = UINT64_C(1) << chance(&from->core->seed, 64);
-    bool room = wrong == NO_ROOM && len > 0;
+    bool room = wrong == TOO_LONG && len > 0;
     uint8_t buf[100];
     weft_hdr h;
     weft_want w;
@@ -343,9 +358,14 @@ static bool take_next(struct weft_loc *from, uint64_t len, enum wrong wrong)
 
     memset(buf, 0xee, sizeof buf);
     header_make(&h, from->id, number, (uint32_t)len, true);
-    w = (weft_want){.h0 = h.w[0], .h1 = h.w[1], .h2 = h.w[2],
-                    .mask = UINT64_MAX, .buf = buf, .room = len - room};
-    w.h0 ^= wrong == OTHER_TYPE ? bit >> 32 | 1 : 0;
+    w = (weft_want){.size = sizeof w,
+                    .h0 = (uint32_t)header_word(&h, 0),
+                    .h1 = header_word(&h, 1),
+                    .h2 = header_word(&h, 2),
+                    .mask = UINT64_MAX,
+                    .buf = buf,
+                    .room = len - room};
+    w.h0 ^= wrong == OTHER_TYPE ? (uint32_t)(bit >> 32) | 1 : 0;
     w.h1 ^= wrong == OTHER_ENV0 ? bit : 0;
     w.h2 ^= wrong == OTHER_ENV1 || wrong == MASKED ? bit : 0;
     w.mask ^= wrong == MASKED ? bit : 0;
@@ -353,10 +373,11 @@ static bool take_next(struct weft_loc *from, uint64_t len, enum wrong wrong)
     rc = from->core->world->plugin->ops->recv_words(from->peer, &w);
     check(rc == WEFT_OK || rc == WEFT_EAGAIN || rc == WEFT_DONE, "%d", rc);
     if (rc == WEFT_DONE) {
-        check(wrong <= MASKED || (wrong == NO_ROOM && !room),
+        check(wrong <= MASKED || (wrong == TOO_LONG && !room),
               "it took another message than was wanted");
         check(!from->paused, "it read on without rx_resume");
-        check(w.room == len && w.h2 == h.w[2], "header or length are others");
+        check(w.room == len && w.h2 == header_word(&h, 2),
+              "header or length are others");
         payload_check(buf, from->id, number, 0, len);
         check(buf[len] == 0xee, "it wrote beyond the payload");
         from->got++;
@@ -364,7 +385,7 @@ static bool take_next(struct weft_loc *from, uint64_t len, enum wrong wrong)
     return rc == WEFT_DONE;
 }
 
-static void wanted(struct world *w)
+static void take_wanted_messages(struct world *w)
 {
     enum { MESSAGES = 3000, LONGEST = 60 };
     weft_core *a, *b;
@@ -376,15 +397,13 @@ static void wanted(struct world *w)
     from = side_peer(b, a->id);
     b->mix = true;
     message_post(message_new(to, 1, BLOCK, true));
-    until(w, settled(a, b))
-        ;
+    until(w, is_settled(a, b));
     for (unsigned i = 0; i < MESSAGES; i++) {
         uint64_t len = chance(&seed, chance(&seed, 3) ? 12 : LONGEST);
         message_post(message_new(to, len, BLOCK, true));
         for (int k = 0; k < 6 && from->got < to->sent; k++)
             taken += take_next(from, len, (enum wrong)chance(&seed, WRONGS));
-        until(w, settled(a, b))
-            ;
+        until(w, is_settled(a, b));
     }
     check(taken > MESSAGES / 4, "it took %u messages", taken);
     pair_close(w);
@@ -392,12 +411,12 @@ static void wanted(struct world *w)
 
 /* ---- signs of life ------------------------------------------------------------ */
 
-static uint64_t traffic(const struct weft_loc *l)
+static uint64_t read_traffic(const struct weft_loc *l)
 {
     return l->core->world->plugin->ops->traffic(l->peer);
 }
 
-static void signs(struct world *w)
+static void check_signs(struct world *w)
 {
     weft_core *a, *b;
     struct weft_loc *to, *from;
@@ -406,44 +425,45 @@ static void signs(struct world *w)
     to = side_peer(a, b->id);
     from = side_peer(b, a->id);
     message_post(message_new(to, 1, BLOCK, true));
-    until(w, settled(a, b))
-        ;
+    until(w, is_settled(a, b));
     for (int i = 0; i < 20; i++) {
-        uint64_t sent = traffic(to), came = traffic(from);
+        uint64_t sent = read_traffic(to), came = read_traffic(from);
         message_post(message_new(to, i % 2 ? 1 : 100000, BLOCK, i % 2));
-        until(w, settled(a, b) && traffic(to) != sent && traffic(from) != came)
-            ;
-        check(traffic(to) > sent && traffic(from) > came, "it went back");
+        until(w, is_settled(a, b) && read_traffic(to) != sent &&
+                     read_traffic(from) != came);
+        check(read_traffic(to) > sent && read_traffic(from) > came,
+              "it went back");
     }
     pair_close(w);
 }
 
 const struct conform_case transfer_cases[] = {
     {"a payload in one block arrives whole, with its header, at every size",
-     blocks, 0},
-    {"a payload in several entries arrives as one stream", entries, 0},
-    {"a payload given by its segments alone arrives as one stream", segments,
+     send_blocks, 0},
+    {"a payload given by its segments alone arrives as one stream",
+     send_segments, 0},
+    {"a payload lands in the block that the receiver names", use_sinks, 0},
+    {"a payload lands in the pieces that the receiver names", use_pieces, 0},
+    {"a sink shorter than the message gets its bytes and no more", truncate_all,
      0},
-    {"a payload lands in the block that the receiver names", sinks, 0},
-    {"a payload lands in the pieces that the receiver names", pieces, 0},
-    {"a sink shorter than the message gets its bytes and no more", truncated,
-     0},
-    {"skipping a payload leaves the messages after it whole", skipped, 0},
-    {"a receiver without memory is asked again after rx_resume", paused, 0},
-    {"a payload lent by the plugin stays valid until it is returned", lent,
-     NEED_LOAN},
-    {"many messages under way arrive once and in order", mixed, 0},
+    {"skipping a payload leaves the messages after it whole", skip_all, 0},
+    {"a receiver without memory is asked again after rx_resume", pause_all, 0},
+    {"many messages under way arrive once and in order", send_mixture, 0},
     {"send_short copies, and reads a short header no further than 24 bytes",
-     shorts, NEED_SHORT},
-    {"what send_more holds back leaves with the next send or progress, in order",
-     windows, NEED_MORE},
-    {"recv_words takes the message that is wanted, and no other", wanted,
-     NEED_WORDS},
-    {"traffic grows with what is confirmed, and with what comes", signs,
+     send_shorts, NEED_SHORT},
+    {"what send_short holds back leaves with the next send or progress, in "
+     "order",
+     send_windows, NEED_SHORT},
+    {"send_words copies, and gives back what it has no room for",
+     send_words_in_turn, NEED_SEND_WORDS},
+    {"recv_words takes the message that is wanted, and no other",
+     take_wanted_messages, NEED_RECV_WORDS},
+    {"traffic grows with what is confirmed, and with what comes", check_signs,
      NEED_TRAFFIC},
-    {"messages may be sent from inside rx", from_rx, 0},
-    {"messages may be sent from inside tx_done", from_tx_done, 0},
-    {"four processes talk to each other at once", everyone, NEED_OTHERS},
-    {"two processes flood each other and lose nothing", two_processes,
+    {"messages may be sent from inside rx", send_from_rx, 0},
+    {"messages may be sent from inside tx_done", send_from_tx_done, 0},
+    {"four processes talk to each other at once", talk_to_everyone,
+     NEED_OTHERS},
+    {"two processes flood each other and lose nothing", flood_between_processes,
      NEED_OTHERS},
     {0}};

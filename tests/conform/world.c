@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "boot/auth.h"
 #include "conform.h"
 
 void broken(const char *file, int line, const char *what, const char *fmt, ...)
@@ -43,23 +42,23 @@ unsigned chance(unsigned *seed, unsigned n)
     return n > 1 ? (unsigned)rand_r(seed) % n : 0;
 }
 
-struct patience patience(void)
+struct wait_limit start_limit(void)
 {
-    return (struct patience){now_ns() + PATIENCE * 1000000000ull, 0};
+    return (struct wait_limit){now_ns() + WAIT_LIMIT * 1000000000ull, 0};
 }
 
-void patience_turn(struct patience *p, struct world *w, const char *what)
+void wait_limit_turn(struct wait_limit *p, struct world *w, const char *what)
 {
     int status;
 
-    turn(w);
+    take_turn(w);
     if (++p->turns % 256)
         return;
-    check(now_ns() < p->end, "waited %d seconds for: %s", PATIENCE, what);
+    check(now_ns() < p->end, "waited %d seconds for: %s", WAIT_LIMIT, what);
     if (w->partner > 0 && waitpid(w->partner, &status, WNOHANG) > 0) {
         w->partner = 0;
-        check(status == 0 || (WIFSIGNALED(status) &&
-                              WTERMSIG(status) == SIGKILL),
+        check(status == 0 ||
+                  (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL),
               "the partner process failed while we waited for: %s", what);
     }
 }
@@ -93,20 +92,16 @@ weft_core *side_open(struct world *w, uint32_t id, const char *secret)
     check(!bad, "%s", bad);
     if (!secret)
         secret = "the key of the job";
-    rc = wf_auth_key_create(secret, strlen(secret), "conform", &c->key);
-    check(rc == WEFT_OK, "no key: %d", rc);
+    c->key = key_of(secret);
     weft_open o = {.size = sizeof o,
                    .loc_id = id,
                    .host = &conform_host,
                    .core = c,
                    .instance = p->name,
                    .cfg = c->cfg,
-                   .job_id = {0x636f6e66, 0x6f726d},
-                   .nprocs = SIDES,
                    .node_id = 7,
                    .local_index = id,
                    .local_count = w->local_count ? w->local_count : 2,
-                   .allow_threads = 1,
                    .flags = WEFT_OPEN_ONE_HOST};
     rc = p->ops->open(&o, &c->ep);
     check(rc == WEFT_OK, "open() failed: %d", rc);
@@ -141,21 +136,10 @@ struct weft_loc *side_peer(weft_core *c, uint32_t id)
     return rc < 0 ? NULL : l;
 }
 
-static void return_loan(weft_core *c, int i)
-{
-    struct loan *l = &c->loan[i];
-
-    payload_check(l->data, l->from, l->number, 0, l->len);
-    c->world->plugin->ops->rx_return(c->ep, l->data);
-    *l = c->loan[--c->loans];
-}
-
-static void housekeeping(weft_core *c)
+static void keep_house(weft_core *c)
 {
     const weft_ops *ops = c->world->plugin->ops;
 
-    if (c->loans && chance(&c->seed, 4) == 0)
-        return_loan(c, (int)chance(&c->seed, (unsigned)c->loans));
     for (int i = 0; i < SIDES; i++) {
         struct weft_loc *l = &c->loc[i];
         if (!l->paused || chance(&c->seed, 8))
@@ -166,7 +150,7 @@ static void housekeeping(weft_core *c)
     }
 }
 
-int turn(struct world *w)
+int take_turn(struct world *w)
 {
     int n = 0;
 
@@ -179,7 +163,7 @@ int turn(struct world *w)
         int did = w->plugin->ops->progress(c->ep, BUDGET);
         check(did >= 0, "progress() answered %d", did);
         n += did;
-        housekeeping(c);
+        keep_house(c);
     }
     return n;
 }
@@ -188,8 +172,6 @@ void side_close(weft_core *c)
 {
     struct world *w = c->world;
 
-    while (c->loans)
-        return_loan(c, c->loans - 1);
     for (int i = 0; i < SIDES; i++)
         if (c->loc[i].peer) {
             int rc = w->plugin->ops->peer_del(c->loc[i].peer, 1);
@@ -199,7 +181,6 @@ void side_close(weft_core *c)
                   c->loc[i].lent, c->loc[i].sinks);
         }
     w->plugin->ops->close(c->ep);
-    wf_auth_key_free(c->key);
     free(c->cfg);
     w->side[c->id] = NULL;
     free(c);
@@ -207,8 +188,7 @@ void side_close(weft_core *c)
 
 void side_leave(weft_core *c)
 {
-    until(c->world, c->world->plugin->ops->drain(c->ep) != WEFT_EAGAIN)
-        ;
+    until(c->world, c->world->plugin->ops->drain(c->ep) != WEFT_EAGAIN);
     side_close(c);
 }
 
@@ -222,7 +202,7 @@ void pair_open(struct world *w, weft_core **a, weft_core **b)
     check(side_peer(*a, (*b)->id), "peer_add() failed");
 }
 
-static bool nothing_lent(const weft_core *c)
+static bool is_nothing_lent(const weft_core *c)
 {
     for (int i = 0; i < SIDES; i++)
         if (c->loc[i].lent || c->loc[i].sinks)
@@ -230,14 +210,14 @@ static bool nothing_lent(const weft_core *c)
     return true;
 }
 
-bool settled(const weft_core *a, const weft_core *b)
+bool is_settled(const weft_core *a, const weft_core *b)
 {
     const struct weft_loc *to = &a->loc[b->id], *from = &b->loc[a->id];
 
     check(!to->downs, "side %u lost side %u: %s", a->id, b->id, to->why);
     check(!from->downs, "side %u lost side %u: %s", b->id, a->id, from->why);
     return from->got == to->sent && from->urgent_got == to->urgent_sent &&
-           nothing_lent(a) && nothing_lent(b);
+           is_nothing_lent(a) && is_nothing_lent(b);
 }
 
 void pair_close(struct world *w)
@@ -270,7 +250,7 @@ void partner_start(struct world *w, void (*play)(struct world *))
     exit(0);
 }
 
-static void whole(int fd, void *buf, size_t n, bool out)
+static void transfer_whole(int fd, void *buf, size_t n, bool out)
 {
     char *p = buf;
 
@@ -286,8 +266,8 @@ static void whole(int fd, void *buf, size_t n, bool out)
 
 void partner_swap(struct world *w, const void *mine, void *theirs, size_t n)
 {
-    whole(w->channel, (void *)(uintptr_t)mine, n, true);
-    whole(w->channel, theirs, n, false);
+    transfer_whole(w->channel, (void *)(uintptr_t)mine, n, true);
+    transfer_whole(w->channel, theirs, n, false);
 }
 
 weft_core *partner_meet(struct world *w, uint32_t me)
@@ -312,17 +292,17 @@ void partner_tell(struct world *w)
 {
     char c = 't';
 
-    whole(w->channel, &c, 1, true);
+    transfer_whole(w->channel, &c, 1, true);
 }
 
 void partner_end(struct world *w)
 {
-    struct patience p = patience();
+    struct wait_limit p = start_limit();
     int status = 0;
 
     while (w->partner > 0 && waitpid(w->partner, &status, WNOHANG) == 0) {
         struct pollfd none = {.fd = -1};
-        turn(w);
+        take_turn(w);
         poll(&none, 1, 1);
         check(now_ns() < p.end, "the partner process does not end");
     }

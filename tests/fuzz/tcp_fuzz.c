@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-extern const weft_plugin weft_plugin_1_tcp;
+extern const weft_plugin weft_plugin_2_tcp;
 
 enum { SINK_MAX = 70000, PIECE = 37 };
 
@@ -173,7 +173,7 @@ static weft_ep *make_object(struct core *c, int fd)
 
 static void serve_peers(struct core *c, weft_ep *ep)
 {
-    const weft_ops *ops = weft_plugin_1_tcp.ops;
+    const weft_ops *ops = weft_plugin_2_tcp.ops;
 
     while (ops->progress(ep, 64) > 0)
         ;
@@ -224,7 +224,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(fd[1]);
     serve_peers(&c, ep);
     serve_peers(&c, ep);
-    weft_plugin_1_tcp.ops->close(ep);
+    weft_plugin_2_tcp.ops->close(ep);
     check_success(!c.memory);
     return 0;
 }

@@ -22,8 +22,6 @@ FUNCTION = re.compile(r"`(wf_[a-z0-9_]+[a-z0-9])(?:\(\))?`")
 ELSEWHERE = ("stdatomic.h", "usrsctp.h")
 # Written by programs: as long as they have to be.
 GENERATED = ("docs/conformance.md", "docs/user/mpi-ini.md")
-# docs/transport-guide.md takes the place of this one: either may be there.
-OLD_GUIDE, NEW_GUIDE = "docs/writing-a-fabric.md", "docs/transport-guide.md"
 COLUMNS = 100  # of a line, but for rows of tables
 LINES = 250    # of a document
 
@@ -58,15 +56,12 @@ class Documents(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.files = sorted(tree())
-        cls.documents = [f for f in cls.files
-                         if f.endswith(".md") and f != OLD_GUIDE]
+        cls.documents = [f for f in cls.files if f.endswith(".md")]
 
     def check_link(self, name, link):
         path, _, anchor = link.partition("#")
         target = os.path.normpath(
             os.path.join(os.path.dirname(name), path)) if path else name
-        if target == NEW_GUIDE and OLD_GUIDE in self.files:
-            return
         self.assertTrue(os.path.exists(os.path.join(SOURCE, target)),
                         f"{name}: no file for the link {link}")
         if anchor:

@@ -1,8 +1,8 @@
 """A transport built outside the tree, from the installed header alone.
 
 It is loaded by name and by path, routed to, linked statically, and refused
-with a clear message when it does not fit. BUILD_OF_WEFT names the build
-directory, CONFORM the contract suite.
+with a clear message when it does not fit. The contract suite is built outside
+the tree, too. BUILD_OF_WEFT names the build directory.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
@@ -14,6 +14,7 @@ import unittest
 
 BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
 SOURCES = os.path.dirname(os.path.abspath(__file__))
+FABRICS = os.path.join(SOURCES, "..", "..", "examples", "fabric")
 STRICT = "-std=c11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden".split()
 INI = """
 [core]
@@ -33,9 +34,9 @@ static const weft_option options[] = {{0}};
 static const weft_ops ops = {.size = sizeof ops, .open = F, .close = F,
   .attr = F, .address = F, .reach = F, .peer_add = F, .peer_del = F,
   .send = %(send)s, .progress = F, .drain = F};
-extern const weft_plugin weft_plugin_1_pipes
+extern const weft_plugin weft_plugin_2_pipes
   __attribute__((visibility("default")));
-const weft_plugin weft_plugin_1_pipes = {%(magic)s, sizeof(weft_plugin),
+const weft_plugin weft_plugin_2_pipes = {sizeof(weft_plugin), %(magic)s,
   %(major)s, 0, %(hdr)s, "%(name)s", "1", "", "", options, 8, 0, &ops};
 """
 GOOD = {"send": "F", "magic": "WEFT_MAGIC", "major": "WEFT_ABI_MAJOR",
@@ -63,12 +64,14 @@ class Outside(unittest.TestCase):
         cls.bin = os.path.join(cls.prefix, "bin")
         cls.include = os.path.join(cls.dir, "include")
         os.mkdir(cls.include) # nothing else of Weft can be seen from here
-        shutil.copy(os.path.join(cls.prefix, "include", "weft_transport.h"),
-                    cls.include)
+        for header in ("transport", "channel", "channel_link", "channel_impl"):
+            shutil.copy(os.path.join(cls.prefix, "include",
+                                     f"weft_{header}.h"), cls.include)
         cls.plugins = os.path.join(cls.dir, "plugins")
         os.mkdir(cls.plugins)
         cls.compile_plugin("pipes")
         cls.compile_plugin("loop")
+        cls.compile_plugin("dgrams", os.path.join(FABRICS, "dgrams.c"))
         cls.ring = cls.link_ring("ring")
 
     @classmethod
@@ -84,12 +87,14 @@ class Outside(unittest.TestCase):
         return done
 
     @classmethod
-    def compile_plugin(cls, name):
-        source = os.path.join(SOURCES, name + ".c")
-        obj = os.path.join(cls.dir, name + ".o")
-        cls.must("cc", *STRICT, "-c", "-I", cls.include, source, "-o", obj)
-        cls.must("cc", "-shared", "-Wl,-z,defs", obj, "-o",
-                 os.path.join(cls.plugins, f"weft_{name}.so"))
+    def compile_plugin(cls, name, source=None, plugins=None, flags=()):
+        source = source or os.path.join(SOURCES, name + ".c")
+        obj = os.path.join(plugins or cls.dir, name + ".o")
+        so = os.path.join(plugins or cls.plugins, f"weft_{name}.so")
+        cls.must("cc", *STRICT, *flags, "-c", "-I", cls.include, source, "-o",
+                 obj)
+        cls.must("cc", "-shared", "-Wl,-z,defs", obj, "-o", so)
+        return so
 
     @classmethod
     def link_ring(cls, name, *more):
@@ -111,11 +116,21 @@ class Outside(unittest.TestCase):
     def info(self, *args, **kw):
         return sh(os.path.join(self.bin, "weft-info"), *args, **kw)
 
-    def assert_pipes_carried(self, job, ranks):
+    @classmethod
+    def conform(cls, *args):
+        program = os.path.join(cls.dir, "conform")
+        if not os.path.exists(program):
+            cls.must("make", "-C",
+                     os.path.join(cls.prefix, "share", "weft", "conform"),
+                     f"DESTINATION={program}")
+        return subprocess.run([program, *args], capture_output=True,
+                              text=True, timeout=1200, check=False)
+
+    def assert_pipes_carried(self, job, ranks, name="pipes"):
         self.assertEqual(job.returncode, 0, job.stdout + job.stderr)
         self.assertIn(f"0 of {ranks} ranks wrong", job.stdout)
-        sent = re.findall(r"rank (\d+): pipes +sent (\d+) messages",
-                          job.stderr)
+        sent = re.findall(r"rank (\d+): " + name +
+                          r" +sent (\d+) messages", job.stderr)
         self.assertEqual({int(r) for r, _ in sent}, set(range(ranks)))
         self.assertTrue(all(int(n) > 0 for _, n in sent))
         self.assertIsNone(re.search(r": (shm|tcp) +sent", job.stderr))
@@ -214,7 +229,7 @@ class Outside(unittest.TestCase):
 
     def test_another_ABI_is_refused(self):
         so = self.bad(major="7")
-        self.refuse(so, so, "plugin ABI 7.0", "has 1.", "weft_transport.h")
+        self.refuse(so, so, "plugin ABI 7.0", "has 2.", "weft_transport.h")
 
     def test_another_header_size_is_refused(self):
         self.refuse(self.bad(hdr="48"), "headers of 48 bytes", "64")
@@ -230,7 +245,7 @@ class Outside(unittest.TestCase):
 
     def test_a_library_that_is_no_plugin_is_refused(self):
         so = os.path.join(self.plugins, "weft_loop.so")
-        self.refuse(so, "no symbol weft_plugin_1_pipes")
+        self.refuse(so, "no symbol weft_plugin_2_pipes")
 
     def test_a_file_that_is_no_library_is_refused(self):
         so = os.path.join(tempfile.mkdtemp(dir=self.dir), "weft_pipes.so")
@@ -272,13 +287,44 @@ class Outside(unittest.TestCase):
                       job.stderr)
 
     # ---- the contract -------------------------------------------------------
-    def test_both_examples_keep_the_contract(self):
-        for name in ("loop", "pipes"):
-            done = subprocess.run(
-                [os.environ["CONFORM"],
-                 os.path.join(self.plugins, f"weft_{name}.so")],
-                capture_output=True, text=True, timeout=1200)
+    def test_the_examples_keep_the_contract(self):
+        for name in ("loop", "pipes", "dgrams"):
+            done = self.conform(os.path.join(self.plugins, f"weft_{name}.so"))
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_channel_with_small_packets_keeps_the_contract(self):
+        so = os.path.join(self.plugins, "weft_dgrams.so")
+        for words in ("block", "room", "rx_resume", "flood"):
+            done = self.conform("-o", "packet=512", so, words)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_channel_carries_jobs(self):
+        text = INI.replace("pipes", "dgrams")
+        for packet in ("16K", "512"):
+            ini = self.ini(f"packet = {packet}", text)
+            for ranks in (2, 4):
+                job = self.mpirun("-n", ranks, "--ini", ini, self.ring,
+                                  env={"WEFT_PLUGIN_PATH": self.plugins})
+                self.assert_pipes_carried(job, ranks, "dgrams")
+
+    # A fabric that lets messages pass each other: REORDER says where.
+    def test_a_fabric_that_reorders_breaks_the_contract(self):
+        so = self.compile_plugin("loop", plugins=tempfile.mkdtemp(dir=self.dir),
+                                 flags=["-DREORDER=7"])
+        done = self.conform(so, "many messages under way arrive once")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, "message \\d+ from 0 came instead of")
+
+    def test_a_capability_that_the_core_does_not_know_is_refused(self):
+        where = tempfile.mkdtemp(dir=self.dir)
+        so = self.compile_plugin("pipes", plugins=where,
+                                 flags=["-DMORE_CAPS=0x100"])
+        self.refuse(so, "plugin 'pipes'", "capability bit 8",
+                    "this library (ABI 2.0) does not know")
+        say = self.info("--ini", self.ini(f"path = {so}"))
+        self.assertIn("capability bit 8", say.stdout + say.stderr)
+        done = self.conform(so, "each capability")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
 
 
 class BuildFlags:

@@ -57,14 +57,12 @@ static int ep_attr(weft_ep *e, weft_attr *a)
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_REMOTE;
     if (world.options.get)
         a->caps |= WEFT_CAP_GET | (world.options.keys ? 0 : WEFT_CAP_NO_MR);
-    a->min_rma = 1000;
+    a->min_get = 1000;
     a->rkey_len = sizeof(void *);
     a->max_short = world.options.max_short;
     a->max_eager = 4096;
     a->max_payload = world.options.max_payload;
-    a->max_iov = 1;
-    a->addr_len = sizeof e->id;
-    a->cost = (weft_cost){sizeof(weft_cost), 1000, 100, 1000, 10};
+    a->cost = (weft_cost){sizeof(weft_cost), 1000, 100, 1000};
     return WEFT_OK;
 }
 
@@ -88,6 +86,10 @@ static int ep_peer_add(weft_ep *e, weft_loc *loc, uint32_t id, const void *addr,
 
     if (!p)
         return WEFT_ENOMEM;
+    if (e->dead) {
+        free(p);
+        return WEFT_EPEER;
+    }
     p->ep = e;
     p->loc = loc;
     p->id = id;
@@ -262,7 +264,7 @@ static int ep_send(weft_peer *p, weft_tx *t)
 }
 
 static int ep_send_short(weft_peer *p, const weft_hdr *h, const void *data,
-                         size_t len)
+                         size_t len, unsigned flags)
 {
     struct parcel *c;
 
@@ -280,7 +282,7 @@ static int ep_send_short(weft_peer *p, const weft_hdr *h, const void *data,
 
 /* One-sided reads: everybody's memory is here. Some are done at once, some
  * later, some are refused. */
-static int ep_get(weft_peer *p, weft_rma *r)
+static int ep_get(weft_peer *p, weft_get *r)
 {
     unsigned how = sim_random(world.sim, 4);
 
@@ -288,7 +290,7 @@ static int ep_get(weft_peer *p, weft_rma *r)
         return WEFT_EAGAIN;
     if (world.options.keys && *(uint64_t *)r->rkey != r->raddr)
         abort();
-    memcpy(r->one.iov_base, (void *)(uintptr_t)r->raddr, r->len);
+    memcpy(r->one.iov_base, (void *)(uintptr_t)r->raddr, r->one.iov_len);
     if (how == 1)
         return WEFT_DONE;
     r->priv[0] = (uint64_t)(uintptr_t)p->reads;
@@ -298,15 +300,14 @@ static int ep_get(weft_peer *p, weft_rma *r)
 
 void sim_finish_read(weft_peer *p)
 {
-    weft_rma *r = p->reads;
+    weft_get *r = p->reads;
 
-    p->reads = (weft_rma *)(uintptr_t)r->priv[0];
-    p->ep->host->rma_done(p->ep->core, r, WEFT_OK);
+    p->reads = (weft_get *)(uintptr_t)r->priv[0];
+    p->ep->host->get_done(p->ep->core, r, WEFT_OK);
 }
 
 /* A key is a piece of memory that holds the address it is for. */
-static int ep_mr_reg(weft_ep *e, void *base, size_t len, unsigned access,
-                     weft_mr **out)
+static int ep_mr_reg(weft_ep *e, void *base, size_t len, weft_mr **out)
 {
     uint64_t *key = malloc(sizeof *key);
 
@@ -389,7 +390,7 @@ static const weft_option options[] = {{0}};
 WEFT_PLUGIN(sim, "1.0", "a fabric inside one process", options,
             struct sim_config, &ops);
 
-extern const weft_plugin weft_plugin_1_self;
+extern const weft_plugin weft_plugin_2_self;
 extern const weft_plugin *const weft_builtin[];
-const weft_plugin *const weft_builtin[] = {&weft_plugin_1_self,
-                                           &weft_plugin_1_sim, 0};
+const weft_plugin *const weft_builtin[] = {&weft_plugin_2_self,
+                                           &weft_plugin_2_sim, 0};

@@ -29,7 +29,7 @@ struct weft_peer { /* the channel from ep to another process */
     int queued;
     bool told_to_wait, dead;
     bool stopped; /* the receiver said EAGAIN: until rx_resume */
-    weft_rma *reads; /* begun and not reported */
+    weft_get *reads; /* begun and not reported */
     unsigned connection; /* 0: none yet; see struct pair */
     int notice; /* status that peer_down is due with */
 };

@@ -152,7 +152,10 @@ void sim_kill(struct sim *s, uint32_t rank)
     for (int i = 0; i < SIM_MAX; i++)
         if (victim->peers[i])
             sim_drop_parcels(victim->peers[i]);
-    victim->host->ep_down(victim->core, WEFT_ESYS, "this process is dead");
+    for (int i = 0; i < SIM_MAX; i++)
+        if (victim->peers[i])
+            victim->host->peer_down(victim->core, victim->peers[i]->loc,
+                                    WEFT_ESYS, "this process is dead");
 }
 
 /* ---- life of a job ------------------------------------------------------- */

@@ -243,7 +243,7 @@ class Walls(unittest.TestCase):
         for file in os.environ["PLUGIN_OBJECTS"].split(":"):
             folder = os.path.basename(os.path.dirname(file))
             plugin, short = folder.replace("-", "_"), folder.split("-")[0]
-            own = re.compile(rf"^(wf_{short}_\w+|weft_plugin_1_{plugin}|"
+            own = re.compile(rf"^(wf_{short}_\w+|weft_plugin_2_{plugin}|"
                              rf"__odr_asan\.\S+)$")
             for name in symbols(file, "-g", "--defined-only"):
                 with self.subTest(file=file, symbol=name):
@@ -255,7 +255,7 @@ class Walls(unittest.TestCase):
             exported = symbols(file, "-D", "-g", "--defined-only")
             exported = [s for s in exported
                         if not re.match(r"__(odr_)?[aut]san", s)]
-            self.assertEqual(exported, [f"weft_plugin_1_{name}"])
+            self.assertEqual(exported, [f"weft_plugin_2_{name}"])
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ static _Alignas(WEFT_HDR) uint8_t wire[ROOM];
 static size_t length;
 
 static int take_short(weft_peer *p, const weft_hdr *hdr, const void *payload,
-                      size_t n)
+                      size_t n, unsigned flags)
 {
     memcpy(wire, hdr, WEFT_HDR);
     memcpy(wire + WEFT_HDR, payload, n);
@@ -60,7 +60,6 @@ static int setup(void **state)
     loc.lane[0] = (struct wf_lane){.core = &wf.eps[0],
                                    .send = take_long,
                                    .send_short = take_short,
-                                   .send_more = take_short,
                                    .max_payload = 1 << 20};
     for (int i = 0; i < LENGTH; i++)
         data[i] = (uint8_t)(i * 7 + 1);
@@ -116,7 +115,8 @@ static void a_short_message_with_any_byte_changed_is_found(void **state)
     const struct wf_wire *sent = (const struct wf_wire *)wire;
 
     assert_int_equal(loc.lane[0].send_short(loc.lane[0].peer,
-                                            (const weft_hdr *)&w, data, LENGTH),
+                                            (const weft_hdr *)&w, data, LENGTH,
+                                            0),
                      WEFT_DONE);
     assert_int_equal(weft_hdr_len(wire), WEFT_HDR);
     assert_int_equal(sent->type, WF_EAGER | WF_CHECKED);

@@ -54,7 +54,6 @@ struct rig_tx {
     _Alignas(64) uint8_t head[64]; /* headroom */
     weft_hdr hdr;
     weft_tx tx;
-    struct iovec iov;
     uint8_t *memory;
     bool done;
     int status;
@@ -312,7 +311,6 @@ static inline void rig_open_with(struct rig_side *all, uint32_t rank,
                           .core = (weft_core *)s,
                           .instance = RIG_NAME,
                           .cfg = &s->cfg,
-                          .nprocs = RIG_SIDES,
                           .flags = rig_flags};
     assert_int_equal(wf_auth_key_create(secret, strlen(secret), "job", &s->key),
                      WEFT_OK);
@@ -351,12 +349,8 @@ static inline struct rig_tx *rig_make(uint64_t seq, uint64_t len, bool segments)
     t->tx.hdr = &t->hdr;
     t->tx.len = len;
     t->tx.seg = rig_tx_seg;
-    if (!segments) {
-        t->iov.iov_base = t->memory;
-        t->iov.iov_len = len;
-        t->tx.iov = &t->iov;
-        t->tx.iov_n = 1;
-    }
+    if (!segments && len)
+        t->tx.one = (struct iovec){t->memory, len};
     return t;
 }
 

@@ -55,7 +55,8 @@ static void unacknowledged_containers_have_a_deadline(void **state)
 
     begin_case();
     assert_int_equal(
-        wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1),
+        wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1,
+                            0),
         WEFT_DONE);
     assert_in_range(wf_orders_deadline(&wf), now + 1, now + 1000 * MS);
     assert_int_equal(order->silent_since, now);

@@ -25,7 +25,8 @@ static void failback_goes_to_the_first_that_is_good(void **state)
     assert_int_equal(setup(&back, 1 << 20, 1 << 20), 0);
     order->at = CARRIERS - 1;
     assert_int_equal(
-        wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1),
+        wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1,
+                            0),
         WEFT_DONE);
     answers(0, 2);
     assert_int_equal(order->failback_to, -1);

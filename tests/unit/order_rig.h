@@ -40,6 +40,7 @@ static struct wf_core_options options;
 static struct weft_loc *loc;
 static struct wf_ordered *order;
 static uint64_t now;
+static char here[] = "here";
 
 static uint64_t clock_now(void *clock)
 {
@@ -67,7 +68,7 @@ static void took(struct fake *f, const weft_hdr *hdr)
 }
 
 static int take_short(weft_peer *p, const weft_hdr *hdr, const void *data,
-                      size_t len)
+                      size_t len, unsigned flags)
 {
     took(fake_of(p), hdr);
     return WEFT_DONE;
@@ -79,6 +80,13 @@ static int take_long(weft_peer *p, weft_tx *tx)
     wf_container(tx, struct wf_tx, tx)->done(
         wf_container(tx, struct wf_tx, tx), WEFT_OK);
     return WEFT_OK;
+}
+
+/* No second connection. */
+static int refuse(weft_ep *e, weft_loc *to, uint32_t id, const void *address,
+                  size_t len, weft_peer **out)
+{
+    return WEFT_EUNREACH;
 }
 
 static int forget(weft_peer *p, int abrupt)
@@ -100,6 +108,7 @@ static uint64_t silent(weft_peer *p, uint64_t within)
 static const weft_ops ops = {.size = sizeof ops,
                              .send = take_long,
                              .send_short = take_short,
+                             .peer_add = refuse,
                              .peer_del = forget,
                              .traffic = traffic,
                              .silent = silent};
@@ -123,10 +132,12 @@ static int setup(const struct wf_route_failover *f, uint64_t first,
     loc = calloc(1, sizeof *loc);
     assert_non_null(loc);
     loc->wf = &wf;
+    loc->host = here;
     loc->lanes = 1;
     for (int k = 0; k < CARRIERS; k++) {
         wf.eps[k] = (struct weft_core){.wf = &wf, .ops = &ops, .index = k,
-                                       .config = &names[k]};
+                                       .config = &names[k],
+                                       .address = here};
         eps[k] = k;
         wf.eps[k].attr.caps = WEFT_CAP_REMOTE;
         wf.eps[k].attr.max_payload = k ? others : first;

@@ -14,7 +14,8 @@ static void send_one(void)
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
     assert_int_equal(
-        wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1),
+        wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1,
+                            0),
         WEFT_DONE);
 }
 
@@ -40,7 +41,6 @@ static int run_case(int most, int each)
 static void a_dead_carrier_is_left_soon(void **state)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
-    wf.eps[0].down = true; /* no second connection */
     send_one();
     assert_in_range(run_case(1000, 0), 50, 80);
     teardown();
@@ -59,7 +59,6 @@ static void a_slow_carrier_is_not_left(void **state)
 static void a_slow_carrier_that_dies_is_left_soon(void **state)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
-    wf.eps[0].down = true;
     send_one();
     assert_int_equal(run_case(300, 5), 300);
     assert_in_range(run_case(1000, 0), 50, 130);
@@ -96,7 +95,6 @@ static void a_question_is_answered(void **state)
 static void the_peers_choice_counts_more(void **state)
 {
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
-    wf.eps[0].down = true;
     send_one();
     assert_int_equal(run_case(100, 10), 100);
     order->carrier[1].state = WF_CARRIER_TRIED;
@@ -120,7 +118,6 @@ static void setup_brief(void)
     wf.engine = &engine;
     wf.locs = nobody;
     wf.nprocs = 1;
-    wf.eps[0].down = wf.eps[1].down = true; /* no second connections */
 }
 
 static void end_brief(void)

@@ -170,7 +170,7 @@ static void small_messages_stay_on_the_first(void **state)
     order->carrier[1].up = true;
     for (int i = 0; i < 20; i++)
         assert_int_equal(wf_order_send_short((weft_peer *)order,
-                                        (const weft_hdr *)&w, "x", 1),
+                                        (const weft_hdr *)&w, "x", 1, 0),
                          WEFT_DONE);
     assert_int_equal(fakes[0].taken, 20);
     assert_int_equal(fakes[1].taken, 0);
@@ -267,7 +267,6 @@ static void pieces_of_a_silent_carrier_go_by_the_other(void **state)
     run_case(p, 50, takes);
     had = fakes[1].n;
     assert_in_range(had, 1, MOST);
-    wf.eps[1].down = true; /* no second connection */
     for (int ms = 0; ms < 120; ms += 2) {
         run_case(p, 2, alone);
         if (fakes[0].pings)

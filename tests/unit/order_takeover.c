@@ -13,7 +13,7 @@ static int try_to_send(void)
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
     return wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x",
-                               1);
+                               1, 0);
 }
 
 /* The answer that ends the loss says that the peer has everything. No other
@@ -60,7 +60,6 @@ static void a_peer_that_answers_and_acknowledges_nothing_counts_as_gone(
     (void)state;
     assert_int_equal(setup(&short_one, 1 << 20, 1 << 20), 0);
     wf.orders = order;
-    wf.eps[0].down = wf.eps[1].down = true; /* move_for() connects */
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(1500 * MS);
     assert_false(order->stuck);
@@ -79,7 +78,6 @@ static void each_failed_takeover_doubles_the_silence_limit(void **state)
     (void)state;
     assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
     wf.orders = order;
-    wf.eps[0].down = wf.eps[1].down = true;
     assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 50);
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(100 * MS); /* nothing was known before it */

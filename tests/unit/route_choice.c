@@ -21,28 +21,28 @@ static int make_world(const struct wf_route_end *from,
          self,
          "other process",
          WEFT_CAP_SELF,
-         {sizeof(weft_cost), 60, 0, 0, 0},
+         {sizeof(weft_cost), 60, 0, 0},
          false},
         {"shm",
          1,
          local && !self,
          "other node",
          WEFT_CAP_LOCAL,
-         {sizeof(weft_cost), 150, 0, 10000, 0},
+         {sizeof(weft_cost), 150, 0, 10000},
          false},
         {"tcp",
          2,
          !self,
          "own process",
          WEFT_CAP_LOCAL | WEFT_CAP_REMOTE,
-         {sizeof(weft_cost), 15000, 0, 1000, 0},
+         {sizeof(weft_cost), 15000, 0, 1000},
          false},
         {"udp-reliable",
          3,
          !self,
          "own process",
          WEFT_CAP_LOCAL | WEFT_CAP_REMOTE,
-         {sizeof(weft_cost), 10000, 0, 500, 0},
+         {sizeof(weft_cost), 10000, 0, 500},
          false},
     };
     memcpy(c, all, sizeof all);
@@ -234,7 +234,7 @@ static void splits_are_where_the_decision_may_change(void **state)
 
 static void time_is_latency_and_overhead_and_bytes_over_bandwidth(void **state)
 {
-    weft_cost cost = {sizeof cost, 1000, 200, 2000, 0};
+    weft_cost cost = {sizeof cost, 1000, 200, 2000};
     assert_true(wf_cost_ns(&cost, 0) == 1200.0);
     assert_true(wf_cost_ns(&cost, 2000000) == 1001200.0);
     cost.bandwidth_mbs = 0; /* no limit */

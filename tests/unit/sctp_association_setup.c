@@ -171,8 +171,9 @@ static void say_hello(struct side *from)
 
     fake_header(h, 5, 1);
     memcpy(h + 24, "hello", 5);
-    assert_int_equal(wf_sctp_tx_short(from->f.peer, (weft_hdr *)h, "hello", 5),
-                     WEFT_DONE);
+    assert_int_equal(
+        wf_sctp_tx_short(from->f.peer, (weft_hdr *)h, "hello", 5, 0),
+        WEFT_DONE);
 }
 
 static void two_sides_connect(void **state)

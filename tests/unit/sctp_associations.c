@@ -224,7 +224,7 @@ static bool send_one(struct side *s)
     p->of = s;
     p->v = (struct iovec){.iov_base = zeros, .iov_len = LONG};
     p->tx = (weft_tx){
-        .hdr = (weft_hdr *)p->head, .iov = &p->v, .iov_n = 1, .len = LONG};
+        .hdr = (weft_hdr *)p->head, .one = p->v, .len = LONG};
     rc = wf_sctp_tx(s->f.peer, &p->tx);
     assert_true(rc == WEFT_OK || rc == WEFT_DONE || rc == WEFT_EAGAIN);
     s->lent += rc == WEFT_OK;

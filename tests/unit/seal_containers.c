@@ -28,7 +28,7 @@ static struct {
 } net;
 
 static int take_short(weft_peer *p, const weft_hdr *hdr, const void *data,
-                      size_t len)
+                      size_t len, unsigned flags)
 {
     memcpy(&net.outer, hdr, WEFT_HDR);
     memcpy(net.text, data, len);
@@ -42,7 +42,7 @@ static int take_long(weft_peer *p, weft_tx *tx)
     struct iovec v;
 
     assert_int_equal(tx->seg(tx, 0, &v, 1), 1);
-    take_short(p, tx->hdr, v.iov_base, v.iov_len);
+    take_short(p, tx->hdr, v.iov_base, v.iov_len, 0);
     if (net.answer == WEFT_OK)
         t->done(t, WEFT_OK);
     return net.answer;

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define OPS (weft_plugin_1_shm.ops)
+#define OPS (weft_plugin_2_shm.ops)
 
 static struct fake_node a, b, many[FAKE_PEERS];
 

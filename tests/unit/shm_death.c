@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OPS (weft_plugin_1_shm.ops)
+#define OPS (weft_plugin_2_shm.ops)
 
 static struct fake_node a, b;
 
@@ -135,7 +135,7 @@ static void loose_rx_done(weft_core *core, weft_sink *s, int status)
 }
 
 /* b asks for memory that a has offered; NULL where the kernel forbids it. */
-static weft_rkey *ask_peer(weft_rma *r)
+static weft_rkey *ask_peer(weft_get *r)
 {
     static unsigned char from[2 << 20], to[2 << 20];
     unsigned char key[64];
@@ -143,12 +143,11 @@ static weft_rkey *ask_peer(weft_rma *r)
     weft_mr *mr;
     weft_rkey *k;
     if (b.loc[0].up == 0 ||
-        OPS->mr_reg(a.ep, from, sizeof from, 0, &mr) != WEFT_OK ||
+        OPS->mr_reg(a.ep, from, sizeof from, &mr) != WEFT_OK ||
         OPS->mr_pack(a.ep, mr, key, &n) != WEFT_OK ||
         OPS->rkey_open(b.loc[0].peer, key, n, &k) != WEFT_OK)
         return NULL;
-    *r = (weft_rma){.one = {to, sizeof to},
-                    .len = sizeof to,
+    *r = (weft_get){.one = {to, sizeof to},
                     .raddr = (uintptr_t)from,
                     .rkey = k};
     (void)OPS->get(b.loc[0].peer, r);
@@ -174,7 +173,7 @@ static void invalid_bytes_end_only_the_link(void **state)
         }
         fake_send(&a, 1, 200000, 2);
         fake_send(&b, 0, 100, 2);
-        weft_rma rma;
+        weft_get rma;
         weft_rkey *key = round % 2 ? ask_peer(&rma) : NULL;
         for (int i = 0; i < 30; i++) {
             if (a.loc[1].peer->base)

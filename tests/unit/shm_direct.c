@@ -7,7 +7,7 @@
 #include "plugins/shm/shm.h"
 #include "shm_fake.h"
 
-#define OPS (weft_plugin_1_shm.ops)
+#define OPS (weft_plugin_2_shm.ops)
 
 enum { BYTES = 4 << 20, ANNOUNCED = 48 << 10, TRIES = 100000 };
 
@@ -77,7 +77,7 @@ static size_t pack_data(struct fake_node *n, void *base, size_t len,
 {
     weft_mr *mr;
     size_t bytes = 64;
-    if (OPS->mr_reg(n->ep, base, len, 0, &mr) < 0)
+    if (OPS->mr_reg(n->ep, base, len, &mr) < 0)
         return 0;
     assert_int_equal(OPS->mr_pack(n->ep, mr, key, &bytes), WEFT_OK);
     OPS->mr_dereg(n->ep, mr);
@@ -101,15 +101,14 @@ static weft_rkey *open_key(struct fake_node *owner, struct fake_node *other,
     return NULL;
 }
 
-static weft_rma read_of(weft_rkey *k, void *from, void *to, uint64_t len)
+static weft_get read_of(weft_rkey *k, void *from, void *to, uint64_t len)
 {
-    return (weft_rma){.one = {to, len},
-                      .len = len,
+    return (weft_get){.one = {to, len},
                       .raddr = (uintptr_t)from,
                       .rkey = k};
 }
 
-static int finish_case(weft_rma *r, int rc)
+static int finish_case(weft_get *r, int rc)
 {
     for (int i = 0; rc == WEFT_OK && !r->priv[5] && i < TRIES; i++)
         progress_both();
@@ -124,7 +123,7 @@ static void memory_of_an_area_is_read_by_the_peer(void **state)
     (void)state;
     for (uint64_t len = 1; len <= BYTES - 7; len = len * 5 + 2) {
         memset(heap, 0xee, sizeof heap);
-        weft_rma r = read_of(k, from + 7, heap, len);
+        weft_get r = read_of(k, from + 7, heap, len);
         int rc = finish_case(&r, OPS->get(b.loc[0].peer, &r));
         assert_true(rc == WEFT_DONE || rc == WEFT_OK);
         assert_true(fake_same(heap, 5, 7, len));
@@ -142,7 +141,7 @@ static void the_owner_copies_with_the_reader(void **state)
     open_key(&b, &a, to, BYTES);
     for (int round = 0; round < 3; round++) {
         memset(to, 0xee, BYTES);
-        weft_rma r = read_of(k, from, to, BYTES);
+        weft_get r = read_of(k, from, to, BYTES);
         assert_int_equal(OPS->get(b.loc[0].peer, &r), WEFT_OK);
         while (fake_progress(&a) > 0) /* all that the reader has left */
             ;
@@ -160,7 +159,7 @@ static void reads_queue_and_finish_in_order(void **state)
     weft_mem mem;
     unsigned char *from = area(&a, &mem);
     weft_rkey *k = open_key(&a, &b, from, BYTES);
-    weft_rma r[4];
+    weft_get r[4];
     (void)state;
     for (int i = 0; i < 4; i++) {
         r[i] = read_of(k, from, heap, BYTES);
@@ -180,7 +179,7 @@ static void addresses_outside_the_area_are_refused(void **state)
     unsigned char *from = area(&a, &mem);
     weft_rkey *k = open_key(&a, &b, from, BYTES);
     weft_peer *p = b.loc[0].peer;
-    weft_rma r[] = {read_of(k, from - 1, heap, 2),
+    weft_get r[] = {read_of(k, from - 1, heap, 2),
                     read_of(k, from + 1, heap, BYTES),
                     read_of(k, from + BYTES, heap, 1),
                     read_of(k, heap, heap, UINT64_MAX)};
@@ -241,7 +240,7 @@ static void a_lost_peer_ends_its_reads(void **state)
     weft_mem mem;
     unsigned char *from = area(&a, &mem);
     weft_rkey *k = open_key(&a, &b, from, BYTES);
-    weft_rma r[2] = {read_of(k, from, heap, BYTES),
+    weft_get r[2] = {read_of(k, from, heap, BYTES),
                      read_of(k, from, heap, BYTES)};
     (void)state;
     assert_int_equal(OPS->get(b.loc[0].peer, &r[0]), WEFT_OK);
@@ -266,7 +265,7 @@ static void any_memory_is_read_where_the_kernel_allows_it(void **state)
     size_t n = pack_data(&a, source, BYTES, key);
     assert_true(n > 0);
     assert_int_equal(OPS->rkey_open(p, key, n, &k), WEFT_OK);
-    weft_rma r = read_of(k, source + 3, heap, BYTES - 3);
+    weft_get r = read_of(k, source + 3, heap, BYTES - 3);
     int rc = finish_case(&r, OPS->get(p, &r));
     OPS->rkey_close(p, k);
     if (rc == WEFT_ENOTSUP)
@@ -294,7 +293,7 @@ static void where_many_ranks_share_a_cpu_the_receiver_reads_all(void **state)
     size_t n = pack_data(&a, source, ANNOUNCED, key);
     assert_true(n > 0);
     assert_int_equal(OPS->rkey_open(p, key, n, &k), WEFT_OK);
-    weft_rma r = read_of(k, source, heap, ANNOUNCED);
+    weft_get r = read_of(k, source, heap, ANNOUNCED);
     int rc = OPS->get(p, &r);
     OPS->rkey_close(p, k);
     if (rc == WEFT_ENOTSUP)
@@ -312,7 +311,7 @@ static void a_kernel_that_refuses_is_not_asked_again(void **state)
     size_t n = pack_data(&a, heap, BYTES, key);
     (void)state;
     assert_int_equal(OPS->rkey_open(p, key, n, &k), WEFT_OK);
-    weft_rma r = read_of(k, NULL, heap, BYTES);
+    weft_get r = read_of(k, NULL, heap, BYTES);
     assert_int_equal(OPS->get(p, &r), WEFT_ENOTSUP);
     OPS->rkey_close(p, k);
     assert_int_equal(OPS->rkey_open(p, key, n, &k), WEFT_ENOTSUP);

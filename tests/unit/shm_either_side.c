@@ -23,7 +23,6 @@ static void a_sender_that_computes_is_not_needed(void **state)
 static void a_receiver_that_computes_is_not_needed(void **state)
 {
     struct transfer t;
-    weft_event e = {.size = sizeof e};
     uint64_t limit = now() + LIMIT_S * UINT64_C(1000000000);
     (void)state;
     b.stands_in = 1;
@@ -33,7 +32,7 @@ static void a_receiver_that_computes_is_not_needed(void **state)
         assert_true(now() < limit);
     }
     assert_false(ended(&t));
-    assert_int_equal(OPS->arm(b.ep, &e, NULL), WEFT_EAGAIN);
+    assert_int_equal(OPS->arm(b.ep, NULL), WEFT_EAGAIN);
     run(&t, &b, NULL);
     check(&t);
     assert_int_equal(count(&b, "read_bytes"), 0);
@@ -149,12 +148,11 @@ static void one_of_two_helpers_moves(void **state)
 static void a_helper_does_not_sleep_while_undecided(void **state)
 {
     struct transfer t;
-    weft_event e = {.size = sizeof e};
     (void)state;
     b.stands_in = 1;
     begin(&t, 0, BYTES);
     while (!ended(&t)) {
-        assert_int_equal(OPS->arm(b.ep, &e, NULL), WEFT_EAGAIN);
+        assert_int_equal(OPS->arm(b.ep, NULL), WEFT_EAGAIN);
         fake_progress(&b);
     }
     check(&t);
@@ -166,17 +164,16 @@ static void a_helper_does_not_sleep_while_undecided(void **state)
 static void a_helper_sleeps_while_the_other_side_moves(void **state)
 {
     struct transfer t;
-    weft_event e = {.size = sizeof e};
     (void)state;
     a.stands_in = 1;
-    while (OPS->arm(a.ep, &e, NULL) == WEFT_EAGAIN)
+    while (OPS->arm(a.ep, NULL) == WEFT_EAGAIN)
         fake_progress(&a);
     uint64_t rang = count(&b, "bells_rung");
     begin(&t, 0, BYTES);
     assert_int_equal(count(&b, "bells_rung"), rang);
     for (int i = 0; i < 100; i++)
         fake_progress(&a);
-    assert_int_equal(OPS->arm(a.ep, &e, NULL), WEFT_OK);
+    assert_int_equal(OPS->arm(a.ep, NULL), WEFT_OK);
     run(&t, &b, NULL);
     check(&t);
     assert_int_equal(count(&a, "written_bytes"), 0);
@@ -190,7 +187,6 @@ static void a_helper_sleeps_while_the_other_side_moves(void **state)
 static void the_last_one_awake_moves(void **state)
 {
     struct transfer t;
-    weft_event e = {.size = sizeof e};
     uint64_t limit = now() + LIMIT_S * UINT64_C(1000000000);
     bool asleep = false;
     (void)state;
@@ -200,9 +196,9 @@ static void the_last_one_awake_moves(void **state)
         assert_true(now() < limit);
         begin(&t, 0, BYTES);
         fake_progress(&a);
-        asleep = !ended(&t) && OPS->arm(b.ep, &e, NULL) == WEFT_OK;
+        asleep = !ended(&t) && OPS->arm(b.ep, NULL) == WEFT_OK;
         a.stands_in = 1;
-        while (asleep && OPS->arm(a.ep, &e, NULL) == WEFT_EAGAIN)
+        while (asleep && OPS->arm(a.ep, NULL) == WEFT_EAGAIN)
             fake_progress(&a);
         run(&t, &b, NULL);
         check(&t);
@@ -213,8 +209,7 @@ static void the_last_one_awake_moves(void **state)
 
 static void let_sleep(struct fake_node *n)
 {
-    weft_event e = {.size = sizeof e};
-    while (OPS->arm(n->ep, &e, NULL) == WEFT_EAGAIN)
+    while (OPS->arm(n->ep, NULL) == WEFT_EAGAIN)
         fake_progress(n);
 }
 
@@ -342,11 +337,10 @@ static void memory_that_cannot_be_read_is_an_error(void **state)
     unsigned char key[64];
     size_t n = sizeof key;
     run(&t, &b, NULL);
-    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, 0, &u.mr), WEFT_OK);
+    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, &u.mr), WEFT_OK);
     assert_int_equal(OPS->mr_pack(a.ep, u.mr, key, &n), WEFT_OK);
     assert_int_equal(OPS->rkey_open(b.loc[0].peer, key, n, &u.key), WEFT_OK);
-    u.rma = (weft_rma){.one = {target, BYTES},
-                       .len = BYTES,
+    u.rma = (weft_get){.one = {target, BYTES},
                        .raddr = 4096,
                        .rkey = u.key};
     assert_int_equal(OPS->get(b.loc[0].peer, &u.rma), WEFT_OK);

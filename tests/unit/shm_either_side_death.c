@@ -47,8 +47,7 @@ static void keep_asking(struct fake_node *n, struct transfer *t)
     if (n->loc[1 - n->id].down ||
         OPS->rkey_open(p, &first_id, sizeof first_id, &t->key) != WEFT_OK)
         return;
-    t->rma = (weft_rma){.one = {target, BYTES},
-                        .len = BYTES,
+    t->rma = (weft_get){.one = {target, BYTES},
                         .raddr = (uintptr_t)source,
                         .rkey = t->key};
     int rc = OPS->get(p, &t->rma);
@@ -70,7 +69,7 @@ static void run_child(int fd, unsigned seed)
     struct transfer t = {0};
     weft_mr *mr;
     connect_to(&b, 1, fd);
-    if (OPS->mr_reg(b.ep, source, BYTES, 0, &mr) != WEFT_OK)
+    if (OPS->mr_reg(b.ep, source, BYTES, &mr) != WEFT_OK)
         _exit(5);
     while (fake_send(&b, 0, 8, 6) < 0)
         fake_progress(&b);
@@ -92,7 +91,7 @@ static void kill_one(unsigned seed)
     }
     close(pair[1]);
     connect_to(&a, 0, pair[0]);
-    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, 0, &mr), WEFT_OK);
+    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, &mr), WEFT_OK);
     while (fake_send(&a, 1, 8, 6) < 0)
         fake_progress(&a);
     for (long when = rand_r(&seed) % 4000; !a.loc[1].down; when--) {

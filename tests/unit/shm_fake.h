@@ -18,7 +18,7 @@
 static inline int fake_add(struct fake_node *n, uint32_t id)
 {
     struct weft_loc *l = &n->loc[id];
-    const weft_ops *ops = weft_plugin_1_shm.ops;
+    const weft_ops *ops = weft_plugin_2_shm.ops;
     if (l->peer)
         return WEFT_OK;
     l->node = n;
@@ -41,7 +41,7 @@ static inline const weft_host *fake_host(void)
                                    .rx = fake_rx,
                                    .rx_done = fake_rx_done,
                                    .tx_done = fake_tx_done,
-                                   .rma_done = fake_rma_done,
+                                   .get_done = fake_get_done,
                                    .tx_ready = fake_tx_ready,
                                    .locate = fake_locate,
                                    .auth_step = fake_auth,
@@ -79,23 +79,22 @@ static inline int fake_open(struct fake_node *n, uint32_t id, uint32_t nprocs,
                    .core = &n->core,
                    .instance = "shm",
                    .cfg = cfg ? cfg : &dflt,
-                   .nprocs = nprocs,
                    .node_id = node_id,
                    .local_count = fake_local_count,
                    .cpus = fake_cpus};
-    assert_int_equal(weft_plugin_1_shm.cfg_size, sizeof *cfg);
+    assert_int_equal(weft_plugin_2_shm.cfg_size, sizeof *cfg);
     n->core.node = n;
     n->id = id;
     n->nprocs = nprocs;
     n->seed = id + 1;
-    int rc = weft_plugin_1_shm.ops->open(&o, &n->ep);
+    int rc = weft_plugin_2_shm.ops->open(&o, &n->ep);
     if (rc != WEFT_OK)
         return rc;
     weft_attr attr = {.size = sizeof attr};
-    assert_int_equal(weft_plugin_1_shm.ops->attr(n->ep, &attr), WEFT_OK);
+    assert_int_equal(weft_plugin_2_shm.ops->attr(n->ep, &attr), WEFT_OK);
     n->max_short = attr.max_short;
     n->address_len = sizeof n->address[id];
-    return weft_plugin_1_shm.ops->address(n->ep, n->address[id],
+    return weft_plugin_2_shm.ops->address(n->ep, n->address[id],
                                           &n->address_len);
 }
 
@@ -122,13 +121,13 @@ static inline void fake_resume(struct fake_node *n)
     for (uint32_t i = 0; i < n->nprocs; i++)
         if (n->loc[i].paused) {
             n->loc[i].paused = false;
-            weft_plugin_1_shm.ops->rx_resume(n->loc[i].peer);
+            weft_plugin_2_shm.ops->rx_resume(n->loc[i].peer);
         }
 }
 
 static inline int fake_progress(struct fake_node *n)
 {
-    int events = weft_plugin_1_shm.ops->progress(n->ep, 64);
+    int events = weft_plugin_2_shm.ops->progress(n->ep, 64);
     fake_resume(n);
     return events;
 }
@@ -159,16 +158,9 @@ static inline struct fake_tx *fake_tx_new(struct weft_loc *to, uint64_t seq,
     fake_fill(t->payload, seq, len);
     t->tx.hdr = &t->hdr;
     t->tx.len = len;
-    if (style & 1) {
-        t->tx.seg = fake_tx_seg;
-    } else {
-        uint32_t a = len / 3, b = len / 2;
-        t->iov[0] = (struct iovec){t->payload, a};
-        t->iov[1] = (struct iovec){t->payload + a, b - a};
-        t->iov[2] = (struct iovec){t->payload + b, len - b};
-        t->tx.iov = t->iov;
-        t->tx.iov_n = 3;
-    }
+    t->tx.seg = fake_tx_seg;
+    if (!(style & 1) && len)
+        t->tx.one = (struct iovec){t->payload, len};
     return t;
 }
 
@@ -177,13 +169,13 @@ static inline struct fake_tx *fake_tx_new(struct weft_loc *to, uint64_t seq,
 static inline int fake_send(struct fake_node *n, uint32_t to, uint32_t len,
                             unsigned style)
 {
-    const weft_ops *ops = weft_plugin_1_shm.ops;
+    const weft_ops *ops = weft_plugin_2_shm.ops;
     struct weft_loc *l = &n->loc[to];
     struct fake_tx *t = fake_tx_new(l, l->sent + 1, len, style);
     fake_header(&t->hdr, l->sent + 1, len, style & 2, false);
     int rc;
     if ((style & 4) && len <= n->max_short)
-        rc = ops->send_short(l->peer, &t->hdr, t->payload, len);
+        rc = ops->send_short(l->peer, &t->hdr, t->payload, len, 0);
     else
         rc = ops->send(l->peer, &t->tx);
     if (rc >= 0)
@@ -224,13 +216,13 @@ static inline void fake_connect(struct fake_node *a, struct fake_node *b,
 /* Orderly; `other` (may be NULL) takes what is still on its way. */
 static inline void fake_close(struct fake_node *n, struct fake_node *other)
 {
-    const weft_ops *ops = weft_plugin_1_shm.ops;
+    const weft_ops *ops = weft_plugin_2_shm.ops;
     for (int i = 0; i < 100000 && ops->drain(n->ep) != WEFT_OK; i++) {
         fake_progress(n);
         if (other)
             fake_progress(other);
     }
-    weft_plugin_1_shm.ops->close(n->ep);
+    weft_plugin_2_shm.ops->close(n->ep);
     n->ep = NULL;
 }
 

@@ -22,7 +22,7 @@
 
 #include "weft_transport.h"
 
-extern const weft_plugin weft_plugin_1_shm;
+extern const weft_plugin weft_plugin_2_shm;
 
 enum { FAKE_PEERS = 80, FAKE_MAX = 2u << 20 };
 
@@ -255,9 +255,7 @@ static inline void fake_rx_done(weft_core *core, weft_sink *s, int status)
 struct fake_tx {
     weft_tx tx;
     struct weft_loc *to;
-    struct iovec iov[3];
     unsigned char *payload;
-    unsigned char room[WEFT_HEADROOM];
     alignas(64) weft_hdr hdr;
 };
 
@@ -278,7 +276,7 @@ static inline void fake_tx_done(weft_core *core, weft_tx *tx, int status)
 }
 
 /* priv[5] tells the test: 1000 + status. */
-static inline void fake_rma_done(weft_core *core, weft_rma *r, int status)
+static inline void fake_get_done(weft_core *core, weft_get *r, int status)
 {
     (void)core;
     r->priv[5] = (uint64_t)(1000 + status);

@@ -27,7 +27,7 @@ static bool reads_announced(uint32_t ranks, uint32_t cpus)
 
     open_with(ranks, cpus);
     reads = wf_shm_cma_should_offer(node.ep, 1);
-    weft_plugin_1_shm.ops->close(node.ep);
+    weft_plugin_2_shm.ops->close(node.ep);
     return reads;
 }
 
@@ -37,7 +37,7 @@ static uint32_t ring_bytes(uint32_t ranks, uint32_t cpus)
 
     open_with(ranks, cpus);
     bytes = shm_bulk_bytes(&node.ep->geometry);
-    weft_plugin_1_shm.ops->close(node.ep);
+    weft_plugin_2_shm.ops->close(node.ep);
     return bytes;
 }
 
@@ -48,7 +48,7 @@ static bool senders_fence(uint32_t ranks, uint32_t cpus)
 
     open_with(ranks, cpus);
     fence = !node.ep->barrier;
-    weft_plugin_1_shm.ops->close(node.ep);
+    weft_plugin_2_shm.ops->close(node.ep);
     return fence;
 }
 
@@ -81,7 +81,7 @@ static void elsewhere_the_sleeper_fences_for_both(void **state)
 {
     open_with(4096, 4096);
     assert_int_equal(node.ep->barrier, node.ep->registered);
-    weft_plugin_1_shm.ops->close(node.ep);
+    weft_plugin_2_shm.ops->close(node.ep);
 }
 
 /* ---- many that have sent ------------------------------------------------- */
@@ -117,7 +117,7 @@ static int heard_at_once(int budget)
     fake_progress(&node);
     for (uint32_t i = 0; i < SENDERS; i++)
         assert_true(fake_send(&senders[i], 0, 8, SHORT) >= 0);
-    heard = weft_plugin_1_shm.ops->progress(node.ep, budget);
+    heard = weft_plugin_2_shm.ops->progress(node.ep, budget);
     for (uint32_t i = 0; i < SENDERS; i++)
         fake_close(&senders[i], &node);
     fake_close(&node, NULL);

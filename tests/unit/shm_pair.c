@@ -4,7 +4,7 @@
  */
 #include "shm_fake.h"
 
-#define OPS (weft_plugin_1_shm.ops)
+#define OPS (weft_plugin_2_shm.ops)
 
 static struct fake_node a, b;
 

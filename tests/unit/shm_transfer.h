@@ -9,7 +9,7 @@
 
 #include "../../plugins/shm/shm.h"
 
-#define OPS (weft_plugin_1_shm.ops)
+#define OPS (weft_plugin_2_shm.ops)
 
 enum { NO_CPU = 2, BYTES = 5 << 20, LIMIT_S = 120, SEVERAL = 20 };
 
@@ -67,7 +67,7 @@ static inline uint64_t count(struct fake_node *n, const char *what)
 struct transfer {
     weft_mr *mr;
     weft_rkey *key;
-    weft_rma rma;
+    weft_get rma;
 };
 
 /* Let a offer its memory and b ask for it. */
@@ -76,12 +76,11 @@ static inline void begin(struct transfer *t, uint64_t from, uint64_t len)
     unsigned char key[64];
     size_t n = sizeof key;
     memset(t, 0, sizeof *t);
-    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, 0, &t->mr), WEFT_OK);
+    assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, &t->mr), WEFT_OK);
     assert_int_equal(OPS->mr_pack(a.ep, t->mr, key, &n), WEFT_OK);
     if (OPS->rkey_open(b.loc[0].peer, key, n, &t->key) != WEFT_OK)
         skip();
-    t->rma = (weft_rma){.one = {target + from, len},
-                        .len = len,
+    t->rma = (weft_get){.one = {target + from, len},
                         .raddr = (uintptr_t)source + from,
                         .rkey = t->key};
     int rc = OPS->get(b.loc[0].peer, &t->rma);
@@ -109,8 +108,8 @@ static inline void check(const struct transfer *t)
 {
     assert_int_equal(t->rma.priv[5], 1000 + WEFT_OK);
     uint64_t from = t->rma.raddr - (uintptr_t)source;
-    assert_true(fake_same(target + from, 3, from, t->rma.len));
-    assert_int_equal(target[from + t->rma.len], 0xee);
+    assert_true(fake_same(target + from, 3, from, t->rma.one.iov_len));
+    assert_int_equal(target[from + t->rma.one.iov_len], 0xee);
 }
 
 /* Drive one node, or both where other is given, until the transfer ends. */

@@ -201,7 +201,7 @@ static void send_from(struct weft_loc *l,
     struct fake_tx *t = fake_tx_new(l, l->sent + 1, MB, 1);
     t->tx.seg = seg;
     fake_header(&t->hdr, l->sent + 1, MB, false, false);
-    int rc = weft_plugin_1_shm.ops->send(l->peer, &t->tx);
+    int rc = weft_plugin_2_shm.ops->send(l->peer, &t->tx);
     assert_true(rc == WEFT_OK || rc == WEFT_DONE);
     l->sent++;
     l->lent += rc == WEFT_OK;

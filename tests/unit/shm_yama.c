@@ -31,12 +31,12 @@ static const char *probed(char s, int ptracer)
     struct fake_config cfg = fake_defaults();
     weft_host host = {.size = sizeof host, .log = keep_object};
     weft_open o = {.size = sizeof o, .host = &host, .cfg = &cfg,
-                   .nprocs = 2, .local_count = 2};
+                   .local_count = 2};
     weft_attr attr = {.size = sizeof attr};
 
     scope = s;
     cfg.ptracer = ptracer;
-    assert_int_equal(weft_plugin_1_shm.ops->probe(&o, &attr), WEFT_OK);
+    assert_int_equal(weft_plugin_2_shm.ops->probe(&o, &attr), WEFT_OK);
     return said;
 }
 

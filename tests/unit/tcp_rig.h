@@ -6,7 +6,7 @@
 
 #include "../../plugins/tcp/tcp.h"
 
-#define RIG_PLUGIN weft_plugin_1_tcp
+#define RIG_PLUGIN weft_plugin_2_tcp
 #define RIG_NAME   "tcp"
 #define RIG_CFG    wf_tcp_cfg
 

@@ -13,7 +13,7 @@ static struct rig_side all[RIG_SIDES];
 
 static int two(void **state)
 {
-    ops = weft_plugin_1_tcp.ops;
+    ops = weft_plugin_2_tcp.ops;
     memset(all, 0, sizeof all);
     rig_open(all, 0, "key");
     rig_open(all, 1, "key");
@@ -411,7 +411,7 @@ static void a_hello_in_single_bytes_is_cut_off_in_time(void **state)
         rig_turn(all, 2);
     }
     RIG_UNTIL(all, 2, all[1].ep->pending == 1);
-    assert_int_equal(ops->arm(all[1].ep, NULL, &deadline), WEFT_OK);
+    assert_int_equal(ops->arm(all[1].ep, &deadline), WEFT_OK);
     assert_true(deadline > 0); /* it will be woken for that */
     all[1].skew += 2100000000u;
     rig_turn(all, 2);

@@ -16,7 +16,6 @@ enum { SEGMENT = 10, LENGTH = 35, SEGMENTS = 4 };
 
 static uint8_t memory[SEGMENTS * SEGMENT];
 static weft_hdr hdr;
-static const weft_host host = {.size = sizeof host};
 
 static void number_bytes(void)
 {
@@ -26,7 +25,7 @@ static void number_bytes(void)
 
 /* Pieces v, of which the first begins at byte `at`, and the last may be empty;
  * returns where they end. */
-static size_t follow_pieces(const struct iovec *v, int n, size_t at)
+static size_t follow(const struct iovec *v, int n, size_t at)
 {
     for (int i = 0; i < n; i++) {
         if (v[i].iov_len)
@@ -36,32 +35,7 @@ static size_t follow_pieces(const struct iovec *v, int n, size_t at)
     return at;
 }
 
-static void sending_resumes_at_any_byte(void **state)
-{
-    struct iovec iov[SEGMENTS], v[1 + SEGMENTS];
-    weft_tx tx = {.hdr = &hdr, .iov = iov, .iov_n = SEGMENTS,
-                  .len = sizeof memory};
-
-    for (int i = 0; i < SEGMENTS; i++)
-        iov[i] = (struct iovec){memory + i * SEGMENT, SEGMENT};
-    for (size_t at = 0; at < sizeof memory; at++) {
-        int n = wf_ip_tx_pieces(&tx, WEFT_HDR + at, v, 1 + SEGMENTS);
-        assert_int_equal(n, SEGMENTS - at / SEGMENT);
-        assert_int_equal(follow_pieces(v, n, at), sizeof memory);
-    }
-    for (size_t at = 0; at < WEFT_HDR; at++) {
-        int n = wf_ip_tx_pieces(&tx, at, v, 1 + SEGMENTS);
-        assert_int_equal(n, 1 + SEGMENTS);
-        assert_ptr_equal(v[0].iov_base, (char *)&hdr + at);
-        assert_int_equal(v[0].iov_len, WEFT_HDR - at);
-        assert_int_equal(follow_pieces(v + 1, n - 1, 0), sizeof memory);
-    }
-    assert_int_equal(wf_ip_tx_pieces(&tx, WEFT_HDR, v, 2), 2);
-    assert_int_equal(follow_pieces(v, 2, 0), 2 * SEGMENT);
-}
-
-/* Its memory is larger than what is wanted of the message. */
-static int segments(weft_sink *s, uint64_t off, struct iovec *v, int max)
+static int find_segments(uint64_t off, struct iovec *v, int max)
 {
     int n = 0;
 
@@ -73,7 +47,39 @@ static int segments(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return n;
 }
 
-static void arriving_bytes_stop_at_the_sink_s_end(void **state)
+static int tx_segments(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    return find_segments(off, v, max);
+}
+
+static void what_is_sent_begins_at_any_byte(void **state)
+{
+    struct iovec v[1 + SEGMENTS];
+    weft_tx tx = {.hdr = &hdr, .seg = tx_segments, .len = sizeof memory};
+
+    for (size_t at = 0; at < sizeof memory; at++) {
+        int n = wf_ip_tx_pieces(&tx, WEFT_HDR + at, v, 1 + SEGMENTS);
+        assert_int_equal(n, SEGMENTS - at / SEGMENT);
+        assert_int_equal(follow(v, n, at), sizeof memory);
+    }
+    for (size_t at = 0; at < WEFT_HDR; at++) {
+        int n = wf_ip_tx_pieces(&tx, at, v, 1 + SEGMENTS);
+        assert_int_equal(n, 1 + SEGMENTS);
+        assert_ptr_equal(v[0].iov_base, (char *)&hdr + at);
+        assert_int_equal(v[0].iov_len, WEFT_HDR - at);
+        assert_int_equal(follow(v + 1, n - 1, 0), sizeof memory);
+    }
+    assert_int_equal(wf_ip_tx_pieces(&tx, WEFT_HDR, v, 2), 2);
+    assert_int_equal(follow(v, 2, 0), 2 * SEGMENT);
+}
+
+/* Its memory is larger than what is wanted of the message. */
+static int segments(weft_sink *s, uint64_t off, struct iovec *v, int max)
+{
+    return find_segments(off, v, max);
+}
+
+static void what_arrives_goes_no_further_than_it_is_wanted(void **state)
 {
     struct iovec v[SEGMENTS];
 
@@ -81,11 +87,11 @@ static void arriving_bytes_stop_at_the_sink_s_end(void **state)
         for (size_t at = 0; at < len; at++) {
             weft_sink s = {.len = len, .seg = segments};
             int n = wf_ip_sink_pieces(&s, at, v, SEGMENTS);
-            assert_int_equal(follow_pieces(v, n, at), len);
+            assert_int_equal(follow(v, n, at), len);
         }
 }
 
-static void arriving_bytes_are_stored_in_the_sink(void **state)
+static void it_is_put_there(void **state)
 {
     uint8_t data[sizeof memory];
 
@@ -94,7 +100,7 @@ static void arriving_bytes_are_stored_in_the_sink(void **state)
     for (size_t at = 0; at < LENGTH; at++) {
         weft_sink s = {.len = LENGTH, .seg = segments};
         number_bytes();
-        assert_int_equal(wf_ip_sink_write(&host, &s, at, data, sizeof data),
+        assert_int_equal(wf_ip_sink_write(&s, at, data, sizeof data),
                          LENGTH - at);
         for (size_t i = 0; i < sizeof memory; i++)
             assert_int_equal(memory[i], i >= at && i < LENGTH ? data[i - at]
@@ -105,9 +111,9 @@ static void arriving_bytes_are_stored_in_the_sink(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sending_resumes_at_any_byte),
-        cmocka_unit_test(arriving_bytes_stop_at_the_sink_s_end),
-        cmocka_unit_test(arriving_bytes_are_stored_in_the_sink),
+        cmocka_unit_test(what_is_sent_begins_at_any_byte),
+        cmocka_unit_test(what_arrives_goes_no_further_than_it_is_wanted),
+        cmocka_unit_test(it_is_put_there),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

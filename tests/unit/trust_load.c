@@ -168,7 +168,7 @@ static void a_plugin_of_another_name_has_no_symbol(void **state)
 {
     copy_data(OTHER, "a.so", -1, 0644);
     assert_null(find_item("a.so", "good"));
-    assert_non_null(strstr(err, "exports no symbol weft_plugin_1_good"));
+    assert_non_null(strstr(err, "exports no symbol weft_plugin_2_good"));
 }
 
 static void descriptors_that_come_again_confuse_nothing(void **state)

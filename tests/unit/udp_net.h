@@ -255,6 +255,22 @@ static inline void write_script(struct end *e, const void *data, size_t n)
     e->written += n;
 }
 
+static inline int load_segments(weft_tx *tx, uint64_t off, struct iovec *v,
+                                int max)
+{
+    const struct load *l =
+        (const void *)((const char *)tx - offsetof(struct load, tx));
+    int n = 0;
+
+    for (int i = 0; i < 3 && n < max; i++) {
+        if (off < l->v[i].iov_len || (!off && !l->v[i].iov_len))
+            v[n++] = (struct iovec){(char *)l->v[i].iov_base + off,
+                                    l->v[i].iov_len - off};
+        off -= off < l->v[i].iov_len ? off : l->v[i].iov_len;
+    }
+    return n;
+}
+
 static inline struct load *load_new(size_t n)
 {
     struct load *l = calloc(1, sizeof *l);
@@ -273,7 +289,8 @@ static inline struct load *load_new(size_t n)
     l->v[0] = (struct iovec){l->data, cut};
     l->v[1] = (struct iovec){l->data, 0};
     l->v[2] = (struct iovec){l->data + cut, n - cut};
-    l->tx = (weft_tx){.hdr = &l->hdr, .iov = l->v, .iov_n = 3, .len = n};
+    l->tx = (weft_tx){.size = sizeof l->tx, .hdr = &l->hdr, .len = n,
+                      .seg = load_segments};
     assert_true(loads_n < LOADS);
     return loads[loads_n++] = l;
 }

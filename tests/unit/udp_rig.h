@@ -6,7 +6,7 @@
 
 #include "../../plugins/udp-reliable/udp.h"
 
-#define RIG_PLUGIN weft_plugin_1_udp_reliable
+#define RIG_PLUGIN weft_plugin_2_udp_reliable
 #define RIG_NAME   "udp-reliable"
 #define RIG_CFG    wf_udp_cfg
 

@@ -87,13 +87,13 @@ static int fake_progress(weft_ep *e, int budget)
     return 1;
 }
 
-static int fake_event(weft_ep *e, weft_event *event)
+static int fake_event(weft_ep *e, int *fd)
 {
-    event->fd = e->fd;
+    *fd = e->fd;
     return WEFT_OK;
 }
 
-static int fake_arm(weft_ep *e, weft_event *event, uint64_t *deadline)
+static int fake_arm(weft_ep *e, uint64_t *deadline)
 {
     e->arms++;
     if (e->refuses)

@@ -1,6 +1,6 @@
 /* Every way by which a thread that sleeps in a call is woken, one test each:
- * the list is that of docs/internals/progress-and-wakeups.md. The helper thread
- * has a file of its own, wait_helper.c.
+ * docs/internals/progress-and-wakeups.md lists them. The helper thread has a
+ * file of its own, wait_helper.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -65,26 +65,26 @@ static int rig_without_descriptors(void **state)
     return rig_with(&without);
 }
 
-static void *kick_leader(void *core)
+static void *wake_leader(void *arg)
 {
-    wf_host.kick(core); /* the one call that needs no section */
+    wf_progress_wake_leader(arg); /* it needs no section */
     return NULL;
 }
 
-static void a_plugins_own_thread_kicks_the_leader_awake(void **state)
+static void another_thread_wakes_the_leader(void **state)
 {
     pthread_t thread;
 
     doze(1);
     fabrics[0].blind = true;
     announce(&fabrics[0], flag, &sleepers[0].done);
-    pthread_create(&thread, NULL, kick_leader, &wf.eps[0]);
+    pthread_create(&thread, NULL, wake_leader, &wf);
     until_woken(0);
     pthread_join(thread, NULL);
     nothing_was_missed();
 }
 
-/* Another thread tells them that the event they wait for has come. */
+/* Another thread says that what they wait for is there. */
 static void the_first_are_woken(int n)
 {
     for (int i = 0; i < n; i++)
@@ -150,18 +150,18 @@ static void two_threads_lie_down(uint32_t cpus, uint32_t own_cpus)
     nothing_was_missed();
 }
 
-static void pollers_sleep_where_threads_outnumber_cpus(void **state)
+static void who_polls_lies_down_where_threads_outnumber_cpus(void **state)
 {
     two_threads_lie_down(1, 1);
 }
 
-static void pollers_sleep_where_threads_are_bound_to_one_cpu(void **state)
+static void so_where_they_are_bound_to_one_of_many(void **state)
 {
     two_threads_lie_down(8, 1);
 }
 
 /* It has polled, and what the leader had armed is not any more. */
-static void a_poller_that_sleeps_beside_a_leader_lets_it_sleep(void **state)
+static void who_lies_down_beside_a_leader_lets_it_sleep(void **state)
 {
     doze(3);
     assert_true(waiter_of(0)->leads && wf.progress->sleeps == 3);
@@ -171,7 +171,7 @@ static void a_poller_that_sleeps_beside_a_leader_lets_it_sleep(void **state)
 }
 
 /* Not the next in the list: that one is woken when the leader passes on. */
-static void a_message_that_the_leader_takes_wakes_its_follower(void **state)
+static void what_the_leader_receives_for_a_follower_wakes_it(void **state)
 {
     doze(3);
     announce(&fabrics[0], flag, &sleepers[2].done);
@@ -191,7 +191,7 @@ static void a_leader_that_leaves_hands_its_place_to_a_follower(void **state)
     nothing_was_missed();
 }
 
-static void a_poller_completes_requests_of_sleepers(void **state)
+static void who_polls_completes_for_those_who_sleep(void **state)
 {
     doze(3);
     fabrics[0].blind = true; /* so that the leader learns nothing of it */
@@ -204,7 +204,7 @@ static void a_poller_completes_requests_of_sleepers(void **state)
 }
 
 /* A poll disarms: what comes after it rings no bell. */
-static void the_last_poller_makes_the_leader_arm_again(void **state)
+static void who_polls_last_makes_the_leader_arm_again(void **state)
 {
     doze(1);
     assert_int_equal(wf_progress_poll(&wf, 1), 0);
@@ -221,7 +221,7 @@ static bool bell_rings(void)
 }
 
 /* It sleeps on while that is not too long for the endpoint. */
-static void a_poller_wakes_the_leader_for_an_earlier_time(void **state)
+static void who_polls_calls_the_leader_for_an_earlier_time(void **state)
 {
     fabrics[0].deadline_in = 30000000000u;
     doze(1);
@@ -238,7 +238,7 @@ static void a_poller_wakes_the_leader_for_an_earlier_time(void **state)
 }
 
 /* A leader that would get up for nothing each time stays up. */
-static void a_busy_poller_keeps_the_leader_awake(void **state)
+static void who_polls_much_keeps_the_leader_awake(void **state)
 {
     fabrics[0].deadline_in = 40000000000u;
     doze(1);
@@ -284,7 +284,7 @@ static void *wait_for_the_end(void *loc)
     return NULL;
 }
 
-static void the_death_of_a_peer_wakes_its_waiters(void **state)
+static void the_death_of_a_peer_wakes_who_waits_for_it(void **state)
 {
     struct weft_loc loc, *peer = add_peer(&loc);
     pthread_t thread;
@@ -310,7 +310,7 @@ struct word {
     wf_atomic_u32 asked;
 };
 
-static void ask_peer(struct wf_flag_wait *wait)
+static void ask(struct wf_flag_wait *wait)
 {
     flag(&((struct word *)wait)->asked);
 }
@@ -318,7 +318,7 @@ static void ask_peer(struct wf_flag_wait *wait)
 static void a_word_that_is_waited_for_is_announced_from_the_sleep_on(void **s)
 {
     struct weft_loc gone_already = {.failed = true};
-    struct word word = {.wait = {.arm = ask_peer, .loc = &gone_already}};
+    struct word word = {.wait = {.arm = ask, .loc = &gone_already}};
 
     wf.flag_waits = &word.wait;
     doze(1);
@@ -335,7 +335,7 @@ static bool never(void *arg)
     return false;
 }
 
-static void the_launchers_descriptor_wakes_the_leader(void **state)
+static void who_serves_peers_is_called_by_the_launchers_descriptor(void **state)
 {
     uint64_t one = 1;
     int fd = eventfd(1, EFD_CLOEXEC);
@@ -359,21 +359,21 @@ int main(void)
         RULE(the_time_that_an_endpoint_wants_ends_the_sleep),
         WITH(an_endpoint_that_wakes_nobody_is_polled_meanwhile,
              rig_without_descriptors),
-        RULE(a_plugins_own_thread_kicks_the_leader_awake),
+        RULE(another_thread_wakes_the_leader),
         RULE(a_leader_whose_request_another_thread_completes_is_woken),
         RULE(a_follower_is_woken_by_its_own_request_and_no_other),
-        RULE(pollers_sleep_where_threads_outnumber_cpus),
-        RULE(pollers_sleep_where_threads_are_bound_to_one_cpu),
-        RULE(a_poller_that_sleeps_beside_a_leader_lets_it_sleep),
-        RULE(a_message_that_the_leader_takes_wakes_its_follower),
+        RULE(who_polls_lies_down_where_threads_outnumber_cpus),
+        RULE(so_where_they_are_bound_to_one_of_many),
+        RULE(who_lies_down_beside_a_leader_lets_it_sleep),
+        RULE(what_the_leader_receives_for_a_follower_wakes_it),
         RULE(a_leader_that_leaves_hands_its_place_to_a_follower),
-        RULE(a_poller_completes_requests_of_sleepers),
-        RULE(the_last_poller_makes_the_leader_arm_again),
-        RULE(a_poller_wakes_the_leader_for_an_earlier_time),
-        RULE(a_busy_poller_keeps_the_leader_awake),
-        RULE(the_death_of_a_peer_wakes_its_waiters),
+        RULE(who_polls_completes_for_those_who_sleep),
+        RULE(who_polls_last_makes_the_leader_arm_again),
+        RULE(who_polls_calls_the_leader_for_an_earlier_time),
+        RULE(who_polls_much_keeps_the_leader_awake),
+        RULE(the_death_of_a_peer_wakes_who_waits_for_it),
         RULE(a_word_that_is_waited_for_is_announced_from_the_sleep_on),
-        RULE(the_launchers_descriptor_wakes_the_leader),
+        RULE(who_serves_peers_is_called_by_the_launchers_descriptor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

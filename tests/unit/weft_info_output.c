@@ -195,8 +195,8 @@ static void tables_hold_self_and_what_is_named(void **state)
     int rc = info_table(names, 3);
     char *text = capture_end();
     assert_int_equal(rc, 0);
-    assert_says(text, "= {\n    &weft_plugin_1_self,\n    &weft_plugin_1_tcp,\n"
-                      "    &weft_plugin_1_udp_reliable,\n    0\n};");
+    assert_says(text, "= {\n    &weft_plugin_2_self,\n    &weft_plugin_2_tcp,\n"
+                      "    &weft_plugin_2_udp_reliable,\n    0\n};");
     char *bad[] = {"a;b"};
     assert_int_equal(info_table(bad, 1), 2);
 }

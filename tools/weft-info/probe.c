@@ -26,7 +26,7 @@ static void no_tx_done(weft_core *core, weft_tx *tx, int status)
 {
 }
 
-static void no_rma_done(weft_core *core, weft_rma *rma, int status)
+static void no_get_done(weft_core *core, weft_get *rma, int status)
 {
 }
 
@@ -53,14 +53,6 @@ static uint64_t no_mac(weft_core *core, uint64_t nonce, const struct iovec *v,
 
 static void no_peer_down(weft_core *core, weft_loc *loc, int status,
                          const char *why)
-{
-}
-
-static void no_ep_down(weft_core *core, int status, const char *why)
-{
-}
-
-static void no_kick(weft_core *core)
 {
 }
 
@@ -98,15 +90,13 @@ static const weft_host nobody = {
     .rx = no_rx,
     .rx_done = no_rx_done,
     .tx_done = no_tx_done,
-    .rma_done = no_rma_done,
+    .get_done = no_get_done,
     .tx_ready = no_peer,
     .locate = no_locate,
     .auth_step = no_auth,
     .mac64 = no_mac,
     .peer_up = no_peer,
     .peer_down = no_peer_down,
-    .ep_down = no_ep_down,
-    .kick = no_kick,
     .now_ns = now_ns,
     .resolve = no_resolve,
     .log = keep_log,
@@ -181,7 +171,6 @@ static void probe_one(struct info *info, struct info_transport *t)
                       .core = (weft_core *)t,
                       .instance = t->config->name,
                       .cfg = cfg,
-                      .nprocs = 2,
                       .local_count = 2};
     if (cfg == NULL)
         return;
@@ -216,10 +205,8 @@ void info_probe(struct info *info)
 const char *info_caps(uint32_t caps, char *buf, size_t n)
 {
     static const char *const names[] = {
-        "local",   "remote",    "self",    "unordered",      "streams",
-        "mt_send", "async_cb",  "rx_loan", "event_fd",       "event_futex",
-        "get",     "put",       "amo",     "no_mr",          "map",
-        "amo_cpu", "keepalive", "crypt",   "incoherent_put",
+        "local", "remote", "self",      "get",
+        "no_mr", "map",    "get_alone", "intact",
     };
     struct wf_words words = {.count = 0};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

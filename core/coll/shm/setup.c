@@ -156,7 +156,7 @@ static bool find_peer(struct setup *m, int rank)
 
 static bool can_share_memory(const struct weft_core *c)
 {
-    return !c->down && c->attr.caps & WEFT_CAP_MAP &&
+    return c->attr.caps & WEFT_CAP_MAP &&
            WEFT_HAS(c->ops, weft_ops, mem_alloc) &&
            WEFT_HAS(c->ops, weft_ops, mr_reg) &&
            WEFT_HAS(c->ops, weft_ops, mr_pack);
@@ -173,7 +173,7 @@ static bool pack_key(struct key *key, const struct weft_core *c,
     size_t n = KEY_MAX;
     weft_mr *mr;
 
-    if (c->ops->mr_reg(c->ep, mem->base, mem->len, 0, &mr) < 0 ||
+    if (c->ops->mr_reg(c->ep, mem->base, mem->len, &mr) < 0 ||
         c->ops->mr_pack(c->ep, mr, key->bytes, &n) < 0)
         return false;
     key->len = n;
@@ -214,6 +214,7 @@ static void make_offer(struct setup *m)
     struct weft_core *cores[KEYS] = {NULL};
     struct offer *offer = &m->offer;
 
+    m->mem.size = sizeof m->mem;
     m->mem.len = m->bytes;
     m->mem.later = m->lazy_bytes;
     if (!find_cores(m, cores) ||

@@ -22,8 +22,8 @@
 
 #include "weft_transport.h"
 
-extern const weft_plugin weft_plugin_1_shm;
-#define OPS (weft_plugin_1_shm.ops)
+extern const weft_plugin weft_plugin_2_shm;
+#define OPS (weft_plugin_2_shm.ops)
 enum { ROUNDS = 60 };
 
 struct weft_core {
@@ -134,19 +134,18 @@ static const weft_host host = {.size = sizeof host,
 static void send_one(weft_core *c, char *buf, uint32_t len)
 {
     static alignas(64) struct {
-        char room[64];
         weft_hdr hdr;
     } h;
     unsigned char *b = (unsigned char *)&h.hdr;
-    struct iovec iov = {buf, len};
-    weft_tx tx = {.hdr = &h.hdr, .iov = &iov, .iov_n = 1, .len = len};
+    weft_tx tx = {
+        .size = sizeof tx, .hdr = &h.hdr, .one = {buf, len}, .len = len};
     b[0] = b[1] = 1;
     b[3] = WEFT_HDR_SHORT >> 8;
     memcpy(b + 4, &len, 4);
     c->sent = 0;
     int rc;
     do {
-        rc = len <= 4096 ? OPS->send_short(c->peer, &h.hdr, buf, len)
+        rc = len <= 4096 ? OPS->send_short(c->peer, &h.hdr, buf, len, 0)
                          : OPS->send(c->peer, &tx);
         if (rc == WEFT_EAGAIN)
             OPS->progress(c->ep, 64);
@@ -231,7 +230,6 @@ int main(void)
                    .host = &host,
                    .core = &c,
                    .cfg = &cfg,
-                   .nprocs = 2,
                    .local_count = 1,
                    .instance = "shm"};
     unsigned char mine[256], theirs[256];
