@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 1            /* part of the symbol name: weft_plugin_1_<name>          */
-#define WEFT_ABI_MINOR 8            /* fields appended since the major                        */
+#define WEFT_ABI_MINOR 9            /* fields appended since the major                        */
 #define WEFT_MAGIC     0x31544657u  /* "WFT1"                                                 */
 #define WEFT_HDR       64           /* protocol header bytes, fixed for the major             */
 #define WEFT_HDR_MIN   24           /* bytes of a short header (flag WEFT_HDR_SHORT)          */
@@ -305,6 +305,11 @@ typedef struct weft_ops {
    * too little was asked to be sure; UINT64_MAX: that cannot be told.  The peer is asked from now on so that a
    * silence of `within` is known as soon as it is over.  Data that arrives unasked is no answer.   */
   uint64_t (*silent)(weft_peer *, uint64_t within);
+  /* minor 9: the descriptor of memory that mem_alloc gave (mem is what it
+   * filled) or rkey_map (base and len are set), so that the core can map it
+   * again from offset 0.  It stays the plugin's, and is valid until mem_free or
+   * rkey_close.  Negative: there is none. */
+  int  (*map_fd)(weft_ep *, const weft_mem *);
 } weft_ops;
 
 typedef struct weft_plugin {

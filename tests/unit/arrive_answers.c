@@ -52,6 +52,7 @@ static void offer_message(void)
                            .waits = WF_WAITS_ANSWER,
                            .bytes = 1 << 20,
                            .pull = {.core = &core}};
+    wf_object_init(&send.req.object, WF_KIND_REQUEST);
     assert_int_equal(wf_slot_add_pending(&send), 0);
 }
 

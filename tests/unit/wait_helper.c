@@ -24,6 +24,7 @@ static void leave_to_itself(void)
     if (!wf.may_help)
         wf_progress_allow_helper(&wf);
     left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_SCHEDULE}};
+    wf_object_init(&left.req.object, WF_KIND_REQUEST);
     wf_register_with_helper(&left.req);
     assert_true(left.req.flags & WF_REQ_WITH_HELPER);
 }
@@ -122,6 +123,7 @@ static void leave_an_offer(uint32_t caps, bool approves)
                            .waits = WF_WAITS_ANSWER,
                            .bytes = 16 << 20,
                            .pull = {.core = &fetched_from}};
+    wf_object_init(&left.req.object, WF_KIND_REQUEST);
     wf_register_with_helper(&left.req);
     assert_true(left.req.flags & WF_REQ_WITH_HELPER);
 }
