@@ -23,7 +23,7 @@ static void receive_bytes(int source, int count, int tag)
              MPI_STATUS_IGNORE);
 }
 
-static void talk(int rank)
+static void exchange_messages(int rank)
 {
     MPI_Request early;
 
@@ -43,7 +43,7 @@ static void talk(int rank)
     receive_bytes(0, LARGE, 8);
 }
 
-static void ping(int rank)
+static void measure_round_trip(int rank)
 {
     double start = MPI_Wtime();
 
@@ -76,9 +76,9 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size == 2 && strcmp(what, "measure") == 0)
-        ping(rank);
+        measure_round_trip(rank);
     else if (size == 2)
-        talk(rank);
+        exchange_messages(rank);
     compute_sums();
     if (rank == 0 && strcmp(what, "killed") == 0)
         raise(SIGKILL);

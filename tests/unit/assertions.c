@@ -29,7 +29,7 @@ static bool note_and_return(bool value)
 
 /* Run `what` in a child. Returns the signal that ended it; `said` is what it
  * has written to stderr. */
-static int outcome(void (*what)(void), char *said, size_t room)
+static int run_in_child(void (*what)(void), char *said, size_t room)
 {
     int fds[2], status;
     size_t used = 0;
@@ -82,7 +82,7 @@ static void check_death(void (*what)(void), const char *rank,
 {
     char said[512];
 
-    assert_int_equal(outcome(what, said, sizeof said), SIGABRT);
+    assert_int_equal(run_in_child(what, said, sizeof said), SIGABRT);
     assert_ptr_equal(strstr(said, rank), said);
     assert_non_null(strstr(said, "assertions.c:"));
     assert_non_null(strstr(said, function));
@@ -101,7 +101,8 @@ static void they_are_in_the_library(void **state)
 {
     char said[512];
 
-    assert_int_equal(outcome(unlock_what_is_free, said, sizeof said), SIGABRT);
+    assert_int_equal(run_in_child(unlock_what_is_free, said, sizeof said),
+                     SIGABRT);
     assert_non_null(strstr(said, "mutex.c:"));
 }
 
@@ -122,7 +123,7 @@ static void they_are_in_the_library(void **state)
 {
     char said[512];
 
-    assert_int_equal(outcome(unlock_what_is_free, said, sizeof said), 0);
+    assert_int_equal(run_in_child(unlock_what_is_free, said, sizeof said), 0);
     assert_string_equal(said, "");
 }
 
@@ -130,8 +131,8 @@ static void those_that_hold_change_nothing(void **state)
 {
     char said[512];
 
-    assert_int_equal(outcome(fail_in_core, said, sizeof said), 0);
-    assert_int_equal(outcome(fail_in_plugin, said, sizeof said), 0);
+    assert_int_equal(run_in_child(fail_in_core, said, sizeof said), 0);
+    assert_int_equal(run_in_child(fail_in_plugin, said, sizeof said), 0);
     evaluated = 0;
     WF_ASSERT(note_and_return(false));
     WEFT_ASSERT(note_and_return(false));
