@@ -85,7 +85,7 @@ struct wf_sched *wf_sched_create(struct wf_comm *comm)
  * next call of this process is to match theirs. */
 void wf_sched_abandon(struct wf_sched *s)
 {
-    WF_ASSERT(s->vertices == 0 && !s->req);
+    WF_ASSERT(!s->req && !s->running && !s->deferred);
     s->comm->coll_tag--;
     if (s->comm->inter)
         s->local->coll_tag--;

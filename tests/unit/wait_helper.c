@@ -257,6 +257,7 @@ static void post_a_large_receive(uint64_t bytes)
     left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_RECV,
                                    .on_complete = its_end},
                            .bytes = bytes, .expected = bytes};
+    wf_object_init(&left.req.object, WF_KIND_REQUEST);
 }
 
 static void match_message(void *unused)
