@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "mpi.h"
+#include "report/assert.h"
 #include "weft_transport.h"
 
 #define wf_likely(x)   __builtin_expect(!!(x), 1)

@@ -396,6 +396,11 @@ typedef struct weft_ops {
      * see it. WEFT_OK: nothing has come. WEFT_EAGAIN: call progress(). It calls
      * nothing back. */
     int (*recv_words)(weft_peer *, weft_want *);
+    /* Return the descriptor of memory that mem_alloc gave (mem is what it
+     * filled) or rkey_map (base and len are set), so that the core can map it
+     * again from offset 0. It stays the plugin's, and is valid until mem_free or
+     * rkey_close. Negative: there is none. */
+    int (*map_fd)(weft_ep *, const weft_mem *);
 } weft_ops;
 
 /* ---- the plugin ---------------------------------------------------------- */

@@ -54,8 +54,9 @@ void wf_endpoint_traffic(const struct weft_core *, struct wf_traffic *);
 void wf_endpoints_report(struct wf_instance *);
 /* Close all endpoints at once; for an orderly end drain them first. */
 void wf_endpoints_close(struct wf_instance *);
-/* The table of services given to every plugin (core/protocol/host.c). */
-extern const weft_host wf_host;
+/* The tables of services given to every plugin (core/protocol/host.c); the
+ * second one to those of ranks with a trace. */
+extern const weft_host wf_host, wf_host_traced;
 
 /* Find a plugin by the rules of docs/transport-guide.md: built-in table,
  * path=, WEFT_PLUGIN_PATH, [core] plugin_path, the installed lib/weft. When

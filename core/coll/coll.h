@@ -21,6 +21,7 @@
 
 #include "coll/choice.h"
 #include "coll/schedule.h"
+#include "report/trace.h"
 
 /* The arguments of all collectives together. Reductions use rcount and rtype;
  * bcast uses rbuf, rcount, rtype. */
@@ -111,6 +112,8 @@ wf_shmcoll_collective wf_shmcoll_run_before_setup, wf_shmcoll_bcast,
     wf_shmcoll_alltoall, wf_shmcoll_alltoallv, wf_shmcoll_reduce,
     wf_shmcoll_allreduce, wf_shmcoll_reduce_scatter,
     wf_shmcoll_reduce_scatter_block, wf_shmcoll_scan, wf_shmcoll_exscan;
+/* Records such a collective in the trace. */
+void wf_shmcoll_note_call(const struct wf_comm *);
 /* Runs a blocking collective through shared memory if there is some, or else by
  * its schedule. */
 static inline int wf_coll_run_shared(wf_coll_builder *builder,
@@ -118,8 +121,11 @@ static inline int wf_coll_run_shared(wf_coll_builder *builder,
                                      wf_shmcoll_collective *team)
 {
     if (wf_likely(wf_shmcoll_is_usable(a->comm)) ||
-        wf_shmcoll_catch_up(a->comm))
+        wf_shmcoll_catch_up(a->comm)) {
+        if (WF_TRACE && wf_unlikely(a->comm->traced))
+            wf_shmcoll_note_call(a->comm);
         return team(builder, a);
+    }
     return wf_shmcoll_run_before_setup(builder, a);
 }
 /* Builds a barrier that also computes the OR of one byte of each rank; rbuf is

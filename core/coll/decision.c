@@ -9,6 +9,7 @@
 #include "coll/layout.h"
 #include "coll/shm/shmcoll.h"
 #include "coll/vertex.h"
+#include "report/trace.h"
 
 #define ANY  UINT64_MAX
 #define MANY INT_MAX
@@ -116,6 +117,25 @@ chosen:
     return r;
 }
 
+/* Records which algorithm a rule has chosen. */
+static WF_COLD void note_choice(const struct wf_comm *g, enum wf_coll_kind kind,
+                                uint64_t bytes, const struct wf_coll_rule *r)
+{
+    const struct wf_coll_rules *given = g->wf->coll_rules;
+    const struct wf_coll_rule *own = given ? given->of[kind] : NULL;
+    bool built_in = r >= rules && r < rules + END;
+    struct wf_trace_collective c = {
+        .name = wf_coll_kinds[kind].name,
+        .algorithm = wf_coll_algorithms[r->algorithm].name,
+        .reason = built_in ? "built-in rule" : "rule of mpi.ini",
+        .rule = (int)(r - (built_in ? &rules[first_rule[kind]] : own)) + 1,
+        .context = g->context,
+        .engine = g->wf->number,
+        .bytes = bytes};
+
+    wf_trace_add_collective(g->wf->trace, &c);
+}
+
 enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,
                                       enum wf_coll_kind kind, uint64_t bytes,
                                       uint32_t able)
@@ -124,7 +144,10 @@ enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,
         wf_coll_find_rule(g, kind, bytes, able, &s->no_memory);
 
     /* it is not part of another collective */
-    if (s->algorithm == WF_ALGORITHMS)
+    if (s->algorithm == WF_ALGORITHMS) {
         s->algorithm = r->algorithm;
+        if (WF_TRACING(g->wf))
+            note_choice(g, kind, bytes, r);
+    }
     return (enum wf_coll_algorithm)r->algorithm;
 }

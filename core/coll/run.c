@@ -39,6 +39,7 @@ static void advance_schedule(struct wf_sched *);
 
 static void push_ready(struct wf_sched *s, int32_t number)
 {
+    WF_ASSERT(number >= 0 && number < s->vertices && s->v[number].wait == 0);
     s->v[number].next = -1;
     if (s->head < 0)
         s->head = number;
@@ -49,6 +50,7 @@ static void push_ready(struct wf_sched *s, int32_t number)
 
 static struct wf_vertex *pop_ready(struct wf_sched *s)
 {
+    WF_ASSERT(s->head >= 0 && s->head < s->vertices);
     struct wf_vertex *v = &s->v[s->head];
 
     s->head = v->next;
@@ -57,6 +59,7 @@ static struct wf_vertex *pop_ready(struct wf_sched *s)
 
 static void release_vertex(struct wf_sched *s, int32_t number)
 {
+    WF_ASSERT(s->v[number].wait > 0);
     if (--s->v[number].wait == 0)
         push_ready(s, number);
 }
@@ -74,6 +77,7 @@ static void finish_vertex(struct wf_vertex *v, int error)
 
     if (error && !s->error)
         s->error = error;
+    WF_ASSERT(s->left > 0 && s->left <= s->vertices);
     s->left--;
     for (int32_t e = v->out; e >= 0; e = s->e[e].next)
         release_vertex(s, s->e[e].to);
@@ -157,6 +161,7 @@ static void complete_vertex(struct wf_req *r)
     struct wf_sched *s = v->sched;
     int error = message_outcome(v, r);
 
+    WF_ASSERT(v->under_way && wf_req_done(r));
     v->under_way = false;
     wf_req_release(r);
     finish_vertex(v, error);
@@ -185,6 +190,7 @@ static void track_request(struct wf_vertex *v, struct wf_req *r)
         return;
     }
     r->flags |= WF_REQ_INTERNAL;
+    WF_ASSERT(!r->on_complete && !v->under_way);
     r->context = v;
     r->on_complete = complete_vertex;
     v->under_way = true;
@@ -278,6 +284,7 @@ static void begin_vertex(struct wf_sched *s, struct wf_vertex *v)
 
 static void drain_ready_queue(struct wf_sched *s)
 {
+    WF_ASSERT(!s->running);
     s->running = true;
     while (s->head >= 0)
         begin_vertex(s, pop_ready(s));
@@ -292,6 +299,7 @@ static void advance_schedule(struct wf_sched *s)
         return;
     drain_ready_queue(s);
     if (is_finished(s) && s->req) {
+        WF_ASSERT(s->head < 0);
         r = s->req;
         s->req = NULL;
         wf_req_complete(r, s->error);
@@ -302,6 +310,7 @@ static void advance_schedule(struct wf_sched *s)
  * creation. */
 static void prepare_run(struct wf_sched *s)
 {
+    WF_ASSERT(!s->running && !s->deferred);
     s->left = s->vertices;
     s->head = s->tail = -1;
     for (int i = 0; i < s->vertices; i++) {

@@ -9,7 +9,6 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <assert.h>
 #include <stdlib.h>
 
 #include "coll/coll.h"
@@ -86,6 +85,7 @@ struct wf_sched *wf_sched_create(struct wf_comm *comm)
  * next call of this process is to match theirs. */
 void wf_sched_abandon(struct wf_sched *s)
 {
+    WF_ASSERT(!s->req && !s->running && !s->deferred);
     s->comm->coll_tag--;
     if (s->comm->inter)
         s->local->coll_tag--;
@@ -114,6 +114,7 @@ static void keep_or_free_temp(struct wf_instance *wf, struct wf_temp *t)
         free(t);
         return;
     }
+    WF_ASSERT(wf->temp_bytes <= KEEP_TEMPS);
     wf->temp_bytes += t->bytes;
     t->next = wf->temps;
     wf->temps = t;
@@ -154,6 +155,7 @@ void wf_sched_destroy(struct wf_sched *s)
 static void *grow_array(void *old, const void *inline_old, int *room,
                         size_t size)
 {
+    WF_ASSERT(*room > 0 && size > 0);
     size_t bytes = (size_t)*room * size;
     void *new = old == inline_old ? malloc(2 * bytes) : realloc(old, 2 * bytes);
 
@@ -197,11 +199,12 @@ void wf_sched_add_edge(struct wf_sched *s, int vertex, int dependency)
 
     if (!s || s->no_memory)
         return;
-    assert(dependency < vertex && vertex < s->vertices);
+    WF_ASSERT(dependency < vertex && vertex < s->vertices);
     if (!ensure_edge_room(s)) {
         s->no_memory = true;
         return;
     }
+    WF_ASSERT(dependency >= 0 && s->edges < s->edge_room);
     from = &s->v[dependency];
     s->e[s->edges].to = vertex;
     s->e[s->edges].next = -1;
@@ -225,6 +228,7 @@ static struct wf_vertex *add_vertex(struct wf_sched *s,
             s->no_memory = true;
         return NULL;
     }
+    WF_ASSERT(s->vertices < s->vertex_room);
     v = &s->v[s->vertices++];
     memset(v, 0, sizeof *v);
     v->kind = (uint8_t)kind;
@@ -255,9 +259,11 @@ static void keep_message_order(struct wf_sched *s, struct wf_vertex *v)
     int32_t *head = &s->bucket[(uint32_t)v->peer % WF_SCHED_BUCKETS];
     int32_t number = s->vertices - 1;
 
+    WF_ASSERT(&s->v[number] == v);
     for (int32_t i = *head; i >= 0; i = s->v[i].next) {
         struct wf_vertex *u = &s->v[i];
         if (u->kind == v->kind && u->peer == v->peer && u->local == v->local) {
+            WF_ASSERT(u->follower < 0);
             u->follower = number;
             v->need++;
             break;
@@ -444,6 +450,7 @@ static struct wf_temp *take_temp(struct wf_instance *wf, size_t bytes)
     for (struct wf_temp **p = &wf->temps, *t; (t = *p); p = &t->next)
         if (t->bytes >= bytes && t->bytes / 2 <= bytes) {
             *p = t->next;
+            WF_ASSERT(wf->temp_bytes >= t->bytes);
             wf->temp_bytes -= t->bytes;
             return t;
         }
@@ -471,6 +478,7 @@ void *wf_sched_alloc_temp(struct wf_sched *s, size_t bytes)
         goto no_memory;
     if (rounded <= WF_SCHED_SCRATCH - s->scratch_used) {
         void *p = s->scratch + s->scratch_used;
+        WF_ASSERT((uintptr_t)p % 16 == 0);
         s->scratch_used += rounded;
         return p;
     }

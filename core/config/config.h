@@ -49,6 +49,8 @@ struct wf_core_options {
     int on_failure;   /* enum wf_failure_mode */
     int log;          /* enum wf_log_level */
     int stats;        /* print counters per transport at finalize */
+    const char *trace;   /* "off", or a path: report/trace.h */
+    uint64_t trace_size; /* bytes */
     int exact_length; /* a receive that asks for an exact length fails if the
                          message is shorter */
     int check;        /* compare configurations across ranks */

@@ -9,6 +9,7 @@
 #include "config/model.h"
 #include "config/options.h"
 #include "config/value.h"
+#include "report/trace.h"
 
 /* Each table has one row per line of options.def. */
 /* clang-format off */
@@ -93,6 +94,16 @@ void wf_options_unknown(const struct wf_section *s,
     }
 }
 
+/* Refuse a path that cannot be one, and a trace that this build cannot make. */
+static void check_trace(struct wf_config *c, const struct wf_section *s)
+{
+    const struct wf_setting *set = s ? wf_setting_find(s, "trace") : NULL;
+    const char *wrong = set ? wf_trace_check_path(c->core.trace) : NULL;
+
+    if (wrong)
+        wf_problem_add(&c->problems, &set->at, "trace: %s", wrong);
+}
+
 void wf_core_build(struct wf_config *c)
 {
     const weft_option *const tables[] = {wf_core_table};
@@ -106,6 +117,7 @@ void wf_core_build(struct wf_config *c)
     if (key != NULL && file != NULL)
         wf_problem_add(&c->problems, &file->at,
                        "job_key_file and job_key cannot both be set");
+    check_trace(c, s);
 }
 
 /* Find the transport by its name: the record may be one that the core has made

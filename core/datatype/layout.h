@@ -48,6 +48,8 @@ static inline int64_t wf_layout_find_part(const struct wf_type_layout *l,
 {
     int64_t low = 0, high = l->count;
 
+    WF_ASSERT(off >= 0 && l->count > 0);
+    WF_ASSERT(l->kind == WF_LAYOUT_SEGS || l->kind == WF_LAYOUT_LIST);
     if (l->kind == WF_LAYOUT_SEGS && l->width)
         return off / l->width;
     while (high - low > 1) {

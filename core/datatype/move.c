@@ -76,6 +76,7 @@ static void move_segs(struct mover *m, const struct wf_type_layout *l,
 static void move_rows_of_segs(struct mover *m, const struct wf_type_layout *l,
                               addr user, int64_t stride, int64_t rows)
 {
+    WF_ASSERT(rows > 0 && l->count > 0);
     int64_t step = stride < 0 ? -stride : stride;
     int64_t batch = COLUMN_BYTES / (step + 1) + 1;
 
@@ -155,6 +156,7 @@ static void move_rows_range(struct mover *m, const struct wf_type_layout *l,
 {
     int64_t row = divide_fast(off, l->size), skip = off - row * l->size, whole;
 
+    WF_ASSERT(off >= 0 && n > 0 && l->size > 0);
     if (skip || n < l->size) {
         int64_t part = l->size - skip < n ? l->size - skip : n;
 
@@ -175,6 +177,8 @@ static void move_segs_range(struct mover *m, const struct wf_type_layout *l,
 {
     int64_t i = wf_layout_find_part(l, off), end = off + n, last;
 
+    WF_ASSERT(n > 0 && end <= l->size && l->starts[i] <= off &&
+              off < l->starts[i + 1]);
     if (off != l->starts[i] || end < l->starts[i + 1]) {
         int64_t stop = end < l->starts[i + 1] ? end : l->starts[i + 1];
 
@@ -196,6 +200,7 @@ static void move_list_range(struct mover *m, const struct wf_type_layout *l,
 {
     for (int64_t i = wf_layout_find_part(l, off); n > 0; i++) {
         int64_t skip = off - l->starts[i];
+        WF_ASSERT(i < l->count && skip >= 0 && off < l->starts[i + 1]);
         int64_t part = l->starts[i + 1] - off < n ? l->starts[i + 1] - off : n;
 
         move_range(m, l->children[i], user + (addr)l->disps[i], skip, part);
@@ -252,6 +257,8 @@ void wf_type_pack(const struct wf_type *t, const void *buf, uint64_t count,
 {
     struct mover m = {.packed = out, .unpack = false};
 
+    WF_ASSERT(n <= count * (uint64_t)t->size &&
+              off <= count * (uint64_t)t->size - n);
     move_stream(&m, t, (addr)buf, off, n);
 }
 
@@ -260,6 +267,8 @@ void wf_type_unpack(const struct wf_type *t, void *buf, uint64_t count,
 {
     struct mover m = {.packed = (char *)in, .unpack = true};
 
+    WF_ASSERT(n <= count * (uint64_t)t->size &&
+              off <= count * (uint64_t)t->size - n);
     move_stream(&m, t, (addr)buf, off, n);
 }
 

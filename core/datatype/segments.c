@@ -27,6 +27,7 @@ static bool add_segment(struct segment_list *s, addr at, int64_t len)
     }
     if (s->n == s->max)
         return false;
+    WF_ASSERT(s->n < s->max && len > 0);
     s->v[s->n].iov_base = (void *)at;
     s->v[s->n].iov_len = (size_t)len;
     s->n++;
@@ -43,6 +44,7 @@ static bool list_rows(struct segment_list *s, const struct wf_type_layout *l,
 {
     int64_t row = off / l->size;
 
+    WF_ASSERT(l->size > 0 && off >= 0);
     off %= l->size;
     for (; row < rows; row++) {
         if (!list_layout(s, l, user + (addr)(row * stride), off))

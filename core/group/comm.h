@@ -72,6 +72,8 @@ struct wf_comm {
     struct wf_layout *layout; /* its distribution over nodes: coll/layout.h;
                                  or NULL */
     struct wf_shmcoll *shmcoll; /* shared-memory collectives: coll/shm/shmcoll.h; or NULL */
+    bool traced;                /* the rank has a trace */
+    bool path_logged;           /* by coll/path.c */
     uint32_t shmcoll_countdown; /* blocking collectives until they are set up; 0: never */
     /* A collective step that this process has deferred and the other members
      * have not (wf_shmcoll_count_call), or NULL. */

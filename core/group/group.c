@@ -32,6 +32,7 @@ void wf_group_get(struct wf_group *g)
 
 void wf_group_put(struct wf_group *g)
 {
+    WF_ASSERT(g->object.kind == WF_KIND_GROUP);
     if (!wf_object_put(&g->object))
         return;
     g->object.kind = WF_KIND_DEAD;
@@ -83,6 +84,7 @@ struct wf_group *wf_group_create(struct wf_instance *wf, int size,
         free(procs);
         return g;
     }
+    WF_ASSERT(size > 2 && !g->procs);
     g->procs = procs;
     g->rank = wf_group_rank_of(g, wf->rank);
     return g;
@@ -133,6 +135,7 @@ int wf_group_lookup(const struct wf_group_index *x, uint32_t proc)
         return wf_group_rank_of(x->group, proc);
     if (proc >= x->size || x->rank_of[proc] == 0)
         return MPI_UNDEFINED;
+    WF_ASSERT(x->rank_of[proc] <= x->group->size);
     return x->rank_of[proc] - 1;
 }
 

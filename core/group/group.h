@@ -19,6 +19,7 @@ struct wf_group {
 
 static inline uint32_t wf_group_proc(const struct wf_group *g, int rank)
 {
+    WF_ASSERT(rank >= 0 && rank < g->size);
     return g->procs ? g->procs[rank] : g->first + (uint32_t)(rank * g->stride);
 }
 

@@ -38,6 +38,7 @@ static void add_member(struct members *m, uint32_t proc)
 /* The empty result is MPI_GROUP_EMPTY (s7.3.2). */
 static int make_group(struct members *m, MPI_Group *out)
 {
+    WF_ASSERT(m->count >= 0 && m->procs);
     if (m->count == 0) {
         free(m->procs);
         *out = MPI_GROUP_EMPTY;

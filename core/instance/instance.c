@@ -31,6 +31,7 @@
 #include "protocol/order.h"
 #include "protocol/fastpath.h"
 #include "config/config.h"
+#include "report/trace.h"
 
 static uint64_t read_monotonic_ns(void *clock)
 {
@@ -203,6 +204,20 @@ static const struct wf_comm_handlers comm_handlers = {
     .release = release_comm,
 };
 
+/* Make the ring of core.trace, if there is to be one. */
+static int open_trace(struct wf_instance *wf)
+{
+    struct wf_trace_params p = {.path = wf->options->trace,
+                                .bytes = wf->options->trace_size,
+                                .rank = wf->rank,
+                                .ranks = wf->nprocs,
+                                .host = wf->host};
+
+    if (!WF_TRACE || !p.path || strcmp(p.path, "off") == 0)
+        return 0;
+    return wf_trace_open(&p, &wf->trace);
+}
+
 int wf_instance_create(const struct wf_instance_params *params,
                        struct wf_instance **out)
 {
@@ -228,7 +243,9 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->engine_makers = &engine_makers;
     if (params->threads)
         wf_instance_allow_threads(wf);
-    if ((r = find_node_and_cpus(wf)) != 0 || (r = open_engine(wf)) != 0)
+    if ((r = find_node_and_cpus(wf)) != 0 || (r = open_trace(wf)) != 0)
+        goto err_trace;
+    if ((r = open_engine(wf)) != 0)
         goto err_engine;
     if ((r = wf_env_init(wf)) != 0 || (r = exchange_business_cards(wf)) != 0)
         goto err_cards;
@@ -241,6 +258,8 @@ err_cards:
     close_engine(wf);
     wf->boot->key = wf->key;
 err_engine:
+    wf_trace_close(wf->trace);
+err_trace:
     free(wf);
     return r;
 }
@@ -272,6 +291,7 @@ static struct wf_instance *create_beside(struct wf_instance *home,
     wf->env = home->env;
     wf->comm_handlers = home->comm_handlers;
     wf->engine_makers = home->engine_makers;
+    wf->trace = home->trace;
     wf->state = home->state;
     wf->key = home->key;
     wf->met = home->met;
@@ -470,6 +490,7 @@ int wf_instance_destroy(struct wf_instance *wf)
                "the launcher does not know that this process ends: %s",
                wf_error_last()->text);
     wf_boot_close(boot);
+    wf_trace_close(wf->trace);
     wf_config_free(wf->config);
     free(wf);
     return 0;

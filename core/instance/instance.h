@@ -31,6 +31,7 @@ struct wf_type_named; /* datatype/named.h */
 struct wf_type_f90;
 struct wf_sched;   /* coll/schedule.h */
 struct wf_engines; /* engines.h */
+struct wf_trace;   /* report/trace.h */
 
 /* The numbers of handles that MPI_X_toint has given out: api/handle_int.c, which
  * is linked only into programs that ask for some. */
@@ -86,6 +87,7 @@ struct wf_instance {
     struct wf_block *blocks; /* of MPI_Alloc_mem: core/instance/memory.c */
     struct wf_handle_ints *handle_ints; /* core/api/handle_int.h */
     struct wf_bsend_buffer *bsend;      /* p2p/buffered.h */
+    struct wf_trace *trace;             /* of the rank; NULL: none is made */
     struct wf_auth_key *key;
     /* Called when a handshake is complete; NULL: no route encrypts. */
     void (*met)(struct weft_core *, uint32_t id,

@@ -160,6 +160,7 @@ static inline void wf_cs_run_submitted(struct wf_cs *cs)
  * MPI_THREAD_MULTIPLE. */
 static inline void wf_cs_submit(struct wf_cs *cs, struct wf_stack_link *l)
 {
+    WEFT_ASSERT(WF_SUBMITS && cs->threads && cs->run);
     wf_stack_push(&cs->submitted, l);
     wf_cs_try_run_submitted(cs);
 }
@@ -213,6 +214,7 @@ static inline bool wf_cs_try_relock(struct wf_cs *cs)
     wf_section_entering(WF_RANK_API, cs);
     if (!wf_cs_has_submitted(cs))
         return true;
+    WEFT_ASSERT(!wf_cs_deferred_unlock.inside);
     wf_cs_deferred_unlock.inside = cs;
     return false;
 }

@@ -32,6 +32,9 @@ typedef _Atomic uint64_t wf_atomic_u64;
 #define wf_cas_acq_rel(p, expected, v)                                         \
     atomic_compare_exchange_strong_explicit(                                   \
         (p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
+/* Orders stores for the compiler alone: for a reader of what is left when this
+ * process is gone. */
+#define wf_fence_compiler() atomic_signal_fence(memory_order_seq_cst)
 #define wf_fence_full() atomic_thread_fence(memory_order_seq_cst)
 
 /* For thread-local variables that every call reads: they are found without the

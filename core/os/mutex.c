@@ -80,6 +80,8 @@ static RARE void release_thread_id(void *id)
 {
     uint64_t bit = UINT64_C(1) << ((uintptr_t)id - FIRST_ID);
 
+    WEFT_ASSERT((uintptr_t)id >= FIRST_ID && (uintptr_t)id - FIRST_ID < 64);
+    WEFT_ASSERT(wf_load_relaxed(&used_ids) & bit);
     wf_mutex_thread_id =
         WF_MUTEX_THREAD_ID_UNSET; /* other destructors may still lock */
     /* pairs with allocate_thread_id */
@@ -107,6 +109,7 @@ static RARE uint32_t allocate_thread_id(void)
 
 static RARE void assign_thread_id(void)
 {
+    WEFT_ASSERT(wf_mutex_thread_id == WF_MUTEX_THREAD_ID_UNSET);
     pthread_once(&key_once, create_exit_key);
     wf_mutex_thread_id = allocate_thread_id();
     if (wf_mutex_thread_id != WF_MUTEX_NO_THREAD_ID)
@@ -162,6 +165,8 @@ static RARE void bias_to_self(struct wf_mutex *m)
     m->no_slot_left = slot < 0;
     if (slot < 0)
         return;
+    WEFT_ASSERT(!m->owner_word && !wf_load_relaxed(&m->owner));
+    WEFT_ASSERT(!wf_load_relaxed(&m->inside[slot]));
     m->slot_owner[slot] = wf_mutex_thread_id;
     m->owner_word = &m->inside[slot];
     wf_store_relaxed(m->owner_word, 1);
@@ -189,6 +194,7 @@ static __attribute__((noinline)) void consider_bias(struct wf_mutex *m)
 
 static RARE void revoke_bias(struct wf_mutex *m)
 {
+    WEFT_ASSERT(m->owner_word);
     if (!wf_load_relaxed(&m->owner))
         return; /* a thread that only tried to enter has done it */
     wf_store_relaxed(&m->owner, 0);
@@ -212,6 +218,7 @@ static RARE void revoke_and_await_exit(struct wf_mutex *m)
         wf_cpu_relax();
     while (is_owner_inside(m))
         wf_futex_wait(m->owner_word, 1, NULL);
+    WEFT_ASSERT(!wf_load_relaxed(&m->owner) && m->revoked <= DOUBLINGS_MAX);
     m->owner_word = NULL;
 }
 
@@ -360,6 +367,7 @@ void wf_mutex_pass_ticket(struct wf_mutex *m)
 {
     uint32_t ticket = wf_load_relaxed(&m->serving) + 1;
 
+    WEFT_ASSERT((int32_t)(wf_load_relaxed(&m->next) - ticket) >= 0);
     wf_store_release(&m->serving, ticket);
     /* pairs with the barrier in sleep_until_woken, and with the fence of
      * submitters (lock/submit.c) */
@@ -376,6 +384,7 @@ void wf_mutex_pass_or_leave_open(struct wf_mutex *m)
         wf_mutex_pass_ticket(m);
         return;
     }
+    WEFT_ASSERT(!wf_load_relaxed(&m->open) && !m->owner_word);
     /* pairs with wf_mutex_claim_open */
     wf_store_release(&m->open, wf_mutex_thread_id);
     wf_mutex_compiler_fence();

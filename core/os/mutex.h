@@ -87,6 +87,7 @@
 #include <stdbool.h>
 
 #include "os/atomic.h"
+#include "weft_assert.h"
 
 enum {
     WF_MUTEX_SLOT_BITS = 3,
@@ -228,6 +229,7 @@ static inline void wf_mutex_leave(struct wf_mutex *m,
         by_ticket(m);
         return;
     }
+    WEFT_ASSERT(wf_load_relaxed(inside) == 1);
     wf_store_release(inside, 0); /* pairs with the acquire of the revoker */
     wf_mutex_compiler_fence();
     if (__builtin_expect(wf_load_relaxed(&m->owner) == 0, 0))

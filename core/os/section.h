@@ -58,7 +58,7 @@ enum wf_rank {
 #ifdef WF_CHECK_SECTIONS
 /* Records the section; called before the thread waits for it. */
 void wf_section_entering(enum wf_rank, const void *lock);
-/* Removes the section; called after the thread has left it. */
+/* Removes the section; called when the thread leaves it. */
 void wf_section_left(enum wf_rank, const void *lock);
 /* Tells whether the thread is inside. */
 bool wf_section_held(const void *lock);
@@ -86,8 +86,8 @@ struct WF_CAPABILITY("lock") wf_lock {
     static inline void wf_leave_##name(type *o) WF_LEAVES(o->lock)             \
         WF_UNANALYSED                                                          \
     {                                                                          \
-        wf_mutex_unlock(&o->lock.mutex);                                       \
         wf_section_left(rank, &o->lock);                                       \
+        wf_mutex_unlock(&o->lock.mutex);                                       \
     }                                                                          \
     WF_SCOPED_SECTION(name, type, lock)
 

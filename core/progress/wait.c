@@ -28,6 +28,7 @@
 #include "os/quota.h"
 #include "report/state.h"
 #include "protocol/order.h"
+#include "report/trace_note.h"
 
 enum {
     /* The spin budget, ns. The default is about what a wake-up costs; it grows
@@ -250,6 +251,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
     watch = timeout < 0 || timeout > p->watch_ms;
     if (watch)
         timeout = p->watch_ms;
+    WF_ASSERT(!p->led);
     p->led = self->leads = true;
     /* it is woken by epoll, never by its futex word */
     wf_store_relaxed(&self->awake, 1);
@@ -310,6 +312,7 @@ static WF_COLD void sleep_once(struct wf_instance *wf, bool (*done)(void *),
     struct wf_progress *p = wf->progress;
     struct wf_waiter self = {.done = done, .arg = arg};
 
+    WF_ASSERT(p->waiting > 0 && p->asleep < p->waiting);
     wf_list_append(&p->waiters, &self.link);
     p->asleep++;
     if (wf_unlikely(wf_load_relaxed(&p->foreign_poller) != NULL))
@@ -581,6 +584,7 @@ static bool spin_until_done(struct wf_instance *wf, uint32_t mask,
 static uint64_t adapt_budget(uint64_t budget, bool paid, uint64_t min,
                              uint64_t max)
 {
+    WF_ASSERT(min <= max || max == 0);
     budget = paid ? 2 * budget : budget / 2;
     if (budget < min)
         budget = min;
@@ -619,6 +623,15 @@ static bool stay_awake(struct wf_instance *wf, uint32_t mask,
     return paid;
 }
 
+/* Records that the thread is about to sleep, or has slept for `ns`. */
+static WF_COLD void note_sleep(struct wf_instance *wf,
+                               enum wf_trace_event event, uint64_t ns)
+{
+    wf_trace_note(wf, event, &(struct wf_trace_about){.bytes = ns});
+    if (event == WF_TRACE_SLEEP)
+        wf_trace_read_clock(wf->trace); /* it may be killed there */
+}
+
 /* Sleep, and adapt the spin budget: spinning was not enough, but would have
  * been for longer if the sleep was brief. Where a thread computes on this CPU
  * that is not known: the rank we wait for may be queued behind it. */
@@ -629,7 +642,11 @@ static WF_COLD void sleep_and_adapt(struct wf_instance *wf,
     uint64_t start = wf_now(wf);
     bool brief;
 
+    if (WF_TRACING(wf))
+        note_sleep(wf, WF_TRACE_SLEEP, 0);
     sleep_once(wf, done, arg);
+    if (WF_TRACING(wf))
+        note_sleep(wf, WF_TRACE_WAKE, wf_now(wf) - start);
     if (!p->spin_max || p->cpu_shared)
         return;
     brief = !p->no_yield_waits && wf_now(wf) - start < SLEEP_BRIEF;
@@ -660,6 +677,7 @@ void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
     if (wf_unlikely(record != NULL))
         wf_state_end_wait(record);
     wf_progress_end_polling(wf);
+    WF_ASSERT(p->waiting > 0 && p->asleep <= p->waiting);
     if (--p->waiting == 0 && wf_unlikely(wf->api.helper_ops) && p->helper)
         p->help->resume(wf);
 }

@@ -43,6 +43,7 @@ static int receive_eager(struct wf_p2p *p, struct weft_loc *from,
     uint32_t plen = wf_le32(w->plen);
     uint64_t n = have;
 
+    WF_ASSERT(have <= plen && p->req.type == WF_REQ_RECV);
     p->loc = from;
     wf_receive_match(p, wf_le64(w->b), plen);
     if (wf_le16(w->flags) & WF_FLAG_SYNC)
@@ -78,6 +79,7 @@ static void unexpected_landed(struct wf_sink *sink, int status)
     struct wf_message *m = l->message;
     struct wf_p2p *p = l->claimed;
 
+    WF_ASSERT(m->state == WF_MSG_ARRIVING && m->landing == l);
     m->state = WF_MSG_COMPLETE;
     if (status < 0)
         m->error = wf_link_error(status);
@@ -90,6 +92,7 @@ static weft_sink *prepare_sink(struct wf_message *m, uint32_t n,
 {
     struct wf_sink *s = &m->landing->sink;
 
+    WF_ASSERT(m->landing && n <= m->room);
     memset(s, 0, sizeof *s);
     s->done = done;
     s->sink.len = n;
@@ -162,6 +165,7 @@ static inline void land_in_receive(struct weft_core *core,
                                    struct weft_loc *from, struct wf_p2p *p,
                                    uint64_t n, uint64_t env1, const void *data)
 {
+    WF_ASSERT(n <= p->posted.room && !wf_p2p_is_posted(p));
     wf_copy_short(p->block, data, n);
     p->loc = from;
     p->req.source = wf_env_source(env1);
@@ -222,6 +226,7 @@ static void key_landed(struct wf_sink *sink, int status)
     struct wf_landing *l = wf_container(sink, struct wf_landing, sink);
     struct wf_message *m = l->message;
 
+    WF_ASSERT(m->state == WF_MSG_ARRIVING);
     m->state = WF_MSG_NOTIFIED;
     if (status < 0)
         m->key_bytes = 0; /* the peer is going down; nothing to pull */
@@ -412,6 +417,7 @@ static int deliver_container(struct weft_core *core, struct weft_loc *from,
 
 int wf_arrive_stalled(struct weft_core *core, struct weft_loc *from)
 {
+    WF_ASSERT(core->wf == from->wf);
     from->stalled |= 1u << core->index;
     from->wf->rx_stalled = true;
     return WEFT_EAGAIN;
@@ -488,6 +494,18 @@ arrive_words_slow(struct weft_core *core, struct weft_loc *from, uint64_t h0,
                             ? wf_expected_claim(&e->expected)
                             : NULL,
                         (const struct wf_wire *)w, data);
+}
+
+int wf_arrive_words_traced(struct weft_core *core, struct weft_loc *from,
+                           uint64_t h0, uint64_t h1, uint64_t h2,
+                           const void *data)
+{
+    uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
+    const struct wf_wire *wire = (const struct wf_wire *)w;
+
+    if ((uint32_t)h0 != WF_SHORT_EAGER)
+        return arrive_words_slow(core, from, h0, h1, h2, data);
+    return arrive_whole(core, from, take_posted(from, wire), wire, data);
 }
 
 /* The header is in registers, the payload complete: WEFT_DONE or EAGAIN. */

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "protocol/order.h"
+#include "protocol/traced.h"
 
 #define ACK_NS        1000000u  /* an acknowledgement is owed at most so long */
 #define CANDIDATE_NS  20000000u /* the current carrier may answer as late */
@@ -83,6 +84,7 @@ static void adopt_carrier(struct wf_ordered *o, int k)
     wf_log(wf, WF_LOG_INFO, "process %u on %s: messages now through '%s'",
            o->loc->id, o->loc->host ? o->loc->host : "unknown host",
            name_of(o, k));
+    wf_trace_note_carrier(o->loc, WF_TRACE_FAILOVER, name_of(o, k));
     wf_order_close_fast_path(o);
     o->at = k;
     o->loc->lane[WF_LANE_ORDER].core = o->carrier[k].core;
@@ -104,6 +106,7 @@ static void lose_carrier(struct wf_ordered *o, const char *why)
 {
     wf_log(o->loc->wf, WF_LOG_INFO, "process %u: '%s' failed: %s", o->loc->id,
            name_of(o, o->at), why);
+    wf_trace_note_carrier(o->loc, WF_TRACE_CARRIER_LOST, name_of(o, o->at));
     o->at = o->candidate = o->failback_to = -1;
     wf_carrier_excuse_absence(o, wf_now(o->loc->wf));
     o->lost_at = o->last_round_at;

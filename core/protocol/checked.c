@@ -332,7 +332,7 @@ static int deliver_whole(struct weft_core *core, struct weft_loc *from,
     weft_sink *none = NULL;
 
     if ((uint32_t)first == EAGER)
-        return wf_arrive_words(core, from,
+        return wf_arrive_short(core, from,
                                first | (uint64_t)WEFT_HDR_SHORT << 16,
                                wf_wire_word(w, 1), wf_wire_word(w, 2), data);
     return wf_arrive_plain(core, from, (const weft_hdr *)w, data, first >> 32,

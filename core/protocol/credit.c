@@ -25,6 +25,8 @@ void wf_credit_received(struct weft_loc *loc, uint64_t bytes)
 {
     uint64_t limit = loc->wf->engine->credits - (uint64_t)loc->credit;
 
+    WF_ASSERT(loc->credit <= (int64_t)loc->wf->engine->credits);
     /* the credit never exceeds the grant */
     wf_credit_change(loc, (int64_t)(bytes < limit ? bytes : limit));
+    WF_ASSERT(loc->credit <= loc->credit_whole);
 }

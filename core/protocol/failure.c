@@ -14,6 +14,7 @@
 #include "progress/wait.h"
 #include "protocol/death.h"
 #include "protocol/order.h"
+#include "protocol/traced.h"
 
 static void fail_request(struct wf_p2p *p, struct weft_loc *loc)
 {
@@ -78,6 +79,9 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     if (loc->failed)
         return;
     loc->failed = true;
+    if (WF_TRACING(wf))
+        wf_trace_note(wf, WF_TRACE_DISCONNECT,
+                      &(struct wf_trace_about){.loc = loc});
     wf_death_note(wf, loc->id);
     if (status == WEFT_EPEER || status == WEFT_ELINK)
         report_given_up(wf, loc->id);

@@ -14,15 +14,17 @@ const struct wf_comm *wf_fastpath_shared_world;
 
 static const char *flag_of(struct wf_instance *wf)
 {
-    if (!wf || wf_cs_uses_lock(&wf->api))
-        return &path_shut;
+    if (!wf || wf_cs_uses_lock(&wf->api) || WF_TRACING(wf))
+        return &path_shut; /* what it sends or receives has no records */
     return wf->api.threads ? wf_single_flag() : &path_open;
 }
 
 void wf_fastpath_update(struct wf_instance *wf)
 {
-    const struct wf_comm *world = wf && wf->world ? wf->world : &wf_comm_without_contacts;
-    const struct wf_comm *shared = wf && wf->api.threads ? world : NULL;
+    bool open = wf && wf->world && !WF_TRACING(wf);
+    const struct wf_comm *world = open ? wf->world : &wf_comm_without_contacts;
+    const struct wf_comm *shared =
+        wf && wf->api.threads && !WF_TRACING(wf) ? world : NULL;
 
     if (wf != wf_load_relaxed(&wf_process_instance) || (wf && wf->ranks))
         /* This instance is one of several, of a simulation or of ranks that are

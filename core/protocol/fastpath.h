@@ -95,7 +95,7 @@ static inline const struct wf_comm *wf_fastpath_thread_comm_of(MPI_Comm h)
 {
     struct wf_instance *wf = wf_thread_instance;
 
-    if (!wf || wf_cs_needs_lock(&wf->api))
+    if (!wf || wf_cs_needs_lock(&wf->api) || WF_TRACING(wf))
         return &wf_comm_without_contacts;
     if (wf_likely(h == MPI_COMM_WORLD))
         return wf->world ? wf->world : &wf_comm_without_contacts;

@@ -19,6 +19,7 @@
 #include "protocol/death.h"
 #include "protocol/order.h"
 #include "protocol/fastpath.h"
+#include "protocol/traced.h"
 
 static void host_rx_done(weft_core *core, weft_sink *s, int status)
 {
@@ -60,6 +61,10 @@ static void host_peer_up(weft_core *core, weft_loc *loc)
 {
     wf_log(core->wf, WF_LOG_DEBUG, "%s: connected to process %u",
            core->config->name, loc->id);
+    if (WF_TRACING(core->wf))
+        wf_trace_note(
+            core->wf, WF_TRACE_LINK_UP,
+            &(struct wf_trace_about){.loc = loc, .name = core->config->name});
     wf_carrier_note_connected(loc, core);
     if (wf_unlikely(core->wf->losses))
         wf_deaths_tell_peer(loc);
@@ -109,21 +114,19 @@ static void host_log(weft_core *core, int level, const char *fmt, ...)
         wf_log(core->wf, level, "%s: %s", core->config->name, text);
 }
 
-const weft_host wf_host = {.size = sizeof wf_host,
-                           .minor = WEFT_ABI_MINOR,
-                           .rx = wf_arrive,
-                           .rx_done = host_rx_done,
-                           .tx_done = host_tx_done,
-                           .get_done = host_get_done,
-                           .tx_ready = host_tx_ready,
-                           .locate = host_locate,
-                           .auth_step = wf_auth_step,
-                           .mac64 = wf_auth_mac64,
-                           .peer_up = host_peer_up,
-                           .peer_down = host_peer_down,
-                           .now_ns = host_now_ns,
-                           .resolve = host_resolve,
-                           .log = host_log,
-                           .rx_words = wf_arrive_words,
-                           .tx_words = wf_fastpath_no_room,
-                           .helping = host_helping};
+/* The part that is the same in both tables. */
+#define SERVICES                                                               \
+    .minor = WEFT_ABI_MINOR, .rx = wf_arrive, .rx_done = host_rx_done,         \
+    .tx_done = host_tx_done, .get_done = host_get_done,                        \
+    .tx_ready = host_tx_ready, .locate = host_locate,                          \
+    .auth_step = wf_auth_step, .mac64 = wf_auth_mac64,                         \
+    .peer_up = host_peer_up, .peer_down = host_peer_down,                      \
+    .now_ns = host_now_ns, .resolve = host_resolve, .log = host_log,           \
+    .tx_words = wf_fastpath_no_room, .helping = host_helping
+
+const weft_host wf_host = {
+    .size = sizeof wf_host, .rx_words = wf_arrive_words, SERVICES};
+/* For ranks with a trace. */
+const weft_host wf_host_traced = {.size = sizeof wf_host_traced,
+                                  .rx_words = wf_arrive_words_traced,
+                                  SERVICES};

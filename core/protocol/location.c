@@ -10,6 +10,7 @@
 
 #include "protocol/checked.h"
 #include "protocol/order.h"
+#include "protocol/traced.h"
 
 enum { ADDRESS_MAX = 1024, NET_MAX = 512 };
 
@@ -340,20 +341,28 @@ static int connect_self(struct weft_loc *loc)
     init_lane(&loc->lane[0], core, loc->peers[0], 0, loc->wf->options);
     loc->lanes = 1;
     loc->plain = true;
-    wf_location_update_fastpath(loc);
     return 0;
 }
 
-int wf_location_connect(struct weft_loc *loc)
+/* Make the lanes record what they send. */
+static int add_trace(struct weft_loc *loc)
+{
+    struct wf_trace_about a = {.loc = loc,
+                               .name = loc->lane[0].core->config->name};
+    int r = 0;
+
+    for (unsigned i = 0; r == 0 && i < loc->lanes; i++)
+        r = wf_traced_wrap(loc, &loc->lane[i]);
+    wf_trace_note(loc->wf, WF_TRACE_CONNECT, &a);
+    return r;
+}
+
+static int connect_other(struct weft_loc *loc)
 {
     struct wf_instance *wf = loc->wf;
     struct choice c = {.n = wf->ep_count};
-    int r = wf_card_fetch(loc);
+    int r;
 
-    if (r != 0)
-        return r;
-    if (loc->id == wf->rank)
-        return connect_self(loc);
     c.from = (struct wf_route_end){wf->rank, wf->host, c.from_net, wf->node};
     c.to = (struct wf_route_end){loc->id, loc->host, c.to_net, loc->node};
     for (int i = 0; i < wf->ep_count; i++)
@@ -368,6 +377,19 @@ int wf_location_connect(struct weft_loc *loc)
         r = WEFT_ENOMEM;
     }
     loc->plain = loc->lanes && !loc->order && !loc->checks;
+    return r;
+}
+
+int wf_location_connect(struct weft_loc *loc)
+{
+    int r = wf_card_fetch(loc);
+
+    WF_ASSERT(!loc->lanes && !loc->failed);
+    if (r != 0)
+        return r;
+    r = loc->id == loc->wf->rank ? connect_self(loc) : connect_other(loc);
+    if (r == 0 && WF_TRACING(loc->wf) && (r = add_trace(loc)) != 0)
+        loc->lanes = 0;
     wf_location_update_fastpath(loc);
     return r;
 }
@@ -379,6 +401,7 @@ static void free_location(struct weft_loc *loc)
     free(loc->down_reason);
     wf_order_free(loc->order);
     wf_checks_free(loc);
+    wf_traced_free(loc);
     free(loc);
 }
 

@@ -24,6 +24,7 @@ enum { WF_MESSAGE_OVERHEAD = 128 };
 struct wf_tx;
 struct wf_ordered;
 struct wf_checks;
+struct wf_traced_lane;
 
 /* A channel to one peer through one endpoint, with the core's own FIFO of
  * containers that the plugin would not take yet (plugins never queue). */
@@ -79,6 +80,7 @@ struct weft_loc {
     struct wf_lane lane[WF_LANES];
     struct wf_ordered *order; /* a route with failover, or NULL */
     struct wf_checks *checks; /* for incoming messages (checked.h), or NULL */
+    struct wf_traced_lane *traced; /* [WF_LANES], with a trace; or NULL */
     uint32_t stalled; /* endpoints told to stop reading: out of memory */
     /* The reason why it failed or is about to; NULL: see wf_location_down_text. */
     char *down_reason;

@@ -58,6 +58,7 @@ static void close_gaps(struct wf_match *m)
 
     for (uint64_t rest = m->live; rest; rest &= rest - 1)
         m->recent[n++] = m->recent[__builtin_ctzll(rest)];
+    WF_ASSERT(n <= WF_RECENT / 2);
     m->live = (UINT64_C(1) << n) - 1;
 }
 
@@ -66,6 +67,7 @@ static void list_recent(struct wf_match *m)
 {
     for (uint64_t rest = m->live; rest; rest &= rest - 1) {
         struct wf_posted *p = m->recent[__builtin_ctzll(rest)].posted;
+        WF_ASSERT(p->where == WF_POSTED_RECENT && !(m->last && m->last->next));
         p->where = WF_LISTED;
         p->order = (struct wf_queue_link){m->last, NULL};
         *(m->last ? &m->last->next : &m->first) = &p->order;
@@ -89,7 +91,11 @@ static void unlist_receive(struct wf_match *m, struct wf_posted *p)
 {
     struct wf_queue_link *prev = p->order.prev, *next = p->order.next;
 
+    WF_ASSERT(p->where == WF_LISTED || p->where == WF_TABLED);
+    WF_ASSERT(m->listed > 0 && (prev || m->first == &p->order));
+    WF_ASSERT(next || m->last == &p->order);
     if (p->where == WF_TABLED) {
+        WF_ASSERT(p->entry->posted == p && p->class < WF_CLASSES);
         wf_keys_remove(&m->posted[p->class], &p->entry->link);
         wf_slab_free(&m->entries, p->entry);
     }
@@ -103,6 +109,7 @@ static void unlist_receive(struct wf_match *m, struct wf_posted *p)
 
 void wf_match_unpost(struct wf_match *m, struct wf_posted *p)
 {
+    WF_ASSERT(p->where != WF_UNPOSTED);
     if (p->where != WF_POSTED_RECENT) {
         unlist_receive(m, p);
         return;
@@ -176,6 +183,7 @@ static struct wf_posted *take_listed(struct wf_match *m, uint64_t env0,
     struct wf_posted *p =
         table_all(m) ? find_tabled(m, env0, env1) : walk_posted(m, env0, env1);
 
+    WF_ASSERT(!p || wf_match_posted_fits(p, env0, env1));
     if (p)
         unlist_receive(m, p);
     return p;
@@ -202,6 +210,7 @@ struct wf_posted *wf_match_take_any(struct wf_match *m, uint64_t env0,
 
     if (__builtin_popcountll(m->live) > WF_SCANNED)
         list_recent(m);
+    WF_ASSERT(!m->listed == !m->first);
     if (m->first)
         p = take_listed(m, env0, env1);
     return p ? p : take_recent(m, env0, env1);
@@ -241,6 +250,7 @@ static struct wf_arrived *arrived_of(struct wf_queue_link *order)
 
 void wf_match_store(struct wf_match *m, struct wf_arrived *a)
 {
+    WF_ASSERT(!m->newest == !m->oldest && !m->newest == !m->stored);
     a->index = NULL;
     a->order = (struct wf_queue_link){m->newest, NULL};
     if (m->newest)
@@ -255,6 +265,7 @@ static void unindex_message(struct wf_match *m, struct wf_arrived *a)
 {
     struct wf_arrived_entry *x = a->index;
 
+    WF_ASSERT(x->arrived == a && x->env0 == a->env0 && x->env1 == a->env1);
     for (unsigned c = 0; c < WF_CLASSES; c++) {
         if (!(x->classes & 1u << c))
             continue;
@@ -269,6 +280,9 @@ void wf_match_unstore(struct wf_match *m, struct wf_arrived *a)
 {
     struct wf_queue_link *prev = a->order.prev, *next = a->order.next;
 
+    WF_ASSERT(m->stored > 0);
+    WF_ASSERT(prev ? prev->next == &a->order : m->oldest == &a->order);
+    WF_ASSERT(next ? next->prev == &a->order : m->newest == &a->order);
     if (a->index)
         unindex_message(m, a);
     if (next)
@@ -333,6 +347,8 @@ struct wf_arrived *wf_match_search(struct wf_match *m, uint64_t env0,
     unsigned c = class_of(mask);
     struct wf_link *l;
 
+    WF_ASSERT(m->stored && m->oldest);
+    WF_ASSERT(mask == wf_class_mask(c));
     /* most messages are received in the order of arrival */
     if (arrived_fits(m->oldest, env0, env1, mask))
         return arrived_of(m->oldest);

@@ -181,6 +181,7 @@ static inline void wf_match_post(struct wf_match *m, struct wf_posted *p)
         wf_match_make_room(m);
         i = wf_match_recent_end(m);
     }
+    WF_ASSERT(i < WF_RECENT && !(m->live >> i));
     mask = wf_class_mask(p->class);
     p->env1 &= mask;
     p->where = WF_POSTED_RECENT;
@@ -197,6 +198,8 @@ static inline struct wf_posted *wf_match_take_recent(struct wf_match *m,
 {
     struct wf_posted *p = m->recent[i].posted;
 
+    WF_ASSERT(i < WF_RECENT && m->live >> i & 1);
+    WF_ASSERT(p->where == WF_POSTED_RECENT);
     m->live &= ~(UINT64_C(1) << i);
     p->where = WF_UNPOSTED;
     return p;
@@ -238,6 +241,7 @@ static inline void wf_match_take_next(struct wf_match *m, struct wf_posted *p)
     struct wf_queue_link *next;
 
     if (!m->first) {
+        WF_ASSERT(m->live && m->recent[__builtin_ctzll(m->live)].posted == p);
         m->live &= m->live - 1;
         p->where = WF_UNPOSTED;
         return;
@@ -247,6 +251,7 @@ static inline void wf_match_take_next(struct wf_match *m, struct wf_posted *p)
         return;
     }
     p->where = WF_UNPOSTED;
+    WF_ASSERT(m->first == &p->order && m->listed > 0);
     next = p->order.next;
     m->first = next;
     m->listed--;

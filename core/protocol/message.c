@@ -31,6 +31,8 @@ static bool offer_to_plugin(struct weft_loc *loc, struct wf_lane *l,
 {
     int r;
 
+    WF_ASSERT(!l->blocked || t->tx.flags & WEFT_TX_URGENT);
+    WF_ASSERT(t->done && t->tx.len <= l->max_payload);
     r = l->send(l->peer, &t->tx);
     if (r == WEFT_EAGAIN) {
         l->blocked = true;
@@ -53,6 +55,7 @@ static bool offer_to_plugin(struct weft_loc *loc, struct wf_lane *l,
 static void enqueue_container(struct weft_loc *loc, struct wf_lane *l,
                               struct wf_tx *t)
 {
+    WF_ASSERT(!*l->fifo_tail);
     t->next = NULL;
     *l->fifo_tail = t;
     l->fifo_tail = &t->next;
@@ -64,6 +67,7 @@ void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
     struct wf_lane *l = &loc->lane[lane];
     bool may_go;
 
+    WF_ASSERT(loc->failed || lane < loc->lanes);
     if (loc->failed) {
         t->done(t, loc->down_status);
         return;
@@ -98,6 +102,7 @@ static void resume_lane(struct weft_loc *loc, struct wf_lane *l)
         if (!t->next)
             l->fifo_tail = &t->next;
     }
+    WF_ASSERT(l->fifo_head || l->fifo_tail == &l->fifo_head);
     wf_location_update_fastpath(loc);
 }
 
@@ -178,6 +183,7 @@ void wf_message_gather(weft_tx *tx, void *to)
     uint64_t off = 0;
     int n;
 
+    WF_ASSERT(tx->seg || !tx->len);
     while (off < tx->len && (n = tx->seg(tx, off, v, 8)) > 0)
         for (int i = 0; i < n; i++) {
             memcpy((char *)to + off, v[i].iov_base, v[i].iov_len);
@@ -210,6 +216,7 @@ static bool try_control_short(struct weft_loc *loc, struct wf_wire *w,
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
     int r;
 
+    WF_ASSERT(n <= WF_CONTROL_MAX);
     if (!l->send_short || n > l->max_short || !wf_lane_is_clear(l))
         return false;
     w->plen = wf_le32((uint32_t)n);

@@ -80,6 +80,7 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n,
         wf_order_free(o);
         return WEFT_ENOMEM;
     }
+    WF_ASSERT(o->carriers > 0 && o->carriers <= WF_EPS_MAX && !loc->order);
     o->carrier[0].state = WF_CARRIER_TRIED;
     loc->order = o;
     set_lane(o);
@@ -94,6 +95,7 @@ static void retained_done(struct wf_tx *t, int status)
 {
     struct wf_retained *r = wf_container(t, struct wf_retained, tx);
 
+    WF_ASSERT(r->with_plugin);
     r->with_plugin = false;
     if (r->acked)
         wf_order_recycle_retained(r);
@@ -118,6 +120,7 @@ static struct wf_retained *alloc_retained(struct wf_ordered *o)
     struct wf_retained *r = o->spare;
 
     if (wf_likely(r != NULL)) {
+        WF_ASSERT(o->spares > 0 && r->order == o && r->data == r->small);
         o->spare = r->next;
         o->spares--;
         return r;
@@ -178,11 +181,13 @@ static struct wf_retained *retain_container(struct wf_ordered *o,
  * program may leave MPI once its sends are done. */
 static bool is_window_closed(const struct wf_ordered *o)
 {
+    WF_ASSERT(!o->count == !o->first);
     return o->unsent || o->count >= WF_WINDOW || o->bytes >= WF_RETAIN_MAX;
 }
 
 static void append_retained(struct wf_ordered *o, struct wf_retained *r)
 {
+    WF_ASSERT(!*o->last && o->next - o->una == o->count && r->via < 0);
     r->seq = o->next++;
     *o->last = r;
     o->last = &r->next;
@@ -203,6 +208,7 @@ static bool try_append(struct wf_ordered *o, struct wf_retained *r)
     append_retained(o, r);
     if (wf_likely(o->unsent != r))
         return true;
+    WF_ASSERT(o->count > 0 && r->seq == o->next - 1 && !r->with_plugin);
     o->unsent = NULL;
     *before = NULL;
     o->last = before;
@@ -249,6 +255,7 @@ static bool send_on_carrier(struct wf_ordered *o, int k, struct wf_retained *r)
     weft_tx *tx = &r->tx.tx;
     int rc;
 
+    WF_ASSERT(k >= 0 && k < o->carriers && !r->with_plugin && !r->acked);
     wf_order_finish_header(o, &r->tx.hdr, r->seq, r->data, r->p ? 0 : tx->len);
     if (o->crc && r->p)
         add_payload_sum(o, r);
@@ -296,6 +303,7 @@ void wf_order_send_waiting(struct wf_ordered *o)
     while ((r = o->unsent) && o->at >= 0 && o->failback_to < 0) {
         if (r->via < 0 && !hand_to_carrier(o, r))
             return;
+        WF_ASSERT(r->via >= 0 && r->via < o->carriers);
         o->unsent = r->next;
     }
 }
@@ -388,6 +396,7 @@ void wf_order_free(struct wf_ordered *o)
     if (!o)
         return;
     wf_order_drop_retained(o->loc, WEFT_ECANCEL);
+    WF_ASSERT(!o->first && o->count == 0 && o->bytes == 0);
     for (int k = 0; k < o->carriers; k++) {
         wf_order_free_staged(&o->carrier[k]);
         wf_seal_free(o->carrier[k].seal);

@@ -92,6 +92,7 @@ static void free_first_stage(struct wf_carrier *c, struct wf_stage **list)
 {
     struct wf_stage *g = *list;
 
+    WF_ASSERT(c->staged >= stage_bytes(g->sink.sink.len));
     *list = g->next;
     c->staged -= stage_bytes(g->sink.sink.len);
     free(g);
@@ -222,6 +223,7 @@ static void stage_landed(struct wf_sink *sink, int status)
     struct wf_ordered *o = g->order;
     int k = wf_carrier_index_of(o, g->core);
 
+    WF_ASSERT(k >= 0 && g->busy && g->order == o);
     g->busy = false;
     g->dead = status < 0;
     if (!g->dead && !o->failed && !o->carrier[k].seal &&
@@ -243,6 +245,7 @@ static void stage_landed(struct wf_sink *sink, int status)
 /* Append in arrival order: the sequence number is encrypted. */
 static void add_sealed(struct wf_carrier *c, struct wf_stage *g)
 {
+    WF_ASSERT(!g->next && (!c->sealed || !c->last_sealed->next));
     *(c->sealed ? &c->last_sealed->next : &c->sealed) = g;
     c->last_sealed = g;
 }
@@ -263,6 +266,7 @@ static void insert_by_seq(struct wf_carrier *c, struct wf_stage *g)
     *at = g;
     if (!g->next)
         c->last_stage = g;
+    WF_ASSERT(!c->last_stage->next);
 }
 
 static bool is_staged(const struct wf_carrier *c, const struct wf_wire *w)
@@ -298,6 +302,7 @@ static void stage_opened(struct wf_ordered *o, int k)
         free_first_stage(c, &c->sealed);
         return;
     }
+    WF_ASSERT(g && is_open(g) && !g->busy);
     c->sealed = g->next;
     insert_by_seq(c, g);
     note_complete(o, k, g);
@@ -311,6 +316,7 @@ static int stage_container(struct wf_ordered *o, int carrier,
 {
     struct wf_carrier *c = &o->carrier[carrier];
     uint32_t plen = wf_le32(w->plen);
+    WF_ASSERT(have <= plen && plen <= PAYLOAD_MAX);
     struct wf_stage *g = NULL;
 
     if (c->staged + stage_bytes(plen) <= WF_STAGED_MAX)

@@ -34,7 +34,7 @@ static int deliver_container(struct wf_ordered *o, struct weft_core *core,
 
     if (wf_likely((first & 0xff) == WF_EAGER &&
                   !(first & (uint64_t)WF_FLAG_SYNC << 16))) {
-        r = wf_arrive_words(core, o->loc, first | WEFT_HDR_SHORT << 16,
+        r = wf_arrive_short(core, o->loc, first | WEFT_HDR_SHORT << 16,
                             wf_wire_word(w, 1), wf_wire_word(w, 2), data);
     } else {
         plain = *w;
@@ -44,6 +44,7 @@ static int deliver_container(struct wf_ordered *o, struct weft_core *core,
     }
     if (r == WEFT_EAGAIN)
         return WEFT_EAGAIN;
+    WF_ASSERT(wf_le32(w->seq) == o->expect && !sink);
     o->expect++;
     wf_order_count_owed(o, core, w, plen);
     return WEFT_DONE;

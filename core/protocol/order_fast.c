@@ -134,12 +134,14 @@ static inline bool retain_and_send(struct wf_ordered *o, struct wf_retained *r,
     wf_wire_set_word(w, 2, h2);
     wf_wire_set_word(w, 4, 0);
     wf_wire_set_word(w, 5, 0);
+    WF_ASSERT(o->spares > 0 && n <= WF_RETAIN_INLINE && r->data == r->small);
     o->spare = r->next;
     o->spares--;
     r->tx.tx.len = n;
     r->next = NULL;
     r->via = (int8_t)o->at;
     r->with_plugin = r->acked = r->flying = false;
+    WF_ASSERT(!*before && o->at >= 0 && !o->unsent);
     *before = r;
     o->last = &r->next;
     o->count++;
@@ -176,6 +178,7 @@ void wf_order_recycle_retained(struct wf_retained *r)
 {
     struct wf_ordered *o = r->order;
 
+    WF_ASSERT(!r->with_plugin && !r->flying);
     if (wf_unlikely(r->data != r->small)) {
         free(r->data);
         r->data = r->small;
@@ -199,6 +202,7 @@ static inline void release_first(struct wf_ordered *o, int status)
     struct wf_retained *r = o->first;
     struct wf_tx *whole = r->whole;
 
+    WF_ASSERT(o->count > 0 && o->bytes >= r->tx.tx.len);
     o->first = r->next;
     if (!o->first)
         o->last = &o->first;
@@ -224,6 +228,7 @@ static inline void process_ack(struct wf_ordered *o, uint32_t ack, bool current)
         o->silent_since = 0;
         o->candidate = -1;
     }
+    WF_ASSERT(o->next - ack <= o->count);
     for (o->una = ack; o->first && (int32_t)(o->first->seq - ack) < 0;)
         release_first(o, WEFT_OK);
     if (wf_unlikely(o->sender_waits))
@@ -241,6 +246,7 @@ void wf_order_drop_retained(struct weft_loc *loc, int status)
 
     if (!o)
         return;
+    WF_ASSERT(o->loc == loc);
     o->failed = true;
     wf_order_close_fast_path(o);
     while (o->first)
@@ -280,7 +286,7 @@ bool wf_order_arrive_fast(struct wf_ordered *o, struct weft_core *core,
         wf_unlikely(!has_right_sums(o, w, data, have, true)))
         return false;
     process_ack(o, (uint32_t)(order >> 32), true);
-    if (wf_unlikely(wf_arrive_words(
+    if (wf_unlikely(wf_arrive_short(
                         core, o->loc,
                         first ^ (WF_SEQUENCED | (uint64_t)WEFT_HDR_SHORT << 16),
                         wf_wire_word(w, 1), wf_wire_word(w, 2),

@@ -12,6 +12,7 @@ int wf_payload_segments(const struct wf_p2p *p, uint64_t off, uint64_t end,
 
     if (off >= end)
         return 0;
+    WF_ASSERT(end <= p->bytes && max > 0);
     n = wf_type_list_segments(p->type, p->buf, p->count, off, v, max);
     for (int i = 0; i < n; i++) {
         if (v[i].iov_len >= left) {
@@ -69,6 +70,8 @@ void wf_send_set_payload(struct wf_p2p *p, uint64_t offset, uint64_t n)
 {
     weft_tx *tx = &p->tx.tx;
 
+    WF_ASSERT(p->req.type == WF_REQ_SEND && n <= p->bytes &&
+              offset <= p->bytes - n);
     memset(tx, 0, sizeof *tx);
     tx->size = sizeof *tx;
     p->offset = offset;
@@ -85,6 +88,8 @@ weft_sink *wf_receive_set_sink(struct wf_p2p *p, uint64_t offset, uint64_t n,
 {
     weft_sink *s = &p->sink.sink;
 
+    WF_ASSERT(p->req.type == WF_REQ_RECV && !(p->req.flags & WF_REQ_LIGHT));
+    WF_ASSERT(n <= p->bytes && offset <= p->bytes - n);
     memset(s, 0, sizeof *s);
     s->size = sizeof *s;
     p->offset = offset;

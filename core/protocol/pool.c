@@ -121,6 +121,7 @@ static void fetch_returned(struct wf_share *s)
     for (; l; l = next) {
         struct wf_p2p *p = wf_container(l, struct wf_p2p, link);
         next = l->next;
+        WF_ASSERT(p->home == s && p->req.object.kind != WF_KIND_REQUEST);
         p->next_free = s->free;
         s->free = p;
     }
@@ -128,6 +129,7 @@ static void fetch_returned(struct wf_share *s)
 
 static void refill_share(struct wf_share *s)
 {
+    WF_ASSERT(s == mine && !s->free);
     fetch_returned(s);
     if (!s->free)
         add_slab(s);
@@ -151,6 +153,7 @@ struct wf_p2p *wf_pool_take(struct wf_pool *pool)
     p = s ? s->free : NULL;
     if (wf_likely(p != NULL))
         s->free = p->next_free;
+    WF_ASSERT(!p || p->home == s);
     return p;
 }
 
@@ -158,6 +161,7 @@ void wf_pool_give(struct wf_p2p *p)
 {
     struct wf_share *home = p->home;
 
+    WF_ASSERT(home && wf_load_relaxed(&home->state) != GONE);
     if (home != mine) {
         wf_stack_push(&home->returned, &p->link);
         return;

@@ -14,6 +14,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/queues.h"
+#include "protocol/traced.h"
 
 static bool can_get(const struct weft_core *core)
 {
@@ -60,6 +61,7 @@ size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
         p->loc->order || !p->bytes || p->bytes < core->attr.min_get ||
         !wf_type_is_contiguous(p->type))
         return 0;
+    WF_ASSERT(!p->pull.mr && !p->pull.rkey);
     memcpy(key, &address, sizeof address);
     if (needs_key(core) && !(n = pack_key(p, core, key + sizeof address)))
         return 0;
@@ -93,10 +95,15 @@ bool wf_pull_start(struct wf_p2p *p, struct weft_loc *from,
                   n - sizeof address))
         return false;
     memcpy(&address, key, sizeof address);
+    WF_ASSERT(p->expected <= p->bytes);
     rma->size = sizeof *rma;
     rma->one = (struct iovec){p->block, p->expected};
     rma->raddr = wf_le64(address);
     rma->rkey = p->pull.rkey;
+    if (WF_TRACING(p->req.wf))
+        wf_trace_note(p->req.wf, WF_TRACE_PULL,
+                      &(struct wf_trace_about){.loc = from,
+                                               .bytes = p->expected});
     r = core->ops->get(from->peers[core->index], rma);
     if (r == WEFT_DONE)
         wf_pull_done(rma, WEFT_OK);
@@ -123,8 +130,13 @@ void wf_pull_done(weft_get *rma, int status)
     struct wf_p2p *p = wf_container(pull, struct wf_p2p, pull);
     struct wf_wire w;
 
+    WF_ASSERT(p->req.type == WF_REQ_RECV && pull->core && p->loc);
     wf_wire_init(&w, WF_FIN, 0);
     w.d = wf_le64(pull->send_id);
+    if (WF_TRACING(p->req.wf))
+        wf_trace_note(
+            p->req.wf, WF_TRACE_PULLED,
+            &(struct wf_trace_about){.loc = p->loc, .bytes = p->expected});
     wf_pull_release(p);
     if (status >= 0)
         wf_message_send_control(p->loc, &w, true);

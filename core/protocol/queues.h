@@ -25,6 +25,7 @@
 #include "protocol/p2p.h"
 #include "protocol/pool.h"
 #include "protocol/slots.h"
+#include "report/trace.h"
 
 /* An outgoing container: its header, the plugin's view of it, and the callback
  * for when user memory is free again. */
@@ -413,9 +414,20 @@ int wf_arrive_stalled(struct weft_core *, struct weft_loc *);
  * numbers and sums were checked. */
 int wf_arrive_plain(struct weft_core *, struct weft_loc *, const weft_hdr *,
                     const void *data, size_t have, weft_sink **sink);
-/* Deliver a short message, whose header is in three words. */
+/* Deliver a short message, whose header is in three words; the second one by
+ * the way that records its match, for ranks with a trace. */
 int wf_arrive_words(struct weft_core *, struct weft_loc *, uint64_t h0,
                     uint64_t h1, uint64_t h2, const void *data);
+int wf_arrive_words_traced(struct weft_core *, struct weft_loc *, uint64_t h0,
+                           uint64_t h1, uint64_t h2, const void *data);
+static inline int wf_arrive_short(struct weft_core *core, struct weft_loc *from,
+                                  uint64_t h0, uint64_t h1, uint64_t h2,
+                                  const void *data)
+{
+    return WF_TRACING(from->wf)
+               ? wf_arrive_words_traced(core, from, h0, h1, h2, data)
+               : wf_arrive_words(core, from, h0, h1, h2, data);
+}
 /* Let plugins read again that were told to stop for lack of memory; and run the
  * timers of ordered pairs. */
 void wf_arrive_resume(struct wf_instance *);

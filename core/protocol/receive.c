@@ -3,6 +3,7 @@
  */
 #include "progress/progress.h"
 #include "protocol/queues.h"
+#include "protocol/traced.h"
 
 /* From this size on, copying a stored message takes longer than entering the
  * section once more. */
@@ -14,8 +15,11 @@ void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
     p->req.source = wf_env_source(env1);
     p->req.tag = wf_env_tag(env1);
     p->length = length;
+    WF_ASSERT(!wf_p2p_is_posted(p) && !(p->req.flags & WF_REQ_LIGHT));
     p->expected = length < p->bytes ? length : p->bytes;
     p->moved = 0;
+    if (WF_TRACING(p->req.wf))
+        wf_trace_note_receive(p, WF_TRACE_MATCH, p->loc, env1, length);
 }
 
 static int length_error(const struct wf_p2p *p)
@@ -29,6 +33,8 @@ static int length_error(const struct wf_p2p *p)
 
 void wf_receive_finish(struct wf_p2p *p, int error)
 {
+    WF_ASSERT(p->req.type == WF_REQ_RECV && p->expected <= p->bytes);
+    WF_ASSERT(!p->has_id && !wf_p2p_is_posted(p));
     p->req.bytes = p->expected;
     if (!error && p->length != p->bytes)
         error = length_error(p);
@@ -37,6 +43,7 @@ void wf_receive_finish(struct wf_p2p *p, int error)
 
 static void copy_stored(struct wf_p2p *p, struct wf_message *m)
 {
+    WF_ASSERT(p->expected <= m->room && m->state == WF_MSG_COMPLETE);
     wf_type_unpack(p->type, p->buf, p->count, 0, m->data, p->expected);
 }
 
@@ -48,6 +55,7 @@ static void finish_stored(struct wf_p2p *p, struct wf_message *m)
     uint64_t charge = wf_message_charge(m);
     int error = m->error;
 
+    WF_ASSERT(m->state == WF_MSG_COMPLETE && p->loc == loc && !m->queued);
     if (m->flags & WF_FLAG_SYNC) {
         struct wf_wire w;
         wf_wire_init(&w, WF_SYNC, 0);
@@ -73,6 +81,7 @@ void wf_receive_message(struct wf_p2p *p, struct wf_message *m)
     wf_receive_match(p, m->arrived.env1, m->length);
     switch (m->state) {
     case WF_MSG_ARRIVING:
+        WF_ASSERT(m->landing && !m->landing->claimed);
         m->landing->claimed = p; /* the sink's end completes both */
         break;
     case WF_MSG_NOTIFIED:
@@ -82,6 +91,7 @@ void wf_receive_message(struct wf_p2p *p, struct wf_message *m)
         break;
     default:
         if (WF_BRIEF && p->defers_copy && m->length >= DEFER_COPY_MIN) {
+            WF_ASSERT(!p->stored);
             p->stored = m;
             break;
         }
@@ -108,6 +118,16 @@ void wf_receive_copy_stored(struct wf_req *r)
     }
 }
 
+static void note_posted(const struct wf_p2p *p, const struct wf_comm *comm)
+{
+    struct weft_loc *from =
+        p->peer == MPI_ANY_SOURCE
+            ? NULL
+            : wf_location(comm->wf, wf_group_proc(comm->peers, p->peer));
+
+    wf_trace_note_receive(p, WF_TRACE_RECEIVE, from, p->posted.env1, p->bytes);
+}
+
 int wf_receive_start(struct wf_p2p *p)
 {
     struct wf_comm *comm = p->req.comm;
@@ -124,9 +144,12 @@ int wf_receive_start(struct wf_p2p *p)
         wf_req_complete(&p->req, 0);
         return MPI_SUCCESS;
     }
+    WF_ASSERT(!wf_p2p_is_posted(p) && !p->has_id && comm->rank >= 0);
     p->posted.env0 = wf_env0(p->space, comm->context, (uint32_t)comm->rank);
     p->posted.env1 = wf_env1((uint32_t)p->peer, (uint32_t)p->tag);
     p->posted.class = wf_match_class(p->peer, p->tag);
+    if (WF_TRACING(p->req.wf))
+        note_posted(p, comm);
     p->loc = NULL;
     a = wf_match_find_arrived(match, p->posted.env0, p->posted.env1,
                               wf_class_mask(p->posted.class));
@@ -204,6 +227,8 @@ struct wf_p2p *wf_expected_claim(struct wf_expected *x)
 
     if (!p)
         return NULL; /* it is stored as unexpected: the slow path finds it */
+    WF_ASSERT(x->env0 != WF_ENV0_NONE);
+    WF_ASSERT(wf_load_relaxed(&x->state) == WF_EXPECTED_NOT);
     p->peer = wf_env_source(x->env1);
     p->tag = x->mask & WF_MASK_TAG ? wf_env_tag(x->env1) : MPI_ANY_TAG;
     p->space = (uint8_t)(x->env0 >> 56);
@@ -271,6 +296,7 @@ receive_expected(struct wf_comm *comm, struct weft_loc *loc,
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
     int polls = 0;
 
+    WF_ASSERT(x->env0 == WF_ENV0_NONE && comm->rank >= 0);
     memcpy(&x->env0, &what->env0,
            sizeof *x - offsetof(struct wf_expected, env0));
     *rc = MPI_SUCCESS;
@@ -327,7 +353,8 @@ static bool try_fast_path(struct wf_comm *comm, void *buf, uint64_t count,
     struct weft_loc *loc = wf_contact_of(comm, source);
     uint64_t mask = wf_match_mask(source, tag);
 
-    if (!loc || !wf_progress_may_spin(comm->wf) || !wf_type_is_contiguous(type))
+    if (!loc || WF_TRACING(comm->wf) || !wf_progress_may_spin(comm->wf) ||
+        !wf_type_is_contiguous(type))
         return false;
     return wf_receive_fast(
         comm, loc,

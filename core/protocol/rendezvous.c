@@ -18,6 +18,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/queues.h"
+#include "protocol/traced.h"
 
 /* ---- the sender ---------------------------------------------------------- */
 
@@ -33,6 +34,7 @@ void wf_slot_release(struct wf_engine *e, struct wf_p2p *p)
 {
     if (!p->has_id)
         return;
+    WF_ASSERT(p->req.wf->engine == e && p->req.type <= WF_REQ_RECV);
     wf_slots_remove(p->req.type == WF_REQ_SEND ? &e->pending : &e->matched,
                     p->id);
     p->has_id = false;
@@ -45,6 +47,7 @@ int wf_rendezvous_notify(struct wf_p2p *p)
     struct wf_wire w;
     size_t n;
 
+    WF_ASSERT(p->req.type == WF_REQ_SEND && !p->has_id && p->loc);
     if (wf_slot_add_pending(p) != 0)
         return wf_error(MPI_ERR_NO_MEM, "out of memory for a send");
     wf_wire_init(&w, WF_NOTIFY, 0);
@@ -54,6 +57,7 @@ int wf_rendezvous_notify(struct wf_p2p *p)
     w.d = wf_le64(p->id);
     p->waits = WF_WAITS_ANSWER;
     n = wf_pull_offer(p, key);
+    WF_ASSERT(n <= sizeof key);
     if (n) {
         w.flags = wf_le16(WF_FLAG_RKEY);
         wf_message_send_control_with(p->loc, &w, key, n);
@@ -79,6 +83,7 @@ static void on_chunk_sent(struct wf_tx *t, int status)
 {
     struct wf_p2p *p = wf_container(t, struct wf_p2p, tx);
 
+    WF_ASSERT(p->waits & WF_WAITS_TX && p->moved < p->expected);
     p->waits &= (uint8_t)~WF_WAITS_TX;
     if (status < 0) {
         p->req.error = wf_req_mark_link_lost(&p->req, status);
@@ -98,6 +103,8 @@ static void send_chunk(struct wf_p2p *p)
     uint64_t n = p->expected - p->moved;
     bool last = n <= max;
 
+    WF_ASSERT(max > 0 && p->moved < p->expected && p->expected <= p->bytes);
+    WF_ASSERT(!(p->waits & WF_WAITS_TX));
     if (!last)
         n = max;
     wf_wire_init(&p->tx.hdr, WF_TRANSFER, last ? WF_FLAG_LAST : 0);
@@ -120,6 +127,9 @@ void wf_rendezvous_approved(struct weft_loc *from, const struct wf_wire *w)
                "process %u approved a send that is not pending", from->id);
         return;
     }
+    if (WF_TRACING(from->wf))
+        wf_trace_note(from->wf, WF_TRACE_APPROVED,
+                      &(struct wf_trace_about){.loc = from, .bytes = granted});
     wf_slot_release(from->wf->engine, p);
     from->approves |= p->pull.core != NULL;
     wf_req_needs_progress(&p->req);
@@ -142,6 +152,7 @@ static void send_approve(struct wf_p2p *p, struct weft_loc *from,
     struct wf_wire w;
     bool empty = p->expected == 0;
 
+    WF_ASSERT(p->req.type == WF_REQ_RECV && !p->has_id && p->moved == 0);
     wf_wire_init(&w, WF_APPROVE, 0);
     if (!empty) {
         if (wf_slots_put(&from->wf->engine->matched, p, &p->id) != 0) {
@@ -173,7 +184,11 @@ void wf_rendezvous_accept(struct wf_p2p *p, struct weft_loc *from,
 /* Count received bytes; complete the receive after the last or a failure. */
 static void count_moved(struct wf_p2p *p, uint64_t n, int status)
 {
+    WF_ASSERT(p->has_id && n <= p->expected - p->moved);
     p->moved += n;
+    if (WF_TRACING(p->req.wf))
+        wf_trace_note(p->req.wf, WF_TRACE_DATA_HERE,
+                      &(struct wf_trace_about){.loc = p->loc, .bytes = n});
     if (status >= 0 && p->moved < p->expected)
         return;
     wf_slot_release(p->req.wf->engine, p);

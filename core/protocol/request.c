@@ -28,6 +28,7 @@ static int add_slab(struct wf_engine *e)
     if (!slab)
         return WEFT_ENOMEM;
     memset(slab, 0, (size_t)requests * sizeof *slab);
+    WF_ASSERT(!e->free_p2p);
     e->slabs[e->slab_count++] = slab;
     for (int i = requests; i-- > 0;) {
         slab[i].next_free = e->free_p2p;
@@ -42,6 +43,8 @@ static struct wf_p2p *take_free(struct wf_engine *e)
 
     if (!e->free_p2p && add_slab(e) != 0)
         return NULL;
+    WF_ASSERT(!e->free_p2p->packed && !e->free_p2p->pull.core &&
+              !e->free_p2p->home);
     p = e->free_p2p;
     e->free_p2p = p->next_free;
     return p;
@@ -97,6 +100,8 @@ void wf_p2p_set_buffer(struct wf_p2p *p, void *buf, uint64_t count,
     p->type = type;
     p->bytes = count * (uint64_t)type->size;
     p->block = wf_type_data(type, buf);
+    WF_ASSERT(type->size >= 0 &&
+              (!count || p->bytes / count == (uint64_t)type->size));
     p->posted.room = !wf_type_is_contiguous(type) ? 0
                      : p->bytes < UINT32_MAX   ? (uint32_t)p->bytes
                                                : UINT32_MAX;
@@ -109,6 +114,7 @@ void wf_p2p_expand(struct wf_p2p *p)
 
     if (!(p->req.flags & WF_REQ_LIGHT))
         return;
+    WF_ASSERT(p->req.type == WF_REQ_RECV && !p->req.on_complete);
     p->req.flags &= ~(uint32_t)WF_REQ_LIGHT;
     p->peer = q->class & 2 ? MPI_ANY_SOURCE : wf_env_source(q->env1);
     p->tag = q->class & 1 ? MPI_ANY_TAG : wf_env_tag(q->env1);
@@ -135,6 +141,7 @@ struct wf_req *wf_req_create(struct wf_instance *wf, enum wf_req_type type,
 
 static void free_created(struct wf_created_req *o)
 {
+    WF_ASSERT(o->req.type > WF_REQ_RECV && o->req.type != WF_REQ_NOOP);
     wf_list_remove(&o->link);
     free(o);
 }
@@ -154,6 +161,7 @@ static void return_p2p(struct wf_p2p *p)
 {
     struct wf_engine *e = p->req.wf->engine;
 
+    WF_ASSERT(!wf_p2p_is_posted(p));
     release_buffer(p);
     memset(&p->req.on_complete, 0,
            sizeof p->req - offsetof(struct wf_req, on_complete));
@@ -201,6 +209,7 @@ static int destroy_request(struct wf_req *r)
     bool p2p = r->type <= WF_REQ_RECV;
     int rc = MPI_SUCCESS;
 
+    WF_ASSERT(r->object.kind == WF_KIND_REQUEST && r->type != WF_REQ_NOOP);
     r->object.kind = WF_KIND_DEAD;
     if (r->destroy)
         rc = r->destroy(r);
@@ -304,6 +313,7 @@ void wf_req_needs_progress(struct wf_req *r)
 {
     if (!(r->flags & WF_REQ_QUIESCENT))
         return;
+    WF_ASSERT(r->wf->api.quiescent_ops > 0);
     r->flags &= ~(uint32_t)WF_REQ_QUIESCENT;
     r->wf->api.quiescent_ops--;
 }
@@ -314,11 +324,14 @@ void wf_req_complete(struct wf_req *r, int error)
     bool detached = r->flags & WF_REQ_DETACHED;
     struct wf_instance *wf = r->wf;
 
+    WF_ASSERT(r->object.kind == WF_KIND_REQUEST && r->type != WF_REQ_NOOP);
+    WF_ASSERT(!wf_load_relaxed(&r->done));
     if (error && !r->error)
         r->error = error;
     if (wf_unlikely(r->flags & WF_REQ_WITH_HELPER)) {
         wf_req_needs_progress(r);
         r->flags &= ~(uint32_t)WF_REQ_WITH_HELPER;
+        WF_ASSERT(wf->api.helper_ops > 0);
         wf->api.helper_ops--;
     }
     if (WF_BRIEF && !on_complete)
@@ -412,8 +425,11 @@ int wf_wait(struct wf_req **req, MPI_Status *status)
     struct wf_req *r = *req;
     int error;
 
+    WF_ASSERT(r->object.kind == WF_KIND_REQUEST);
+    WF_ASSERT(!r->on_complete && !(r->flags & WF_REQ_DETACHED));
     if (!wf_req_done(r))
         wf_req_await(r);
+    WF_ASSERT(wf_req_done(r));
     error = wf_req_error(r);
     wf_status_set(status, r->source, r->tag, r->bytes,
                   r->flags & WF_REQ_CANCELLED);

@@ -64,6 +64,7 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
                      wf_location_down_text(loc));
         return NULL;
     }
+    WF_ASSERT(loc->lanes > 0 && loc->lanes <= WF_LANES);
     wf_contact_add(comm, rank, loc);
     return loc;
 }
@@ -72,6 +73,7 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
 
 void wf_send_complete_if_ready(struct wf_p2p *p)
 {
+    WF_ASSERT(p->req.type == WF_REQ_SEND);
     if (p->waits)
         return;
     if (p->has_id)
@@ -85,6 +87,7 @@ static void on_eager_sent(struct wf_tx *t, int status)
 {
     struct wf_p2p *p = wf_container(t, struct wf_p2p, tx);
 
+    WF_ASSERT(p->waits & WF_WAITS_TX);
     p->waits &= (uint8_t)~WF_WAITS_TX;
     if (status < 0) {
         p->req.error = wf_req_mark_link_lost(&p->req, status);
@@ -142,6 +145,7 @@ static int start_eager(struct wf_p2p *p, unsigned lane)
 
     if (p->mode == WF_SEND_READY)
         flags |= WF_FLAG_READY;
+    WF_ASSERT(lane < p->loc->lanes && p->bytes <= p->loc->lane[lane].max_eager);
     wf_wire_init(&p->tx.hdr, WF_EAGER, flags);
     set_envelope(&p->tx.hdr, p);
     p->waits = WF_WAITS_TX;
@@ -171,6 +175,7 @@ int wf_send_start(struct wf_p2p *p)
     int rc = MPI_SUCCESS;
     unsigned lane;
 
+    WF_ASSERT(p->req.type == WF_REQ_SEND && !p->has_id);
     p->req.error = 0;
     p->req.source = MPI_ANY_SOURCE;
     p->req.tag = MPI_ANY_TAG;
@@ -195,6 +200,7 @@ static int note_held(struct weft_loc *loc)
 {
     struct wf_instance *wf = loc->wf;
 
+    WF_ASSERT(loc->lanes > 0);
     wf->held |= 1u << loc->lane[WF_LANE_ORDER].core->index;
     wf_store_relaxed(&wf->engine->held.done, 0);
     return HELD;

@@ -34,6 +34,7 @@ static int add_slab(struct wf_slab *c)
     c->slab_count++;
     c->fresh = slab + WF_CACHE_LINE; /* behind the line with the link */
     c->end = slab + c->slab;
+    WF_ASSERT(c->slab >= WF_CACHE_LINE + 2 * c->size);
     return 0;
 }
 
@@ -43,6 +44,8 @@ int wf_slab_grow(struct wf_slab *c)
     struct wf_slab_cell **last = &c->free;
     size_t bytes = 0;
 
+    WF_ASSERT(!c->free);
+    WF_ASSERT(c->size && c->size % WF_CACHE_LINE == 0);
     if ((size_t)(c->end - c->fresh) < c->size && add_slab(c) != 0)
         return WEFT_ENOMEM;
     /* the list is in the order of addresses */
@@ -53,6 +56,7 @@ int wf_slab_grow(struct wf_slab *c)
         bytes += c->size;
     } while (bytes < AT_ONCE && (size_t)(c->end - c->fresh) >= c->size);
     *last = NULL;
+    WF_ASSERT(c->free && c->fresh <= c->end);
     return 0;
 }
 
@@ -60,6 +64,7 @@ void wf_slab_shrink(struct wf_slab *c)
 {
     uint64_t needed = (uint64_t)c->most * c->size;
 
+    WF_ASSERT(c->used == 0);
     c->most = 0;
     if (2 * needed < (uint64_t)c->slab_count * c->slab)
         wf_slab_fini(c);

@@ -48,6 +48,7 @@ static inline void *wf_slab_alloc(struct wf_slab *c)
 {
     struct wf_slab_cell *cell = c->free;
 
+    WF_ASSERT(c->most >= c->used);
     if (wf_unlikely(!cell)) {
         if (wf_slab_grow(c) != 0)
             return NULL;
@@ -62,6 +63,8 @@ static inline void *wf_slab_alloc(struct wf_slab *c)
 /* Free a cell. */
 static inline void wf_slab_free(struct wf_slab *c, void *cell)
 {
+    WF_ASSERT(cell && c->used > 0);
+    WF_ASSERT((uintptr_t)cell % WF_CACHE_LINE == 0);
     ((struct wf_slab_cell *)cell)->next = c->free;
     c->free = cell;
     if (wf_unlikely(--c->used == 0 && c->slab_count * c->slab > WF_SLAB_KEEP))

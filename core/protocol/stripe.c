@@ -119,6 +119,7 @@ void wf_stripe_note_sent(struct wf_ordered *o, int k, struct wf_retained *r)
 {
     struct wf_flight *f = &o->carrier[k].flight;
 
+    WF_ASSERT(k >= 0 && k < o->carriers && !r->flying && r->tx.tx.len > 0);
     r->sent_at = wf_now(o->loc->wf);
     if (!f->bytes)
         f->progressed_at = r->sent_at;
@@ -152,6 +153,7 @@ static void learn_speed(struct wf_flight *f, const struct wf_retained *r,
         f->base = took;
     else if (r->behind == r->tx.tx.len) /* alone: the delay has changed */
         f->base += (took - f->base) / LEARN;
+    WF_ASSERT(r->behind >= r->tx.tx.len && took >= f->base);
     more = (double)(took - f->base) / (double)r->behind;
     f->slope += (more - f->slope) / LEARN;
     if (r->behind > f->most)

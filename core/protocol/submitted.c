@@ -85,6 +85,7 @@ static void start_submitted(struct wf_p2p *p)
     struct wf_type *type = p->type;
     int rc;
 
+    WF_ASSERT(p->home && p->req.type <= WF_REQ_RECV && p->req.flags == 0);
     wf_comm_get(p->req.comm);
     wf_p2p_set_buffer(p, p->buf, p->count, type);
     wf_type_put(type); /* the submitter's reference */

@@ -55,6 +55,8 @@ bool wf_try_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
         wf_match_find_arrived(&e->match, what.env0, what.env1, mask);
     MPI_Status status;
 
+    if (WF_TRACING(comm->wf))
+        return false; /* by a request, which has records */
     if (a)
         return take_stored(a, buf, bytes, now);
     if (!loc || loc->failed || e->expected.env0 != WF_ENV0_NONE ||

@@ -21,6 +21,7 @@
 #include "protocol/checked.h"
 #include "protocol/order.h"
 #include "protocol/queues.h"
+#include "protocol/traced.h"
 
 #define STARVED_NS 2000000000u /* without memory; then the peer is given up */
 enum {
@@ -124,6 +125,7 @@ struct wf_message *wf_unexpected_create(struct weft_loc *loc,
     struct wf_engine *e = loc->wf->engine;
     struct wf_message *m = allocate_message(e, room, have < room);
 
+    WF_ASSERT(have <= room && room <= UINT32_MAX);
     if (wf_unlikely(!m)) {
         note_starvation(loc, room);
         return NULL;
@@ -141,8 +143,15 @@ struct wf_message *wf_unexpected_create(struct weft_loc *loc,
     m->error = 0;
     m->length = length;
     wf_match_store(&e->match, &m->arrived);
+    WF_ASSERT(m->room >= have && (have == room) == !m->landing);
     m->queued = true;
     count_stored(e, wf_message_charge(m));
+    if (WF_TRACING(loc->wf))
+        wf_trace_note(loc->wf, WF_TRACE_UNEXPECTED,
+                      &(struct wf_trace_about){.loc = loc,
+                                               .env0 = m->arrived.env0,
+                                               .env1 = m->arrived.env1,
+                                               .bytes = length});
     if (loc->wf->api.on)
         wf_progress_notify(loc->wf); /* probes may wait for it */
     return m;
@@ -152,6 +161,8 @@ void wf_unexpected_free(struct wf_message *m)
 {
     struct wf_engine *e = m->loc->wf->engine;
 
+    WF_ASSERT(m->object.kind == WF_KIND_MESSAGE);
+    WF_ASSERT(e->unexpected_bytes >= wf_message_charge(m));
     e->unexpected_bytes -= wf_message_charge(m);
     if (m->queued)
         wf_match_unstore(&e->match, &m->arrived);
@@ -173,6 +184,7 @@ bool wf_unexpected_take(struct wf_arrived *a, void *buf, uint64_t room,
     if (m->state != WF_MSG_COMPLETE || m->flags & WF_FLAG_SYNC || m->error ||
         m->length > room)
         return false;
+    WF_ASSERT(m->length <= m->room && m->queued);
     *got = (struct wf_envelope_length){a->env1, m->length};
     wf_copy_short(buf, m->data, m->length);
     wf_unexpected_free(m);
@@ -192,6 +204,7 @@ void wf_arrive_resume(struct wf_instance *wf)
         stalled = loc ? loc->stalled : 0;
         if (!stalled)
             continue;
+        WF_ASSERT(stalled >> wf->ep_count == 0 && loc->wf == wf);
         loc->stalled = 0;
         for (int k = 0; k < wf->ep_count; k++)
             if (stalled & 1u << k && loc->peers[k] &&

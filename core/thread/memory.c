@@ -4,7 +4,7 @@
  *
  *   the rank that allocates it  makes a shared mapping without a name
  *   its key                     is empty: the address is enough
- *   the other ranks             use it where it is, and duplicate the mapping
+ *   the other ranks             use it where it is, and map it a second time
  *
  * DESIGN  Any memory of the process could be used as it is. But each user keeps
  * a mapping of its own when the rank that allocated this one frees it, and only
@@ -18,19 +18,37 @@
 #include "thread/transport.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 int wf_thread_mem_alloc(weft_ep *e, weft_mem *mem)
 {
+    int fd = memfd_create("weft-thread-alloc", MFD_CLOEXEC);
+    bool made = fd >= 0 && ftruncate(fd, (off_t)mem->len) == 0;
+
     (void)e;
-    mem->base = mmap(NULL, mem->len, PROT_READ | PROT_WRITE,
-                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    mem->base =
+        mmap(NULL, mem->len, PROT_READ | PROT_WRITE,
+             made ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, made ? fd : -1, 0);
+    if (fd >= 0 && (!made || mem->base == MAP_FAILED)) {
+        close(fd);
+        fd = -1;
+    }
+    mem->priv = (uint64_t)(int64_t)fd;
     return mem->base == MAP_FAILED ? WEFT_ENOMEM : WEFT_OK;
+}
+
+int wf_thread_map_fd(weft_ep *e, const weft_mem *mem)
+{
+    (void)e;
+    return (int)(int64_t)mem->priv;
 }
 
 void wf_thread_mem_free(weft_ep *e, weft_mem *mem)
 {
     (void)e;
     munmap(mem->base, mem->len);
+    if ((int64_t)mem->priv >= 0)
+        close((int)mem->priv);
 }
 
 int wf_thread_mr_reg(weft_ep *e, void *base, size_t len, weft_mr **mr)

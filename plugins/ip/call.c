@@ -39,6 +39,7 @@ static void send_word(struct wf_ip_calls *all, struct wf_ip_call *c,
                                        .room = all->room,
                                        .offer = all->offer,
                                        .coded = c->coded};
+    WEFT_ASSERT(n <= sizeof c->body);
     memcpy(c->body, body, n);
     c->body_n = n;
     wf_ip_call_resend(all, c);
@@ -103,6 +104,7 @@ static void open_link(struct wf_ip_calls *all, struct wf_ip_party *p,
     struct wf_ip_id *s;
     int rc;
 
+    WEFT_ASSERT(p->state != PARTY_OPEN);
     p->state = PARTY_OPEN; /* up() may tell the core, which may send */
     p->was_connected = true;
     p->leaving = false;

@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
+#include "weft_assert.h"
 #include "weft_transport.h"
 
 enum {

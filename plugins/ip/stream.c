@@ -48,6 +48,7 @@ void wf_ip_tx_copy(weft_tx *tx, uint64_t off,
                    uint8_t *to, uint64_t n)
 {
     uint64_t total = off + n;
+    WEFT_ASSERT(n <= wf_ip_tx_bytes(tx) && off <= wf_ip_tx_bytes(tx) - n);
     uint32_t hl = weft_hdr_len(tx->hdr);
 
     if (can_core_copy(tx) && off < hl) {
@@ -64,6 +65,7 @@ void wf_ip_tx_copy(weft_tx *tx, uint64_t off,
     while (off < total) {
         struct iovec v[PIECES];
         int got = wf_ip_tx_pieces(tx, off, v, PIECES);
+        WEFT_ASSERT(got > 0);
         for (int i = 0; i < got && off < total; i++) {
             size_t len = v[i].iov_len;
             if (len > total - off)
@@ -80,6 +82,7 @@ int wf_ip_sink_pieces(weft_sink *s, uint64_t off, struct iovec *v, int max)
     uint64_t left = s->len - off;
     int n;
 
+    WEFT_ASSERT(off <= s->len && max > 0);
     if (s->one.iov_len == s->len) {
         v[0].iov_base = (char *)s->one.iov_base + off;
         v[0].iov_len = (size_t)left;
@@ -99,6 +102,7 @@ size_t wf_ip_sink_write(weft_sink *s, uint64_t off,
 {
     size_t done = 0;
 
+    WEFT_ASSERT(off <= s->len);
     if (n > s->len - off)
         n = (size_t)(s->len - off);
     if (s->one.iov_len != s->len && s->fill) {

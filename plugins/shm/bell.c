@@ -63,6 +63,7 @@ static void full_barrier(weft_ep *ep)
 
 static void set_mode(weft_ep *ep, uint32_t mode)
 {
+    WEFT_ASSERT(ep->page);
     ep->mode = mode;
     atomic_store_explicit(&ep->page->mode, mode, memory_order_release);
 }

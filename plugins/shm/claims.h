@@ -21,6 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weft_assert.h"
+
 enum {
     SHM_BLOCK = 256 << 10,      /* bytes that one side moves alone at a time */
     SHM_BLOCK_MOST = 1024 << 10 /* and the maximum, reached after a while */
@@ -56,6 +58,8 @@ static inline uint32_t shm_claim(_Atomic uint64_t *word, uint32_t op,
 {
     uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
     uint32_t n;
+    WEFT_ASSERT(all <= SHM_PIECES_MOST &&
+                (end == SHM_FRONT || end == SHM_BACK));
     do {
         uint32_t left = shm_unclaimed(seen, op, all);
         n = left < most ? left : most;
@@ -76,6 +80,7 @@ static inline uint32_t shm_claim(_Atomic uint64_t *word, uint32_t op,
 static inline uint32_t shm_block_pieces(uint32_t chunk, uint32_t run,
                                         uint32_t left)
 {
+    WEFT_ASSERT(chunk > 0);
     uint32_t most = SHM_BLOCK_MOST / chunk;
     uint32_t n = SHM_BLOCK / chunk > run ? SHM_BLOCK / chunk : run;
     if (n > most)

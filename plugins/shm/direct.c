@@ -62,6 +62,7 @@ static bool claim_piece(_Atomic uint64_t *word, uint32_t op, uint32_t all,
 static void copy_piece(unsigned char *to, const unsigned char *from,
                        uint64_t len, uint32_t index)
 {
+    WEFT_ASSERT((uint64_t)index * PIECE < len);
     uint64_t at = (uint64_t)index * PIECE;
     wf_shm_copy(to + at, from + at, len - at < PIECE ? len - at : PIECE);
 }
@@ -88,6 +89,7 @@ static void ask_for_help(weft_peer *p, const weft_get *rma)
 
 static void begin_get(weft_peer *p)
 {
+    WEFT_ASSERT(p->get.head && p->get.head->rkey);
     struct shm_get *g = &p->get;
     g->done = 0;
     g->shared = false;
@@ -131,6 +133,7 @@ static weft_get **next_field_of(weft_get *rma)
 
 static void pop_get(struct shm_get *g)
 {
+    WEFT_ASSERT(g->head && g->last);
     g->head = *next_field_of(g->head);
     if (!g->head)
         g->last = NULL;
@@ -179,6 +182,7 @@ void wf_shm_take_help(weft_peer *p, const struct shm_slot *s, uint32_t op)
     if (!into || ask.at > into->bytes || ask.len > into->bytes - ask.at ||
         !wf_shm_area_of(p->ep, from, ask.len))
         return; /* the receiver copies alone */
+    wf_shm_close_area(into);
     p->help = (struct shm_help){
         .to = into->base + ask.at, .from = from, .len = ask.len, .op = op};
     wf_shm_mark_busy(p);
@@ -190,6 +194,7 @@ static int help_some(weft_peer *p)
     struct shm_share *share = p->in.share;
     uint32_t index, all = count_pieces(h->len);
     int n = 0;
+    WEFT_ASSERT(h->to);
     while (n < PIECES_PER_CALL &&
            claim_piece(&share->claim, h->op, all, &index)) {
         copy_piece(h->to, h->from, h->len, index);

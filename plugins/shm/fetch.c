@@ -99,6 +99,7 @@ static void send_ask(weft_peer *p, weft_get *rma)
     uint32_t op = fs->next++, chunk = p->geometry.chunk;
     struct ask_body ask = {rma->raddr, rma->one.iov_len, rma->rkey->id,
                            (uintptr_t)rma->one.iov_base};
+    WEFT_ASSERT(!fetch_of(p, op)->rma);
     *fetch_of(p, op) = (struct shm_fetch){
         .rma = rma, .all = (uint32_t)((rma->one.iov_len + chunk - 1) / chunk)};
     atomic_store_explicit(claims_of(p, op), shm_claims(op),
@@ -226,6 +227,7 @@ static void finish_fetch(weft_peer *p, struct shm_fetch *f)
         uint64_t now = ep->host->now_ns(ep->core);
         wf_shm_record_ring_race(p, rma->one.iov_len, now - f->since);
     }
+    WEFT_ASSERT(rma);
     f->rma = NULL;
     while (has_fetches(fs) && !fetch_of(p, fs->first)->rma)
         fs->first++;
@@ -309,6 +311,7 @@ static void read_block(weft_peer *p, uint32_t op)
         return;
     uint64_t at = (uint64_t)first * p->geometry.chunk;
     uint64_t bytes = (uint64_t)n * p->geometry.chunk;
+    WEFT_ASSERT(at < rma->one.iov_len);
     if (bytes > rma->one.iov_len - at)
         bytes = rma->one.iov_len - at;
     f->mine += n;

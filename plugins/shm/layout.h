@@ -41,6 +41,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weft_assert.h"
 #include "weft_transport.h"
 
 enum {

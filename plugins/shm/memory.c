@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 #include "shm.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -72,6 +73,7 @@ int wf_shm_mem_alloc(weft_ep *ep, weft_mem *mem)
         return WEFT_ENOMEM;
     }
     m->id = ++ep->area_id;
+    WEFT_ASSERT(m->fd >= 0 && m->bytes >= mem->len);
     m->next = ep->areas;
     ep->areas = m;
     ep->areas_n++;
@@ -87,6 +89,7 @@ void wf_shm_mem_free(weft_ep *ep, weft_mem *mem)
     weft_mr *m = *at;
     if (!m)
         return;
+    WEFT_ASSERT(ep->areas_n > 0);
     *at = m->next;
     ep->areas_n--;
     struct area_message message = {.id = m->id};
@@ -144,6 +147,34 @@ weft_rkey *wf_shm_mapped_area(weft_peer *p, uint64_t id)
     return k;
 }
 
+void wf_shm_close_area(weft_rkey *k)
+{
+    if (k->fd >= 0)
+        close(k->fd);
+    k->fd = -1;
+}
+
+static int mapped_fd(weft_peer *p, const void *base)
+{
+    for (weft_rkey *k = p->mapped_areas; k; k = k->next)
+        if (k->base == base)
+            return k->fd;
+    return -1;
+}
+
+/* The descriptor of an area of this process, or of a peer's whose key is
+ * open. */
+int wf_shm_map_fd(weft_ep *ep, const weft_mem *mem)
+{
+    int fd = -1;
+    for (weft_mr *m = ep->areas; m; m = m->next)
+        if (m->base == mem->base)
+            return m->fd;
+    for (uint32_t i = 0; i < ep->live_n && fd < 0; i++)
+        fd = mapped_fd(ep->live[i], mem->base);
+    return fd;
+}
+
 static bool map_area(weft_peer *p, const struct area_message *message, int fd)
 {
     if (message->bytes == 0 || message->bytes > SIZE_MAX / 2 ||
@@ -155,8 +186,10 @@ static bool map_area(weft_peer *p, const struct area_message *message, int fd)
     *k = (weft_rkey){.base = wf_shm_map_memory(fd, message->bytes),
                      .bytes = message->bytes,
                      .at = message->at,
-                     .id = message->id};
+                     .id = message->id,
+                     .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
     if (!k->base) {
+        wf_shm_close_area(k);
         free(k);
         return true;
     }
@@ -167,6 +200,7 @@ static bool map_area(weft_peer *p, const struct area_message *message, int fd)
 
 static void unmap_area(weft_rkey *k)
 {
+    wf_shm_close_area(k);
     munmap(k->base, k->bytes);
     free(k);
 }

@@ -69,6 +69,7 @@ weft_mr *wf_shm_offer(weft_ep *ep, void *base, uint64_t len)
                    .fd = -1,
                    .id = SHM_OFFERED |
                          (uint64_t)(++o->serial & 0x7fffffff) << 32 | place};
+    WEFT_ASSERT(place < o->n);
     o->at[place] = m;
     return m;
 }
@@ -80,6 +81,7 @@ void wf_shm_offer_end(weft_ep *ep, weft_mr *m)
     for (uint32_t i = 0; q && i < SHM_FETCHES; i++)
         if (q->at[i].mr == m)
             q->at[i].mr = NULL;
+    WEFT_ASSERT((uint32_t)m->id < o->n && o->at[(uint32_t)m->id] == m);
     o->at[(uint32_t)m->id] = NULL;
     while (o->n > 0 && !o->at[o->n - 1])
         o->n--;
@@ -133,6 +135,7 @@ static bool is_push_done(weft_peer *p, const struct shm_push *h)
 
 static void pop_push(weft_peer *p)
 {
+    WEFT_ASSERT(p->pushes.n > 0 && p->pushes.n <= SHM_FETCHES);
     struct shm_push *h = first_push(p);
     if (h->mr)
         h->mr->asked = NULL;
@@ -187,6 +190,7 @@ static uint64_t bytes_of_pieces(weft_peer *p, const struct shm_push *h,
 {
     uint64_t at = (uint64_t)h->at * p->geometry.chunk;
     uint64_t all = (uint64_t)n * p->geometry.chunk;
+    WEFT_ASSERT(at <= h->len && h->at <= h->end);
     return all < h->len - at ? all : h->len - at;
 }
 
@@ -201,6 +205,21 @@ static bool claim_pieces(weft_peer *p, struct shm_push *h, uint32_t most)
 
 /* ---- pushing ------------------------------------------------------------ */
 
+/* The chunks, up to `most`, that fit in `limit` bytes of the bulk ring now. */
+static uint32_t count_free_chunks(weft_peer *p, uint32_t limit, uint32_t most)
+{
+    struct shm_out *out = &p->out;
+    uint32_t chunk = p->geometry.chunk, n = 0;
+    uint32_t slots = out->mask + 1 - shm_used(out);
+    WEFT_ASSERT(shm_used(out) <= out->mask + 1 && limit <= out->bulk.size);
+    uint32_t end = shm_place(out->bulk.at, chunk, out->bulk.size) + chunk;
+    while (n < most && n < slots && end - out->bulk.tail <= limit) {
+        end = shm_place(end, chunk, out->bulk.size) + chunk;
+        n++;
+    }
+    return n;
+}
+
 /* The number of pieces, up to `most`, for which the ring has room now. */
 static uint32_t count_free_pieces(weft_peer *p, uint32_t most)
 {
@@ -209,7 +228,7 @@ static uint32_t count_free_pieces(weft_peer *p, uint32_t most)
     uint32_t start = 2 * p->geometry.chunk > START_BYTES ? 2 * p->geometry.chunk
                                                          : START_BYTES;
     uint32_t limit = q->ring_moves || start > b->size ? b->size : start;
-    uint32_t n = wf_shm_count_free_chunks(p, limit, most);
+    uint32_t n = count_free_chunks(p, limit, most);
     if (n > 0)
         return n;
     if (!shm_slot_free(p) || !wf_shm_refresh_room(p))
@@ -219,7 +238,7 @@ static uint32_t count_free_pieces(weft_peer *p, uint32_t most)
         q->ring_moves = true;
         q->since = 0;
     }
-    return wf_shm_count_free_chunks(p, q->ring_moves ? b->size : limit, most);
+    return count_free_chunks(p, q->ring_moves ? b->size : limit, most);
 }
 
 /* Pushes some pieces through the ring. Returns their number. */
@@ -265,6 +284,7 @@ static uint32_t record_written(weft_peer *p, struct shm_push *h, uint64_t n)
     uint32_t done = (uint32_t)(n / p->geometry.chunk);
     if (n == bytes_of_pieces(p, h, h->end - h->at))
         done = h->end - h->at;
+    WEFT_ASSERT(done <= h->end - h->at);
     h->at += done;
     h->written += done;
     atomic_store_explicit(&p->in.share->dones[h->op % SHM_FETCHES],

@@ -86,6 +86,7 @@ int wf_shm_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
     p->memory = p->bell = -1;
     p->its_byte = SHM_BELL_BYTES;
     memcpy(&p->address, addr, sizeof p->address);
+    WEFT_ASSERT(loc_id < ep->table_n && !ep->table[loc_id]);
     ep->table[loc_id] = p;
     ep->peers_n++;
     *out = p;
@@ -108,6 +109,7 @@ void wf_shm_link_up(weft_peer *p, int fd)
     p->watch.fd = fd;
     p->state = SHM_UP;
     p->retry_after = p->shortage_since = 0;
+    WEFT_ASSERT(p->base && !p->fault && ep->live_n < ep->peers_cap);
     ep->live[ep->live_n++] = p;
     if (p->its_byte == SHM_BELL_BYTES)
         ep->byteless++;
@@ -143,6 +145,7 @@ void wf_shm_end_connection(weft_peer *p, int status)
     weft_ep *ep = p->ep;
     weft_tx *tx = p->out.tx;
     weft_sink *sink = p->in.sink;
+    WEFT_ASSERT(p->state != SHM_UP);
     p->out.tx = NULL;
     p->in.sink = NULL;
     wf_shm_fetch_close(p);
@@ -165,6 +168,7 @@ void wf_shm_fault(weft_peer *p, int status, const char *fmt, ...)
 {
     if (p->fault || p->state == SHM_DOWN)
         return;
+    WEFT_ASSERT(status < 0);
     p->fault = status;
     wf_shm_leave_fast_path(p);
     int n = snprintf(p->why, sizeof p->why, "%s: ", p->ep->instance);
@@ -178,6 +182,7 @@ void wf_shm_fault(weft_peer *p, int status, const char *fmt, ...)
 /* Reports the fault to the core. */
 void wf_shm_report_down(weft_peer *p)
 {
+    WEFT_ASSERT(p->fault < 0);
     int status = p->fault;
     p->fault = 0;
     p->state = SHM_DOWN;
@@ -212,6 +217,7 @@ void wf_shm_peer_free(weft_peer *p)
     weft_ep *ep = p->ep;
     p->state = SHM_DOWN;
     wf_shm_end_connection(p, WEFT_ECANCEL);
+    WEFT_ASSERT(ep->table[p->loc_id] == p && ep->peers_n > 0);
     remove_from_list(ep->busy, &ep->busy_n, p);
     ep->table[p->loc_id] = NULL;
     ep->peers_n--;

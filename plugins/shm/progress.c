@@ -9,12 +9,14 @@ void wf_shm_mark_busy(weft_peer *p)
 {
     if (p->busy)
         return;
+    WEFT_ASSERT(p->ep->busy_n < p->ep->peers_cap);
     p->busy = true;
     p->ep->busy[p->ep->busy_n++] = p;
 }
 
 static void clear_busy(weft_ep *ep, uint32_t i)
 {
+    WEFT_ASSERT(i < ep->busy_n && ep->busy[i]->busy);
     ep->busy[i]->busy = false;
     ep->busy[i] = ep->busy[--ep->busy_n];
 }
@@ -140,6 +142,7 @@ static void clear_waiting(weft_peer *p)
  * again. */
 static int attend_up(weft_ep *ep, weft_peer *p)
 {
+    WEFT_ASSERT(p->state == SHM_UP && p->base);
     struct shm_out *out = &p->out;
     int n = 0;
     if (out->tx) {

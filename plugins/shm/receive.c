@@ -125,6 +125,7 @@ static void accept_sink(weft_peer *p, weft_sink *sink, uint32_t shown,
             p->ep->host->rx_done(p->ep->core, sink, WEFT_OK);
         return;
     }
+    WEFT_ASSERT(!in->sink && shown <= len);
     in->sink = sink;
     in->off = shown;
     in->len = len;
@@ -149,6 +150,7 @@ static void deliver_bytes(weft_peer *p, const unsigned char *data, uint32_t n,
         finish_sink(p, WEFT_EINVAL);
     if (start)
         wf_shm_way_add_time(in, copy_info, n, shm_clock_if(p, true) - start);
+    WEFT_ASSERT(n <= in->len - in->off);
     in->off += n;
     if (shm_unlikely(in->since && in->off == in->len))
         record_ring_time(p);
@@ -252,6 +254,7 @@ static int take_kind(weft_peer *p, struct shm_slot *s, uint64_t word)
 
 static int take_slot(weft_peer *p, struct shm_slot *s, uint64_t word)
 {
+    WEFT_ASSERT(!p->in.taking_slot);
     p->in.taking_slot = true;
     int rc = take_kind(p, s, word);
     p->in.taking_slot = false;
@@ -261,6 +264,7 @@ static int take_slot(weft_peer *p, struct shm_slot *s, uint64_t word)
 static inline void advance_slot(weft_peer *p)
 {
     struct shm_in *in = &p->in;
+    WEFT_ASSERT(in->next >= in->slots && in->next < in->end);
     in->head++;
     if (shm_unlikely(++in->next == in->end))
         wf_shm_wrap_in(p);
@@ -425,6 +429,7 @@ int wf_shm_recv_words(weft_peer *p, weft_want *w)
 /* Goes on with a peer whose messages the core takes again. */
 void wf_shm_rx_resume(weft_peer *p)
 {
+    WEFT_ASSERT(p->ep->table[p->loc_id] == p);
     p->in.paused = false;
     p->ep->sweep = true;
 }

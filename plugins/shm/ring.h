@@ -132,6 +132,7 @@ static inline bool shm_slot_free(weft_peer *p)
 /* The next slot. Its body may be written; it is not yet visible. */
 static inline struct shm_slot *shm_slot_next(struct shm_out *out)
 {
+    WEFT_ASSERT(out->next >= out->slots && out->next < out->end);
     return out->next;
 }
 
@@ -141,6 +142,8 @@ static inline struct shm_slot *shm_slot_next(struct shm_out *out)
 static inline void shm_store_word(struct shm_out *out, struct shm_slot *s,
                                   uint64_t what, unsigned kind)
 {
+    WEFT_ASSERT(s >= out->slots && s < out->end && kind >= SHM_HEAD &&
+                kind <= SHM_PIECE);
     atomic_store_explicit(
         &s->word, out->word + (what | shm_word(0, 0, kind - SHM_HEAD, 0)),
         memory_order_release);
@@ -167,6 +170,7 @@ static inline void shm_publish_slot(weft_peer *p, uint32_t first, uint32_t len,
 /* Says whether n contiguous bytes fit, by the consumed bytes last read. */
 static inline bool shm_bytes_fit(const struct shm_bytes *b, uint32_t n)
 {
+    WEFT_ASSERT(n <= b->size && b->at - b->tail <= b->size);
     uint32_t end = shm_place(b->at, n, b->size) + shm_round_to_lines(n);
     return end - b->tail <= b->size;
 }
@@ -174,6 +178,7 @@ static inline bool shm_bytes_fit(const struct shm_bytes *b, uint32_t n)
 /* Takes n bytes. The sender has checked the room; the receiver follows. */
 static inline unsigned char *shm_bytes_take(struct shm_bytes *b, uint32_t n)
 {
+    WEFT_ASSERT(b->base && n <= b->size && (b->size & (b->size - 1)) == 0);
     uint32_t at = shm_place(b->at, n, b->size);
     b->at = at + shm_round_to_lines(n);
     return b->base + (at & (b->size - 1));

@@ -47,6 +47,7 @@ static bool is_below_file_limit(size_t bytes)
  * pages. Returns its descriptor, or -errno. */
 int wf_shm_make_memory(const char *name, size_t bytes, size_t reserve)
 {
+    WEFT_ASSERT(reserve <= bytes);
     if (!is_below_file_limit(bytes))
         return -EFBIG;
     unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -138,6 +139,7 @@ static void attach_out(weft_peer *p, const struct shm_geometry *g, int dir)
 {
     struct shm_out *out = &p->out;
     struct shm_slot *slots = slots_at(p, shm_first_at(dir));
+    WEFT_ASSERT(p->base && (dir == 0 || dir == 1) && wf_shm_geometry_ok(g));
     *out = (struct shm_out){
         .slots = slots,
         .end = slots + SHM_FIRST_SLOTS,
@@ -153,6 +155,7 @@ static void attach_out(weft_peer *p, const struct shm_geometry *g, int dir)
 
 static void attach_in(weft_peer *p, const struct shm_geometry *g, int dir)
 {
+    WEFT_ASSERT(p->base && (dir == 0 || dir == 1) && wf_shm_geometry_ok(g));
     struct shm_slot *slots = slots_at(p, shm_first_at(dir));
     p->in = (struct shm_in){
         .slots = slots,
@@ -200,6 +203,7 @@ void wf_shm_announce_large_ring(weft_peer *p)
 void wf_shm_wrap_out(weft_peer *p)
 {
     enum { MUCH = 256 }; /* messages, sent on a processor of its own */
+    WEFT_ASSERT(p->out.next == p->out.end);
     struct shm_out *out = &p->out;
     out->start = shm_head(out);
     out->next = out->slots;
@@ -221,6 +225,7 @@ void wf_shm_wrap_out(weft_peer *p)
  * and the ring changes once. */
 void wf_shm_wrap_in(weft_peer *p)
 {
+    WEFT_ASSERT(p->in.next == p->in.end && p->in.wrap < 8);
     struct shm_in *in = &p->in;
     in->next = in->slots;
     in->wrap = (in->wrap + 1) & 7;
@@ -243,6 +248,8 @@ void wf_shm_wrap_in(weft_peer *p)
 static void switch_bulk(weft_peer *p, struct shm_bytes *b,
                         const struct shm_line *line)
 {
+    WEFT_ASSERT(shm_bulk_follows(&p->geometry));
+    WEFT_ASSERT(b->size == shm_first_bulk_bytes(&p->geometry));
     b->base = p->base + shm_bulk_at(&p->geometry, direction_of(p, line));
     b->size = shm_bulk_bytes(&p->geometry);
 }
@@ -250,6 +257,7 @@ static void switch_bulk(weft_peer *p, struct shm_bytes *b,
 /* Reserves the pages of my direction's bulk ring. Returns 0 or an errno. */
 static int reserve_bulk_pages(weft_peer *p)
 {
+    WEFT_ASSERT(p->memory >= 0);
     const struct shm_bytes *b = &p->out.bulk;
     int err = reserve_pages(p->memory, (size_t)(b->base - p->base), b->size);
     if (!err)
@@ -259,6 +267,7 @@ static int reserve_bulk_pages(weft_peer *p)
 
 static void close_segment_fd(weft_peer *p)
 {
+    WEFT_ASSERT(p->memory >= 0);
     close(p->memory);
     p->memory = -1;
 }
@@ -270,6 +279,8 @@ bool wf_shm_reserve_bulk(weft_peer *p)
     struct shm_out *out = &p->out;
     if (out->reserved)
         return true;
+    if (p->memory < 0)
+        return false; /* it has failed before, and the link goes down */
     int err = reserve_bulk_pages(p);
     if (err) {
         wf_shm_fault(p, wf_shm_shortage_status(err),
@@ -336,6 +347,7 @@ static struct shm_share *share_of(weft_peer *p, int dir)
  * Returns 0, and keeps the descriptor, or an errno. */
 int wf_shm_attach(weft_peer *p, int fd, const struct shm_geometry *g, int side)
 {
+    WEFT_ASSERT(!p->base && p->memory < 0 && (side == 0 || side == 1));
     p->base = wf_shm_map_memory(fd, shm_segment_bytes(g));
     if (!p->base)
         return errno;

@@ -28,6 +28,8 @@ bool wf_shm_refresh_room(weft_peer *p)
 {
     struct shm_out *out = &p->out;
     struct shm_line *l = out->line;
+    WEFT_ASSERT(p->base && out->slots &&
+                out->mask + 1 == out->end - out->slots);
     uint32_t slots = atomic_load_explicit(&l->slots, memory_order_acquire);
     uint32_t cells = atomic_load_explicit(&l->cells, memory_order_acquire);
     uint32_t bulk = atomic_load_explicit(&l->bulk, memory_order_acquire);
@@ -135,6 +137,7 @@ static bool is_small(const weft_peer *p, uint64_t len)
 static struct shm_bytes *next_step(weft_peer *p, uint32_t *n)
 {
     struct shm_out *out = &p->out;
+    WEFT_ASSERT(out->tx && out->off <= out->tx->len);
     uint64_t left = out->tx->len - out->off;
     *n = (uint32_t)left;
     if (!out->begun && is_small(p, out->tx->len))
@@ -179,6 +182,7 @@ static uint32_t chunks_to_copy(const weft_peer *p, uint64_t left)
     uint32_t n = smaller_of(left < TOGETHER_MAX ? (uint32_t)left : TOGETHER_MAX,
                             b->size - (at & (b->size - 1)));
     n = smaller_of(n, b->tail + b->size - at) / chunk;
+    WEFT_ASSERT(shm_used(out) <= out->mask + 1);
     n = smaller_of(n, out->mask + 1 - shm_used(out));
     return n ? n : 1;
 }
@@ -198,6 +202,7 @@ static void push_inline(weft_peer *p)
 {
     weft_tx *tx = p->out.tx;
     struct shm_slot *s = shm_slot_next(&p->out);
+    WEFT_ASSERT(!p->out.begun && tx->len <= SHM_INLINE);
     shm_put_head(s, tx->hdr);
     if (tx->len > 0 &&
         !gather_payload(p, tx, 0, s->body + 16, tx->len, SHM_BY_LOOP))
@@ -229,6 +234,7 @@ static bool push_step(weft_peer *p)
         return false;
     struct shm_slot *s = shm_slot_next(out);
     bool first = !out->begun;
+    WEFT_ASSERT(first == (out->off == 0) && n <= tx->len - out->off);
     if (!first)
         n *= n == p->geometry.chunk ? chunks_to_copy(p, tx->len - out->off) : 1;
     enum shm_way way = b == &out->bulk ? out->way : SHM_BY_LOOP;
@@ -240,6 +246,7 @@ static bool push_step(weft_peer *p)
     }
     if (first)
         shm_put_head(s, tx->hdr);
+    WEFT_ASSERT(n <= tx->len - out->off);
     out->off += n;
     out->begun = true;
     if (first)
@@ -250,20 +257,6 @@ static bool push_step(weft_peer *p)
     return true;
 }
 
-/* The chunks, up to `most`, that fit in `limit` bytes of the bulk ring now. */
-uint32_t wf_shm_count_free_chunks(weft_peer *p, uint32_t limit, uint32_t most)
-{
-    struct shm_out *out = &p->out;
-    uint32_t chunk = p->geometry.chunk, n = 0;
-    uint32_t slots = out->mask + 1 - shm_used(out);
-    uint32_t end = shm_place(out->bulk.at, chunk, out->bulk.size) + chunk;
-    while (n < most && n < slots && end - out->bulk.tail <= limit) {
-        end = shm_place(end, chunk, out->bulk.size) + chunk;
-        n++;
-    }
-    return n;
-}
-
 /* Pushes some of the n bytes that the peer has asked for, from piece `index`
  * on. There is room for one piece. Returns the number of pieces. */
 uint32_t wf_shm_push_pieces(weft_peer *p, const unsigned char *from, uint64_t n,
@@ -272,6 +265,7 @@ uint32_t wf_shm_push_pieces(weft_peer *p, const unsigned char *from, uint64_t n,
     struct shm_out *out = &p->out;
     uint32_t chunk = p->geometry.chunk, now, i = 0;
     uint32_t all = n < chunk ? (uint32_t)n : chunk * chunks_to_copy(p, n);
+    WEFT_ASSERT(n > 0 && all <= n);
     if (!wf_shm_reserve_bulk(p))
         return 0;
     uint64_t start = shm_clock_if(p, out->timed);
@@ -297,6 +291,7 @@ bool wf_shm_push(weft_peer *p)
         push_inline(p);
         return true;
     }
+    WEFT_ASSERT(out->tx && out->off <= out->tx->len);
     while (out->off < out->tx->len)
         if (!push_step(p))
             return false;
@@ -384,6 +379,7 @@ static SHM_COLD int send_words_slowly(const void *data, uint64_t h0,
     int rc = wf_shm_send_short(p, &hdr, data, (size_t)(h0 >> 32), 0);
     if (rc != WEFT_DONE)
         return p->ep->host->tx_words(p->ep->core, p->loc, h0, h1, h2, data);
+    WEFT_ASSERT(!out->tx && shm_used(out) <= out->mask + 1);
     out->fast_end = out->next + smaller_of((uint32_t)(out->end - out->next),
                                            out->mask + 1 - shm_used(out));
     return WEFT_OK;
@@ -449,6 +445,7 @@ int wf_shm_send(weft_peer *p, weft_tx *tx)
         return WEFT_EINVAL;
     if (out->tx)
         return send_urgent(p, tx);
+    WEFT_ASSERT(!out->tx && p->base);
     out->tx = tx;
     out->off = 0;
     out->begun = false;
@@ -469,6 +466,7 @@ bool wf_shm_send_bye(weft_peer *p)
 {
     if (!shm_slot_free(p))
         return false;
+    WEFT_ASSERT(!p->out.bye && !p->out.tx);
     p->out.bye = true;
     wf_shm_leave_fast_path(p);
     shm_publish_unwoken(p, 0, 0, SHM_BYE);

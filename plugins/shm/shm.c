@@ -366,6 +366,8 @@ static void close_key(weft_peer *p, weft_rkey *k)
     (void)p;
     if (!k->base)
         free(k);
+    else
+        wf_shm_close_area(k);
 }
 
 /* The address of a range of an area. It stays mapped until the owner frees it
@@ -407,7 +409,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .probe = probe_system,
                              .stat = read_statistic,
                              .send_words = wf_shm_send_words,
-                             .recv_words = wf_shm_recv_words};
+                             .recv_words = wf_shm_recv_words,
+                             .map_fd = wf_shm_map_fd};
 
 WEFT_PLUGIN(shm, "0.1.0", "rings and chunks in shared memory, on one machine",
             options, struct shm_config, &ops);

@@ -158,6 +158,7 @@ struct weft_rkey {
     unsigned char *base; /* NULL: an offer */
     uint64_t bytes, at;  /* at: its address in the owner */
     uint64_t id;         /* 0: freed by the owner */
+    int fd;              /* of the area, until the first close; or -1 */
 };
 
 /* The queue of gets from a peer. The first one is under way. */
@@ -482,6 +483,9 @@ void wf_shm_areas_free(weft_ep *);
 weft_mr *wf_shm_area_of(weft_ep *, const void *base, uint64_t len);
 weft_rkey *wf_shm_mapped_area(weft_peer *, uint64_t id);
 void wf_shm_unmap_areas(weft_peer *);
+/* Closes the descriptor of an area, which nobody maps again. */
+void wf_shm_close_area(weft_rkey *);
+int wf_shm_map_fd(weft_ep *, const weft_mem *);
 bool wf_shm_handle_memory(weft_peer *, const struct shm_message *, int fd);
 
 /* ---- direct.c: one copy, made by one side or by both ---- */
@@ -546,7 +550,6 @@ int wf_shm_send_short(weft_peer *, const weft_hdr *, const void *, size_t,
 int wf_shm_send_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                       uint64_t h2);
 void wf_shm_leave_fast_path(weft_peer *);
-uint32_t wf_shm_count_free_chunks(weft_peer *, uint32_t limit, uint32_t most);
 uint32_t wf_shm_push_pieces(weft_peer *, const unsigned char *, uint64_t n,
                             uint32_t op, uint32_t index);
 bool wf_shm_push(weft_peer *);

@@ -49,6 +49,7 @@ struct wf_tcp_conn *wf_tcp_conn_new(weft_ep *ep, int fd,
     struct wf_tcp_conn *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
+    WEFT_ASSERT(fd >= 0 && state != TCP_DEAD && state != TCP_UP);
     c->kind = TCP_IS_CONN;
     c->fd = fd;
     c->state = state;
@@ -69,6 +70,7 @@ static void unlink_conn(struct wf_tcp_conn *c)
     if (!c->link)
         return;
     c->ep->calling -= !is_unknown_caller(c);
+    WEFT_ASSERT(*c->link == c);
     *c->link = c->next;
     if (c->next)
         c->next->link = c->link;
@@ -82,6 +84,7 @@ static void leave_pool(struct wf_tcp_conn *c)
 {
     if (!is_unknown_caller(c))
         return;
+    WEFT_ASSERT(c->ep->pending > 0);
     c->ep->pending--;
     wf_tcp_listen_pause(c->ep, false);
 }
@@ -120,6 +123,7 @@ void wf_tcp_conn_free_dead(weft_ep *ep)
 /* Gives a connection to its peer when the handshake is over. */
 void wf_tcp_conn_settle(struct wf_tcp_conn *c, weft_peer *p)
 {
+    WEFT_ASSERT(c->state != TCP_DEAD && c->state != TCP_UP && c->fd >= 0);
     unlink_conn(c);
     c->state = TCP_UP;
     c->peer = p;
@@ -214,6 +218,7 @@ static void handle_hang_up(struct wf_tcp_conn *c, const char *what)
 /* Writes the rest of c->out. Returns false if the connection is gone. */
 static bool write_out(struct wf_tcp_conn *c)
 {
+    WEFT_ASSERT(c->out_n <= sizeof c->out && c->out_off <= c->out_n);
     while (c->out_off < c->out_n) {
         ssize_t n = send(c->fd, c->out + c->out_off, c->out_n - c->out_off,
                          MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -318,6 +323,7 @@ static void handle_verdict(struct wf_tcp_conn *c)
 /* Reads until c->in has one complete message. Returns whether it has. */
 static bool read_in(struct wf_tcp_conn *c, uint32_t want)
 {
+    WEFT_ASSERT(want <= sizeof c->in);
     while (c->in_n < want) {
         ssize_t n = recv(c->fd, c->in + c->in_n, want - c->in_n, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)

@@ -28,6 +28,7 @@ enum {
 
 static void finish_sink(weft_peer *p, int status)
 {
+    WEFT_ASSERT(p->sink);
     weft_sink *s = p->sink;
     p->sink = NULL;
     p->ep->host->rx_done(p->ep->core, s, status);
@@ -42,6 +43,7 @@ static bool carry_over(weft_peer *p, const uint8_t *data, uint32_t n)
         return false;
     }
     memmove(at, data, n);
+    WEFT_ASSERT(!p->carry && n <= TCP_RBUF + WEFT_HDR);
     p->carry = at;
     p->carry_n = n;
     return true;
@@ -88,6 +90,7 @@ static int64_t deliver_container(weft_peer *p, const uint8_t *at, uint32_t hl,
         return -1;
     ep->count.rx_frames++;
     ep->count.rx_bytes += plen;
+    WEFT_ASSERT(!p->sink && have <= plen);
     p->rx_len = plen;
     p->rx_off = have;
     if (plen >= BULK)
@@ -114,6 +117,7 @@ static int parse_buffer(weft_peer *p, const uint8_t *buf, uint32_t n)
         if (p->sink && pos < n) {
             uint32_t put = (uint32_t)wf_ip_sink_write(p->sink, p->rx_off,
                                                       buf + pos, n - pos);
+            WEFT_ASSERT(put <= n - pos && p->rx_off + put <= p->rx_len);
             p->rx_off += put;
             pos += put;
             if (p->rx_off < p->sink->len)
@@ -180,6 +184,7 @@ static size_t aim_read(weft_peer *p, struct msghdr *m, size_t *direct)
         memcpy(ep->rbuf, p->carry, kept);
         drop_carry(p);
     }
+    WEFT_ASSERT(n < TCP_IOV && kept < WEFT_HDR);
     m->msg_iovlen = (size_t)n;
     if (p->sink && !fine && p->rx_off + *direct < p->sink->len)
         return *direct;
@@ -196,6 +201,7 @@ static int consume_arrived(weft_peer *p, size_t got, size_t direct,
     int frames = 0;
     if (p->sink) {
         size_t mine = got < direct ? got : direct;
+        WEFT_ASSERT(mine <= p->sink->len - p->rx_off);
         p->rx_off += mine;
         got -= mine;
         if (p->rx_off == p->sink->len) {

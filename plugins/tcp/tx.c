@@ -1,18 +1,17 @@
-/* Sending: straight from the user's memory, or through a small staging buffer,
- * the stage.
+/* Sending: straight from the user's memory, or through a staging buffer.
  *
- * DESIGN  The stream of a peer consists of the stage, then one container that
- * does not fit into it. A container is sent at once when nothing is before it;
- * if it is small, the bytes that the socket does not take are copied to the
- * stage and the container is done. Small containers that come while the stage
- * is not empty, or with WEFT_TX_MORE, are copied to it and leave in one call.
- * At most one container is lent to the transport: the core queues the others.
+ * DESIGN  The stream of a peer consists of the staging buffer ("stage"), then
+ * one container that does not fit into it. A container is sent at once when
+ * nothing is before it; of a small one, the stage gets the bytes that the socket
+ * does not take. Small containers that come while the stage is not empty, or
+ * with WEFT_TX_MORE, are copied to it and leave in one call. At most one
+ * container is lent to the transport: the core queues the others.
  *
  * A container of many small segments passes through the stage part by part:
  * gathering 32 of them for a call costs more than copying as much for one.
  *
- * INVARIANT  While a container is half sent, the stage holds only bytes of that
- * container, from before p->tx_off.
+ * INVARIANT  While a container is half sent, the stage holds only its bytes,
+ * from before p->tx_off.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
@@ -41,6 +40,7 @@ static void set_blocked(weft_peer *p, bool blocked)
 {
     if (p->blocked == blocked)
         return;
+    WEFT_ASSERT(blocked || p->ep->waiting > 0);
     p->blocked = blocked;
     p->ep->waiting += blocked ? 1 : -1;
     if (p->conn)
@@ -62,6 +62,7 @@ static void end_memory_wait(weft_peer *p)
 {
     if (!p->shortage_since)
         return;
+    WEFT_ASSERT(p->ep->memory_waiters > 0);
     p->ep->memory_waiters--;
     p->shortage_since = 0;
     if (p->conn)
@@ -81,6 +82,8 @@ void wf_tcp_memory_tick(weft_ep *ep, uint64_t now)
 
 static uint32_t staged_bytes(const weft_peer *p)
 {
+    WEFT_ASSERT(p->stage_off <= p->stage_end &&
+                p->stage_end <= TCP_PACKED + TCP_FRAME);
     return p->stage_end - p->stage_off;
 }
 
@@ -90,6 +93,8 @@ static void consume_sent(weft_peer *p, uint64_t n)
     p->stage_off += first;
     if (p->stage_off == p->stage_end)
         p->stage_off = p->stage_end = 0;
+    WEFT_ASSERT(n == first ||
+                (p->tx && n - first <= wf_ip_tx_bytes(p->tx) - p->tx_off));
     p->tx_off += n - first;
 }
 
@@ -120,6 +125,7 @@ static void stage_packed(weft_peer *p)
         return;
     if (left > TCP_PACKED - p->stage_end)
         left = TCP_PACKED - p->stage_end;
+    WEFT_ASSERT(p->stage_end + left <= TCP_PACKED);
     wf_ip_tx_copy(p->tx, p->tx_off, p->stage + p->stage_end, left);
     p->stage_end += (uint32_t)left;
     p->tx_off += left;
@@ -148,6 +154,7 @@ static void stage_fine(weft_peer *p)
         for (int i = 0; i < n; i++) {
             size_t room = TCP_PACKED - p->stage_end, len = v[i].iov_len;
             len = len < room ? len : room;
+            WEFT_ASSERT(p->stage_end + len <= TCP_PACKED);
             memcpy(p->stage + p->stage_end, v[i].iov_base, len);
             p->stage_end += (uint32_t)len;
             p->tx_off += len;
@@ -232,6 +239,7 @@ static bool is_finished(const weft_peer *p)
 /* Copies the container from byte off on into the stage. */
 static void stage_rest(weft_peer *p, weft_tx *tx, uint64_t off)
 {
+    WEFT_ASSERT(p->stage && off <= wf_ip_tx_bytes(tx));
     uint64_t n = wf_ip_tx_bytes(tx) - off;
     wf_ip_tx_copy(tx, off, p->stage + p->stage_end, n);
     p->stage_end += (uint32_t)n;
@@ -259,6 +267,7 @@ static int dial_or_refuse(weft_peer *p)
 
 static int send_directly(weft_peer *p, weft_tx *tx, bool small)
 {
+    WEFT_ASSERT(!p->tx && p->state == TCP_OPEN);
     p->tx = tx;
     p->tx_off = 0;
     if (!p->blocked && !write_socket(p) && p->state != TCP_OPEN)
@@ -333,6 +342,7 @@ static void keep_rest(weft_peer *p, const uint8_t *rest, size_t n)
         wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
         return;
     }
+    WEFT_ASSERT(!p->tx && !staged_bytes(p));
     memcpy(p->stage + p->stage_end, rest, n);
     p->stage_end += (uint32_t)n;
     set_blocked(p, true);
@@ -348,6 +358,7 @@ static bool send_tiny(weft_peer *p, const weft_hdr *hdr, const void *data,
     size_t hl = weft_hdr_len(hdr), total = hl + len;
     ssize_t n;
 
+    WEFT_ASSERT(total <= sizeof frame && !p->tx);
     memcpy(frame, hdr, hl);
     if (len)
         memcpy(frame + hl, data, len);
@@ -461,6 +472,7 @@ bool wf_tcp_tx_idle(weft_peer *p)
 void wf_tcp_flush(weft_peer *p)
 {
     weft_ep *ep = p->ep;
+    WEFT_ASSERT(p->state == TCP_OPEN && p->conn);
     if (staged_bytes(p) || p->tx)
         write_socket(p);
     else

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "digest.h"
+#include "weft_assert.h"
 
 #include <endian.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct digest {
 
 static void end_block(struct digest *d)
 {
+    WEFT_ASSERT(d->words + 2 < DIGEST_MAX);
     d->out[d->words++] = htole64((uint64_t)d->sum);
     d->out[d->words++] = htole64((uint64_t)(d->sum >> 64));
     d->sum = 0;
@@ -54,6 +56,7 @@ static void add_pairs(struct digest *d, const uint8_t *p, size_t n)
 
 static void add_bytes(struct digest *d, const uint8_t *p, size_t n)
 {
+    WEFT_ASSERT(d->pair < PAIRS);
     size_t had = d->bytes % PAIR, fill = PAIR - had < n ? PAIR - had : n;
 
     d->bytes += n;

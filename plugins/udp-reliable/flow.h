@@ -26,6 +26,7 @@
 #define WF_UDP_FLOW_H
 
 #include "packet.h"
+#include "weft_assert.h"
 #include "weft_transport.h"
 
 enum {

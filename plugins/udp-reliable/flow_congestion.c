@@ -69,6 +69,7 @@ static void begin_curve(struct wf_udp_flow *f, uint64_t now)
 {
     uint64_t gap;
 
+    WEFT_ASSERT(f->cfg.packet > 0);
     f->curve_at = now;
     if (f->congestion >= f->full) {
         f->full = f->congestion;
@@ -108,6 +109,7 @@ void wf_udp_flow_grow_window(struct wf_udp_flow *f, uint64_t now, uint64_t bytes
             more = aim - f->congestion;
         more = more * bytes / f->congestion + 1;
     }
+    WEFT_ASSERT(f->congestion > 0);
     f->congestion += more;
     if (f->congestion > WINDOW_MAX)
         f->congestion = WINDOW_MAX;
@@ -146,6 +148,7 @@ static void finish_cut(struct wf_udp_flow *f)
 {
     if (f->congestion < (uint64_t)LEAST * f->cfg.packet)
         f->congestion = (uint64_t)LEAST * f->cfg.packet;
+    WEFT_ASSERT(f->congestion > 0);
     f->threshold = f->congestion;
     f->curve_at = 0;
 }

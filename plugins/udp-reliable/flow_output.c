@@ -133,6 +133,7 @@ static bool try_size(struct wf_udp_flow *f, uint64_t now,
         !(f->lost || new_bytes_of(f)) ||
         !(size = wf_udp_flow_next_size(f, now)))
         return false;
+    WEFT_ASSERT(size <= FLOW_PACKET_MAX && size > f->cfg.packet);
     memset(o->scratch, 0, size);
     o->v[0] = (struct iovec){.iov_base = o->scratch, .iov_len = size};
     o->n = 1;
@@ -182,6 +183,7 @@ static void supersede_packet(struct wf_udp_flow *f,
                              const struct wf_udp_flow_out *o)
 {
     struct wf_udp_flow_sent *s = wf_udp_flow_record_of(f, o->again);
+    WEFT_ASSERT(s->state == SENT_FLYING || s->state == SENT_LOST);
     uint64_t end = o->head.offset + o->len;
 
     if (o->len && end < s->offset + s->len) {
@@ -190,6 +192,7 @@ static void supersede_packet(struct wf_udp_flow *f,
             s->state = SENT_LOST;
             f->lost++;
         }
+        WEFT_ASSERT(end >= s->offset);
         s->len -= (uint32_t)(end - s->offset);
         s->offset = end;
         return;
@@ -206,6 +209,7 @@ static void supersede_packet(struct wf_udp_flow *f,
 void wf_udp_flow_sent(struct wf_udp_flow *f, uint64_t now,
                       const struct wf_udp_flow_out *o)
 {
+    WEFT_ASSERT(f->una <= f->sent && f->sent <= f->end);
     f->ack_at = 0;
     f->ack_bytes = 0;
     f->offered = f->whole + o->head.room;
@@ -220,6 +224,7 @@ void wf_udp_flow_sent(struct wf_udp_flow *f, uint64_t now,
     if (o->pad)
         wf_udp_flow_note_size_sent(f, now, f->number, o->pad);
     wf_udp_flow_forget_resolved(f);
+    WEFT_ASSERT(f->number - f->oldest < FLOW_PACKETS);
     *wf_udp_flow_record_of(f, f->number++) =
         (struct wf_udp_flow_sent){.offset = o->head.offset,
                                   .when = now,

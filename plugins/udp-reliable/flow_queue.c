@@ -44,6 +44,7 @@ static void add_staged(struct wf_udp_flow *f, const uint8_t *to, uint32_t n)
         f->item_n ? item_at(f, f->item_n - 1) : NULL;
     uint32_t at = (uint32_t)(to - f->stage), left_out = 0;
 
+    WEFT_ASSERT(f->item_n < FLOW_ITEMS && at + n <= FLOW_STAGE);
     if (at != f->stage_end) {
         left_out = FLOW_STAGE - f->stage_end;
         f->stage_wrapped = true;
@@ -88,6 +89,7 @@ bool wf_udp_flow_lend(struct wf_udp_flow *f, weft_tx *tx)
 static void free_staged(struct wf_udp_flow *f,
                         const struct wf_udp_flow_item *it)
 {
+    WEFT_ASSERT(!it->tx && it->bytes >= it->end - it->start);
     f->stage_first += it->bytes;
     if (f->stage_wrapped && f->stage_first >= FLOW_STAGE) {
         f->stage_first -= FLOW_STAGE;
@@ -102,6 +104,7 @@ weft_tx *wf_udp_flow_return_lent(struct wf_udp_flow *f, bool all)
     while (f->item_n > 0) {
         struct wf_udp_flow_item *it = item_at(f, 0);
         weft_tx *tx = it->tx;
+        WEFT_ASSERT(it->start < it->end && it->end <= f->end);
         if (!all && it->end > f->una)
             return NULL;
         f->item_first = (f->item_first + 1) % FLOW_ITEMS;
@@ -134,6 +137,7 @@ static int item_pieces(struct wf_udp_flow *f, const struct wf_udp_flow_item *it,
 {
     uint64_t off = offset - it->start;
 
+    WEFT_ASSERT(offset >= it->start && offset < it->end);
     if (it->tx)
         return wf_ip_tx_pieces(it->tx, off, v, max);
     v[0].iov_base = f->stage + it->at + off;

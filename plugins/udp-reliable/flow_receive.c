@@ -76,6 +76,7 @@ static bool keep_early(struct wf_udp_flow *f, uint64_t offset,
     while (*at && (*at)->offset < offset)
         at = &(*at)->next;
     c->next = *at;
+    WEFT_ASSERT(!*at || (*at)->offset >= offset);
     *at = c;
     if (!c->next)
         f->early_last = c;
@@ -102,9 +103,11 @@ static void deliver_data(struct wf_udp_flow *f, uint64_t offset,
     uint64_t skip = f->next - offset;
     size_t used;
 
+    WEFT_ASSERT(offset <= f->next && !f->paused);
     if (skip >= n)
         return;
     used = f->deliver(f->ctx, data ? data + skip : NULL, n - (size_t)skip);
+    WEFT_ASSERT(used <= n - (size_t)skip);
     f->next += used;
     f->paused = used < n - (size_t)skip;
 }
@@ -122,6 +125,7 @@ static void deliver_early(struct wf_udp_flow *f)
             f->early_last = NULL;
         free(c);
     }
+    WEFT_ASSERT(f->early || !f->early_last);
     measure_whole(f);
 }
 

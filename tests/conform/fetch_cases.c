@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "conform.h"
 
@@ -147,6 +148,29 @@ static void read_offered(struct world *w)
 }
 
 /* The owner writes, and the other side sees it. */
+/* The descriptor of memory maps the same memory once more. */
+static void check_second_mapping(weft_core *c, const struct region *r)
+{
+    const weft_ops *o = c->world->plugin->ops;
+    int fd = WEFT_HAS(o, weft_ops, map_fd) && r->owned
+                 ? o->map_fd(c->ep, &r->mem)
+                 : -1;
+    uint8_t *own = r->mem.base, *second;
+
+    if (fd < 0)
+        return;
+    second = mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    check(second != MAP_FAILED, "map_fd() gave what cannot be mapped");
+    for (uint64_t i = 0; i < REGION; i += 4097) {
+        check(second[i] == own[i], "byte %llu", (unsigned long long)i);
+        second[i] ^= 0xff;
+        check(second[i] == own[i], "a store at %llu is not seen",
+              (unsigned long long)i);
+        second[i] ^= 0xff;
+    }
+    munmap(second, REGION);
+}
+
 static void check_mapping(struct world *w)
 {
     weft_core *a, *b;
@@ -167,6 +191,7 @@ static void check_mapping(struct world *w)
         check(seen[i] == own[i], "a store at %llu is not seen",
               (unsigned long long)i);
     }
+    check_second_mapping(a, &r);
     if (k) {
         check(!w->plugin->ops->rkey_map(k, (uintptr_t)own + 1, REGION),
               "more was mapped than is offered");

@@ -93,6 +93,7 @@ static void check_capabilities(struct world *w)
                HAS(rkey_close)),
           "memory is read without being offered");
     check(!HAS(mem_alloc) == !HAS(mem_free), "mem_alloc and mem_free");
+    check(!HAS(map_fd) || HAS(mem_alloc), "map_fd without mem_alloc");
     check(!HAS(addr_parse) || HAS(addr_print), "addr_parse needs addr_print");
     check(!HAS(send_words) || HAS(send_short), "send_words needs send_short");
 #undef HAS

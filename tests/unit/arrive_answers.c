@@ -52,6 +52,7 @@ static void offer_message(void)
                            .waits = WF_WAITS_ANSWER,
                            .bytes = 1 << 20,
                            .pull = {.core = &core}};
+    wf_object_init(&send.req.object, WF_KIND_REQUEST);
     assert_int_equal(wf_slot_add_pending(&send), 0);
 }
 
@@ -100,6 +101,7 @@ static void a_message_that_waited_is_answered_at_once(void **state)
                                      .on_complete = count_completed},
                              .type = wf_type_of(MPI_BYTE)};
 
+    wf_object_init(&receive.req.object, WF_KIND_REQUEST);
     loc.lanes = 1;
     loc.lane[0] = (struct wf_lane){.core = &core, .send = take_next,
                                    .blocked = true};

@@ -50,6 +50,12 @@ static uint32_t dice(uint32_t sides)
 
 static char error_text[512];
 
+_Thread_local const char *wf_call_name;
+
+void wf_log(struct wf_instance *wf, int level, const char *fmt, ...)
+{
+}
+
 int wf_error(int mpi_class, const char *fmt, ...)
 {
     va_list ap;

@@ -24,6 +24,7 @@ static void leave_to_itself(void)
     if (!wf.may_help)
         wf_progress_allow_helper(&wf);
     left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_SCHEDULE}};
+    wf_object_init(&left.req.object, WF_KIND_REQUEST);
     wf_register_with_helper(&left.req);
     assert_true(left.req.flags & WF_REQ_WITH_HELPER);
 }
@@ -122,6 +123,7 @@ static void leave_an_offer(uint32_t caps, bool approves)
                            .waits = WF_WAITS_ANSWER,
                            .bytes = 16 << 20,
                            .pull = {.core = &fetched_from}};
+    wf_object_init(&left.req.object, WF_KIND_REQUEST);
     wf_register_with_helper(&left.req);
     assert_true(left.req.flags & WF_REQ_WITH_HELPER);
 }
@@ -255,6 +257,7 @@ static void post_a_large_receive(uint64_t bytes)
     left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_RECV,
                                    .on_complete = its_end},
                            .bytes = bytes, .expected = bytes};
+    wf_object_init(&left.req.object, WF_KIND_REQUEST);
 }
 
 static void match_message(void *unused)

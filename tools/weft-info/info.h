@@ -8,6 +8,7 @@
  *   json.c      the machine-readable form of each
  *   draw.c      one collective call    plan.c   schedules without a job
  *   tune*.c     a fragment of mpi.ini from measurements
+ *   trace.c     what ranks have recorded
  *
  * It reads the configuration exactly as MPI_Init does and, except for --tune,
  * talks to no other process. A file given to --check may be anybody's: it is

@@ -12,6 +12,7 @@
 #include "draw.h"
 #include "layout.h"
 #include "os/prefix.h"
+#include "trace.h"
 #include "tune.h"
 #include "tune_coll.h"
 
@@ -57,6 +58,9 @@ static const char usage[] =
     "       weft-info --embed FILE                  C text with this mpi.ini "
     "in\n"
     "                                               it, for a static program\n"
+    "       weft-info --trace FILE...               the traces of ranks "
+    "(core.trace),\n"
+    "                                               merged by time\n"
     "       weft-info --version\n"
     "with   --ini FILE, --set section.key=value, --route \"LIST\" as for "
     "mpirun\n"
@@ -167,6 +171,14 @@ static void set_installation(void)
         setenv("WEFT_LAUNCHER_INI", path, 1);
 }
 
+static int run_trace(char *const *files, int n)
+{
+    if (n > 0)
+        return info_trace(files, n, stdout, stderr);
+    fprintf(stderr, "weft-info: --trace needs the files of core.trace\n");
+    return 2;
+}
+
 static int run_command(int argc, char **argv)
 {
     struct arguments a = {.json = false};
@@ -178,6 +190,8 @@ static int run_command(int argc, char **argv)
     for (int i = 1; i < argc;) {
         if (strcmp(argv[i], "--table") == 0)
             return info_table(argv + i + 1, argc - i - 1);
+        if (strcmp(argv[i], "--trace") == 0)
+            return run_trace(argv + i + 1, argc - i - 1);
         int n = take_option(&a, argc, argv, i);
         if (n == 0) {
             fprintf(stderr, "weft-info: '%s' is unknown or lacks its value\n%s",

@@ -66,11 +66,13 @@ static uint32_t count_blocks(uint64_t bytes)
 
 static uint64_t run_bits(uint64_t bytes, uint64_t first)
 {
+    WF_ASSERT(bytes > 0 && first + count_blocks(bytes) <= WF_BCAST_POOL_BLOCKS);
     return UINT64_MAX >> (WF_BCAST_POOL_BLOCKS - count_blocks(bytes)) << first;
 }
 
 static unsigned char *block_address(struct wf_shmcoll *t, uint64_t first)
 {
+    WF_ASSERT(first < WF_BCAST_POOL_BLOCKS);
     return t->pool + first * WF_BCAST_POOL_BLOCK_BYTES;
 }
 
@@ -79,6 +81,7 @@ static int find_run(uint64_t taken, uint32_t n)
 {
     uint64_t begins = ~taken;
 
+    WF_ASSERT(n > 0 && n <= WF_BCAST_POOL_BLOCKS);
     for (uint32_t i = 1; i < n; i++)
         begins &= ~taken >> i;
     return begins ? __builtin_ctzll(begins) : -1;

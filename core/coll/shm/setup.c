@@ -7,8 +7,8 @@
  *   all: agree that every member has it, over messages
  *
  * DESIGN  It is done after the first few blocking collectives, because many
- * communicators never see as many, and it takes two more. The mapping is
- * duplicated, and the transport's memory freed when all have it: from then on
+ * communicators never see as many, and it takes two more. The memory is
+ * mapped once more, and the transport's freed when all have it: from then on
  * the segment depends neither on the connection nor on rank 0, and has no
  * descriptor.
  *
@@ -27,11 +27,16 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "coll/path.h"
+#include "coll/shm/mapping.h"
 #include "coll/shm/shmcoll.h"
+#include "coll/shm/sizes.h"
 #include "os/membarrier.h"
 #include "os/pages.h"
 #include "progress/progress.h"
@@ -41,14 +46,7 @@ enum {
     KEYS = 2, /* transports that join members to rank 0 */
     NAME_MAX = 24,
     OPEN_TIMEOUT_NS = 2000000000, /* longest wait for a transport that maps */
-    ALL_BLOCKS_BYTES = 2 << 20,
-    BLOCK_MAX = 16 << 10, /* bytes */
-    SEGMENTS_MAX = 64,    /* of one process at a time */
-    /* bytes of a staging ring with three chunks for each member */
-    ALL_CHUNKS_BYTES = 12 << 20,
-    ALL_RINGS_BYTES = 4 << 20, /* bytes of a ring that chunks wrap around */
-    CHUNK_MAX = 256 << 10,
-    PAGE = 4096, /* segments are whole pages */
+    SEGMENTS_MAX = 64,            /* of one process at a time */
     /* bytes of pages taken at once, by all members together */
     PAGES_TAKEN_MAX = 256 << 20,
     STAGING_UNITS = 8, /* a staging ring counts as so many segments */
@@ -68,6 +66,7 @@ struct key {
 /* The message of rank 0. */
 struct offer {
     uint64_t address, bytes; /* bytes 0: there is no memory */
+    int64_t fd;              /* of rank 0's process, for threads of it; or -1 */
     struct key key[KEYS];
 };
 
@@ -83,58 +82,23 @@ struct setup {
     weft_mem mem;          /* of rank 0 */
     weft_peer *peer;       /* to rank 0 */
     weft_rkey *rkey;
+    char why[160]; /* why this member has no segment; "": it has */
 };
 
-static uint32_t block_bytes_for(int size)
+static bool give_reason(struct setup *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Records why there is no segment here; the first reason counts. Returns
+ * false. */
+static bool give_reason(struct setup *m, const char *fmt, ...)
 {
-    uint32_t block = BLOCK_MAX;
+    va_list args;
 
-    while (block * (uint32_t)size * WF_SHMCOLL_BLOCKS_MAX > ALL_BLOCKS_BYTES)
-        block /= 2;
-    return block;
-}
-
-static uint32_t chunk_bytes_for(int size)
-{
-    uint32_t chunk = CHUNK_MAX;
-
-    while (chunk * (uint32_t)size * WF_SHMCOLL_CHUNKS_MIN > ALL_CHUNKS_BYTES)
-        chunk /= 2;
-    return chunk;
-}
-
-/* Returns the bytes of each member's chunks before the ring wraps. */
-static uint32_t ring_bytes_for(int size)
-{
-    uint32_t ring = ALL_RINGS_BYTES / (uint32_t)size,
-             chunk = chunk_bytes_for(size);
-
-    return ring > chunk ? ring / chunk * chunk : chunk;
-}
-
-static uint32_t chunk_count_for(int size)
-{
-    uint32_t chunks = ring_bytes_for(size) / chunk_bytes_for(size);
-
-    return chunks > WF_SHMCOLL_CHUNKS_MIN ? chunks : WF_SHMCOLL_CHUNKS_MIN;
-}
-
-static size_t head_bytes(int size)
-{
-    return sizeof(struct wf_shmcoll_segment) +
-           (size_t)size * sizeof(struct wf_shmcoll_member);
-}
-
-/* Returns the bytes of the segment without the broadcast pool, in whole pages:
- * of a page that is unmapped in part, the thread sanitizer remembers its
- * writers, and reports them for the next mapping at that address. */
-static size_t segment_bytes(int size)
-{
-    size_t bytes =
-        head_bytes(size) + (size_t)size * WF_SHMCOLL_BLOCKS_MAX *
-                               wf_shmcoll_block_stride(block_bytes_for(size));
-
-    return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+    va_start(args, fmt);
+    if (!m->why[0])
+        vsnprintf(m->why, sizeof m->why, fmt, args);
+    va_end(args);
+    return false;
 }
 
 /* Finds the transport to that rank, which others use the offer's key with. */
@@ -144,11 +108,13 @@ static bool find_peer(struct setup *m, int rank)
     struct weft_loc *loc =
         wf_location(comm->wf, wf_group_proc(comm->peers, rank));
 
-    if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0) ||
-        loc->order)
-        return false;
+    if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0))
+        return give_reason(m, "rank %d cannot be reached", rank);
+    if (loc->order)
+        return give_reason(m, "the route to rank %d has failover or encryption",
+                           rank);
     m->core = loc->lane[WF_LANE_ORDER].core;
-    m->peer = loc->lane[WF_LANE_ORDER].peer;
+    m->peer = loc->peers[m->core->index];
     return true;
 }
 
@@ -203,10 +169,24 @@ static bool find_cores(struct setup *m, struct weft_core *cores[KEYS])
     bool fine = true;
 
     for (int r = 1; fine && r < m->comm->size; r++)
-        fine = find_peer(m, r) && can_share_memory(m->core) &&
-               add_core(cores, m->core);
+        fine = find_peer(m, r) &&
+               ((can_share_memory(m->core) && add_core(cores, m->core)) ||
+                give_reason(m,
+                            "rank %d is reached by '%s', which shares no "
+                            "memory with it",
+                            r, m->core->config->name));
     m->core = NULL;
     return fine;
+}
+
+/* Maps the memory once more; this mapping stays when the transport's is
+ * removed. */
+static void repeat_mapping(struct setup *m, void *base, int fd)
+{
+    m->base = wf_mapping_repeat(fd, base, m->bytes);
+    if (!m->base)
+        give_reason(m, "mapping %zu bytes failed: %s", m->bytes,
+                    strerror(errno));
 }
 
 static void make_offer(struct setup *m)
@@ -217,16 +197,21 @@ static void make_offer(struct setup *m)
     m->mem.size = sizeof m->mem;
     m->mem.len = m->bytes;
     m->mem.later = m->lazy_bytes;
-    if (!find_cores(m, cores) ||
-        cores[0]->ops->mem_alloc(cores[0]->ep, &m->mem) < 0)
+    if (!find_cores(m, cores))
         return;
+    if (cores[0]->ops->mem_alloc(cores[0]->ep, &m->mem) < 0) {
+        give_reason(m, "'%s' has no %zu bytes of memory to share",
+                    cores[0]->config->name, m->bytes);
+        return;
+    }
     m->core = cores[0];
     if (!pack_key(&offer->key[0], cores[0], &m->mem) ||
         (cores[1] && !pack_key(&offer->key[1], cores[1], &m->mem)))
         return;
     offer->address = (uintptr_t)m->mem.base;
     offer->bytes = m->mem.len;
-    m->base = m->mem.base;
+    offer->fd = wf_mapping_fd(m->core, &m->mem);
+    repeat_mapping(m, m->mem.base, (int)offer->fd);
 }
 
 /* ---- the others ---------------------------------------------------------- */
@@ -253,31 +238,46 @@ static bool is_key_open(void *arg)
                                    &m->rkey) >= 0;
 }
 
+/* Returns the descriptor of the memory that is mapped here at `base`. A peer of
+ * which any memory is mapped is a thread of rank 0's process. */
+static int find_mapping_fd(const struct setup *m, void *base)
+{
+    enum { SAME_PROCESS = WEFT_CAP_MAP | WEFT_CAP_NO_MR };
+    weft_mem mem = {.base = base, .len = m->bytes};
+
+    return (m->core->attr.caps & SAME_PROCESS) == SAME_PROCESS
+               ? (int)m->offer.fd
+               : wf_mapping_fd(m->core, &mem);
+}
+
 static void map_offer(struct setup *m)
 {
     struct wf_instance *wf = m->comm->wf;
+    void *base;
 
-    if (m->offer.bytes != m->bytes || !find_key(m) ||
-        !wf_progress_poll_until(wf, -1, is_key_open, m,
-                                wf_now(wf) + OPEN_TIMEOUT_NS))
+    if (m->offer.bytes != m->bytes) {
+        give_reason(m, "rank 0 offers no memory");
         return;
-    m->base = m->core->ops->rkey_map(m->rkey, m->offer.address,
-                                     (size_t)m->offer.bytes);
+    }
+    if (!find_key(m) || !wf_progress_poll_until(wf, -1, is_key_open, m,
+                                                wf_now(wf) + OPEN_TIMEOUT_NS)) {
+        give_reason(m, "the memory of rank 0 cannot be mapped");
+        return;
+    }
+    base = m->core->ops->rkey_map(m->rkey, m->offer.address, m->bytes);
+    if (base)
+        repeat_mapping(m, base, find_mapping_fd(m, base));
     if (WEFT_HAS(m->core->ops, weft_ops, rkey_close))
         m->core->ops->rkey_close(m->peer, m->rkey);
 }
 
 /* ---- together ------------------------------------------------------------ */
 
-/* Duplicates the mapping; the copy stays when the transport's is removed. */
-static void duplicate_mapping(struct setup *m)
+/* Takes the pages that are used from the start. */
+static void take_pages(const struct setup *m)
 {
     size_t now = m->bytes - m->lazy_bytes;
 
-    if (m->base)
-        m->base = mremap(m->base, 0, (size_t)m->offer.bytes, MREMAP_MAYMOVE);
-    if (m->base == MAP_FAILED)
-        m->base = NULL;
     if (m->base && now * (uint64_t)m->comm->size <= PAGES_TAKEN_MAX)
         (void)wf_pages_populate(m->base, now);
 }
@@ -325,6 +325,7 @@ static struct wf_shmcoll *create_state(struct setup *m)
         .staging_countdown = (uint32_t)comm->wf->options->share_after};
     t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
     t->pool = (unsigned char *)m->base + m->bytes - m->lazy_bytes;
+    WF_ASSERT(t->pool >= t->blocks);
     return t;
 }
 
@@ -352,11 +353,13 @@ static int broadcast_offer(struct setup *m)
  * to agree on. */
 static void share_memory(struct setup *m, bool may)
 {
+    if (!may)
+        give_reason(m, "this process maps as many segments as it may");
     if (m->comm->rank == 0 && may)
         make_offer(m);
     if (broadcast_offer(m) == MPI_SUCCESS && m->comm->rank != 0 && may)
         map_offer(m);
-    duplicate_mapping(m);
+    take_pages(m);
 }
 
 /* Replaces *flags by the OR of what all members say. On an error members may
@@ -391,8 +394,10 @@ static void set_up(struct wf_comm *comm)
     rc = agree_on_outcome(&m, t, &flags);
     comm->shmcoll = t;
     comm->shmcoll_usable = t != NULL;
-    if (!t)
+    if (!t) {
+        wf_coll_log_path(comm, m.why[0] ? m.why : "no memory");
         return;
+    }
     comm->wf->shmcoll_units++;
     t->writers_fence = flags & MUST_FENCE;
     t->oversubscribed = flags & OVERSUBSCRIBED;
@@ -403,6 +408,8 @@ static void set_up(struct wf_comm *comm)
     t->ring_bytes = t->oversubscribed ? 0 : ring_bytes_for(t->size);
     if (rc || flags & CANNOT)
         wf_shmcoll_free(comm);
+    wf_coll_log_path(comm, rc ? "the ranks could not agree on it"
+                              : "another rank cannot map the memory");
 }
 
 /* ---- the staging ring ---------------------------------------------------- */
@@ -422,6 +429,7 @@ static void set_up_staging(struct wf_shmcoll *t)
             munmap(m.base, m.bytes);
         return;
     }
+    WF_ASSERT(!t->staging && m.base);
     t->staging = m.base;
     t->staging_bytes = m.bytes;
     t->quota_units = 1 + STAGING_UNITS;
@@ -464,6 +472,8 @@ void wf_shmcoll_count_call(struct wf_comm *comm, int rc)
     if (comm->shmcoll_countdown && !late && --comm->shmcoll_countdown == 0 &&
         !has_user_rules(comm->wf))
         set_up(comm);
+    if (wf_unlikely(!comm->path_logged) && !comm->shmcoll_countdown)
+        wf_coll_log_path(comm, NULL);
 }
 
 int wf_shmcoll_run_before_setup(wf_coll_builder *builder,

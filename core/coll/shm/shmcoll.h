@@ -192,6 +192,7 @@ void wf_shmcoll_wake_sleepers(struct wf_shmcoll *);
 static inline struct wf_shmcoll_line *wf_shmcoll_line(struct wf_shmcoll *t,
                                                       int rank)
 {
+    WF_ASSERT(rank >= 0 && rank < t->size && t->shared);
     return &t->shared->members[rank].line[t->call & (t->lines_used - 1)];
 }
 
@@ -208,6 +209,7 @@ static inline unsigned char *wf_shmcoll_data_of(struct wf_shmcoll *t, int rank,
 {
     if (wf_likely(bytes <= WF_SHMCOLL_INLINE_BYTES))
         return wf_shmcoll_line(t, rank)->data;
+    WF_ASSERT(rank >= 0 && rank < t->size && bytes <= t->block_bytes);
     return t->blocks +
            ((size_t)rank * WF_SHMCOLL_BLOCKS_MAX + t->call % t->blocks_used) *
                wf_shmcoll_block_stride(t->block_bytes);
@@ -252,6 +254,8 @@ static inline void wf_shmcoll_begin_without_line(struct wf_shmcoll *t)
 static inline void wf_shmcoll_store_flag(struct wf_shmcoll *t, uint64_t bytes,
                                          uint32_t way)
 {
+    WF_ASSERT(way == 0 || way == WF_SHMCOLL_FLAG_SCHEDULE ||
+              way == WF_SHMCOLL_FLAG_STAGED);
     uint64_t n =
         bytes < WF_SHMCOLL_FLAG_STAGED ? bytes : WF_SHMCOLL_FLAG_STAGED - 1;
 

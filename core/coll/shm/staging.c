@@ -126,6 +126,7 @@ static int wait_all_lines(const struct wf_staged_call *g)
 
 static int finish_staged_call(struct wf_shmcoll *t, int rc)
 {
+    WF_ASSERT(t->call != t->last_staged_call);
     t->last_staged_call = t->call;
     if (rc) { /* no other is to wait for this member */
         t->staging_failed = true;
@@ -151,6 +152,7 @@ static int publish_chunk(struct wf_staged_call *g, uint32_t step)
     struct wf_shmcoll *t = g->t;
     int rc = g->fill_chunk(g, step, wf_staging_chunk_of(t, t->rank));
 
+    WF_ASSERT(step < g->steps);
     wf_staging_publish_chunks(t, step + 1, rc);
     return rc;
 }

@@ -156,6 +156,8 @@ static inline void wf_staging_advance_ring(struct wf_shmcoll *t, uint32_t room)
 /* Returns the address of a member's chunk of this step. */
 static inline unsigned char *wf_staging_chunk_of(struct wf_shmcoll *t, int rank)
 {
+    WF_ASSERT(t->staging && rank >= 0 && rank < t->size);
+    WF_ASSERT(t->ring_end <= t->chunk_count * t->chunk_bytes);
     return t->staging + (size_t)rank * t->chunk_count * t->chunk_bytes +
            t->ring_pos;
 }
@@ -166,6 +168,7 @@ static inline uint64_t wf_staging_piece_bytes(const struct wf_staged_call *g,
 {
     uint64_t first = step * g->piece_bytes;
 
+    WF_ASSERT(g->piece_bytes > 0);
     if (first >= all)
         return 0;
     return all - first < g->piece_bytes ? all - first : g->piece_bytes;

@@ -93,6 +93,7 @@ static void unlink_wait(struct wf_instance *wf, struct wf_flag_wait *wait)
 {
     struct wf_flag_wait **at = &wf->flag_waits;
 
+    WF_ASSERT(wf->flag_waits == wait);
     while (*at != wait)
         at = &(*at)->next;
     *at = wait->next;
@@ -179,6 +180,7 @@ int wf_shmcoll_wait_word(struct wf_shmcoll *t, int rank,
                          uint64_t *seen)
 {
     struct member_wait w = {.t = t, .rank = rank, .word = word, .least = least};
+    WF_ASSERT(rank >= 0 && rank < t->size && rank != t->rank);
     int rc =
         t->comm->shmcoll_usable ? wait_for_word(&w) : report_lost_member(&w);
 
@@ -203,6 +205,7 @@ void wf_shmcoll_wait_all_completed(struct wf_shmcoll *t, uint32_t call)
         if ((int32_t)(done - least) < 0)
             least = done;
     }
+    WF_ASSERT((int32_t)(least - t->all_completed_call) >= 0);
     t->all_completed_call = least;
 }
 

@@ -31,16 +31,16 @@ static void copy(char *to, const char *from, size_t n)
 struct mailbox {
     struct mail_job job;
 };
-struct weft_rma {
+struct weft_get {
     uintptr_t raddr;
-    size_t len;
     struct {
         void *iov_base;
+        size_t iov_len;
     } one;
 };
 struct weft_ep {
     struct mailbox *box;
-    struct weft_rma *rma;
+    struct weft_get *rma;
     uint32_t generation, own_pieces;
     struct {
         size_t nontemporal;
@@ -80,7 +80,7 @@ struct copies_meet : rl::test_suite<copies_meet, 3> {
 
     void fetch(int job)
     {
-        struct weft_rma r = {(uintptr_t)source[job], LEN, {target[job]}};
+        struct weft_get r = {(uintptr_t)source[job], {target[job], LEN}};
         struct weft_peer p = {&owner, &box, &asked};
 
         if (get_shared(&p, &r) == WEFT_OK)

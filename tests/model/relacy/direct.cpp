@@ -31,11 +31,12 @@ struct weft_rkey {
     unsigned char *base;
     uint64_t at;
 };
-struct weft_rma {
+struct weft_get {
     weft_rkey *rkey;
-    uint64_t raddr, len;
+    uint64_t raddr;
     struct {
         void *iov_base;
+        uint64_t iov_len;
     } one;
 };
 //@ plugins/shm/shm.h: shm_get shm_help
@@ -46,7 +47,7 @@ struct weft_peer {
     struct shm_get get;
     struct shm_help help;
 };
-static int wf_shm_cma_step(weft_peer *, weft_rma *, uint64_t *) { return -1; }
+static int wf_shm_cma_step(weft_peer *, weft_get *, uint64_t *) { return -1; }
 //@ plugins/shm/direct.c: count_pieces claim_piece copy_piece count_helped copy_some
 //@ plugins/shm/direct.c: help_some
 
@@ -66,7 +67,7 @@ struct areas_meet : rl::test_suite<areas_meet, 2> {
     void fetch(weft_peer *p, int job)
     {
         weft_rkey key = {source[job], 0};
-        weft_rma rma = {&key, 0, PIECES, {target[job]}};
+        weft_get rma = {&key, 0, {target[job], PIECES}};
 
         p->get.head = &rma;
         p->get.done = 0;

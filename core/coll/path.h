@@ -1,0 +1,14 @@
+/* Which path the collectives of a communicator take: see path.c.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_COLL_PATH_H
+#define WF_COLL_PATH_H
+
+#include "group/comm.h"
+
+/* With core.log = debug, say once which path the blocking collectives of this
+ * communicator take, and why none that is better. why: the reason why they do
+ * not share memory; NULL: path.c finds it. */
+void wf_coll_log_path(struct wf_comm *, const char *why);
+
+#endif

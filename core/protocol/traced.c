@@ -1,0 +1,152 @@
+/* The lanes of a rank with a trace, and the records of its messages: traced.h.
+ *
+ * OPTIMIZE  size
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/traced.h"
+
+#include <stdlib.h>
+
+#include "protocol/fastpath.h"
+
+/* The functions that a lane had before, and their peer. */
+struct wf_traced_lane {
+    struct weft_loc *loc;
+    weft_peer *peer;
+    int (*send)(weft_peer *, weft_tx *);
+    int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t,
+                      unsigned);
+};
+
+/* ---- records ------------------------------------------------------------- */
+
+void wf_trace_note_receive(const struct wf_p2p *p, enum wf_trace_event event,
+                           const struct weft_loc *loc, uint64_t env1,
+                           uint64_t bytes)
+{
+    struct wf_trace_about a = {
+        .loc = loc, .env0 = p->posted.env0, .env1 = env1, .bytes = bytes};
+
+    wf_trace_note(p->req.wf, event, &a);
+}
+
+/* ---- sending ------------------------------------------------------------- */
+
+/* Returns the event of a container that is sent; WF_TRACE_NONE: it has none. */
+static enum wf_trace_event event_of(const struct wf_wire *w)
+{
+    switch (w->type) {
+    case WF_EAGER:
+        return WF_TRACE_SEND_EAGER;
+    case WF_NOTIFY:
+        return WF_TRACE_SEND_RENDEZVOUS;
+    case WF_APPROVE:
+        return WF_TRACE_APPROVE;
+    case WF_TRANSFER:
+        return WF_TRACE_DATA;
+    case WF_FIN:
+        return WF_TRACE_FINISH;
+    default:
+        return WF_TRACE_NONE;
+    }
+}
+
+/* Describes a container before it is sent: afterwards it may be gone. */
+static enum wf_trace_event describe_container(const struct weft_loc *loc,
+                                              const weft_hdr *hdr, uint64_t len,
+                                              struct wf_trace_about *a)
+{
+    const struct wf_wire *w = (const struct wf_wire *)hdr;
+    enum wf_trace_event event = event_of(w);
+    bool message = w->type == WF_EAGER || w->type == WF_NOTIFY;
+
+    *a = (struct wf_trace_about){.loc = loc, .bytes = len};
+    if (message) {
+        a->env0 = wf_le64(w->a);
+        a->env1 = wf_le64(w->b);
+    }
+    if (w->type == WF_NOTIFY || w->type == WF_APPROVE)
+        a->bytes = wf_le64(w->c);
+    return event;
+}
+
+/* The time is that before the container was sent: an answer comes after it. */
+static void note_sent(const struct wf_traced_lane *l, enum wf_trace_event event,
+                      const struct wf_trace_about *a, uint64_t ticks, int r)
+{
+    if (r >= 0 && event != WF_TRACE_NONE)
+        wf_trace_note_at(l->loc->wf, event, a, ticks);
+}
+
+static int send_container(weft_peer *peer, weft_tx *tx)
+{
+    struct wf_traced_lane *l = (struct wf_traced_lane *)peer;
+    struct wf_trace_about a;
+    enum wf_trace_event event =
+        describe_container(l->loc, tx->hdr, tx->len, &a);
+    uint64_t ticks = wf_trace_ticks();
+    int r = l->send(l->peer, tx);
+
+    note_sent(l, event, &a, ticks, r);
+    return r;
+}
+
+static int send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
+                      size_t n, unsigned flags)
+{
+    struct wf_traced_lane *l = (struct wf_traced_lane *)peer;
+    struct wf_trace_about a;
+    enum wf_trace_event event = describe_container(l->loc, hdr, n, &a);
+    uint64_t ticks = wf_trace_ticks();
+    int r = l->send_short(l->peer, hdr, data, n, flags);
+
+    note_sent(l, event, &a, ticks, r);
+    return r;
+}
+
+/* send_short with the header in registers. A plugin without room has answered
+ * WEFT_EAGAIN, and announces room by tx_ready. */
+static int send_words(const void *data, uint64_t h0, weft_peer *peer,
+                      uint64_t h1, uint64_t h2)
+{
+    struct wf_traced_lane *l = (struct wf_traced_lane *)peer;
+    struct wf_lane *order = &l->loc->lane[WF_LANE_ORDER];
+    uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
+
+    if (wf_likely(send_short(peer, (const weft_hdr *)w, data, h0 >> 32, 0) >=
+                  0))
+        return WEFT_OK;
+    order->blocked = true;
+    wf_location_update_fastpath(l->loc);
+    return wf_fastpath_no_room(order->core, l->loc, h0, h1, h2, data);
+}
+
+int wf_traced_wrap(struct weft_loc *loc, struct wf_lane *l)
+{
+    struct wf_traced_lane *mine;
+
+    WF_ASSERT(WF_TRACING(loc->wf) && l->send != send_container);
+    if (!loc->traced)
+        loc->traced = calloc(WF_LANES, sizeof *loc->traced);
+    if (!loc->traced)
+        return WEFT_ENOMEM;
+    mine = &loc->traced[l - loc->lane];
+    *mine = (struct wf_traced_lane){.loc = loc,
+                                    .peer = l->peer,
+                                    .send = l->send,
+                                    .send_short = l->send_short};
+    l->peer = (weft_peer *)mine;
+    l->send = send_container;
+    if (l->send_short)
+        l->send_short = send_short;
+    if (l->send_words)
+        l->send_words = send_words;
+    l->recv_words = NULL; /* what it takes is seen by nothing else */
+    return 0;
+}
+
+void wf_traced_free(struct weft_loc *loc)
+{
+    free(loc->traced);
+    loc->traced = NULL;
+}

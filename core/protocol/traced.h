@@ -1,0 +1,38 @@
+/* Events of messages in the trace of the rank (report/trace.h), and the lanes
+ * of a rank that has one.
+ *
+ *   wf_lane.send, send_short ... --> traced.c: records --> those of the plugin,
+ *                                                          order.h, checked.h
+ *
+ * A lane that is traced has functions and a `peer` of traced.c, as one with
+ * checksums has those of checked.c: so sending costs nothing while there is no
+ * trace. Messages that arrive take the slow path, which records them.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_TRACED_H
+#define WF_TRACED_H
+
+#include "report/trace_note.h"
+
+struct wf_p2p;
+
+/* Add an event about a receive: its match, or that it is posted. */
+void wf_trace_note_receive(const struct wf_p2p *, enum wf_trace_event,
+                           const struct weft_loc *, uint64_t env1,
+                           uint64_t bytes);
+/* Add an event about a carrier of an ordered pair, if there is a trace. */
+static inline void wf_trace_note_carrier(const struct weft_loc *loc,
+                                         enum wf_trace_event event,
+                                         const char *transport)
+{
+    if (WF_TRACING(loc->wf))
+        wf_trace_note(loc->wf, event,
+                      &(struct wf_trace_about){.loc = loc, .name = transport});
+}
+/* Make the lane of a rank with a trace record what it sends. 0 or
+ * WEFT_ENOMEM. */
+int wf_traced_wrap(struct weft_loc *, struct wf_lane *);
+void wf_traced_free(struct weft_loc *);
+
+#endif
