@@ -2,10 +2,9 @@
  *
  * DESIGN  The stream of a peer consists of the staging buffer ("stage"), then
  * one container that does not fit into it. A container is sent at once when
- * nothing is before it; of a small one, the stage gets the bytes that the socket
- * does not take. Small containers that come while the stage is not empty, or
- * with WEFT_TX_MORE, are copied to it and leave in one call. At most one
- * container is lent to the transport: the core queues the others.
+ * nothing is before it; what the socket does not take of a small one goes to
+ * the stage, and so do small containers that come while that is not empty, or
+ * with WEFT_TX_MORE. At most one is lent: the core queues the others.
  *
  * A container of many small segments passes through the stage part by part:
  * gathering 32 of them for a call costs more than copying as much for one.

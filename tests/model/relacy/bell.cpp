@@ -12,7 +12,7 @@
 enum { SENDERS = 2, EACH = 2, WEFT_OK = 0, WEFT_EAGAIN = -1 };
 enum { BARRIER_EXPEDITED = 2, SHM_BELL_BYTES = 2, SHM_UP = 1, SHM_PEER_BUDGET = 8 };
 enum { SHM_ASLEEP = 1u, SHM_MANY = 2u, SHM_HELPER_THREAD = 4u, SHM_SLEEP_COUNT = 8u };
-typedef void weft_event;
+
 struct shm_page {
     atom<uint32_t> mode;
     atom<uint8_t> rang[SHM_BELL_BYTES];
@@ -55,7 +55,7 @@ static void announce_waiting(weft_ep *) {}
 static bool shm_is_helper(weft_ep *) { return false; }
 static bool busy_can_move(weft_peer *) { return false; }
 static void collect_deadlines(weft_ep *, uint64_t *) {}
-static int wf_shm_event(weft_ep *, weft_event *) { return WEFT_OK; }
+static int wf_shm_event(weft_ep *, int *) { return WEFT_OK; }
 static void remember_recent(weft_ep *, weft_peer *) {}
 static void wf_shm_ring_bell(weft_peer *, uint32_t);
 static bool wf_shm_has_arrived(const weft_peer *p);
@@ -137,7 +137,7 @@ template <how HOW> struct bell_rings : rl::test_suite<bell_rings<HOW>, SENDERS +
 
     void sleep()
     {
-        if (wf_shm_arm(&ep, NULL, NULL) != WEFT_OK)
+        if (wf_shm_arm(&ep, NULL) != WEFT_OK)
             return;
         wf_futex_wait(&bell, 0, NULL);
         bell.store(0, rl::mo_relaxed, $); /* epoll_wait */

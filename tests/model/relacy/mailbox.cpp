@@ -114,7 +114,7 @@ struct mail_arrives : rl::test_suite<mail_arrives, SENDERS + 1> {
             uint64_t word = mail_peek(&box, owner.head);
             if (word)
                 n += receive(word);
-            else if (!owner.armed && thread_arm(&owner, NULL, NULL) == WEFT_OK)
+            else if (!owner.armed && thread_arm(&owner, NULL) == WEFT_OK)
                 wf_futex_wait(&bell, 0, NULL);
             else if (owner.armed)
                 disarm_endpoint(&owner);
