@@ -28,7 +28,6 @@ enum {
 void wf_tcp_update_interest(weft_peer *p)
 {
     bool in = !p->paused && !p->polled;
-
     bool out = p->blocked && !p->shortage_since;
 
     wf_tcp_conn_set_interest(p->conn, (in ? (uint32_t)EPOLLIN : 0) |

@@ -182,6 +182,9 @@ static void probe_one(struct info *info, struct info_transport *t)
         open.flags = WEFT_OPEN_ONE_HOST;
         rc = read_attributes(ops, &open, &t->attr);
     }
+    if (rc >= 0)
+        rc = wf_plugin_check_caps(t->plugin, t->attr.caps, t->why,
+                                  sizeof t->why);
     free(cfg);
     t->usable = rc >= 0;
     wf_config_cost(info->config, t->config, &t->attr.cost);

@@ -243,7 +243,7 @@ static bool is_key_open(void *arg)
 static int find_mapping_fd(const struct setup *m, void *base)
 {
     enum { SAME_PROCESS = WEFT_CAP_MAP | WEFT_CAP_NO_MR };
-    weft_mem mem = {.base = base, .len = m->bytes};
+    weft_mem mem = {.size = sizeof mem, .base = base, .len = m->bytes};
 
     return (m->core->attr.caps & SAME_PROCESS) == SAME_PROCESS
                ? (int)m->offer.fd
