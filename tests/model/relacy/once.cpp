@@ -1,5 +1,5 @@
 /* Words that are stored once and read without a lock: the engines of a rank
- * (core/progress/engines.c), the end of a request (core/protocol/request.h), a follower
+ * (core/comm/engines.c), the end of a request (core/protocol/request.h), a follower
  * that is woken (core/progress/wait.c), references (core/object/handle.h), and the state
  * of an abandoned share in pool.cpp.
  * CLAIM  Who sees the word sees what was written before it; a follower does not
@@ -33,7 +33,7 @@ struct counted : atom<uint32_t> {
 };
 #define wf_refs_atomic (*refs_shared)
 static counted *refs_shared;
-//@ core/progress/engines.c: publish_engines
+//@ core/comm/engines.c: publish_engines
 //@ core/progress/engines.h: wf_engines()
 
 enum { WF_REQ_DETACHED = 1, WF_REQ_WITH_HELPER = 2, WF_REQ_QUIESCENT = 4 };
