@@ -183,6 +183,8 @@ class Manual:
 
 def main(path=None):
     text = Manual().text()
+    if path and path.startswith("-"):
+        sys.exit(__doc__)
     if path is None:
         sys.stdout.write(text)
     else:
