@@ -93,7 +93,7 @@ struct wf_instance {
     void (*met)(struct weft_core *, uint32_t id,
                 const struct wf_auth_session *);
     uint32_t shmcoll_units; /* shared-memory collectives of its communicators */
-    struct wf_flag_wait *flag_waits; /* LIFO: progress/progress.h */
+    struct wf_flag_wait *flag_waits; /* of all threads: progress/progress.h */
     struct wf_sched *scheds;         /* for reuse: coll/schedule.h */
     struct wf_temp *temps; /* scratch memory of schedules, for reuse */
     size_t temp_bytes;

@@ -584,7 +584,6 @@ static bool spin_until_done(struct wf_instance *wf, uint32_t mask,
 static uint64_t adapt_budget(uint64_t budget, bool paid, uint64_t min,
                              uint64_t max)
 {
-    WF_ASSERT(min <= max || max == 0);
     budget = paid ? 2 * budget : budget / 2;
     if (budget < min)
         budget = min;

@@ -22,9 +22,12 @@ def say(text): os.write(1, (text + "\\n").encode()) # a line in one write
 def note(sig, frame):
     say(os.environ["PMI_RANK"] + " " + signal.Signals(sig).name)
     if sig != signal.SIGCONT: sys.exit(0)
+news, tell = os.pipe() # a signal before the read makes it return, too
+os.set_blocking(tell, False)
+signal.set_wakeup_fd(tell)
 for s in (sys.argv[1:]): signal.signal(getattr(signal, s), note)
 say("ready")
-while True: signal.pause()
+while True: os.read(news, 1)
 """
 INTERRUPT = """
 import os, time

@@ -93,7 +93,6 @@ static void unlink_wait(struct wf_instance *wf, struct wf_flag_wait *wait)
 {
     struct wf_flag_wait **at = &wf->flag_waits;
 
-    WF_ASSERT(wf->flag_waits == wait);
     while (*at != wait)
         at = &(*at)->next;
     *at = wait->next;
