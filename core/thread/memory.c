@@ -37,12 +37,6 @@ int wf_thread_mem_alloc(weft_ep *e, weft_mem *mem)
     return mem->base == MAP_FAILED ? WEFT_ENOMEM : WEFT_OK;
 }
 
-int wf_thread_map_fd(weft_ep *e, const weft_mem *mem)
-{
-    (void)e;
-    return (int)(int64_t)mem->priv;
-}
-
 void wf_thread_mem_free(weft_ep *e, weft_mem *mem)
 {
     (void)e;

@@ -367,8 +367,7 @@ static const weft_ops ops = {.size = sizeof ops,
                              .mem_free = wf_thread_mem_free,
                              .get = wf_thread_get,
                              .send_words = wf_thread_send_words,
-                             .recv_words = wf_thread_recv_words,
-                             .map_fd = wf_thread_map_fd};
+                             .recv_words = wf_thread_recv_words};
 
 static const weft_option options[] = {
     {"mailbox", WEFT_OPT_INT, offsetof(struct thread_config, mailbox), "2048",

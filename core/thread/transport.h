@@ -73,7 +73,6 @@ int wf_thread_recv_words(weft_peer *, weft_want *);
 int wf_thread_mem_alloc(weft_ep *, weft_mem *);
 void wf_thread_mem_free(weft_ep *, weft_mem *);
 int wf_thread_mr_reg(weft_ep *, void *, size_t, weft_mr **);
-int wf_thread_map_fd(weft_ep *, const weft_mem *);
 void wf_thread_mr_dereg(weft_ep *, weft_mr *);
 int wf_thread_mr_pack(weft_ep *, weft_mr *, void *, size_t *);
 int wf_thread_rkey_open(weft_peer *, const void *, size_t, weft_rkey **);

@@ -2,8 +2,8 @@
  * does not end with that of the transport.
  *
  * A transport says from which descriptor the memory is mapped
- * (weft_ops.map_fd). Of one that does not, the mapping is repeated by an mremap
- * of no bytes, which Linux has for shared memory, and tools that supervise a
+ * (weft_ops.map_fd). Of one that does not, and where ranks are threads, the
+ * mapping is repeated by an mremap of no bytes, which Linux has for shared memory, and tools that supervise a
  * program's memory (valgrind) do not know.
  *
  * OPTIMIZE  size
@@ -14,10 +14,14 @@
 
 #include <sys/mman.h>
 
+#include "instance/instance.h"
+
 int wf_mapping_fd(const struct weft_core *core, const weft_mem *mem)
 {
     WF_ASSERT(mem->base && mem->len > 0);
-    return WEFT_HAS(core->ops, weft_ops, map_fd)
+    /* Ranks of one process share the table of descriptors: another rank may
+     * close this one before it is mapped. */
+    return !core->wf->ranks && WEFT_HAS(core->ops, weft_ops, map_fd)
                ? core->ops->map_fd(core->ep, mem)
                : -1;
 }
