@@ -148,7 +148,9 @@ static bool share_key(void *engine)
 
 static int compare_cards(struct wf_instance *wf)
 {
-    struct weft_loc *below = wf_location(wf, wf->rank - 1);
+    struct weft_loc *below = wf_card_is_comparable(wf)
+                                 ? wf_location(wf, wf->rank - 1)
+                                 : NULL;
 
     return below ? wf_card_compare(below) : 0;
 }
@@ -169,7 +171,7 @@ static int exchange_business_cards(struct wf_instance *wf)
     if (r == 0 && !wf->key)
         r = wf_key_find(wf);
     for_each_engine(wf, share_key);
-    return r == 0 && wf_card_is_comparable(wf) ? compare_cards(wf) : r;
+    return r == 0 ? compare_cards(wf) : r;
 }
 
 /* A rank with one engine may leave its section off until the process has a

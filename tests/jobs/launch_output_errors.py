@@ -42,14 +42,18 @@ def no_reader():
     return os.fdopen(writing, "wb")
 
 
-class Tagged(unittest.TestCase):
-    """mpirun -l writes itself."""
-    COMMAND = (launch.MPIRUN, "-l", "-n", "2")
+class OfMpirun(unittest.TestCase):
+    """mpirun writes itself, and says once what it cannot write."""
 
     def lost(self, done, why):
         self.assertEqual(done.stderr.count("mpirun: " + SAID), 1, done.stderr)
         self.assertIn(SAID + why, done.stderr)
         self.assertNotEqual(done.returncode, 0)
+
+
+class Tagged(OfMpirun):
+    """mpirun -l writes itself."""
+    COMMAND = (launch.MPIRUN, "-l", "-n", "2")
 
     def test_a_full_device(self):
         with full() as out:
@@ -109,7 +113,7 @@ class Direct(unittest.TestCase):
             self.assertIn("mpirun: " + SAID + SPACE, done.stderr)
 
 
-class Remote(unittest.TestCase):
+class Remote(OfMpirun):
     """mpirun writes what the ranks of another host wrote."""
 
     def run_far(self, out, *program, limit=False):
@@ -117,11 +121,6 @@ class Remote(unittest.TestCase):
             return run(launch.MPIRUN, "--host", "a.example", "--launcher-exec",
                        launch.remote_shell(d), *program, stdout=out,
                        limit=limit)
-
-    def lost(self, done, why):
-        self.assertEqual(done.stderr.count("mpirun: " + SAID), 1, done.stderr)
-        self.assertIn(SAID + why, done.stderr)
-        self.assertNotEqual(done.returncode, 0)
 
     def test_a_full_device(self):
         with full() as out:

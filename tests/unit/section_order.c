@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <cmocka.h>
+
+#include "child.h"
 
 #ifndef WF_CHECK_SECTIONS
 #define WF_CHECK_SECTIONS
@@ -56,36 +56,11 @@ static void left_twice(void)
     wf_leave_outer(&here);
 }
 
-/* The signal that ended a process that did this, 0 if none; what it said. */
-static int outcome(void (*what)(void), char *said, size_t room)
-{
-    int fds[2], status;
-    size_t used = 0;
-    ssize_t n;
-    pid_t pid;
-
-    assert_int_equal(pipe(fds), 0);
-    pid = fork();
-    if (pid == 0) {
-        signal(SIGABRT, SIG_DFL);
-        dup2(fds[1], STDERR_FILENO);
-        what();
-        _exit(0);
-    }
-    close(fds[1]);
-    while ((n = read(fds[0], said + used, room - 1 - used)) > 0)
-        used += (size_t)n;
-    said[used] = 0;
-    close(fds[0]);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-}
-
 static void the_order_is_allowed(void **state)
 {
     char said[256];
 
-    assert_int_equal(outcome(in_order, said, sizeof said), 0);
+    assert_int_equal(run_in_child(in_order, said, sizeof said), 0);
     assert_string_equal(said, "");
 }
 
@@ -93,12 +68,12 @@ static void other_orders_end_the_program(void **state)
 {
     char said[256];
 
-    assert_int_equal(outcome(inner_first, said, sizeof said), SIGABRT);
+    assert_int_equal(run_in_child(inner_first, said, sizeof said), SIGABRT);
     assert_non_null(strstr(said, "out of order: entering API"));
     assert_non_null(strstr(said, "inside CODES"));
-    assert_int_equal(outcome(two_of_a_rank, said, sizeof said), SIGABRT);
+    assert_int_equal(run_in_child(two_of_a_rank, said, sizeof said), SIGABRT);
     assert_non_null(strstr(said, "inside API"));
-    assert_int_equal(outcome(left_twice, said, sizeof said), SIGABRT);
+    assert_int_equal(run_in_child(left_twice, said, sizeof said), SIGABRT);
     assert_non_null(strstr(said, "leaving what was not entered"));
 }
 
