@@ -217,14 +217,25 @@ static void wch_ask_all(weft_ep *e, uint64_t now)
     }
 }
 
+static void wch_judge_all(weft_ep *e)
+{
+    if (!e->gone)
+        return;
+    e->gone = false;
+    for (weft_peer *p = e->peers; p; p = p->next)
+        wch_judge(p);
+}
+
 static int wch_progress(weft_ep *e, int budget)
 {
     int n = 0;
 
     for (size_t k; n < budget; n++) {
         k = e->ops->poll(&e->channel, e->packet, e->channel.packet);
-        if (!k)
+        if (!k) {
+            wch_judge_all(e);
             break;
+        }
         wch_receive(e, e->packet, k);
     }
     if (e->full)
@@ -250,7 +261,7 @@ static int wch_event(weft_ep *e, int *fd)
 
 static int wch_arm(weft_ep *e, uint64_t *deadline_ns)
 {
-    if (e->attend)
+    if (e->attend || e->gone)
         return WEFT_EAGAIN;
     e->polls = 0; /* the next progress() looks at the clock */
     if (deadline_ns && e->full)

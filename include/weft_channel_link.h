@@ -95,6 +95,7 @@ struct weft_peer {
     uint64_t sent; /* bytes of it, header included */
     bool want;     /* the core waits for tx_ready */
     bool up, left; /* left: it has said goodbye */
+    int gone;      /* the fabric says that nobody is there: wch_judge() */
     int fault;     /* why it is lost */
     bool down;     /* and the core knows */
     char why[200];
@@ -112,6 +113,7 @@ struct weft_ep {
     uint32_t id;
     bool attend; /* a fault, a resumed or an ended link */
     bool full;   /* the fabric had no room */
+    bool gone;   /* some peer is */
     uint32_t polls, callers;
     uint64_t alive_at;
     struct wch_link **links;
@@ -205,16 +207,28 @@ static uint64_t wch_get(const uint8_t *from, int n)
     return x;
 }
 
-/* The fabric says that nobody is there. */
+/* Note that the fabric says nobody is there. Packets that the peer sent before,
+ * and its goodbye, may still be in it: wch_judge() decides when they are read. */
 static void wch_note_gone(struct wch_link *l, int status)
 {
     weft_peer *p = l->peer;
 
     if (!p)
         wch_end_link(l, false);
-    else if (!p->left)
-        wch_fail(p, status, l->open ? "is gone" : "cannot be called");
-    else if (p->tx || p->want)
+    else if (!p->gone)
+        p->gone = status;
+    l->ep->gone |= p != NULL;
+}
+
+/* Decide, when the fabric is empty, what has become of a peer that is gone. */
+static void wch_judge(weft_peer *p)
+{
+    int status = p->gone;
+
+    p->gone = 0;
+    if (status && !p->left)
+        wch_fail(p, status, p->up ? "is gone" : "cannot be called");
+    else if (status && (p->tx || p->want))
         wch_fail(p, WEFT_ELINK, "left while messages to it were waiting");
 }
 

@@ -5,15 +5,13 @@
 
 #include "conform.h"
 
-enum { LATE = 150, FLOOD = 100000, FLOOD_BYTES = 64 << 20 };
+enum { LATE = 150, UNREAD = 8, FLOOD = 100000, FLOOD_BYTES = 64 << 20 };
 
-/* Send to b, which does not read, until the plugin has no room. False: it
- * takes whatever comes. */
-static bool fill_peer(struct weft_loc *to, uint64_t len)
+/* Send up to n messages to b, which does not read. True: the plugin had no room
+ * for one of them. */
+static bool send_many(struct weft_loc *to, uint64_t len, uint64_t n)
 {
-    uint64_t most = FLOOD_BYTES / (len + 64);
-
-    for (uint64_t i = 0; i < FLOOD && i < most; i++) {
+    while (n-- > 0) {
         struct message *m = message_new(to, len, SEGMENTS, true);
         int rc = message_offer(m);
         if (rc == WEFT_EAGAIN) {
@@ -23,6 +21,14 @@ static bool fill_peer(struct weft_loc *to, uint64_t len)
         check(rc >= 0, "send() failed: %d", rc);
     }
     return false;
+}
+
+/* Send until there is no room. False: the plugin takes whatever comes. */
+static bool fill_peer(struct weft_loc *to, uint64_t len)
+{
+    uint64_t most = FLOOD_BYTES / (len + 64);
+
+    return send_many(to, len, most < FLOOD ? most : FLOOD);
 }
 
 static void connect_pair(struct world *w, weft_core *a, weft_core *b)
@@ -141,6 +147,41 @@ static void read_after_leave(struct world *w)
     side_close(b);
 }
 
+/* A process leaves after `before` messages that were read, and a few that were
+ * not: they arrive, although what the reader says meanwhile reaches nobody. A
+ * transport that wants to hear of them first gets turns on both sides. */
+static void leave_unread(struct world *w, int before)
+{
+    weft_core *a, *b;
+    struct weft_loc *from;
+    uint64_t sent;
+
+    pair_open(w, &a, &b);
+    connect_pair(w, a, b);
+    from = side_peer(b, a->id);
+    for (int i = 0; i < before; i++)
+        message_post(message_new(side_peer(a, b->id), 8, BLOCK, true));
+    until(w, is_settled(a, b));
+    send_many(side_peer(a, b->id), 8, UNREAD);
+    sent = a->loc[b->id].sent;
+    w->side[b->id] = NULL;
+    for (int i = 0; i < LATE && w->plugin->ops->drain(a->ep) == WEFT_EAGAIN;
+         i++)
+        take_turn(w);
+    w->side[b->id] = b;
+    side_leave(a);
+    until(w, from->got == sent && !from->sinks) check(
+        !from->downs, "%llu of %llu messages, then the peer was down: %s",
+        (unsigned long long)from->got, (unsigned long long)sent, from->why);
+    side_close(b);
+}
+
+static void leave_unread_anywhere(struct world *w)
+{
+    for (int before = 0; before < 128; before += UNREAD)
+        leave_unread(w, before);
+}
+
 const struct conform_case flow_cases[] = {
     {"after EAGAIN the sender is told when there is room", wait_for_room, 0},
     {"after EAGAIN from send_short the sender is told when there is room",
@@ -149,5 +190,7 @@ const struct conform_case flow_cases[] = {
      0},
     {"who reads late gets everything of a peer that has left", read_after_leave,
      NEED_OTHERS},
+    {"what was sent before the end arrives though answers fail",
+     leave_unread_anywhere, NEED_OTHERS},
     {"an abrupt end returns every container at once", leave_while_full, 0},
     {0}};
