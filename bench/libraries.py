@@ -121,7 +121,7 @@ class Raw(Library):
 class Weft(Library):
     """The one under test."""
 
-    def __init__(self, build, out):
+    def __init__(self, build, out, name="weft"):
         bin_dir = build / "bin"
         self.lib_dir = build / "lib"
         fabrics = {name: (["--route", name], {}) for name in ("shm", "tcp",
@@ -132,7 +132,7 @@ class Weft(Library):
             ini = out / f"{first}+{second}.ini"
             fabrics[ini.stem] = (["--ini", str(ini)], {})
         fabrics["far"] = (["--ini", str(out / "far.ini")], {})
-        super().__init__("weft", str(bin_dir / "mpicc"),
+        super().__init__(name, str(bin_dir / "mpicc"),
                          str(bin_dir / "mpirun"), fabrics)
 
     def start(self, ranks, fabric):
@@ -148,12 +148,12 @@ class Weft(Library):
         (out / "far.ini").write_text(FAR, encoding="utf-8")
 
     def static(self, out):
-        target = out / "weft_static"
+        target = out / f"{self.name}_static"
         compile_small(self.compiler, self.hello, target, "-static")
         return [target]
 
     def archive(self, out):
-        target = out / "weft_stripped.a"
+        target = out / f"{self.name}_stripped.a"
         subprocess.run(["objcopy", "-g", str(self.lib_dir / "libmpi.a"),
                         str(target)], check=True)
         return [target]
@@ -174,12 +174,14 @@ def loaded(program):
                                                    "libpthread", "librt"))]
 
 
-def known(build, out):
+def known(args):
     """Every library's own way to say "this fabric only, any user, any CPU"."""
+    out = args.out
+    before = [Weft(args.before, out, "before")] if args.before else []
     tcp = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self",
            "FI_PROVIDER": "tcp"}
     return [
-        Raw(), Weft(build, out),
+        Raw(), Weft(args.build, out), *before,
         Library("mpich", "mpicc.mpich", "mpiexec.mpich",
                 {"any": ([], {}), "shm": ([], {}), "tcp": ([], tcp)}),
         Library("openmpi", "mpicc.openmpi", "mpirun.openmpi",
@@ -192,7 +194,7 @@ def known(build, out):
 
 def present(args):
     """Name -> library, of those asked for."""
-    every = {lib.name: lib for lib in known(args.build, args.out)}
+    every = {lib.name: lib for lib in known(args)}
     wanted = args.libs.split(",")
     unknown = set(wanted) - set(every)
     if unknown:
@@ -205,7 +207,7 @@ def build(libs, out, programs):
     """One executable per program and library: OUT/mpich_pingpong, ..."""
     for lib in libs.values():
         kind = "raw" if lib.name == "raw" else "mpi"
-        if lib.name == "weft":
+        if isinstance(lib, Weft):
             lib.write_configurations(out)
         for name in sorted(programs):
             source = HERE / f"{kind}_{name}.c"
@@ -215,12 +217,12 @@ def build(libs, out, programs):
 
 def compile_one(lib, source, target):
     inputs = [source, *HERE.glob("*.h")]
-    if lib.name == "weft":
+    if isinstance(lib, Weft):
         inputs += [Path(lib.compiler), *lib.lib_dir.glob("libmpi*")]
     if (target.exists() and
             target.stat().st_mtime > max(f.stat().st_mtime for f in inputs)):
         return
-    ranks = ["-fthread-ranks"] if lib.name == "weft" else []
+    ranks = ["-fthread-ranks"] if isinstance(lib, Weft) else []
     words = [lib.compiler, *ranks, "-O2", str(source), "-o", str(target)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:

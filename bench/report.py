@@ -150,6 +150,28 @@ def table(result, libs, args):
     sys.stdout.flush()
 
 
+def pairs(result):
+    """(factor by which weft takes longer than before, name) of each row"""
+    for row in result.rows:
+        factor = quotient(result.summary(row, "weft"),
+                          result.summary(row, "before"))
+        if factor and factor > 0:
+            yield (1 / factor if result.figure.more else factor,
+                   f"{result.figure.name} {row}")
+
+
+def compare(found):
+    """Weft beside the build "before": the mean, and the rows far from it."""
+    if not found:
+        return
+    mean = statistics.geometric_mean(factor for factor, _ in found)
+    print(f"\nweft takes {mean:.3f} times as long as before: the geometric "
+          f"mean of {len(found)} rows. More than 5 % apart:")
+    for factor, name in sorted(found, reverse=True):
+        if not 0.95 < factor < 1.05:
+            print(f"  {factor:.2f}  {name}")
+
+
 def write_csv(result, out):
     figure = result.figure
     with open(out / f"{figure.name}.csv", "w", newline="",

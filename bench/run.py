@@ -52,10 +52,16 @@ def arguments():
     p.add_argument("--build", type=Path, metavar="DIR",
                    default=os.environ.get("BUILD_OF_WEFT", HERE.parent / "build"),
                    help="where Weft was built (default: build/)")
+    p.add_argument("--before", type=Path, metavar="DIR",
+                   help="another build of Weft, the library \"before\"; at "
+                   "the end weft and before are compared over all rows")
     p.add_argument("--out", type=Path, metavar="DIR",
                    help="results (default: DIR of --build, /bench)")
     args = p.parse_args()
     args.build = Path(args.build).resolve()
+    if args.before:
+        args.before = args.before.resolve()
+        args.libs += ",before"
     args.out = (args.out or args.build / "bench").resolve()
     args.repeat = args.repeat or (2 if args.quick else 5)
     args.limit = args.limit or (3 if args.quick else 10)
@@ -240,12 +246,16 @@ def main():
                   if "raw" in libs and os.cpu_count() > 1 else None)
     report.head(libs, args)
     began = time.perf_counter()
+    pairs = []
     for figure in chosen:
         result = measure(figure, libs, args)
         report.table(result, libs, args)
         report.write_csv(result, args.out)
+        pairs += report.pairs(result)
         if shutil.which("gnuplot"):
             report.plot(result, libs, args.out)
+    if args.before:
+        report.compare(pairs)
     print(f"\n{(time.perf_counter() - began) / 60:.1f} minutes; "
           f"values and plots in {args.out}")
     return 0
