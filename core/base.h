@@ -97,29 +97,8 @@ struct wf_error_record {
     char text[512];
 };
 
-/* Record the cause of an MPI error on this thread; returns mpi_class, so that
- * `return wf_error(MPI_ERR_TAG, "...", ...)` reads as what it does. The text
- * is a clause without a final full stop: "tag -7 is negative". */
-int wf_error(int mpi_class, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-/* Record an error as wf_error does, and with it the communicator whose error
- * handler applies, for calls that have no communicator argument (wait, test,
- * start). */
-int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-struct wf_error_record *wf_error_last(void);
-/* Returns the MPI class of an engine's code: MPI_ERR_NO_MEM for WEFT_ENOMEM,
- * MPI_ERR_PROC_ABORTED where a peer or the way to it is gone, else
- * MPI_ERR_OTHER. */
-int wf_error_class(int code);
-/* Empty the record, so that a text found in it later was recorded after this
- * call. */
-void wf_error_clear(void);
-
 /* Log levels are those of weft_host.log. Each line is "weft[rank]: text", or
  * "weft: text" where wf is NULL. */
 enum wf_log_level { WF_LOG_ERROR, WF_LOG_WARN, WF_LOG_INFO, WF_LOG_DEBUG };
-void wf_log(struct wf_instance *wf, int level, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -39,53 +39,13 @@ static inline bool wf_endpoint_is_network(const struct weft_core *c)
            WEFT_HAS(c->ops, weft_ops, addr_parse);
 }
 
-/* Open every enabled transport of the configuration. A transport with enable =
- * auto that cannot open is skipped with an info line. WEFT_EINVAL: options or
- * plugins named in the configuration are wrong; all of it has been printed. */
-int wf_endpoints_open(struct wf_instance *);
 /* Counts of containers and of their payload. */
 struct wf_traffic {
     unsigned long long sent, sent_bytes, received, received_bytes;
 };
-/* Add the traffic of an endpoint. Its sent counts are the sums over its lanes,
- * or over the carriers of pairs with failover. */
-void wf_endpoint_traffic(const struct weft_core *, struct wf_traffic *);
-/* Print the traffic of the rank to stderr if core.stats is set. */
-void wf_endpoints_report(struct wf_instance *);
-/* Close all endpoints at once; for an orderly end drain them first. */
-void wf_endpoints_close(struct wf_instance *);
 /* The tables of services given to every plugin (core/protocol/host.c); the
  * second one to those of ranks with a trace. */
 extern const weft_host wf_host, wf_host_traced;
-
-/* Find a plugin by the rules of docs/transport-guide.md: built-in table,
- * path=, WEFT_PLUGIN_PATH, [core] plugin_path, the installed lib/weft. When
- * NULL is returned, err holds a full message, and errno is ENOMEM or EMFILE if
- * the plugin could not be loaded for that reason. A file that is not trusted
- * is not executed (docs/user/security.md). */
-const weft_plugin *wf_plugin_find(const struct wf_config *,
-                                  const struct wf_transport_config *, char *err,
-                                  size_t err_len);
-/* Find a plugin for a configuration that is only inspected and need not be
- * trusted: a plugin that is neither built in nor part of the installation is
- * found and not loaded. Then NULL is returned, and *left names its file; free()
- * it. */
-const weft_plugin *wf_plugin_find_or_name(const struct wf_config *,
-                                  const struct wf_transport_config *, char *err,
-                                  size_t err_len, char **left);
-/* Check that every plugin that the configuration names can be found and that
- * its options are right. Errors are printed, a line each; returns their
- * number. */
-int wf_plugins_check(struct wf_config *, FILE *errors);
-/* Check that a plugin fits this library and has this name. 0, or WEFT_EINVAL
- * with the reason in err. `from` is its file or "built in". */
-int wf_plugin_check(const weft_plugin *, const char *name, const char *from,
-                    char *err, size_t err_len);
-
-/* Check that the core knows every capability that a plugin declares: one that
- * it does not know it could not honour. 0, or WEFT_EINVAL with the reason. */
-int wf_plugin_check_caps(const weft_plugin *, uint32_t caps, char *why,
-                         size_t n);
 
 /* The built-in plugins, NULL-terminated; generated at build time. */
 extern const weft_plugin *const weft_builtin[];

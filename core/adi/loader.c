@@ -10,6 +10,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "adi/loader.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include "adi/endpoint.h"
+#include "config/options.h"
 #include "os/trust.h"
 
 /* The state of a search. `err` collects the attempts for the message. */

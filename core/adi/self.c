@@ -8,9 +8,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "weft_transport.h"
-#include <string.h>
 
 enum { PIECE = 8192 }; /* between two layouts: stays in the first-level cache */
 

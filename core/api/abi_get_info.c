@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "core_api.h"
+#include "object/info.h"
 
 static int put_size(struct wf_instance *wf, MPI_Info info, const char *key,
                     size_t size)

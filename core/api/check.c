@@ -5,8 +5,11 @@
 
 #include <stdio.h>
 
+#include "datatype/predefined.h"
+#include "group/raise.h"
 #include "os/copies.h"
 #include "protocol/queues.h"
+#include "report/error.h"
 
 /* ---- the API section, out of line ---------------------------------------- */
 

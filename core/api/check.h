@@ -16,11 +16,18 @@
 
 #include <limits.h>
 
+#include "datatype/op.h"
 #include "datatype/predefined.h"
-#include "progress/engines.h"
-#include "object/errhandler.h"
+#include "datatype/type.h"
+#include "group/comm.h"
+#include "group/group.h"
+#include "group/raise.h"
 #include "instance/instance.h"
+#include "object/errhandler.h"
+#include "object/info.h"
+#include "progress/engines.h"
 #include "protocol/request.h"
+#include "report/error.h"
 #include "topo/topo.h"
 
 /* Marks the slow path of a binding that has a fast path, so that it is not

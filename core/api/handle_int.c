@@ -11,6 +11,8 @@
 #include <stdlib.h>
 
 #include "api/check.h"
+#include "group/raise.h"
+#include "report/error.h"
 
 enum { FIRST = WF_PREDEFINED_MAX + 1, SLOTS_MIN = 64 };
 

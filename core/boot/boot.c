@@ -6,9 +6,11 @@
  * programs that each take themselves for rank 0 of 1 would look like a job.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "boot/boot.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,9 +18,12 @@
 #include <unistd.h>
 
 #include "boot/auth.h"
-#include "boot/providers.h"
-#include "os/trust.h"
+#include "boot/foreign.h"
+#include "boot/memory.h"
+#include "boot/pmi1.h"
+#include "boot/static.h"
 #include "config/config.h"
+#include "os/trust.h"
 
 long wf_boot_env_number(const char *name)
 {

@@ -118,10 +118,10 @@ int wf_boot_open(const struct wf_config *, struct wf_boot **, char *err,
  * use before a boot is open; 0: unknown. */
 uint32_t wf_boot_announced_size(void);
 
-/* Create `size` boots in one process over one key-value space in memory, for
- * tests, simulation and singletons. The fence returns at once, so the caller
- * must let all put before any gets. Each is closed by its own close. 0 or
- * WEFT_ENOMEM. */
-int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);
+/* Make a name that no other job of this machine has: "prefix-pid-random". */
+void wf_boot_unique_name(char out[64], const char *prefix);
+
+/* Read a decimal number from the environment; -1: unset, -2: not a number. */
+long wf_boot_env_number(const char *name);
 
 #endif

@@ -5,11 +5,13 @@
  * several processes, this is an error whose text names the remedy.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "boot/foreign.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base.h"
-#include "boot/providers.h"
+#include "boot/boot.h"
 
 struct launcher {
     const char *size;  /* variable that holds the number of processes */

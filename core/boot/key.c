@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 #include "boot/auth.h"
+#include "config/shared.h"
 #include "crypto/vendor.h"
 #include "instance/instance.h"
 #include "os/secret.h"
 #include "os/trust.h"
+#include "report/error.h"
 
 enum { KEY_FILE_MAX = 4096 };
 

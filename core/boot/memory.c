@@ -7,12 +7,14 @@
  * LOCK  space.lock covers entries and users; ranks may live on threads.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "boot/memory.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base.h"
-#include "boot/providers.h"
+#include "boot/boot.h"
 
 struct entry {
     struct entry *next;

@@ -8,13 +8,18 @@
  * INVARIANTS  No answer of the launcher does more harm than a failed call.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "boot/pmi1.h"
+
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "boot/pmi1.h"
+#include "boot/boot.h"
+#include "boot/pmi1_values.h"
 #include "boot/pmi_line.h"
+#include "boot/pmi_map.h"
+#include "report/error.h"
 
 /* Record that a rank has given this process up, as the launcher says. Without
  * memory this is lost: the process notices by itself, or waits. */

@@ -9,8 +9,8 @@
 #define WF_PMI1_H
 
 #include "base.h"
+#include "boot/boot.h"
 #include "boot/pmi_channel.h"
-#include "boot/providers.h"
 
 enum {
     PMI_KEY_MAX = 256,   /* size of the client's buffers for names */
@@ -42,11 +42,7 @@ bool wf_pmi1_refused(const char *reply);
 /* Record (wf_error) why the request `what` failed; returns rc. */
 int wf_pmi1_fail(const struct wf_pmi1 *, int rc, const char *what);
 
-/* ---- pmi1_values.c: put and get of wf_boot_ops ---- */
-int wf_pmi1_put(struct wf_boot *, const char *key, const void *value, size_t n);
-int wf_pmi1_get(struct wf_boot *, const char *key, void **value, size_t *n);
-/* Get the text under a key; it is valid until the next request. */
-int wf_pmi1_get_text(struct wf_pmi1 *, const char *key, const char **text,
-                     size_t *len);
+/* Fills *out; or err holds a sentence, and a negative WEFT_E* is returned. */
+int wf_boot_pmi1_open(struct wf_boot **out, char *err, size_t err_len);
 
 #endif

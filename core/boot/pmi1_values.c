@@ -4,12 +4,15 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "boot/pmi1_values.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "os/base64.h"
 #include "boot/pmi1.h"
 #include "boot/pmi_line.h"
+#include "os/base64.h"
+#include "report/error.h"
 
 enum {
     FIRST_ROOM = 64, /* bytes: more than a job key, which comes once */

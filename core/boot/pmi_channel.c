@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base.h"
-#include "boot/providers.h"
+#include "boot/boot.h"
 
 enum {
     PMI_WAIT_MS = 10,

@@ -24,10 +24,4 @@ bool wf_pmi_field_int(const char *line, const char *key, int *value);
 bool wf_pmi_field_copy(const char *line, const char *key, char *out,
                        size_t size);
 
-/* Parse "(vector,(first,nodes,ppn),...)" into the node of each rank. Blocks
- * are repeated when they cover fewer than size ranks. 0, or -1 when the text is
- * malformed; then node_of holds nothing usable. */
-int wf_pmi_map_parse(const char *text, size_t len, uint32_t size,
-                     uint32_t *node_of, uint32_t *node_count);
-
 #endif

@@ -6,9 +6,11 @@
  * holds; node indices stay below WF_PMI_NODES_MAX.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "boot/pmi_line.h"
+#include "boot/pmi_map.h"
 
 #include <string.h>
+
+#include "boot/pmi_line.h"
 
 enum { WF_PMI_NODES_MAX = 1 << 24 };
 

@@ -8,14 +8,17 @@
  * the core takes peers' addresses from the configuration instead.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "boot/static.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base.h"
-#include "boot/providers.h"
-#include "os/trust.h"
+#include "boot/boot.h"
+#include "config/addresses.h"
 #include "config/config.h"
+#include "os/trust.h"
 
 enum { STATIC_RANKS_MAX = 1 << 20 };
 

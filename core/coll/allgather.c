@@ -9,7 +9,12 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/allgather.h"
+
+#include "coll/args.h"
 #include "coll/coll.h"
+#include "coll/decision.h"
+#include "coll/nodes.h"
 
 static bool is_in_place(const struct wf_coll_args *a)
 {

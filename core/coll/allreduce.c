@@ -6,6 +6,17 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/allreduce.h"
+
+#include "coll/allgather.h"
+#include "coll/args.h"
+#include "coll/bcast.h"
+#include "coll/blocks.h"
+#include "coll/decision.h"
+#include "coll/halving.h"
+#include "coll/nodes.h"
+#include "coll/reduce.h"
+#include "coll/ring.h"
 #include "coll/shm/bcast_pool.h"
 
 static const void *own_operand(const struct wf_coll_args *a)

@@ -8,7 +8,11 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/args.h"
 #include "coll/coll.h"
+#include "coll/decision.h"
+#include "datatype/predefined.h"
+#include "report/error.h"
 
 enum { WINDOW = 32 /* pairwise steps under way */ };
 

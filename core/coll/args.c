@@ -4,9 +4,15 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/args.h"
+
 #include "coll/coll.h"
+#include "coll/run.h"
+#include "datatype/predefined.h"
 #include "progress/helper.h"
 #include "progress/progress.h"
+#include "progress/wait.h"
+#include "report/error.h"
 
 /* ---- running ------------------------------------------------------------- */
 

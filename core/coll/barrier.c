@@ -14,9 +14,19 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/barrier.h"
+
+#include "coll/args.h"
+#include "coll/bcast.h"
+#include "coll/decision.h"
+#include "coll/nodes.h"
+#include "coll/shm/all_to_all.h"
+#include "coll/shm/record.h"
+#include "coll/shm/setup.h"
 #include "coll/shm/shmcoll.h"
 #include "core_api.h"
 #include "progress/progress.h"
+#include "progress/wait.h"
 
 /* Merges the bytes received so far. */
 static int merge_heard_bytes(void *arg)

@@ -4,7 +4,14 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/bcast.h"
+
+#include "coll/args.h"
+#include "coll/bcast_scatter.h"
+#include "coll/decision.h"
+#include "coll/nodes.h"
 #include "coll/shm/bcast_pool.h"
+#include "report/error.h"
 
 enum {
     SEGMENT = 64 * 1024, /* of the chain: small against the whole message */

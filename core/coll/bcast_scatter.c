@@ -8,6 +8,10 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/bcast_scatter.h"
+
+#include "coll/args.h"
+#include "coll/bcast.h"
 #include "coll/coll.h"
 
 /* A broadcast under construction. */

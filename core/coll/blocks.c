@@ -19,6 +19,9 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/blocks.h"
+
+#include "coll/args.h"
 #include "coll/shm/bcast_pool.h"
 
 enum {

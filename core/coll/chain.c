@@ -9,6 +9,9 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/chain.h"
+
+#include "coll/args.h"
 #include "coll/coll.h"
 
 enum {

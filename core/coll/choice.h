@@ -68,9 +68,4 @@ struct wf_coll_name {
 extern const struct wf_coll_name wf_coll_algorithms[WF_ALGORITHMS];
 extern const struct wf_coll_name wf_coll_kinds[WF_COLL_KINDS];
 
-/* Sets *rules to the built-in rules of a collective and returns their number
- * (decision.c). */
-int wf_coll_find_built_in_rules(enum wf_coll_kind,
-                                const struct wf_coll_rule **);
-
 #endif

@@ -3,8 +3,9 @@
  * collective can free it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <stdlib.h>
+#include "coll/cleanup.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "coll/shm/shmcoll.h"

@@ -3,6 +3,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/decision.h"
+
 #include <limits.h>
 
 #include "coll/coll.h"

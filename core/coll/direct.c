@@ -20,7 +20,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/direct.h"
+
+#include "coll/run.h"
 #include "coll/vertex.h"
+#include "protocol/try.h"
 
 static bool stop_direct(struct wf_sched *s)
 {

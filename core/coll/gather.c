@@ -4,7 +4,11 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/gather.h"
+
+#include "coll/args.h"
 #include "coll/coll.h"
+#include "coll/decision.h"
 
 static bool is_root(const struct wf_coll_args *a)
 {

@@ -14,6 +14,9 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/halving.h"
+
+#include "coll/args.h"
 #include "coll/coll.h"
 
 /* A reduction under construction. */

@@ -13,8 +13,17 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/nodes.h"
+
+#include "coll/allgather.h"
+#include "coll/allreduce.h"
+#include "coll/args.h"
+#include "coll/barrier.h"
+#include "coll/bcast.h"
 #include "coll/coll.h"
+#include "coll/gather.h"
 #include "coll/layout.h"
+#include "coll/reduce.h"
 
 /* The ranks of one level, as a communicator for builders. */
 struct level {

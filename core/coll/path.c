@@ -17,6 +17,7 @@
 #include "coll/layout.h"
 #include "coll/shm/contribution.h"
 #include "config/config.h"
+#include "report/error.h"
 
 /* Returns why shared memory was not even tried. */
 static const char *untried_reason(const struct wf_comm *comm)

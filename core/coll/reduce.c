@@ -4,7 +4,14 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/reduce.h"
+
+#include "coll/args.h"
+#include "coll/blocks.h"
+#include "coll/chain.h"
 #include "coll/coll.h"
+#include "coll/decision.h"
+#include "coll/nodes.h"
 
 /* up to so many bytes every child has its own buffer */
 enum { EAGER_TEMPS = 4096 };

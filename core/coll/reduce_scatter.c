@@ -9,7 +9,14 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/args.h"
+#include "coll/blocks.h"
 #include "coll/coll.h"
+#include "coll/decision.h"
+#include "coll/halving.h"
+#include "coll/reduce.h"
+#include "coll/ring.h"
+#include "coll/scatter.h"
 
 /* ---- whole vectors ------------------------------------------------------- */
 

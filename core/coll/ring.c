@@ -11,6 +11,9 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/ring.h"
+
+#include "coll/args.h"
 #include "coll/coll.h"
 
 enum { SLOTS = 3 /* one arrives, one is reduced, one leaves */ };

@@ -29,9 +29,17 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/run.h"
+
 #include "coll/vertex.h"
+#include "datatype/move.h"
 #include "progress/progress.h"
+#include "progress/wait.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
+#include "report/error.h"
 
 static void advance_schedule(struct wf_sched *);
 

@@ -6,7 +6,11 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/args.h"
+#include "coll/chain.h"
 #include "coll/coll.h"
+#include "coll/decision.h"
+#include "report/error.h"
 
 static int copy_vector(struct wf_sched *s, const struct wf_coll_args *a,
                        const void *from, void *to)

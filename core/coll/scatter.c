@@ -4,7 +4,12 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/scatter.h"
+
+#include "coll/args.h"
 #include "coll/coll.h"
+#include "coll/decision.h"
+#include "report/error.h"
 
 static bool is_root(const struct wf_coll_args *a)
 {

@@ -11,7 +11,10 @@
  */
 #include <stdlib.h>
 
+#include "coll/args.h"
+#include "coll/cleanup.h"
 #include "coll/coll.h"
+#include "coll/direct.h"
 #include "coll/vertex.h"
 
 enum {

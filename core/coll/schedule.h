@@ -77,24 +77,9 @@ void wf_sched_map_ranks(struct wf_sched *, const int *ranks);
  * failure, which start reports. */
 void *wf_sched_alloc_temp(struct wf_sched *, size_t bytes);
 
-/* Makes vertices be performed when they are made, as long as that takes no
- * waiting (direct.c). To be called before the first vertex of a schedule that
- * runs once. */
-void wf_sched_begin_direct(struct wf_sched *);
-/* Runs the schedule to completion and destroys it; NULL: it could not be
- * created. */
-int wf_sched_run(struct wf_sched *);
-/* Starts the schedule as a request (WF_REQ_SCHEDULE), which owns it. */
-int wf_sched_start(struct wf_sched *, struct wf_req **out);
-/* Makes an inactive persistent request that owns the schedule. */
-int wf_sched_make_persistent(struct wf_sched *, struct wf_req **out);
 void wf_sched_destroy(struct wf_sched *);
 /* Destroys a schedule that was never started because of an error of this
  * process, and gives its tags back. */
 void wf_sched_abandon(struct wf_sched *);
-
-/* Frees the schedules and scratch memory that an instance keeps for reuse, at
- * its end. */
-void wf_sched_fini(struct wf_instance *);
 
 #endif

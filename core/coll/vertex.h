@@ -20,6 +20,7 @@
 #ifndef WF_VERTEX_H
 #define WF_VERTEX_H
 
+#include "coll/run.h"
 #include "coll/schedule.h"
 #include "instance/instance.h"
 #include "protocol/death.h"
@@ -125,20 +126,6 @@ struct wf_sched_block {
     struct wf_type *type;
 };
 
-/* Each returns true if the vertex was performed: s->error is its outcome.
- * False: it is to be recorded. */
-bool wf_direct_try_send(struct wf_sched *, const void *buf, uint64_t count,
-                        const struct wf_type *, int dest);
-bool wf_direct_try_recv(struct wf_sched *, void *buf, uint64_t count,
-                        const struct wf_type *, int source);
-bool wf_direct_try_reduce(struct wf_sched *, struct wf_op *, const void *in,
-                          void *inout, uint64_t count, struct wf_type *);
-bool wf_direct_try_copy(struct wf_sched *, struct wf_sched_block from,
-                        struct wf_sched_block to);
-bool wf_direct_try_call(struct wf_sched *, int (*fn)(void *), void *arg);
-/* Compares the length of a message of a collective with the one that its
- * receiver expects. */
-WF_COLD int wf_sched_bad_length(int source, uint64_t got, uint64_t expected);
 static inline int wf_sched_check_length(int source, uint64_t got,
                                         uint64_t expected)
 {
@@ -146,9 +133,6 @@ static inline int wf_sched_check_length(int source, uint64_t got,
         return MPI_SUCCESS;
     return wf_sched_bad_length(source, got, expected);
 }
-/* Copies between two blocks of this process. As for a message to itself,
- * different lengths are an error. */
-int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to);
 
 /* Returns the error with which a schedule begins: a member is gone, or
  * MPI_SUCCESS. */
@@ -157,8 +141,5 @@ static inline int wf_sched_first_error(const struct wf_sched *s)
     return wf_unlikely(wf_comm_is_dead(s->comm)) ? wf_comm_record_dead(s->comm)
                                                  : MPI_SUCCESS;
 }
-
-/* Frees the object and its arrays (cleanup.c). */
-void wf_sched_free(struct wf_sched *);
 
 #endif

@@ -9,8 +9,11 @@
  */
 #include "comm/agree.h"
 
+#include "datatype/predefined.h"
 #include "instance/instance.h"
 #include "protocol/death.h"
+#include "protocol/receive.h"
+#include "protocol/send.h"
 
 enum { GROUP_BEFORE, BRIDGE, GROUP_AFTER, ENDED };
 

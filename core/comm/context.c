@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "progress/engines.h"
 #include "instance/env.h"
+#include "progress/engines.h"
 
 enum { WORDS_MAX = (1 << 24) / 64, WINDOWS_MAX = WORDS_MAX / WF_CONTEXT_WORDS };
 

@@ -9,6 +9,7 @@
 #include "comm/derive.h"
 #include "core_api.h"
 #include "instance/instance.h"
+#include "report/error.h"
 
 /* Looks up the ranks in `in` of the members of g, malloc'ed into *ranks. */
 static int ranks_of_members(const struct wf_group *g, const struct wf_group *in,

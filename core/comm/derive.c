@@ -9,11 +9,18 @@
 #include "comm/context.h"
 #include "comm/engines.h"
 #include "core_api.h"
-#include "progress/engines.h"
-#include "object/attr.h"
+#include "datatype/predefined.h"
+#include "group/comm.h"
 #include "instance/env.h"
+#include "object/attr.h"
+#include "progress/engines.h"
 #include "protocol/death.h"
+#include "protocol/failure.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
+#include "report/error.h"
 
 /* The state of one derivation, owned by its request. */
 struct derivation {

@@ -56,9 +56,4 @@ struct wf_bridge {
                                 other leader may never come */
 };
 
-/* Makes the intercommunicator of local_comm's group and that of the other
- * leader. */
-int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *,
-                  MPI_Comm *newintercomm);
-
 #endif

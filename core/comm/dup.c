@@ -7,11 +7,14 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "comm/derive.h"
+#include "comm/query.h"
 #include "core_api.h"
+#include "group/comm.h"
+#include "group/topology.h"
+#include "instance/instance.h"
 #include "object/attr.h"
 #include "object/info.h"
-#include "instance/instance.h"
-#include "group/topology.h"
+#include "report/error.h"
 
 static struct wf_comm *copy_comm(struct wf_comm *comm)
 {

@@ -6,10 +6,11 @@
 
 #include <stdlib.h>
 
+#include "config/config.h"
 #include "instance/env.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
-#include "config/config.h"
+#include "report/error.h"
 
 /* Returns the number of engines without core.engines: several only in builds
  * with per-object granularity (critical.h). There are more engines than CPUs

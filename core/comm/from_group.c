@@ -13,11 +13,15 @@
 #include <stdlib.h>
 
 #include "comm/derive.h"
+#include "comm/inter.h"
+#include "comm/query.h"
 #include "core_api.h"
+#include "group/comm.h"
+#include "instance/instance.h"
 #include "object/errhandler.h"
 #include "object/info.h"
-#include "instance/instance.h"
 #include "os/hash.h"
+#include "report/error.h"
 
 /* A temporary communicator, over which the members of a group agree. */
 struct temp_comm {

@@ -3,11 +3,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "comm/inter.h"
+
 #include <stdlib.h>
 
 #include "comm/derive.h"
 #include "core_api.h"
 #include "instance/instance.h"
+#include "report/error.h"
 
 /* A leader sends the other the key of the agreement, which both compute from
  * the peer communicator, and the members of its group. */

@@ -3,13 +3,18 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "comm/query.h"
+
 #include <stdio.h>
 
-#include "group/comm.h"
 #include "core_api.h"
+#include "group/comm.h"
+#include "group/contact.h"
+#include "group/group_query.h"
+#include "instance/instance.h"
 #include "object/attr.h"
 #include "object/info.h"
-#include "instance/instance.h"
+#include "report/error.h"
 
 int wf_mpi_comm_size(struct wf_instance *wf, struct wf_comm *comm, int *size)
 {

@@ -12,7 +12,9 @@
 
 #include "comm/derive.h"
 #include "core_api.h"
+#include "datatype/predefined.h"
 #include "instance/instance.h"
+#include "report/error.h"
 
 /* Each process contributes one entry of four words. */
 struct entry {

@@ -13,9 +13,12 @@
 
 #include "comm/split.h"
 #include "core_api.h"
-#include "object/info.h"
+#include "datatype/op.h"
+#include "datatype/predefined.h"
 #include "instance/instance.h"
+#include "object/info.h"
 #include "os/hardware.h"
+#include "report/error.h"
 
 #define RESOURCE    "mpi_hw_resource_type"
 #define PROCESS_SET "mpi_pset_name"

@@ -7,7 +7,9 @@
 #include <stdio.h>
 
 #include "group/comm.h"
+#include "group/contact.h"
 #include "group/context_id.h"
+#include "group/raise.h"
 #include "instance/instance.h"
 #include "object/errhandler.h"
 #include "protocol/fastpath.h"

@@ -2,7 +2,11 @@
  * rank.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/addresses.h"
+
 #include "config/hosts.h"
+#include "config/pattern.h"
+#include "config/sections.h"
 
 /* The text of a value for the i-th of n names or ranks. */
 static const char *expand_value(struct wf_config *c, const struct wf_setting *v,

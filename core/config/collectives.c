@@ -6,11 +6,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/collectives.h"
+
 #include <limits.h>
 
 #include "coll/choice.h"
 #include "config/model.h"
 #include "config/options.h"
+#include "config/sections.h"
 #include "config/value.h"
 
 enum { RULES_MAX = 32 /* of one collective */ };

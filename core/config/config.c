@@ -3,8 +3,17 @@
  */
 #include <stdlib.h>
 
-#include "os/trust.h"
+#include "config/collectives.h"
+#include "config/hosts.h"
 #include "config/model.h"
+#include "config/options.h"
+#include "config/override.h"
+#include "config/routes.h"
+#include "config/search.h"
+#include "config/sections.h"
+#include "config/transports.h"
+#include "os/trust.h"
+#include "report/error.h"
 
 static struct wf_config *create_config(void)
 {

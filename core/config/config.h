@@ -104,48 +104,5 @@ int wf_config_transports(const struct wf_config *,
 /* The rules of [collectives] (coll/choice.h). They live as long as the
  * configuration. */
 struct wf_coll_rules;
-const struct wf_coll_rules *wf_config_collectives(const struct wf_config *);
-/* Fill a plugin's configuration struct (cfg_size zeroed bytes at cfg) for one
- * transport instance from the plugin's option table: defaults, file, then
- * overrides. Unknown keys and bad values are printed to errors; returns their
- * number. Strings live as long as the configuration. */
-int wf_config_plugin(const struct wf_config *,
-                     const struct wf_transport_config *, const weft_plugin *,
-                     void *cfg, FILE *errors);
-/* Apply the cost overrides of the [transport] section: latency, overhead,
- * bandwidth. */
-void wf_config_cost(const struct wf_config *,
-                    const struct wf_transport_config *, weft_cost *);
-/* The static address of a rank: the text given for `transport` in the [rank] or
- * [host] section that covers the rank, or NULL. *where names the line. The text
- * has the port of this very rank: the n-th rank of a host listens n above the
- * first. */
-const char *wf_config_address(const struct wf_config *, uint32_t rank,
-                              const char *transport, const char **where);
-/* The host name of a rank from [rank] or [host], or NULL. */
-const char *wf_config_host(const struct wf_config *, uint32_t rank);
-/* The number of ranks that the [rank] sections describe: the highest rank plus
- * 1. */
-uint32_t wf_config_ranks(const struct wf_config *);
-
-/* The origin of a value: "mpi.ini:12", "WEFT_SET", or "default". section is
- * "core", "transport NAME" or "route NAME". *value becomes the text, or NULL
- * when the value is the default. */
-const char *wf_config_origin(const struct wf_config *, const char *section,
-                             const char *key, const char **value);
-/* A hash over everything on which the processes of a job must agree: the keys
- * marked SAME in options.def, the transports, the routes, the rules of
- * [collectives], and as key "machine" the byte order and the size of a long. */
-uint64_t wf_config_hash(const struct wf_config *);
-/* Call `take` for each key and value that the hash covers, so that the first
- * difference can be named. set: leave out keys of [core] that have their
- * defaults. */
-void wf_config_shared(const struct wf_config *, bool set,
-                      void (*take)(void *user, const char *key,
-                                   const char *value),
-                      void *user);
-/* The default of such a key ("core.eager"), or NULL: keys of routes and
- * transports have none. */
-const char *wf_config_default(const char *key);
 
 #endif

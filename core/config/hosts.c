@@ -8,6 +8,12 @@
  */
 #include "config/hosts.h"
 
+#include "config/addresses.h"
+#include "config/options.h"
+#include "config/pattern.h"
+#include "config/ranks.h"
+#include "config/sections.h"
+
 static uint32_t hash_name(const char *name)
 {
     uint32_t hash = 2166136261u;

@@ -2,6 +2,8 @@
  * the printed form of its endpoints' addresses, without ports.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/nets.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 

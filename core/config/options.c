@@ -6,8 +6,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "config/model.h"
 #include "config/options.h"
+
+#include "config/model.h"
+#include "config/sections.h"
 #include "config/value.h"
 #include "report/trace.h"
 

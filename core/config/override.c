@@ -6,12 +6,16 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/override.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "config/model.h"
+#include "config/sections.h"
+#include "config/transports.h"
 #include "os/trust.h"
 #include "report/state_page.h"
-#include "config/model.h"
 
 extern char **environ;
 

@@ -3,9 +3,11 @@
  * fastest.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "config/select.h"
+#include "config/pattern.h"
 
 #include <stdio.h>
+
+#include "config/select.h"
 
 enum { COUNT_MAX = 65536 };
 

@@ -1,7 +1,11 @@
 /* [rank]: the table of ranks, and their distribution over hosts.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/ranks.h"
+
 #include "config/hosts.h"
+#include "config/pattern.h"
+#include "config/sections.h"
 
 enum { PARTS_MAX = 64 };
 

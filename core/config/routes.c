@@ -1,10 +1,15 @@
 /* Turning [route] sections into rules, which route.c evaluates.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "crypto/cipher.h"
+#include "config/routes.h"
+
 #include "config/model.h"
 #include "config/options.h"
+#include "config/sections.h"
+#include "config/transports.h"
 #include "config/value.h"
+#include "crypto/cipher.h"
+#include "route/route.h"
 
 static void take_selector(struct wf_config *c, const struct wf_section *s,
                           const char *key, const char *text,

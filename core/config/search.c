@@ -9,6 +9,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/search.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,11 +18,13 @@
 #include <unistd.h>
 
 #include "adi/endpoint.h"
-#include "layout.h"
-#include "os/shortage.h"
-#include "os/prefix.h"
-#include "os/trust.h"
 #include "config/model.h"
+#include "config/sections.h"
+#include "layout.h"
+#include "os/prefix.h"
+#include "os/shortage.h"
+#include "os/trust.h"
+#include "report/error.h"
 
 enum { FILE_MAX = 1 << 20 };
 

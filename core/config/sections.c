@@ -2,13 +2,16 @@
  * Duplicates are errors, because it would be unclear which value counts.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/sections.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "os/trust.h"
 #include "config/ini.h"
 #include "config/model.h"
+#include "config/search.h"
+#include "os/trust.h"
 
 /* Limits far beyond any sane file, which bound the work for a hostile one. */
 enum { INCLUDE_DEPTH = 8, SECTIONS_MAX = 4096, SETTINGS_MAX = 256 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "config/pattern.h"
 #include "config/words.h"
 
 static const struct {

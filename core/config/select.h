@@ -12,8 +12,8 @@
 
 #include "base.h"
 #include "config/arena.h"
-#include "route/route.h"
 #include "config/value.h"
+#include "route/route.h"
 
 enum wf_term_key {
     WF_TERM_RANK,
@@ -60,15 +60,5 @@ bool wf_select_match(const struct wf_select *, const struct wf_route_end *end,
                      const struct wf_route_candidate *candidates, int n);
 
 /* ---- pattern.c: names with * ? and number ranges [01-16], [1,3-5] ---- */
-/* Whether a name matches; letters of either case are equal. */
-bool wf_pattern_match(const char *pattern, const char *name);
-/* The same, but a pattern without a dot also matches the first label of a full
- * host name. */
-bool wf_pattern_match_host(const char *pattern, const char *host);
-/* The number of names that the ranges make (1 without ranges); 0: malformed, or
- * over 65536. */
-uint32_t wf_pattern_count(const char *pattern);
-/* Write the i-th of these names into buf; false: it does not fit. */
-bool wf_pattern_expand(const char *pattern, uint32_t i, char *buf, size_t n);
 
 #endif

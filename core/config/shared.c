@@ -8,9 +8,13 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/shared.h"
+
 #include <stdio.h>
 
 #include "config/model.h"
+#include "config/sections.h"
+#include "route/route.h"
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define ORDER "little-endian"

@@ -9,9 +9,12 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/transports.h"
+
 #include "adi/endpoint.h"
 #include "config/model.h"
 #include "config/options.h"
+#include "config/sections.h"
 
 static const char *const in_tree[] = {"self",         "shm",  "tcp",
                                       "udp-reliable", "sctp", "thread"};

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/text.h"
 #include "config/config.h"
+#include "os/text.h"
 
 /* Parse digits at *text, and move it behind them; false: there are none, or too
  * many. */

@@ -9,8 +9,12 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "datatype/blocks.h"
+#include "datatype/derive.h"
 #include "datatype/derived.h"
+#include "datatype/predefined.h"
 #include "instance/instance.h"
+#include "report/error.h"
 
 /* A body that is being built: each step replaces the type. */
 struct body {

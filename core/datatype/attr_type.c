@@ -4,8 +4,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "object/attr.h"
+#include "report/error.h"
 
 static int record_no_memory(void)
 {

@@ -4,8 +4,11 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "datatype/blocks.h"
+
 #include <stdlib.h>
 
+#include "datatype/derive.h"
 #include "datatype/derived.h"
 
 struct wf_type *wf_type_create(int combiner, int64_t nint, int64_t naddr,

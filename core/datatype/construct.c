@@ -9,8 +9,12 @@
 #include <limits.h>
 
 #include "core_api.h"
+#include "datatype/blocks.h"
+#include "datatype/derive.h"
 #include "datatype/derived.h"
+#include "datatype/predefined.h"
 #include "instance/instance.h"
+#include "report/error.h"
 
 /* Returns whether the large-count form was called. The bindings say so
  * (large_call), wide array arguments show it, and so do values that an int

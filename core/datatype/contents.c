@@ -10,6 +10,9 @@
  */
 #include "core_api.h"
 #include "datatype/derived.h"
+#include "datatype/predefined.h"
+#include "datatype/type.h"
+#include "report/error.h"
 
 /* A shape says how the record divides among the four output arrays. */
 struct shape {

@@ -8,11 +8,16 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "datatype/derived.h"
+#include "datatype/derive.h"
 
 #include <stdlib.h>
 
+#include "datatype/blocks.h"
+#include "datatype/derived.h"
+#include "datatype/layout_build.h"
 #include "datatype/predefined.h"
+#include "datatype/swap.h"
+#include "report/error.h"
 
 /* Types whose segments are smaller on average have WF_TYPE_SMALL_SEGMENTS: copying the
  * data and moving the copy is faster than lists of segments, for the kernel and

@@ -11,6 +11,7 @@
 #ifndef WF_DERIVED_H
 #define WF_DERIVED_H
 
+#include "datatype/blocks.h"
 #include "datatype/layout.h"
 #include "datatype/type.h"
 
@@ -42,44 +43,5 @@ struct wf_type_block {
     int64_t disp, n;
     struct wf_type *type;
 };
-
-/* The blocks of a derived type. wf_type_block returns false when the
- * displacement does not fit 64 bits. */
-int64_t wf_type_block_count(const struct wf_type *);
-bool wf_type_block(const struct wf_type *, int64_t i, struct wf_type_block *);
-
-/* Makes a type with room for the constructor record of this combiner; set the
- * older types with wf_type_set_older. NULL: out of memory. */
-struct wf_type *wf_type_create(int combiner, int64_t nint, int64_t naddr,
-                               int64_t ntype);
-void wf_type_set_older(struct wf_type *, int64_t i, struct wf_type *older);
-
-/* Derives everything else from the record: size, bounds, layout. On failure the
- * type is destroyed. On success *out is the handle's object. */
-int wf_type_derive(struct wf_type *, struct wf_type **out);
-
-/* Constructors for use inside the library. */
-int wf_type_make_hvector(int64_t count, int64_t blocklength, int64_t stride,
-                         struct wf_type *older, struct wf_type **out);
-int wf_type_make_struct(int64_t count, const int64_t *disps,
-                        struct wf_type *const *older, struct wf_type **out);
-
-/* Records that there is no memory for a datatype, and returns
- * MPI_ERR_NO_MEM. */
-int wf_type_report_no_memory(void);
-
-/* Facts that predefined and derived types keep in different places. */
-int64_t wf_type_elements(const struct wf_type *);
-int64_t wf_type_external(const struct wf_type *);
-uint32_t wf_type_align(const struct wf_type *);
-/* Returns the width of the units of its stream (swap.c) when all units have the
- * same width, else 0. */
-unsigned wf_type_unit(const struct wf_type *);
-/* Returns whether external32 changes more than the order of the bytes. */
-bool wf_type_needs_conversion(const struct wf_type *);
-
-/* Returns a name for messages: the one the user has set, the standard's, or "a
- * derived datatype". */
-const char *wf_type_name(const struct wf_type *);
 
 #endif

@@ -5,9 +5,14 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "datatype/blocks.h"
+#include "datatype/derive.h"
 #include "datatype/derived.h"
 #include "datatype/predefined.h"
+#include "datatype/type.h"
+#include "object/status.h"
 #include "protocol/request.h"
+#include "report/error.h"
 
 /* Returns the bytes of the first basic element of a predefined type. */
 static int64_t first_part_size(const struct wf_type *t)

@@ -11,8 +11,13 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "datatype/blocks.h"
+#include "datatype/derive.h"
 #include "datatype/derived.h"
+#include "datatype/move.h"
 #include "datatype/predefined.h"
+#include "datatype/swap.h"
+#include "report/error.h"
 
 typedef uintptr_t addr; /* an address of user memory: MPI_BOTTOM is legal */
 

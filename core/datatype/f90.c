@@ -16,9 +16,11 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "datatype/derive.h"
 #include "datatype/named.h"
 #include "datatype/predefined.h"
 #include "instance/instance.h"
+#include "report/error.h"
 
 /* A real type, and the decimal digits and exponents that it can hold. */
 struct kind {

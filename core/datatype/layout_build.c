@@ -8,6 +8,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "datatype/layout_build.h"
+
 #include <stdlib.h>
 
 #include "datatype/layout.h"

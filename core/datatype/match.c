@@ -4,8 +4,12 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "datatype/match.h"
+
 #include "core_api.h"
 #include "datatype/fortran.h"
+#include "datatype/predefined.h"
+#include "report/error.h"
 
 /* A type that has a class and a size. */
 struct sized {

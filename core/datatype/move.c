@@ -13,6 +13,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "datatype/move.h"
+
 #include "datatype/kernels.h"
 #include "datatype/layout.h"
 #include "datatype/type.h"

@@ -31,4 +31,8 @@ struct wf_type_named *wf_type_named_find(struct wf_instance *,
 struct wf_type_named *wf_type_named(struct wf_instance *,
                                     const struct wf_type *);
 
+/* Releases the records that the instance keeps of predefined types (names,
+ * attributes). */
+void wf_types_fini(struct wf_instance *);
+
 #endif

@@ -12,9 +12,12 @@
 #include "core_api.h"
 #include "datatype/derived.h"
 #include "datatype/fortran.h"
+#include "datatype/move.h"
 #include "datatype/op_kernels.h"
 #include "datatype/predefined.h"
+#include "datatype/type.h"
 #include "instance/instance.h"
+#include "report/error.h"
 
 enum { FIRST = WF_OP_SUM, LAST = WF_OP_NO_OP, COUNT = LAST - FIRST + 1 };
 

@@ -27,4 +27,8 @@ int wf_op_apply(struct wf_instance *, struct wf_op *, const void *in,
  * not defined on type. */
 int wf_op_check(const struct wf_op *, const struct wf_type *);
 
+struct wf_op *wf_op_of(MPI_Op handle);
+
+MPI_Op wf_op_handle(struct wf_op *);
+
 #endif

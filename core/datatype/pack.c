@@ -6,6 +6,8 @@
  */
 #include "core_api.h"
 #include "datatype/derived.h"
+#include "datatype/move.h"
+#include "report/error.h"
 
 /* Computes the bytes of count elements; an error when they do not fit 63
  * bits. */

@@ -85,4 +85,16 @@ struct wf_type *wf_type_find_predefined(uintptr_t abi_value);
  * Fortran layer has said. */
 bool wf_type_is_removed(MPI_Datatype);
 
+/* Gives a predefined type the size and the scalar of another one. A pair type
+ * becomes two of them in a row. (predefined.c) */
+void wf_type_set_like(MPI_Datatype, const struct wf_type *like, uint8_t scalar);
+
+/* Removes a predefined type: its handle is invalid from now on.
+ * (predefined.c) */
+void wf_type_remove(MPI_Datatype);
+
+struct wf_type *wf_type_of(MPI_Datatype handle);
+
+MPI_Datatype wf_type_handle(struct wf_type *);
+
 #endif

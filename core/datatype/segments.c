@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "datatype/segments.h"
+
 #include "datatype/layout.h"
 #include "datatype/type.h"
 

@@ -16,7 +16,11 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "datatype/swap.h"
+
+#include "datatype/blocks.h"
 #include "datatype/derived.h"
+#include "datatype/move.h"
 #include "datatype/predefined.h"
 
 enum {

@@ -56,35 +56,12 @@ struct wf_attr;
 /* Returns the attribute list of a type (object/attr.h); predefined types have
  * one per instance. NULL: out of memory. */
 struct wf_attr **wf_type_attrs(struct wf_type *);
-/* Releases the records that the instance keeps of predefined types (names,
- * attributes). */
-void wf_types_fini(struct wf_instance *);
 
 void wf_type_get(struct wf_type *);
 void wf_type_put(struct wf_type *);
 
-/* Copy bytes [off, off+n) of the packed stream out of, or into, user memory.
- * The range must lie inside the stream. n may be any length: ranges need not
- * end at element boundaries. */
-void wf_type_pack(const struct wf_type *, const void *buf, uint64_t count,
-                  uint64_t off, void *out, uint64_t n);
-void wf_type_unpack(const struct wf_type *, void *buf, uint64_t count,
-                    uint64_t off, const void *in, uint64_t n);
-
-/* The same for a stream in the byte order opposite to this machine's. */
-void wf_type_pack_swapped(const struct wf_type *, const void *buf,
-                          uint64_t count, uint64_t off, void *out, uint64_t n);
-void wf_type_unpack_swapped(const struct wf_type *, void *buf, uint64_t count,
-                            uint64_t off, const void *in, uint64_t n);
-
-/* Lists up to max memory segments of the packed stream from byte off on, in
- * order, adjacent ones merged. Returns the number of segments written (0: off
- * is at the end). */
-int wf_type_list_segments(const struct wf_type *, const void *buf, uint64_t count,
-                     uint64_t off, struct iovec *v, int max);
-
-/* Copies between two layouts: min(scount*ssize, dcount*dsize) packed bytes. */
-int wf_type_copy(const struct wf_type *stype, const void *src, uint64_t scount,
-                 const struct wf_type *dtype, void *dst, uint64_t dcount);
+/* Returns a name for messages: the one the user has set, the standard's, or "a
+ * derived datatype". */
+const char *wf_type_name(const struct wf_type *);
 
 #endif

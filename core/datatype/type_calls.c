@@ -4,16 +4,18 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "datatype/type.h"
-
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "datatype/blocks.h"
+#include "datatype/derive.h"
 #include "datatype/derived.h"
 #include "datatype/named.h"
 #include "datatype/predefined.h"
-#include "object/attr.h"
+#include "datatype/type.h"
 #include "instance/instance.h"
+#include "object/attr.h"
+#include "report/error.h"
 
 int wf_mpi_type_commit(struct wf_instance *wf, MPI_Datatype *datatype)
 {

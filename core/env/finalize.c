@@ -2,12 +2,13 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "core_api.h"
 #include "boot/abort.h"
 #include "comm/world.h"
-#include "object/attr.h"
-#include "instance/env.h"
+#include "core_api.h"
 #include "env/start.h"
+#include "group/comm.h"
+#include "instance/env.h"
+#include "object/attr.h"
 #include "p2p/buffered.h"
 
 static int delete_attributes(struct wf_instance *wf, struct wf_comm *comm)

@@ -8,6 +8,7 @@
 #include "core_api.h"
 #include "instance/instance.h"
 #include "protocol/request.h"
+#include "report/error.h"
 
 struct grequest {
     MPI_Grequest_query_function *query;

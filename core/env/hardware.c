@@ -4,13 +4,13 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "os/hardware.h"
-
 #include <stdio.h>
 
 #include "comm/split.h"
 #include "core_api.h"
 #include "object/info.h"
+#include "os/hardware.h"
+#include "report/error.h"
 
 static int put_resource(struct wf_info *info, const char *name, bool restricted)
 {

@@ -8,12 +8,13 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "core_api.h"
 #include "comm/world.h"
-#include "instance/env.h"
-#include "env/start.h"
-#include "mpix.h"
+#include "core_api.h"
 #include "env/ranks.h"
+#include "env/start.h"
+#include "instance/env.h"
+#include "mpix.h"
+#include "report/error.h"
 
 /* Returns the lowest level that includes the required one, or else the highest
  * (s11.6). A rank that is a thread cannot know the threads that the program

@@ -13,8 +13,10 @@
 #include <strings.h>
 
 #include "core_api.h"
+#include "group/group.h"
 #include "object/info.h"
 #include "object/session.h"
+#include "report/error.h"
 
 static struct wf_group *make_world_group(struct wf_instance *wf)
 {

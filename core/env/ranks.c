@@ -5,10 +5,11 @@
 
 #include <stdlib.h>
 
+#include "boot/boot.h"
 #include "boot/hosted.h"
-#include "boot/providers.h"
-#include "env/start.h"
 #include "config/config.h"
+#include "env/start.h"
+#include "report/error.h"
 #include "thread/mailbox.h"
 
 uint32_t wf_ranks_planned(void)

@@ -2,18 +2,20 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "object/session.h"
-
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "progress/engines.h"
+#include "env/start.h"
+#include "group/raise.h"
 #include "instance/env.h"
 #include "object/errhandler.h"
 #include "object/info.h"
-#include "env/start.h"
+#include "object/session.h"
 #include "p2p/buffered.h"
+#include "progress/engines.h"
 #include "progress/progress.h"
+#include "progress/wait.h"
+#include "report/error.h"
 
 /* ---- begin --------------------------------------------------------------- */
 

@@ -12,14 +12,16 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "boot/fatal_message.h"
 #include "adi/endpoint.h"
+#include "adi/loader.h"
+#include "boot/fatal_message.h"
+#include "config/config.h"
+#include "env/ranks.h"
 #include "instance/env.h"
 #include "os/copies.h"
 #include "progress/progress.h"
 #include "protocol/fastpath.h"
-#include "config/config.h"
-#include "env/ranks.h"
+#include "report/error.h"
 
 /* End the process with the code of sysexits.h for a wrong configuration, whose
  * errors have all been shown: no error handler could repair it. */

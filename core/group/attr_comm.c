@@ -3,11 +3,15 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "group/attr_comm.h"
+
 #include <limits.h>
 
 #include "core_api.h"
-#include "object/attr.h"
+#include "group/comm.h"
 #include "instance/env.h"
+#include "object/attr.h"
+#include "report/error_user.h"
 
 void wf_attr_predefine(struct wf_instance *wf)
 {

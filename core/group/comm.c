@@ -11,13 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "group/contact.h"
 #include "group/context_id.h"
+#include "group/topology.h"
 #include "instance/env.h"
 #include "object/errhandler.h"
 #include "object/info.h"
-#include "group/topology.h"
 #include "protocol/p2p.h"
 #include "protocol/wire.h"
+#include "report/error.h"
 
 struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)
 {

@@ -99,17 +99,7 @@ static inline struct weft_loc *wf_contact_of(const struct wf_comm *c, int rank)
 {
     return (uint32_t)rank < c->contact_end ? c->contacts[rank] : NULL;
 }
-/* Makes a connected peer a contact. */
-void wf_contact_add(struct wf_comm *, int rank, struct weft_loc *);
-/* Forgets all contacts, so that messages take the slow path. */
-void wf_contacts_drop(struct wf_comm *);
 
-/* Returns a mask of the endpoints that messages of its members can come
- * through: endpoint_mask.c. */
-uint32_t wf_comm_endpoint_mask(struct wf_comm *);
-
-/* coll/cleanup.c */
-void wf_shmcoll_free(struct wf_comm *);
 /* Runs the deferred collective step, if there is one. */
 static inline void wf_comm_catch_up(struct wf_comm *c)
 {
@@ -140,10 +130,14 @@ void wf_comm_set_context(struct wf_comm *, uint32_t context,
 /* Frees the memory of freed communicators that is kept for reuse. */
 struct wf_env;
 void wf_comm_forget_spares(struct wf_env *);
-/* Updates what depends on the hints in comm->info after they have changed. */
-void wf_comm_update_hints(struct wf_comm *);
 /* Gives a derived communicator the error handler and the session of its
  * parent. */
 void wf_comm_inherit(struct wf_comm *to, struct wf_comm *from);
+
+struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle);
+
+/* Each returns the handle by which the user knows an object: the small constant
+ * of a predefined one, else its address. */
+MPI_Comm wf_comm_handle(struct wf_comm *);
 
 #endif

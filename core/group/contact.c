@@ -10,6 +10,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "group/contact.h"
+
 #include <stdlib.h>
 
 #include "instance/instance.h"

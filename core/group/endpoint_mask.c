@@ -11,6 +11,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "group/endpoint_mask.h"
+
 #include "instance/instance.h"
 #include "progress/progress.h"
 

@@ -50,9 +50,8 @@ bool wf_group_index(struct wf_group_index *, const struct wf_group *);
 int wf_group_lookup(const struct wf_group_index *, uint32_t proc);
 void wf_group_index_free(struct wf_group_index *);
 
-bool wf_group_is_same_order(const struct wf_group *, const struct wf_group *);
-/* Compares two groups: *result is MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
- * Returns an MPI error class. */
-int wf_group_compare(struct wf_group *, struct wf_group *, int *result);
+struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group handle);
+
+MPI_Group wf_group_handle(struct wf_group *);
 
 #endif

@@ -3,9 +3,13 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "group/comm.h"
+#include "group/group_query.h"
+
 #include "core_api.h"
+#include "group/comm.h"
+#include "group/group.h"
 #include "instance/env.h"
+#include "report/error.h"
 
 int wf_mpi_group_size(struct wf_instance *wf, struct wf_group *group, int *size)
 {

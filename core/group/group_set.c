@@ -5,9 +5,11 @@
  */
 #include <stdlib.h>
 
-#include "group/comm.h"
 #include "core_api.h"
+#include "group/comm.h"
+#include "group/group.h"
 #include "instance/env.h"
+#include "report/error.h"
 
 /* The members of a group that is being made. */
 struct members {

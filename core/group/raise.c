@@ -14,15 +14,21 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "group/raise.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core_api.h"
 #include "boot/abort.h"
+#include "core_api.h"
+#include "group/comm.h"
 #include "instance/env.h"
 #include "object/errhandler.h"
 #include "object/session.h"
 #include "os/trust.h"
+#include "report/error.h"
+#include "report/error_text.h"
+#include "report/error_user.h"
 
 /* The initial handler is the one that the launcher's mpi_initial_errhandler
  * names (s11.5); mpirun passes it on in the environment. */

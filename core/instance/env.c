@@ -7,8 +7,10 @@
 #include <stdlib.h>
 
 #include "comm/context.h"
+#include "group/attr_comm.h"
 #include "object/attr.h"
 #include "object/info.h"
+#include "object/keyval.h"
 
 int wf_env_init(struct wf_instance *wf)
 {

@@ -31,27 +31,5 @@ WF_LOCK_SECTION(objects, struct wf_env, lock, WF_RANK_OBJECTS)
 
 int wf_env_init(struct wf_instance *); /* 0 or WEFT_ENOMEM */
 void wf_env_fini(struct wf_instance *);
-/* Free the memory that MPI_Alloc_mem gave out and the program did not free
- * (memory.c). */
-void wf_memory_fini(struct wf_instance *);
-/* Set the values of the predefined attributes (group/attr_comm.c). */
-void wf_attr_predefine(struct wf_instance *);
-
-/* Returns the name of a code: "MPI_ERR_RANK", or "error code 17000" in a buffer
- * of this thread. */
-const char *wf_error_name(int mpi_class);
-/* Returns the sentence that explains a predefined class, or NULL. */
-const char *wf_error_sentence(int mpi_class);
-/* Returns the thread's error record for an error of this class that is raised
- * now. If the last wf_error of the thread was of another class, or was raised
- * already, the record is emptied and set to mpi_class. */
-struct wf_error_record *wf_error_take_record(int mpi_class);
-
-/* The codes that the program has added. wf_error_code_class returns the class
- * of a code, or -1; wf_error_code_text copies its text, or returns false;
- * wf_error_last_code returns MPI_LASTUSEDCODE. */
-int wf_error_code_class(int code);
-bool wf_error_code_text(int code, char text[MPI_MAX_ERROR_STRING]);
-int wf_error_last_code(void);
 
 #endif

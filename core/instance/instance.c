@@ -12,74 +12,44 @@
 
 #include "api/handle_int.h"
 #include "boot/auth.h"
-#include "boot/key.h"
 #include "boot/fatal_message.h"
+#include "boot/key.h"
+#include "coll/cleanup.h"
 #include "coll/layout.h"
 #include "coll/schedule.h"
 #include "coll/shm/shmcoll.h"
 #include "comm/context.h"
 #include "comm/engines.h"
 #include "comm/world.h"
+#include "config/addresses.h"
+#include "config/collectives.h"
+#include "config/config.h"
+#include "datatype/named.h"
 #include "datatype/type.h"
-#include "progress/engines.h"
 #include "instance/env.h"
+#include "instance/memory.h"
+#include "instance/node.h"
 #include "os/clock.h"
 #include "os/node.h"
 #include "p2p/buffered.h"
+#include "progress/engines.h"
+#include "progress/progress.h"
 #include "progress/wait.h"
+#include "protocol/carrier.h"
+#include "protocol/carrier_seal.h"
 #include "protocol/death.h"
-#include "protocol/order.h"
+#include "protocol/endpoints.h"
+#include "protocol/engine.h"
 #include "protocol/fastpath.h"
-#include "config/config.h"
+#include "protocol/order.h"
+#include "protocol/unfinished.h"
+#include "report/error.h"
 #include "report/trace.h"
+#include "route/card.h"
 
 static uint64_t read_monotonic_ns(void *clock)
 {
     return wf_clock_ns();
-}
-
-/* Count the ranks that share this node, as far as the launcher knows. */
-static void count_local_ranks(struct wf_instance *wf)
-{
-    const uint32_t *node = wf->boot->node_of;
-
-    wf->local_index = 0;
-    wf->local_count = 1;
-    if (!node)
-        return;
-    wf->local_count = 0;
-    for (uint32_t i = 0; i < wf->nprocs; i++) {
-        if (node[i] != node[wf->rank])
-            continue;
-        wf->local_count++;
-        wf->local_index += i < wf->rank;
-    }
-}
-
-static int find_node_and_cpus(struct wf_instance *wf)
-{
-    const char *host = wf_config_host(wf->config, wf->rank);
-
-    if (!wf_node_id(&wf->node)) {
-        int r = errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
-        wf_error(wf_error_class(r),
-                 "cannot read the boot id of this machine: %s",
-                 strerror(errno));
-        return r;
-    }
-    wf_node_name(wf->host, sizeof wf->host);
-    if (host && strcmp(wf->boot->ops->name, "static") == 0) {
-        snprintf(wf->host, sizeof wf->host, "%s", host);
-        wf->node = wf_card_host_node(host);
-    }
-    count_local_ranks(wf);
-    if (wf->boot->one_host) { /* the nodes of `mpirun --nodes` share it */
-        wf->local_count = wf->nprocs;
-        wf->local_index = wf->rank;
-    }
-    wf->own_cpus = wf_node_own_cpus();
-    wf->cpus = wf->local_count > 1 ? wf_node_cpus() : wf->own_cpus;
-    return 0;
 }
 
 static void free_orphans(struct wf_instance *wf)
@@ -245,7 +215,7 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->engine_makers = &engine_makers;
     if (params->threads)
         wf_instance_allow_threads(wf);
-    if ((r = find_node_and_cpus(wf)) != 0 || (r = open_trace(wf)) != 0)
+    if ((r = wf_find_node_and_cpus(wf)) != 0 || (r = open_trace(wf)) != 0)
         goto err_trace;
     if ((r = open_engine(wf)) != 0)
         goto err_engine;

@@ -15,8 +15,8 @@
 #include "boot/boot.h"
 #include "group/comm.h"
 #include "lock/critical.h"
-#include "report/state.h"
 #include "protocol/location.h"
+#include "report/state.h"
 
 struct wf_engine;   /* protocol/queues.h */
 struct wf_block;    /* core/instance/memory.c */

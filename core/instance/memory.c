@@ -5,12 +5,15 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "instance/memory.h"
+
 #include <stdlib.h>
 
 #include "core_api.h"
 #include "instance/env.h"
-#include "object/info.h"
 #include "instance/instance.h"
+#include "object/info.h"
+#include "report/error.h"
 
 enum {
     PAGE = 4096,          /* alignment of transports' memory */

@@ -73,6 +73,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lock/deferred_unlock.h"
+#include "lock/enable_locking.h"
+#include "lock/submit.h"
 #include "os/section.h"
 #include "os/single.h"
 #include "os/stack.h"
@@ -121,10 +124,6 @@ static inline bool wf_cs_is_alone(struct wf_cs *cs)
     return !WF_BRIEF && wf_load_relaxed(&cs->mode) == WF_CS_ALONE;
 }
 
-/* Switch the lock on because a second thread exists: ends WF_CS_ALONE. Always
- * returns true. Callable by any thread that is not inside. enable_locking.c */
-bool wf_cs_enable_locking(struct wf_cs *);
-
 /* True if a thread that is not inside must take the lock to enter. Switches the
  * lock on if a second thread has appeared. */
 static inline bool wf_cs_needs_lock(struct wf_cs *cs)
@@ -139,9 +138,6 @@ static inline bool wf_cs_uses_lock(struct wf_cs *cs)
 {
     return cs->on && !wf_cs_is_alone(cs);
 }
-
-/* Run what is submitted, unless another thread is inside: submit.c. */
-void wf_cs_try_run_submitted(struct wf_cs *);
 
 static inline bool wf_cs_has_submitted(struct wf_cs *cs)
 {
@@ -193,7 +189,6 @@ struct wf_cs_deferred_unlock {
 };
 extern _Thread_local struct wf_cs_deferred_unlock wf_cs_deferred_unlock
     WF_TLS_NEAR;
-void wf_cs_finish_deferred_unlock(void);
 
 /* Run the deferred unlock, if there is one. To be called before the thread does
  * anything that may last. */

@@ -1,6 +1,8 @@
 /* The deferred unlock of the fast path: see wf_cs_try_relock in critical.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "lock/deferred_unlock.h"
+
 #include "lock/critical.h"
 
 _Thread_local struct wf_cs_deferred_unlock wf_cs_deferred_unlock WF_TLS_NEAR;

@@ -2,6 +2,8 @@
  * critical.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "lock/enable_locking.h"
+
 #include "lock/critical.h"
 
 bool wf_cs_enable_locking(struct wf_cs *cs)

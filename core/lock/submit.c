@@ -2,6 +2,8 @@
  * critical.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "lock/submit.h"
+
 #include "lock/critical.h"
 
 void wf_cs_try_run_submitted(struct wf_cs *cs) WF_UNANALYSED

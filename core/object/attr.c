@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "instance/env.h"
+#include "object/keyval.h"
+#include "report/error.h"
 
 struct wf_attr {
     struct wf_attr *next; /* older */

@@ -53,15 +53,4 @@ struct wf_keyval {
     void *extra_state;
 };
 
-void wf_keyval_get(struct wf_keyval *); /* counts one more use */
-int wf_keyval_create(struct wf_instance *, enum wf_kind kind,
-                     wf_attr_copy_fn *copy, wf_attr_delete_fn *delete,
-                     void *extra_state, int *keyval);
-int wf_keyval_free(struct wf_instance *, enum wf_kind kind, int *keyval);
-/* Returns the key, or NULL with MPI_ERR_KEYVAL recorded. */
-struct wf_keyval *wf_keyval_find(struct wf_instance *, enum wf_kind kind,
-                                 int keyval);
-void wf_keyval_put(struct wf_instance *, struct wf_keyval *);
-void wf_keyvals_fini(struct wf_instance *);
-
 #endif

@@ -12,6 +12,7 @@
 
 #include "core_api.h"
 #include "instance/env.h"
+#include "report/error.h"
 
 /* clang-format off */
 #define PREDEFINED(handle)                                                     \

@@ -15,16 +15,6 @@ struct wf_errhandler {
 
 void wf_errhandler_get(struct wf_errhandler *);
 void wf_errhandler_put(struct wf_errhandler *);
-/* Returns the handler with which MPI_COMM_WORLD and MPI_COMM_SELF start. */
-struct wf_errhandler *wf_errhandler_initial(void);
-
-/* Raise error class `rc` of the MPI function `function`. The handler is `on`,
- * if that is one; else the handler of the recorded communicator, else of `on`,
- * else of MPI_COMM_SELF, else (no world) the initial one. on: the object of the
- * call, which is a communicator, a session or a group, or NULL. Called outside
- * the API section. Returns the code that the MPI function is to return; does
- * not return if the handler aborts. */
-int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc);
 
 /* Create an error handler for objects of kind `target`
  * (MPI_X_create_errhandler). */
@@ -36,9 +26,9 @@ int wf_errhandler_replace(struct wf_errhandler **slot, struct wf_errhandler *,
                           enum wf_kind target);
 /* Returns a handle with a reference of its own, which the user frees (s9.3). */
 MPI_Errhandler wf_errhandler_get_handle(struct wf_errhandler *);
-/* Call the handler of `on` with an error code (MPI_X_call_errhandler). Called
- * inside the API section. */
-int wf_errhandler_call(struct wf_instance *, void *on, const char *function,
-                       int errorcode);
+
+struct wf_errhandler *wf_errhandler_of(MPI_Errhandler handle);
+
+MPI_Errhandler wf_errhandler_handle(struct wf_errhandler *);
 
 #endif

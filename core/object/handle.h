@@ -95,13 +95,6 @@ struct wf_info;
 struct wf_errhandler;
 struct wf_session;
 
-struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle);
-struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group handle);
-struct wf_type *wf_type_of(MPI_Datatype handle);
-struct wf_op *wf_op_of(MPI_Op handle);
-struct wf_info *wf_info_of(struct wf_instance *wf, MPI_Info handle);
-struct wf_errhandler *wf_errhandler_of(MPI_Errhandler handle);
-
 static inline struct wf_req *wf_req_of(MPI_Request handle)
 {
     return wf_is_object(handle, WF_KIND_REQUEST) ? (struct wf_req *)handle
@@ -119,14 +112,6 @@ static inline struct wf_session *wf_session_of(MPI_Session handle)
     return wf_is_object(handle, WF_KIND_SESSION) ? (struct wf_session *)handle
                                                  : NULL;
 }
-
-/* Each returns the handle by which the user knows an object: the small constant
- * of a predefined one, else its address. */
-MPI_Comm wf_comm_handle(struct wf_comm *);
-MPI_Group wf_group_handle(struct wf_group *);
-MPI_Datatype wf_type_handle(struct wf_type *);
-MPI_Op wf_op_handle(struct wf_op *);
-MPI_Errhandler wf_errhandler_handle(struct wf_errhandler *);
 
 /* A view of an array argument, which the int functions pass as int[] and their
  * _c twins as MPI_Count[] or MPI_Aint[] (both 64 bits where it matters). base

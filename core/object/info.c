@@ -9,6 +9,8 @@
 
 #include "core_api.h"
 #include "instance/env.h"
+#include "object/info_env.h"
+#include "report/error.h"
 
 struct wf_info *wf_info_of(struct wf_instance *wf, MPI_Info handle)
 {

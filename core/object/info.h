@@ -34,8 +34,8 @@ int wf_info_put(struct wf_info *, const char *key, const char *value);
 #define WF_INFO_ALLOC_KINDS "mpi_memory_alloc_kinds"
 #define WF_ALLOC_KINDS      "mpi,system"
 
-/* Create the info object that MPI_INFO_ENV and MPI_Info_create_env give
- * (s11.2.1). argv NULL: the arguments are read from the system. */
-struct wf_info *wf_info_environment(int argc, char *const argv[]);
+struct wf_instance;
+
+struct wf_info *wf_info_of(struct wf_instance *wf, MPI_Info handle);
 
 #endif

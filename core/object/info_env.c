@@ -9,6 +9,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "object/info_env.h"
+
 #include <stdio.h>
 #include <sys/utsname.h>
 #include <unistd.h>

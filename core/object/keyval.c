@@ -8,11 +8,14 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "object/keyval.h"
+
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "object/attr.h"
 #include "instance/env.h"
+#include "object/attr.h"
+#include "report/error.h"
 
 enum {
     KEYVAL_BASE = 0x1000,

@@ -5,6 +5,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "object/status.h"
+
 #include "core_api.h"
 #include "protocol/request.h"
 

@@ -7,6 +7,7 @@
 #define WF_STATUSES_H
 
 #include "base.h"
+#include "report/error.h"
 
 static inline MPI_Status *wf_status_at(MPI_Status *statuses, int i)
 {

@@ -17,7 +17,6 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <errno.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>

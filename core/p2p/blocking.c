@@ -1,12 +1,21 @@
 /* Blocking point-to-point (MPI-5.0 s3.2, s3.4, s3.10).
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "p2p/blocking.h"
+
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "datatype/move.h"
+#include "datatype/predefined.h"
+#include "object/status.h"
 #include "p2p/p2p_api.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
 #include "protocol/submitted.h"
+#include "report/error.h"
 
 bool wf_pack_small(struct wf_send_args *a, uint8_t room[WF_PACK_OUTSIDE])
 {

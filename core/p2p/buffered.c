@@ -21,12 +21,17 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "progress/engines.h"
+#include "datatype/move.h"
+#include "datatype/predefined.h"
 #include "instance/env.h"
 #include "object/session.h"
 #include "p2p/p2p_api.h"
+#include "progress/engines.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
+#include "report/error.h"
 
 enum { ALIGN = 16 };
 

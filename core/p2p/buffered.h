@@ -12,4 +12,10 @@ struct wf_bsend_buffer;
  * a communicator do implicitly. */
 void wf_bsend_release(struct wf_instance *, struct wf_bsend_buffer **);
 
+struct wf_comm;
+struct wf_send_args;
+
+/* Send a message from a copy in the attached buffer (MPI_Bsend). */
+int wf_bsend(struct wf_comm *, const struct wf_send_args *);
+
 #endif

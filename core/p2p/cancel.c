@@ -7,6 +7,9 @@
  */
 #include "core_api.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/send.h"
+#include "report/error.h"
 
 static void cancel_receive(struct wf_p2p *p)
 {

@@ -6,12 +6,18 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "p2p/completion.h"
+
 #include "core_api.h"
-#include "progress/engines.h"
+#include "object/status.h"
 #include "object/statuses.h"
+#include "progress/engines.h"
 #include "progress/progress.h"
+#include "progress/wait.h"
 #include "protocol/fastpath.h"
+#include "protocol/request.h"
 #include "protocol/submitted.h"
+#include "report/error.h"
 
 static bool is_inactive(struct wf_req *r)
 {

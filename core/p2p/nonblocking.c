@@ -4,10 +4,16 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "progress/helper.h"
+#include "datatype/move.h"
+#include "datatype/predefined.h"
+#include "p2p/blocking.h"
 #include "p2p/p2p_api.h"
+#include "progress/helper.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/send.h"
 #include "protocol/submitted.h"
+#include "report/error.h"
 
 /* Let the progress thread attend to a request that the program has got now, if
  * it was started with success. */

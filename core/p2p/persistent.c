@@ -3,11 +3,15 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "p2p/p2p_api.h"
-
 #include "core_api.h"
+#include "p2p/buffered.h"
+#include "p2p/p2p_api.h"
 #include "progress/helper.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
+#include "report/error.h"
 
 /* Create an inactive persistent request; inactive counts as done, with an empty
  * status. */

@@ -4,8 +4,15 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "group/endpoint_mask.h"
+#include "object/status.h"
 #include "progress/helper.h"
+#include "progress/wait.h"
+#include "protocol/failure.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "report/error.h"
 
 struct probe {
     struct wf_comm *comm;

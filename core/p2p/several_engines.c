@@ -13,8 +13,11 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "progress/engines.h"
+#include "object/status.h"
 #include "object/statuses.h"
+#include "p2p/completion.h"
+#include "progress/engines.h"
+#include "progress/other_engines.h"
 #include "progress/wait.h"
 #include "protocol/request.h"
 

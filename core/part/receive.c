@@ -13,9 +13,15 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "datatype/move.h"
+#include "datatype/predefined.h"
 #include "instance/instance.h"
 #include "part/part.h"
 #include "progress/progress.h"
+#include "progress/wait.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "report/error.h"
 
 struct receive;
 

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "datatype/predefined.h"
 #include "instance/instance.h"
 #include "part/part.h"
+#include "protocol/send.h"
+#include "report/error.h"
 
 struct send {
     struct wf_part part;

@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 
+#include "config/config.h"
 #include "instance/env.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
-#include "config/config.h"
 
 void wf_engine_task_put(struct wf_instance *to, struct wf_engine_task *e)
 {

@@ -176,13 +176,4 @@ void wf_engine_task_cancel(struct wf_instance *to, struct wf_engine_task *e);
 bool wf_engine_tasks_run(struct wf_instance *);
 void wf_engine_task_put(struct wf_instance *to, struct wf_engine_task *);
 
-void wf_other_engines_poll(struct wf_instance *); /* progress/other_engines.c */
-int wf_other_engines_sleep(struct wf_instance *, int timeout);
-
-/* Poll once for those of the requests that are not done, all of which are of
- * this engine; true: all are complete (p2p/completion.c). call: the MPI
- * function that asks. The section is held. */
-bool wf_requests_poll(struct wf_instance *, const char *call, int n,
-                       const MPI_Request *);
-
 #endif

@@ -51,7 +51,10 @@
 #include <unistd.h>
 
 #include "os/quota.h"
+#include "progress/progress.h"
+#include "progress/wait.h"
 #include "protocol/fastpath.h"
+#include "report/error.h"
 
 enum {
     /* Pauses, ns. After the shortest one most calls that wait at once have

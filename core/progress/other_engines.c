@@ -19,10 +19,13 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "progress/other_engines.h"
+
 #include <poll.h>
 #include <unistd.h>
 
 #include "progress/engines.h"
+#include "progress/progress.h"
 #include "progress/wait.h"
 
 enum { PAUSE_MIN_MS = 4, PAUSE_MAX_MS = 64 };

@@ -24,6 +24,7 @@
 #include "progress/engines.h"
 #include "progress/wait.h"
 #include "protocol/order.h"
+#include "report/error.h"
 
 enum {
     /* Polls of wf_progress_spin: a few microseconds; few where ranks that need

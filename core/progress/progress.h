@@ -49,10 +49,6 @@ void wf_progress_allow_helper(struct wf_instance *);
 /* Stop the progress thread, for good. Section not held. */
 void wf_progress_stop_helper(struct wf_instance *);
 
-/* True if there are more ranks on this host than CPUs, be it by the affinity
- * mask or by the quota of a cgroup. */
-bool wf_progress_is_oversubscribed(struct wf_instance *);
-
 /* The endpoints that can complete an operation which any process may complete.
  * An endpoint by which no process is reached yet can only announce an unknown
  * caller; it is polled rarely, like those outside of a mask. */
@@ -64,15 +60,6 @@ static inline uint32_t wf_progress_any_source_mask(const struct wf_instance *wf)
 /* Poll the endpoints in the mask once (API section held). Returns the number of
  * events handled. */
 int wf_progress_poll(struct wf_instance *, uint32_t mask);
-/* Poll on behalf of a call that does not wait (MPI_Test, MPI_Iprobe). Also
- * polls other engines and, where there are more ranks than CPUs, gives the CPU
- * away if the program calls time and again; leaves the section meanwhile.
- * cause: what the program asks for, for the state page (state.h). */
-int wf_progress_poll_for_test(struct wf_instance *, uint32_t mask,
-                              const struct wf_wait_cause *cause);
-/* Poll other engines, now and then; leaves the section meanwhile. For calls
- * that poll once. */
-void wf_progress_poll_others(struct wf_instance *);
 /* True if this thread is the only one in MPI: no thread waits, and no operation
  * is left to the progress thread. Valid where several threads may be inside. */
 bool wf_progress_is_only_thread(struct wf_instance *);
@@ -92,23 +79,26 @@ void wf_progress_spin(struct wf_instance *, struct weft_core *, int budget,
  * counts the calls; it starts at 0. */
 bool wf_progress_keep_spinning(struct wf_instance *, struct weft_core *,
                                const wf_atomic_u32 *state, int *polls);
-/* Let the other threads on this CPU run once, where ranks outnumber CPUs and no
- * thread shares the section. False: that is not so, or it took too long to be
- * worth another try. */
-bool wf_progress_yield_cpu(struct wf_instance *);
-/* Poll, spin and sleep until done(arg) is true. mask: the endpoints that can
- * make it true. Enters and returns with the API section held; leaves it while
- * it sleeps. cause: what the caller waits for, reported to the launcher before
- * the sleep (state.h); NULL: only the name of the call is reported. */
-void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
-                      void *arg, const struct wf_wait_cause *cause);
-/* Serve peers until fd (if >= 0) becomes readable, or else until done(arg), or
- * until the deadline (0: none). For conditions no endpoint announces: sleeps
- * are short. True unless the deadline passed. API section held throughout. */
-bool wf_progress_poll_until(struct wf_instance *, int fd, bool (*done)(void *),
-                            void *arg, uint64_t deadline);
 /* Wake the leader among the sleeping threads of the instance. Callable by any
  * thread. */
 void wf_progress_wake_leader(struct wf_instance *);
+
+struct wf_progress;
+
+/* Poll the endpoints in the mask once, by a thread that goes on polling: it
+ * must call wf_progress_end_polling before it stops. Returns the number of
+ * events. */
+int wf_progress_poll_round(struct wf_instance *, uint32_t mask);
+
+/* Arm the endpoints again if a leader sleeps on them. Polling disarms
+ * endpoints, so a thread that has polled must call this before it goes, or
+ * nothing would ever wake the leader. */
+void wf_progress_end_polling(struct wf_instance *);
+
+/* Make the descriptors to sleep on, unless they exist. 0 or WEFT_ESYS. */
+int wf_progress_open_sleeper(struct wf_progress *);
+
+/* Take the lead from the foreign poller (other_engines.c). */
+void wf_progress_remove_foreign_poller(struct wf_instance *);
 
 #endif

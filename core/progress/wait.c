@@ -22,12 +22,13 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "progress/engines.h"
 #include "os/cpu.h"
 #include "os/futex.h"
 #include "os/quota.h"
-#include "report/state.h"
+#include "progress/engines.h"
+#include "progress/progress.h"
 #include "protocol/order.h"
+#include "report/state.h"
 #include "report/trace_note.h"
 
 enum {

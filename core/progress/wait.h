@@ -125,21 +125,9 @@ static inline uint32_t wf_progress_count_round(struct wf_progress *p)
     return round;
 }
 
-/* Poll the endpoints in the mask once, by a thread that goes on polling: it
- * must call wf_progress_end_polling before it stops. Returns the number of
- * events. */
-int wf_progress_poll_round(struct wf_instance *, uint32_t mask);
-/* Arm the endpoints again if a leader sleeps on them. Polling disarms
- * endpoints, so a thread that has polled must call this before it goes, or
- * nothing would ever wake the leader. */
-void wf_progress_end_polling(struct wf_instance *);
 /* Arm every endpoint to wake a sleeper. False: an event is there already.
  * *timeout: milliseconds until a plugin wants progress(), -1 for never. */
 bool wf_progress_arm(struct wf_instance *, int *timeout);
-/* Make the descriptors to sleep on, unless they exist. 0 or WEFT_ESYS. */
-int wf_progress_open_sleeper(struct wf_progress *);
-/* Take the lead from the foreign poller (other_engines.c). */
-void wf_progress_remove_foreign_poller(struct wf_instance *);
 /* Wake a waiter to lead, if none leads. */
 void wf_progress_pass_lead(struct wf_instance *);
 /* Wake the waiters whose condition holds. */
@@ -152,5 +140,40 @@ static inline void wf_progress_notify(struct wf_instance *wf)
     if (wf->progress && wf_unlikely(!wf_list_empty(&wf->progress->waiters)))
         wf_waiters_notify(wf);
 }
+
+struct wf_wait_cause;
+
+/* True if there are more ranks on this host than CPUs, be it by the affinity
+ * mask or by the quota of a cgroup. */
+bool wf_progress_is_oversubscribed(struct wf_instance *);
+
+/* Poll on behalf of a call that does not wait (MPI_Test, MPI_Iprobe). Also
+ * polls other engines and, where there are more ranks than CPUs, gives the CPU
+ * away if the program calls time and again; leaves the section meanwhile.
+ * cause: what the program asks for, for the state page (state.h). */
+int wf_progress_poll_for_test(struct wf_instance *, uint32_t mask,
+                              const struct wf_wait_cause *cause);
+
+/* Poll other engines, now and then; leaves the section meanwhile. For calls
+ * that poll once. */
+void wf_progress_poll_others(struct wf_instance *);
+
+/* Let the other threads on this CPU run once, where ranks outnumber CPUs and no
+ * thread shares the section. False: that is not so, or it took too long to be
+ * worth another try. */
+bool wf_progress_yield_cpu(struct wf_instance *);
+
+/* Poll, spin and sleep until done(arg) is true. mask: the endpoints that can
+ * make it true. Enters and returns with the API section held; leaves it while
+ * it sleeps. cause: what the caller waits for, reported to the launcher before
+ * the sleep (state.h); NULL: only the name of the call is reported. */
+void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
+                      void *arg, const struct wf_wait_cause *cause);
+
+/* Serve peers until fd (if >= 0) becomes readable, or else until done(arg), or
+ * until the deadline (0: none). For conditions no endpoint announces: sleeps
+ * are short. True unless the deadline passed. API section held throughout. */
+bool wf_progress_poll_until(struct wf_instance *, int fd, bool (*done)(void *),
+                            void *arg, uint64_t deadline);
 
 #endif

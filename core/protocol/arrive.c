@@ -11,11 +11,23 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/arrive.h"
+
 #include <stdlib.h>
 
+#include "datatype/move.h"
 #include "progress/wait.h"
+#include "protocol/credit.h"
 #include "protocol/death.h"
+#include "protocol/message.h"
 #include "protocol/order.h"
+#include "protocol/order_fast.h"
+#include "protocol/payload.h"
+#include "protocol/receive.h"
+#include "protocol/rendezvous.h"
+#include "protocol/send.h"
+#include "protocol/unexpected.h"
+#include "report/error.h"
 
 /* ---- eager, receive posted ----------------------------------------------- */
 

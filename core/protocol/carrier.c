@@ -15,17 +15,26 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/carrier.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "protocol/carrier_control.h"
+#include "protocol/carrier_deadline.h"
+#include "protocol/carrier_gone.h"
+#include "protocol/carrier_silence.h"
+#include "protocol/failure.h"
 #include "protocol/order.h"
+#include "protocol/order_arrive.h"
+#include "protocol/order_counts.h"
+#include "protocol/stripe.h"
 #include "protocol/traced.h"
+#include "report/error.h"
 
-#define ACK_NS        1000000u  /* an acknowledgement is owed at most so long */
 #define CANDIDATE_NS  20000000u /* the current carrier may answer as late */
 #define STAGGER_NS    5000000u  /* LOST: from the probe of one to the next */
 #define AGAIN_NS      10000000u /* after a failed try; doubled each time */
-#define LOST_ROUND_NS 2000000u  /* LOST, or in doubt: between two rounds */
 #define SEARCH_NS     500000000u /* LOST: at least, before the pair is dead */
 enum {
     DOUBLINGS = 6,   /* of AGAIN_NS, at most */
@@ -431,7 +440,7 @@ static void maintain_order(struct wf_ordered *o, uint64_t now)
         wf_carrier_send_due(o, k);
     if (o->owed && !o->owed_since)
         o->owed_since = now;
-    else if (o->owed && ns_since(o->owed_since, now) >= ACK_NS && o->at >= 0)
+    else if (o->owed && ns_since(o->owed_since, now) >= WF_CARRIER_ACK_NS && o->at >= 0)
         wf_carrier_send_ack(o, NULL);
     wf_order_send_waiting(o);
     wf_order_resume_senders(o);
@@ -447,47 +456,6 @@ void wf_orders_maintain(struct wf_instance *wf)
     for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
         if (!o->failed)
             maintain_order(o, now);
-}
-
-/* When the pair needs the next maintenance round. */
-static uint64_t next_due(const struct wf_ordered *o, uint64_t now)
-{
-    uint64_t at = UINT64_MAX;
-
-    if (o->failed)
-        return at;
-    if (o->owed)
-        at = (o->owed_since ? o->owed_since : now) + ACK_NS;
-    if (o->at < 0 || o->candidate >= 0 || wf_stripe_has_pieces(o))
-        at = min_u64(at, now + LOST_ROUND_NS);
-    else if (o->first)
-        at = min_u64(at, wf_carrier_next_check(o, now));
-    if (o->at >= 0)
-        at = min_u64(at, o->life_check_at);
-    if (o->at > 0 && o->failback)
-        at = min_u64(at, o->failback_at);
-    for (int k = 0; k < o->carriers; k++)
-        if (o->carrier[k].state == WF_CARRIER_BROKEN)
-            at = min_u64(at, o->carrier[k].again_at);
-    return at;
-}
-
-uint64_t wf_orders_deadline(struct wf_instance *wf)
-{
-    uint64_t now, first = UINT64_MAX;
-
-    if (!wf->orders || wf->parting)
-        return 0;
-    now = wf_now(wf);
-    for (struct wf_ordered *o = wf->orders; o; o = o->next_order) {
-        if (o->first && !o->silent_since)
-            o->silent_since = now; /* silence begins before the sleep */
-        first = min_u64(first, next_due(o, now));
-    }
-    if (wf->rx_stalled)
-        first = now;
-    wf->rx_stalled = true; /* the round runs right after the sleep */
-    return first == UINT64_MAX ? 0 : first;
 }
 
 void wf_orders_finish(struct wf_instance *wf)

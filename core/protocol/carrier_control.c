@@ -4,7 +4,12 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/carrier_control.h"
+
+#include "protocol/carrier.h"
+#include "protocol/message.h"
 #include "protocol/order.h"
+#include "protocol/order_fast.h"
 
 /* Send an ACK, PING or PONG. WEFT_DONE; WEFT_EAGAIN, also on a broken carrier;
  * or an error, and the carrier is given up. */

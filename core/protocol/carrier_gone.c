@@ -15,6 +15,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/carrier_gone.h"
+
 #include "boot/boot.h"
 #include "protocol/order.h"
 

@@ -10,7 +10,12 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/carrier_seal.h"
+
+#include "protocol/carrier.h"
+#include "protocol/failure.h"
 #include "protocol/order.h"
+#include "report/error.h"
 
 int wf_carrier_add_seals(struct wf_ordered *o)
 {

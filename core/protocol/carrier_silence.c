@@ -38,6 +38,9 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/carrier_silence.h"
+
+#include "protocol/carrier_control.h"
 #include "protocol/order.h"
 
 #define SILENT_NS     50000000u /* limit on the time without an ACK */

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "protocol/arrive.h"
+#include "protocol/failure.h"
+
 enum {
     SEGMENTS = 32,
     PACKED = 16 << 10,

@@ -9,6 +9,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/credit.h"
+
+#include "protocol/message.h"
 #include "protocol/queues.h"
 
 void wf_credit_return(struct weft_loc *loc)

@@ -33,12 +33,16 @@
  * LOCK  the API section.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/death.h"
+
 #include <stdlib.h>
 
 #include "os/hash.h"
 #include "progress/wait.h"
-#include "protocol/death.h"
+#include "protocol/message.h"
 #include "protocol/queues.h"
+#include "protocol/send.h"
+#include "report/error.h"
 
 enum {
     ENDED_MOST = 32,   /* receives taken from the queue at a time */

@@ -8,15 +8,22 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/endpoints.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "adi/loader.h"
 #include "boot/fatal_message.h"
+#include "config/addresses.h"
+#include "config/options.h"
+#include "env/ranks.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
 #include "protocol/order.h"
-#include "env/ranks.h"
+#include "protocol/order_counts.h"
+#include "report/error.h"
 
 enum { ADDRESS_MAX = 1024 };
 

@@ -1,14 +1,21 @@
 /* The beginning and the end of a protocol engine.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/engine.h"
+
 #include <stdlib.h>
 
+#include "datatype/predefined.h"
 #include "progress/progress.h"
+#include "protocol/carrier.h"
+#include "protocol/carrier_deadline.h"
 #include "protocol/death.h"
+#include "protocol/failure.h"
 #include "protocol/order.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"
 #include "protocol/submitted.h"
+#include "protocol/unexpected.h"
 
 /* Initialise a request that stands for many operations. */
 static void init_shared(struct wf_req *r, struct wf_instance *wf)

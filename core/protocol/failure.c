@@ -7,14 +7,21 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/failure.h"
+
 #include <stdlib.h>
 
-#include "boot/boot.h"
 #include "boot/abort.h"
+#include "boot/boot.h"
 #include "progress/wait.h"
+#include "protocol/carrier.h"
 #include "protocol/death.h"
+#include "protocol/message.h"
 #include "protocol/order.h"
+#include "protocol/order_fast.h"
+#include "protocol/rendezvous.h"
 #include "protocol/traced.h"
+#include "report/error.h"
 
 static void fail_request(struct wf_p2p *p, struct weft_loc *loc)
 {

@@ -3,8 +3,13 @@
  */
 #include "protocol/fastpath.h"
 
+#include "datatype/predefined.h"
+#include "group/raise.h"
 #include "object/errhandler.h"
 #include "progress/helper.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
+#include "protocol/unexpected.h"
 
 static const char path_open = 1, path_shut = 0;
 

@@ -34,10 +34,13 @@
 
 #include <limits.h>
 
-#include "group/comm.h"
 #include "datatype/predefined.h"
+#include "group/comm.h"
+#include "object/status.h"
 #include "progress/progress.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
 
 /* MPI_COMM_WORLD for this path; without an instance a communicator without
  * contacts. */

@@ -15,11 +15,18 @@
 #include "os/hosts.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
+#include "protocol/arrive.h"
+#include "protocol/carrier.h"
+#include "protocol/carrier_seal.h"
 #include "protocol/checked.h"
 #include "protocol/death.h"
-#include "protocol/order.h"
+#include "protocol/failure.h"
 #include "protocol/fastpath.h"
+#include "protocol/message.h"
+#include "protocol/order.h"
+#include "protocol/pull.h"
 #include "protocol/traced.h"
+#include "report/error.h"
 
 static void host_rx_done(weft_core *core, weft_sink *s, int status)
 {

@@ -8,9 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "config/addresses.h"
+#include "config/nets.h"
+#include "config/options.h"
 #include "protocol/checked.h"
 #include "protocol/order.h"
 #include "protocol/traced.h"
+#include "report/error.h"
+#include "route/card.h"
 
 enum { ADDRESS_MAX = 1024, NET_MAX = 512 };
 

@@ -11,6 +11,7 @@
 #define WF_LOCATION_H
 
 #include "adi/endpoint.h"
+#include "report/error.h"
 #include "route/route.h"
 
 enum {
@@ -170,30 +171,6 @@ int wf_location_connect(struct weft_loc *);
 int wf_location_attach(struct weft_loc *, struct weft_core *);
 /* Whether the peer was added to this endpoint. */
 bool wf_location_uses(const struct weft_loc *, const struct weft_core *);
-/* Publish the business card of this process under "weft.card.<id>". */
-int wf_card_publish(struct wf_instance *);
-/* Whether the next lower rank has its business card published, and the user
- * wants configurations to be compared. */
-bool wf_card_is_comparable(const struct wf_instance *);
-/* Compare the configuration with that of the next lower rank: if any two ranks
- * of a job differ, two neighbours do. WEFT_EINVAL: they differ, and this has
- * been printed. */
-int wf_card_compare(struct weft_loc *below);
-/* Fetch and check the business card, which fills node and host. 0 or WEFT_E*,
- * with the cause recorded by wf_error. Without a card (static bootstrap) the
- * addresses of mpi.ini are used. */
-int wf_card_fetch(struct weft_loc *);
-/* Find the peer's address for an endpoint, in the plugin's form, in its card or
- * in mpi.ini. WEFT_EUNREACH: there is none. */
-int wf_card_address(struct weft_loc *, const struct weft_core *, void *buf,
-                    size_t *len);
-/* Append the numeric addresses in an endpoint's address, without ports, to the
- * comma separated list in out. */
-void wf_nets_add(const struct weft_core *, const void *address, size_t len,
-                 char *out, size_t n);
-/* The node id that stands for a host named in mpi.ini, when there are no
- * cards. */
-uint64_t wf_card_host_node(const char *host);
 void wf_locations_free(struct wf_instance *);
 
 #endif

@@ -35,8 +35,8 @@
 #ifndef WF_MATCH_H
 #define WF_MATCH_H
 
-#include "protocol/slab.h"
 #include "protocol/keys.h"
+#include "protocol/slab.h"
 
 enum {
     WF_CLASSES = 4,

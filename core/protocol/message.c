@@ -7,9 +7,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/message.h"
+
 #include <stdlib.h>
 
+#include "protocol/carrier.h"
+#include "protocol/failure.h"
 #include "protocol/order.h"
+#include "report/error.h"
 
 void wf_wire_init(struct wf_wire *w, enum wf_wire_type type, uint16_t flags)
 {

@@ -8,7 +8,14 @@
 
 #include <stdlib.h>
 
+#include "protocol/carrier.h"
+#include "protocol/carrier_seal.h"
 #include "protocol/fastpath.h"
+#include "protocol/message.h"
+#include "protocol/order_arrive.h"
+#include "protocol/order_fast.h"
+#include "protocol/payload.h"
+#include "protocol/stripe.h"
 
 static struct wf_ordered *create_order(struct weft_loc *loc)
 {

@@ -248,167 +248,29 @@ struct wf_ordered {
 int wf_order_open(struct weft_loc *, const int *eps, int n,
                   const struct wf_route_failover *);
 void wf_order_free(struct wf_ordered *);
-/* These three stand in wf_lane for a plugin's send_short, send_words and send;
- * the peer is the struct wf_ordered. */
+/* These and wf_order_send_words (order_fast.h) stand in wf_lane for a plugin's
+ * send_short, send and send_words; the peer is the struct wf_ordered. */
 int wf_order_send_short(weft_peer *, const weft_hdr *, const void *, size_t,
                         unsigned flags);
-int wf_order_send_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
-                        uint64_t h2);
 int wf_order_send(weft_peer *, weft_tx *);
 /* The slow path of wf_order_send_words. */
 int wf_order_send_words_slow(struct wf_ordered *, const void *, uint64_t h0,
                              uint64_t h1, uint64_t h2);
-/* Process a container with WF_SEQUENCED in its type; results as wf_arrive. */
-int wf_order_arrive(struct weft_core *, struct weft_loc *, const weft_hdr *,
-                    const void *data, size_t have, weft_sink **);
-/* Deliver by the fast path: a whole short message that is the next one. false:
- * nothing has happened, wf_order_arrive is for it. */
-bool wf_order_arrive_fast(struct wf_ordered *, struct weft_core *,
-                          const weft_hdr *, const void *data, size_t have);
-/* Open the fast path as far as the state of the pair allows. */
-void wf_order_open_fast_path(struct wf_ordered *);
 /* Close the fast path. */
 static inline void wf_order_close_fast_path(struct wf_ordered *o)
 {
     o->fast.send = NULL;
     o->fast.from = NULL;
 }
-/* Whether the checksums of a container are right; whole: its payload is at
- * `data`, or else only the header is checked. */
-bool wf_order_has_right_sums(const struct wf_ordered *, const struct wf_wire *,
-                             const void *data, bool whole);
-/* Count a delivered container with plen bytes of payload as not acknowledged,
- * and acknowledge at once if enough of them are. */
-void wf_order_count_owed(struct wf_ordered *, struct weft_core *,
-                         const struct wf_wire *, uint32_t plen);
 /* Hand waiting containers to the carriers, as far as these take them. */
 void wf_order_send_waiting(struct wf_ordered *);
 /* Resume the lane if a sender was answered WEFT_EAGAIN and there is room
  * now. */
 void wf_order_resume_senders(struct wf_ordered *);
-/* Put a retained container that is of no more use to the spare ones. */
-void wf_order_recycle_retained(struct wf_retained *);
 /* Mark all unacknowledged containers that this carrier took to go again. */
 void wf_order_mark_resend(struct wf_ordered *, int carrier);
-/* Process an acknowledgement; current: it came by the current carrier. */
-void wf_order_process_ack(struct wf_ordered *, uint32_t ack, bool current);
-/* Fill in all of a header but type, length and envelope. The checksums cover it
- * and the n bytes at `data`. */
-void wf_order_finish_header(struct wf_ordered *, struct wf_wire *, uint32_t seq,
-                            const void *data, size_t n);
-/* Deliver staged containers whose number is next. false: memory for one is
- * lacking, call again. */
-bool wf_order_redeliver(struct wf_ordered *);
-/* Free the staged containers of a carrier; no plugin may use them any more. */
-void wf_order_free_staged(struct wf_carrier *);
-/* Release all retained containers with this status: the process is gone. */
-void wf_order_drop_retained(struct weft_loc *, int status);
 
 /* ---- carrier.c ----------------------------------------------------------- */
-/* The index of the carrier through this endpoint, or -1. */
-int wf_carrier_index_of(const struct wf_ordered *, const struct weft_core *);
-/* Note that the carrier answered WEFT_EAGAIN. */
-void wf_carrier_note_blocked(struct wf_ordered *, int carrier);
-/* Give up a carrier that failed or delivered nonsense. The maintenance round
- * replaces its peer, which may be on the stack now. */
-void wf_carrier_give_up(struct wf_ordered *, int carrier, const char *why);
-/* The plugin reports that a connection is down. true: the location is ordered
- * and the report is dealt with. */
-bool wf_carrier_handle_down(struct weft_loc *, struct weft_core *, int status,
-                            const char *why);
-/* The plugin takes containers again. */
-void wf_carrier_resume(struct weft_loc *, struct weft_core *);
-/* Process an ACK, PING or PONG. */
-void wf_carrier_take_control(struct wf_ordered *, struct weft_core *,
-                             const struct wf_wire *);
-/* Note that a valid container of this epoch came in. */
-void wf_carrier_note_heard(struct wf_ordered *, struct weft_core *,
-                           uint8_t epoch);
-/* Send an acknowledgement, or leave it to the maintenance round. core: where
- * the acknowledged container came from, or NULL. */
-void wf_carrier_send_ack(struct wf_ordered *, struct weft_core *);
-/* Send the control messages that are due on a carrier. */
-void wf_carrier_send_due(struct wf_ordered *, int carrier);
-/* Note that a piece is here: the peer learns so by the same carrier. */
-void wf_carrier_note_piece(struct wf_ordered *, int carrier, uint32_t seq);
-/* Make a PING due, unless one is unanswered. */
-void wf_carrier_request_probe(struct wf_ordered *, int carrier);
-/* Connect the current carrier, so that the peer's death is noticed. */
-void wf_carrier_connect(struct wf_ordered *);
-/* Declare the peer dead. Not from a callback. */
-void wf_carrier_declare_dead(struct wf_ordered *, const char *why);
-/* The maintenance round of all pairs: timers, and everything that callbacks may
- * not do. It runs now and then, and at the end of a poll when rx_stalled is
- * set. */
-void wf_orders_maintain(struct wf_instance *);
-/* When the next round is due; 0: never. */
-uint64_t wf_orders_deadline(struct wf_instance *);
-/* The sum of a count over all pairs. */
-uint64_t wf_orders_count(const struct wf_instance *, enum wf_order_count);
 struct wf_traffic;
-/* Add what the pair has sent through an endpoint. */
-void wf_order_add_traffic(const struct wf_ordered *, const struct weft_core *,
-                          struct wf_traffic *);
-/* Print a line of counts to stderr if core.stats is set. */
-void wf_orders_report(const struct wf_instance *);
-/* Acknowledge what is owed and end the maintenance: both sides have finished,
- * and from now on broken carriers do not matter. */
-void wf_orders_finish(struct wf_instance *);
-
-/* ---- carrier_silence.c --------------------------------------------------- */
-/* Whether anything has passed on the carrier since the last call. */
-bool wf_carrier_has_traffic(struct wf_ordered *, int carrier);
-/* Whether the current carrier is silent: nothing is acknowledged by it, and
- * nothing passes, for longer than the limit. */
-bool wf_carrier_is_silent(struct wf_ordered *, uint64_t now);
-/* Restart the measurement of silence: the current carrier gave a sign. */
-void wf_carrier_restart_silence(struct wf_ordered *, uint64_t now);
-/* Whether an acknowledgement is overdue. */
-bool wf_carrier_is_ack_overdue(const struct wf_ordered *, uint64_t now);
-/* Whether no carrier has had a sign of life of the peer for the route's
- * timeout, though all were probed. */
-bool wf_carrier_is_peer_lifeless(struct wf_ordered *, uint64_t now);
-/* Count a connected carrier whose host answers as a sign of life while none is
- * current. */
-void wf_carrier_look_beside(struct wf_ordered *, uint64_t now);
-/* Subtract a time without maintenance rounds from the silence of the peer. */
-void wf_carrier_excuse_absence(struct wf_ordered *, uint64_t now);
-/* The limit `ns` on silence, doubled for each recent move without progress. */
-uint64_t wf_carrier_back_off_limit(const struct wf_ordered *, uint64_t ns,
-                                   uint64_t now);
-/* Note that the pair moves to another carrier, or to a renewed one. */
-void wf_carrier_note_move(struct wf_ordered *, uint64_t now);
-/* When to check again for a sign that sent containers arrive. */
-uint64_t wf_carrier_next_check(const struct wf_ordered *, uint64_t now);
-
-/* ---- carrier_gone.c ------------------------------------------------------ */
-/* Whether the process has ended, while no carrier works and one reported so. */
-bool wf_carrier_gone(struct wf_ordered *, uint64_t now);
-
-/* ---- stripe.c ------------------------------------------------------------ */
-/* The carrier that a piece goes by now; -1: it has to wait. */
-int wf_stripe_choose(const struct wf_ordered *, const struct wf_retained *);
-/* Note that a carrier has taken a piece. */
-void wf_stripe_note_sent(struct wf_ordered *, int carrier,
-                         struct wf_retained *);
-/* Note that the peer has what this carrier took, up to seq. */
-void wf_stripe_note_landed(struct wf_ordered *, int carrier, uint32_t seq);
-/* Take a piece out of the flight of its carrier. */
-void wf_stripe_end_flight(struct wf_ordered *, struct wf_retained *);
-/* The part of the maintenance round for carriers beside the current one. */
-void wf_stripe_maintain(struct wf_ordered *, uint64_t now);
-/* Whether a carrier beside the current one has pieces in flight, so that a
- * round is due soon. */
-bool wf_stripe_has_pieces(const struct wf_ordered *);
-
-/* ---- carrier_seal.c ------------------------------------------------------ */
-/* Give each carrier over a network a seal, before it carries anything. 0 or
- * WEFT_ENOMEM. */
-int wf_carrier_add_seals(struct wf_ordered *);
-/* A handshake with process `id` is done (wf_instance.met). */
-void wf_carrier_add_session(struct weft_core *, uint32_t id,
-                            const struct wf_auth_session *);
-/* A carrier has connected: send what waited for its session. */
-void wf_carrier_note_connected(struct weft_loc *, struct weft_core *);
 
 #endif

@@ -5,9 +5,15 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/order_arrive.h"
+
 #include <stdlib.h>
 
+#include "protocol/carrier.h"
+#include "protocol/carrier_control.h"
 #include "protocol/order_deliver.h"
+#include "protocol/order_fast.h"
+#include "report/error.h"
 
 enum { PAYLOAD_MAX = 16 << 20, SEALED_SMALL = 4096 };
 

@@ -3,10 +3,13 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/order_counts.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "adi/endpoint.h"
+#include "protocol/carrier.h"
 #include "protocol/order.h"
 
 uint64_t wf_orders_count(const struct wf_instance *wf,

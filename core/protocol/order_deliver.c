@@ -4,7 +4,11 @@
  */
 #include "protocol/order_deliver.h"
 
+#include "protocol/arrive.h"
+#include "protocol/carrier.h"
 #include "protocol/fastpath.h"
+#include "protocol/order_fast.h"
+#include "protocol/stripe.h"
 
 bool wf_order_is_out_of_sequence(struct wf_ordered *o, int carrier,
                                  const struct wf_wire *w, uint32_t next)

@@ -9,11 +9,18 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/order_fast.h"
+
 #include <stdlib.h>
 
+#include "protocol/arrive.h"
+#include "protocol/carrier.h"
+#include "protocol/carrier_control.h"
 #include "protocol/checked.h"
-#include "protocol/order.h"
 #include "protocol/fastpath.h"
+#include "protocol/order.h"
+#include "protocol/order_arrive.h"
+#include "protocol/stripe.h"
 
 enum {
     SPARES_MAX = 256,

@@ -2,6 +2,10 @@
  * cover a range of a request's packed stream, contiguous in memory or not.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/payload.h"
+
+#include "datatype/move.h"
+#include "datatype/segments.h"
 #include "protocol/queues.h"
 
 int wf_payload_segments(const struct wf_p2p *p, uint64_t off, uint64_t end,

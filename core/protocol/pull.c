@@ -13,7 +13,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/pull.h"
+
+#include "protocol/message.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
 #include "protocol/traced.h"
 
 static bool can_get(const struct weft_core *core)

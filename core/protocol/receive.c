@@ -1,9 +1,20 @@
 /* The receive unit: posting of receives, and receiving of stored messages.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/receive.h"
+
+#include "datatype/move.h"
+#include "datatype/predefined.h"
+#include "object/status.h"
 #include "progress/progress.h"
+#include "protocol/failure.h"
+#include "protocol/message.h"
 #include "protocol/queues.h"
+#include "protocol/rendezvous.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
 #include "protocol/traced.h"
+#include "protocol/unexpected.h"
 
 /* From this size on, copying a stored message takes longer than entering the
  * section once more. */

@@ -17,8 +17,18 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/rendezvous.h"
+
+#include "datatype/move.h"
+#include "protocol/failure.h"
+#include "protocol/message.h"
+#include "protocol/payload.h"
+#include "protocol/pull.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/send.h"
 #include "protocol/traced.h"
+#include "report/error.h"
 
 /* ---- the sender ---------------------------------------------------------- */
 

@@ -5,10 +5,14 @@
 
 #include <stdlib.h>
 
+#include "group/endpoint_mask.h"
+#include "object/status.h"
 #include "progress/wait.h"
 #include "protocol/death.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
 #include "protocol/submitted.h"
+#include "report/error.h"
 
 /* Numbers of requests that are allocated together: a page, then more. */
 enum { SLAB_FIRST = 5, SLAB = 32 };

@@ -15,10 +15,10 @@
 #ifndef WF_REQUEST_H
 #define WF_REQUEST_H
 
-#include "group/comm.h"
 #include "datatype/type.h"
-#include "os/atomic.h"
+#include "group/comm.h"
 #include "lock/critical.h"
+#include "os/atomic.h"
 
 enum wf_req_type {
     WF_REQ_SEND,
@@ -136,16 +136,43 @@ static inline bool wf_req_take(MPI_Request *request, MPI_Status *status)
     return WF_BRIEF && wf_req_take_settled(request, status);
 }
 
-/* Set and read the fields of a status; only status.c knows the layout of
- * MPI_Status.MPI_internal. wf_status_set leaves MPI_ERROR alone: only functions
- * that return MPI_ERR_IN_STATUS set it (MPI-5.0 s3.2.5). */
-void wf_status_set(MPI_Status *, int source, int tag, uint64_t bytes,
-                   bool cancelled);
-/* Make the empty status; its MPI_ERROR is MPI_SUCCESS (s3.7.3). */
-void wf_status_empty(MPI_Status *);
-uint64_t wf_status_bytes(const MPI_Status *);
-void wf_status_set_bytes(MPI_Status *, uint64_t bytes);
-bool wf_status_cancelled(const MPI_Status *);
-void wf_status_set_cancelled(MPI_Status *, bool);
+struct wf_p2p;
+struct wf_type;
+struct wf_wait_cause;
+
+/* Wait for one request, or for all; makes progress meanwhile. The requests are
+ * released and *req set to NULL. wf_wait_all returns the first error. status
+ * may be MPI_STATUS_IGNORE. */
+int wf_wait(struct wf_req **req, MPI_Status *status);
+int wf_wait_all(int n, struct wf_req **reqs);
+
+/* Take a request from the pool. Free requests, linked by next_free,
+ * hold nothing of their last use: no callbacks, packed memory, pull, id or
+ * place in a queue. */
+struct wf_p2p *wf_p2p_alloc(struct wf_comm *, enum wf_req_type);
+
+/* Initialise a request, without a communicator, peer or buffer. */
+void wf_p2p_init_blank(struct wf_p2p *, struct wf_instance *, enum wf_req_type);
+
+/* Turn a light request into a receive whose fields are all set. */
+void wf_p2p_expand(struct wf_p2p *);
+
+/* Set the buffer of a request; references the datatype. */
+void wf_p2p_set_buffer(struct wf_p2p *, void *buf, uint64_t count,
+                       struct wf_type *);
+
+/* The mask of endpoints whose progress can complete the request. */
+uint32_t wf_req_endpoints(struct wf_req *);
+
+/* Wait until the request is done; it is neither released nor checked. */
+void wf_req_await(struct wf_req *);
+
+/* Wait as wf_req_await does; cause: what the program waits for with it. */
+void wf_req_await_with_cause(struct wf_req *,
+                             const struct wf_wait_cause *cause);
+
+/* Poll for the end of a request for a while, without sleeping. Only where
+ * wf_progress_may_spin(). */
+void wf_req_poll_briefly(struct wf_req *);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "instance/instance.h"
+#include "protocol/message.h"
 #include "protocol/queues.h"
 
 enum {

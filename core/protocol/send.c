@@ -11,10 +11,21 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/send.h"
+
 #include <stdlib.h>
 
+#include "datatype/move.h"
+#include "group/contact.h"
 #include "progress/progress.h"
+#include "protocol/failure.h"
 #include "protocol/fastpath.h"
+#include "protocol/message.h"
+#include "protocol/payload.h"
+#include "protocol/pull.h"
+#include "protocol/rendezvous.h"
+#include "protocol/request.h"
+#include "report/error.h"
 
 enum {
     PACK_SHORT =

@@ -21,6 +21,11 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/stripe.h"
+
+#include "protocol/carrier.h"
+#include "protocol/carrier_control.h"
+#include "protocol/carrier_silence.h"
 #include "protocol/order.h"
 
 #define QUEUE_NS 20000000.0 /* the most work that is queued on a carrier */

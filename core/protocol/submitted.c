@@ -4,6 +4,10 @@
 #include "protocol/submitted.h"
 
 #include "progress/helper.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
+#include "report/error.h"
 
 enum { POLLS = 200 /* lasts as long as spinning for a ticket */ };
 

@@ -8,7 +8,12 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/try.h"
+
+#include "object/status.h"
 #include "protocol/fastpath.h"
+#include "protocol/receive.h"
+#include "protocol/unexpected.h"
 
 bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
                  int dest, int tag, enum wf_space space)

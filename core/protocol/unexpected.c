@@ -14,11 +14,15 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/unexpected.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "progress/wait.h"
+#include "protocol/carrier.h"
 #include "protocol/checked.h"
+#include "protocol/failure.h"
 #include "protocol/order.h"
 #include "protocol/queues.h"
 #include "protocol/traced.h"

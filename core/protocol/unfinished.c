@@ -9,8 +9,12 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/unfinished.h"
+
 #include "progress/progress.h"
 #include "protocol/queues.h"
+#include "protocol/request.h"
+#include "report/error.h"
 
 enum { LINES_MAX = 8 /* lines of an engine */, POLLS = 64 };
 

@@ -62,6 +62,7 @@ enum wf_wire_flags {
 };
 
 enum { WF_WIRE_VERSION = 1 };
+enum { WF_CONTROL_MAX = 256 }; /* bytes of payload of a control message */
 
 /* The first word of a plain eager message with a short header, without the
  * payload's length, which belongs into its upper half. */

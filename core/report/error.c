@@ -3,6 +3,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "report/error.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,9 +12,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "config/config.h"
 #include "instance/env.h"
 #include "os/trust.h"
-#include "config/config.h"
 
 static _Thread_local struct {
     struct wf_error_record record;

@@ -4,10 +4,14 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "report/error_text.h"
+
 #include <stdio.h>
 
 #include "core_api.h"
 #include "instance/env.h"
+#include "report/error.h"
+#include "report/error_user.h"
 
 struct class_text {
     int mpi_class;

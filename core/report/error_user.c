@@ -10,11 +10,14 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "report/error_user.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core_api.h"
 #include "instance/env.h"
+#include "report/error.h"
 
 struct code {
     int mpi_class; /* 0: removed */

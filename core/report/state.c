@@ -16,6 +16,7 @@
 #include "os/trust.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
+#include "protocol/request.h"
 
 _Static_assert(sizeof((struct wf_state_slot *)0)->comm == MPI_MAX_OBJECT_NAME,
                "a record holds the name of a communicator");

@@ -18,6 +18,7 @@
 #ifndef WF_STATE_H
 #define WF_STATE_H
 
+#include "protocol/request.h"
 #include "report/state_page.h"
 
 struct wf_comm;

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/error.h"
+
 enum {
     RECORDS_MIN = 64,
     CALIBRATE_NS = 1000000, /* between the first two clock pairs */

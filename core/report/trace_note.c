@@ -5,8 +5,8 @@
  */
 #include "report/trace_note.h"
 
-#include "protocol/wire.h"
 #include "protocol/location.h"
+#include "protocol/wire.h"
 
 void wf_trace_note_at(struct wf_instance *wf, enum wf_trace_event event,
                       const struct wf_trace_about *a, uint64_t ticks)

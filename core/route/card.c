@@ -10,12 +10,18 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "route/card.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "boot/hosted.h"
+#include "config/addresses.h"
+#include "config/shared.h"
 #include "progress/engines.h"
+#include "protocol/request.h"
 #include "protocol/wire.h"
+#include "report/error.h"
 
 enum { CARD_MAX = 8192, HEAD = 20, SETTINGS_MAX = 480, CARD_KEY = 32 };
 

@@ -1,6 +1,8 @@
 /* The cost model: the time that a message of a size takes over an endpoint.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "route/cost.h"
+
 #include "route/route.h"
 
 double wf_cost_ns(const weft_cost *cost, uint64_t bytes)

@@ -7,9 +7,12 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "route/route.h"
+
 #include <stdio.h>
 
 #include "config/model.h"
+#include "route/cost.h"
 
 /* From BULK_FROM on the automatic choice compares costs at BULK_SIZE, below it
  * at SMALL_SIZE. */

@@ -82,8 +82,13 @@ int wf_route_size_splits(const struct wf_config *,
                          const struct wf_route_end *from,
                          const struct wf_route_end *to, uint64_t *sizes,
                          int max);
-/* The time that a message takes: latency + overhead + bytes / bandwidth, in
- * ns. */
-double wf_cost_ns(const weft_cost *, uint64_t bytes);
+
+struct wf_route_rule;
+
+/* The rule that decides for a pair and a size; never NULL. */
+const struct wf_route_rule *
+wf_route_rule(const struct wf_config *, const struct wf_route_end *from,
+              const struct wf_route_end *to, uint64_t size,
+              const struct wf_route_candidate *candidates, int n);
 
 #endif

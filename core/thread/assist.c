@@ -24,7 +24,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "thread/assist.h"
+
 #include "os/copy.h"
+#include "thread/registry.h"
 #include "thread/transport.h"
 
 enum {

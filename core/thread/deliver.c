@@ -1,6 +1,10 @@
 /* Receiving: passes containers from the own mailbox to the core. See mailbox.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "thread/deliver.h"
+
+#include "thread/assist.h"
+#include "thread/registry.h"
 #include "thread/transport.h"
 
 enum { STALLED = 0 }; /* a result instead of a number of lines */

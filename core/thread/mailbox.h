@@ -37,6 +37,7 @@
 #include <string.h>
 
 #include "os/atomic.h"
+#include "thread/registry.h"
 #include "weft_transport.h"
 
 enum {
@@ -122,11 +123,6 @@ static inline uint32_t mail_lines_of(bool is_short, uint32_t plen)
     return 1 + (plen > here ? (plen - here + MAIL_LINE - 1) / MAIL_LINE : 0);
 }
 
-/* Marks the claimed lines up to the end of the ring as padding, and claims n
- * lines behind them. */
-bool wf_mail_claim_after_pad(struct mailbox *, uint32_t n, uint32_t lines,
-                    uint64_t *seen, uint32_t from, struct mail_claim *);
-
 /* Claims n lines. *seen is the head as far as this sender knows. Returns false
  * if there is no room. */
 static inline bool mail_claim_lines(struct mailbox *m, uint32_t n,
@@ -198,11 +194,6 @@ static inline bool mail_has_room(const struct mailbox *m)
            m->mask / 4;
 }
 
-/* Wakes the owner if it sleeps and no other thread has woken it yet. */
-void wf_mail_wake(struct mailbox *);
-/* Rings the bell of the owner, which sleeps. */
-void wf_mail_ring_bell(const struct mailbox *);
-
 /* Makes claimed lines visible to the owner, once they are written. */
 static inline void mail_publish(const struct mailbox *m,
                                 const struct mail_claim *c, uint64_t word)
@@ -236,24 +227,5 @@ struct mail_address {
     uint64_t process[2]; /* random */
     uint32_t index, generation;
 };
-
-/* Makes and registers a mailbox of that many lines, rounded up. Returns NULL
- * and sets *error if it cannot. */
-struct mailbox *wf_mail_open(uint32_t loc_id, uint32_t lines, int *error);
-/* Removes the mailbox from the registry and drops its owner's reference. */
-void wf_mail_close(struct mailbox *);
-void wf_mail_address(const struct mailbox *, struct mail_address *);
-/* Returns a reference to the mailbox of an address, or NULL if it is gone. */
-struct mailbox *wf_mail_find(const struct mail_address *);
-/* Drops a reference. */
-void wf_mail_release(struct mailbox *);
-/* Returns the location id of a sender, or -1 if it is gone. */
-int64_t wf_mail_loc_id(uint32_t index);
-/* Tells a sender that its messages are not taken, if there is room. */
-void wf_mail_refuse(uint32_t index, uint32_t me);
-/* Wakes the owner of the mailbox with that index, if it sleeps. */
-void wf_mail_wake_index(uint32_t index);
-/* Returns how many owners have gone without leaving first (MAIL_LEAVING). */
-uint32_t wf_mail_count_deaths(void);
 
 #endif

@@ -15,10 +15,12 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "thread/transport.h"
+#include "thread/memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "thread/transport.h"
 
 int wf_thread_mem_alloc(weft_ep *e, weft_mem *mem)
 {

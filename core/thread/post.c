@@ -1,6 +1,8 @@
 /* Sending: puts containers into the mailbox of the receiver. See mailbox.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "thread/post.h"
+
 #include "thread/transport.h"
 
 /* Makes the peer wait for space: asks the receiver to wake this rank;

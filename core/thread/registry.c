@@ -10,6 +10,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "thread/registry.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -13,10 +13,12 @@
 
 #include "api/check.h"
 #include "boot/abort.h"
+#include "env/ranks.h"
 #include "env/start.h"
+#include "group/raise.h"
 #include "mpix.h"
 #include "os/futex.h"
-#include "env/ranks.h"
+#include "report/error.h"
 
 enum { GATE_CLOSED, GATE_OPEN, GATE_CANCELLED };
 

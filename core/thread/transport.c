@@ -21,6 +21,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "thread/assist.h"
+#include "thread/deliver.h"
+#include "thread/memory.h"
+#include "thread/post.h"
+#include "thread/registry.h"
+
 enum {
     MAX_SHORT = 4096,
     MIN_GET = 1024,    /* to fetch less costs more than it saves */

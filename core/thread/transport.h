@@ -54,37 +54,10 @@ weft_peer *wf_thread_find_peer(weft_ep *, uint32_t index);
 /* Reports to the core that the peer is lost; only the first call does. */
 void wf_thread_report_down(weft_peer *, const char *why);
 
-/* post.c */
-int wf_thread_send(weft_peer *, weft_tx *);
-int wf_thread_send_short(weft_peer *, const weft_hdr *, const void *, size_t,
-                         unsigned flags);
-int wf_thread_send_words(const void *data, uint64_t h0, weft_peer *,
-                         uint64_t h1, uint64_t h2);
 /* Tells whether there is more to do than to poll the mailbox. */
 static inline bool thread_busy(const weft_ep *e)
 {
     return e->armed | e->peer_died | (e->wants != 0) | (e->rma != NULL);
 }
-/* deliver.c */
-/* Handles at most budget containers; returns how many. */
-int wf_thread_receive(weft_ep *, int budget);
-int wf_thread_recv_words(weft_peer *, weft_want *);
-/* memory.c */
-int wf_thread_mem_alloc(weft_ep *, weft_mem *);
-void wf_thread_mem_free(weft_ep *, weft_mem *);
-int wf_thread_mr_reg(weft_ep *, void *, size_t, weft_mr **);
-void wf_thread_mr_dereg(weft_ep *, weft_mr *);
-int wf_thread_mr_pack(weft_ep *, weft_mr *, void *, size_t *);
-int wf_thread_rkey_open(weft_peer *, const void *, size_t, weft_rkey **);
-void wf_thread_rkey_close(weft_peer *, weft_rkey *);
-void *wf_thread_rkey_map(weft_rkey *, uint64_t, size_t);
-/* assist.c */
-int wf_thread_get(weft_peer *, weft_get *);
-/* Helps with the copy of a peer, which has sent the claim word of its job. */
-void wf_assist_copy(weft_peer *, uint64_t word);
-/* Tells whether the shared copy of this rank is complete. */
-bool wf_assist_is_done(const weft_ep *);
-/* Waits until the shared copy is complete; its memory is about to go. */
-void wf_assist_await_done(weft_ep *);
 
 #endif

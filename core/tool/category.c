@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "tool/cvar.h"
+#include "tool/pvar.h"
 #include "tool/tool.h"
 
 static bool is_of_transport(const struct wf_pvar *v)

@@ -5,11 +5,13 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "tool/cvar.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core_api.h"
 #include "config/model.h"
+#include "core_api.h"
 #include "tool/handles.h"
 #include "tool/tool.h"
 

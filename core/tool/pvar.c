@@ -13,13 +13,17 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "tool/pvar.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core_api.h"
 #include "progress/engines.h"
 #include "progress/wait.h"
+#include "protocol/endpoints.h"
 #include "protocol/order.h"
+#include "protocol/order_counts.h"
 #include "protocol/queues.h"
 #include "tool/handles.h"
 #include "tool/tool.h"

@@ -6,8 +6,9 @@
 
 #include <stdio.h>
 
-#include "core_api.h"
 #include "config/model.h"
+#include "core_api.h"
+#include "tool/cvar.h"
 
 static struct users {
     struct wf_lock lock;

@@ -17,8 +17,8 @@
 #ifndef WF_TOOL_H
 #define WF_TOOL_H
 
-#include "instance/instance.h"
 #include "config/config.h"
+#include "instance/instance.h"
 
 /* Returns from an MPI_T call that is made before MPI_T_init_thread or after
  * MPI_T_finalize. */
@@ -40,10 +40,6 @@ static inline void wf_tool_set_int(int *where, int value)
         *where = value;
 }
 
-/* Returns the number of control variables, which are the rows of
- * wf_core_table. */
-int wf_tool_count_cvars(void);
-
 /* A performance variable: one number of the instance. */
 struct wf_pvar {
     char name[96];
@@ -52,10 +48,5 @@ struct wf_pvar {
     uint64_t (*read)(struct wf_instance *, const char *transport);
     const char *transport; /* to which it belongs, or NULL: to the process */
 };
-
-/* Store performance variable i in *v; false: there is none. */
-bool wf_tool_find_pvar(int i, struct wf_pvar *);
-/* Returns the number of performance variables. */
-int wf_tool_count_pvars(void);
 
 #endif

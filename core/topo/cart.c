@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "report/error.h"
+#include "topo/create.h"
 #include "topo/reorder.h"
 
 int wf_cart_check(const struct wf_comm *comm, const struct wf_grid *g,

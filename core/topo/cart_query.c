@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "report/error.h"
+#include "topo/query.h"
 #include "topo/topo.h"
 
 static int check_room(const struct wf_topo *t, int maxdims)

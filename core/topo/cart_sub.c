@@ -8,7 +8,10 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "report/error.h"
 #include "topo/cart.h"
+#include "topo/create.h"
+#include "topo/query.h"
 
 /* Returns the grid of the dimensions that remain; room holds 2 * ndims
  * integers. */

@@ -5,10 +5,13 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "topo/create.h"
+
 #include <stdlib.h>
 
 #include "comm/derive.h"
 #include "core_api.h"
+#include "report/error.h"
 #include "topo/topo.h"
 
 int wf_topo_check_parent(const struct wf_comm *parent)

@@ -16,7 +16,11 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "datatype/predefined.h"
+#include "report/error.h"
+#include "topo/create.h"
 #include "topo/dist.h"
+#include "topo/dist_graph.h"
 
 /* ---- arguments ----------------------------------------------------------- */
 

@@ -5,12 +5,17 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "topo/dist.h"
+#include "topo/dist_graph.h"
 
 #include <stdlib.h>
 
+#include "coll/barrier.h"
 #include "coll/coll.h"
 #include "core_api.h"
+#include "datatype/predefined.h"
+#include "report/error.h"
+#include "topo/create.h"
+#include "topo/dist.h"
 #include "topo/reorder.h"
 
 /* Larger graphs are not reordered: so many integers would be in each

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "topo/query.h"
 #include "topo/topo.h"
 
 int wf_mpi_dist_graph_neighbors_count(struct wf_instance *wf,

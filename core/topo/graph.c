@@ -6,6 +6,9 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "report/error.h"
+#include "topo/create.h"
+#include "topo/query.h"
 #include "topo/reorder.h"
 #include "topo/topo.h"
 

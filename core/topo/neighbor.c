@@ -9,7 +9,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/args.h"
 #include "coll/coll.h"
+#include "report/error.h"
 #include "topo/topo.h"
 
 static int check_args(const struct wf_coll_args *a)

@@ -2,7 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "topo/query.h"
+
 #include "core_api.h"
+#include "report/error.h"
 #include "topo/topo.h"
 
 static const char *kind_name(int kind)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "instance/instance.h"
+#include "report/error.h"
 
 /* Graphs with more vertices are not reordered: filling takes quadratic time. */
 enum { GREEDY_MAX = 16384 };

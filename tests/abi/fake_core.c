@@ -11,8 +11,21 @@
 #include "bindings_test.h"
 
 #include "api/handle_int.h"
+#include "datatype/op.h"
+#include "datatype/predefined.h"
+#include "group/group.h"
+#include "group/raise.h"
+#include "lock/deferred_unlock.h"
+#include "lock/enable_locking.h"
+#include "lock/submit.h"
+#include "object/errhandler.h"
+#include "object/info.h"
+#include "object/status.h"
 #include "protocol/pool.h"
 #include "protocol/fastpath.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "report/error.h"
 
 struct wf_instance *_Atomic wf_process_instance;
 _Thread_local struct wf_instance *wf_thread_instance;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "instance/instance.h"
+#include "report/error.h"
+#include "route/card.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

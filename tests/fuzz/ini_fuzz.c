@@ -7,8 +7,13 @@
  */
 #include <stdlib.h>
 
+#include "config/addresses.h"
 #include "config/ini.h"
 #include "config/model.h"
+#include "config/options.h"
+#include "config/override.h"
+#include "config/routes.h"
+#include "config/shared.h"
 #include "route/route.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,6 +5,7 @@
 
 #include "base.h"
 #include "boot/pmi_line.h"
+#include "boot/pmi_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

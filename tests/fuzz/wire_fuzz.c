@@ -10,7 +10,10 @@
  */
 #include <stdlib.h>
 
+#include "datatype/predefined.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/send.h"
 #include "sim/fabric.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -9,8 +9,10 @@
  */
 #include "check.h"
 
+#include "group/comm.h"
 #include "progress/engines.h"
 #include "protocol/death.h"
+#include "protocol/message.h"
 #include "protocol/queues.h"
 
 static int rank, size;

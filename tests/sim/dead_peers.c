@@ -10,9 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coll/args.h"
 #include "coll/coll.h"
+#include "datatype/predefined.h"
 #include "protocol/death.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
 #include "sim/fabric.h"
 
 enum { COLLECTIVES = 6, NUMBERS = 900 };

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "boot/memory.h"
 #include "progress/progress.h"
 #include "comm/world.h"
+#include "report/error.h"
 #include "sim/fabric_inside.h"
 
 int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);

@@ -15,7 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "datatype/predefined.h"
+#include "object/status.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
 #include "sim/fabric.h"
 
 enum { STEPS_LIMIT = 1000000 };

@@ -14,6 +14,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/run.h"
 #include "schedules_call.h"
 
 enum { QUICK_RANKS = 64 };

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "datatype/predefined.h"
 #include "tools/weft-info/plan.h"
 
 enum { GUARD = 0x5a };

@@ -10,8 +10,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "datatype/predefined.h"
 #include "datatype/type.h"
+#include "protocol/arrive.h"
+#include "protocol/engine.h"
 #include "protocol/queues.h"
+#include "protocol/receive.h"
+#include "protocol/rendezvous.h"
+#include "protocol/unexpected.h"
 
 static struct wf_instance wf;
 static struct wf_core_options options;

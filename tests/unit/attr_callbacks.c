@@ -11,6 +11,7 @@
 #include "core_api.h"
 #include "object/attr.h"
 #include "instance/env.h"
+#include "object/keyval.h"
 
 static struct wf_instance wf = {.rank = 0, .nprocs = 1};
 static struct wf_attr *list;

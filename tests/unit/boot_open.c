@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "boot/memory.h"
 #include "boot_launcher.h"
 
 #include <malloc.h>

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "boot/pmi_map.h"
 #include "os/base64.h"
 #include "boot/pmi_channel.h"
 #include "boot/pmi_line.h"

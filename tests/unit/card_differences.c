@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "instance/instance.h"
+#include "report/error.h"
+#include "route/card.h"
 
 static uint8_t card[8192];
 static size_t card_size;

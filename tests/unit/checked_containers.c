@@ -12,6 +12,7 @@
 
 #include "instance/instance.h"
 #include "protocol/checked.h"
+#include "protocol/message.h"
 
 enum { LENGTH = 100, ROOM = WEFT_HDR + LENGTH };
 

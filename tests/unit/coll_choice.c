@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "coll/coll.h"
+#include "coll/decision.h"
 #include "coll/shm/shmcoll.h"
 
 enum { LONG = 32 * 1024 };

@@ -18,6 +18,9 @@
 #include <cmocka.h>
 
 #include "coll/coll.h"
+#include "datatype/move.h"
+#include "datatype/predefined.h"
+#include "report/error.h"
 
 /* ---- types --------------------------------------------------------------- */
 

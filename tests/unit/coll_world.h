@@ -21,13 +21,21 @@
 #include <cmocka.h>
 
 #include "boot/boot.h"
+#include "coll/cleanup.h"
 #include "coll/coll.h"
 #include "coll/layout.h"
 #include "coll/vertex.h"
 #include "progress/progress.h"
+#include "progress/wait.h"
+#include "protocol/credit.h"
 #include "protocol/queues.h"
 
 #include "coll_types.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
+#include "protocol/try.h"
+#include "report/error.h"
 
 enum { MAX_RANKS = 24, CONTEXTS = 4 };
 

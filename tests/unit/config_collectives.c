@@ -3,6 +3,8 @@
  */
 #include <limits.h>
 
+#include "config/collectives.h"
+#include "config/shared.h"
 #include "config_rig.h"
 
 #include "coll/choice.h"

@@ -1,6 +1,8 @@
 /* [host] and [rank]: ranges, dealing ranks to hosts, static addresses.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/addresses.h"
+#include "config/pattern.h"
 #include "config_rig.h"
 
 #include "config/select.h"

@@ -1,6 +1,9 @@
 /* The manual and the sample file against the tables that the parser uses.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/addresses.h"
+#include "config/search.h"
+#include "config/shared.h"
 #include "config_rig.h"
 
 #include "config/model.h"

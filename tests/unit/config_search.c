@@ -1,9 +1,11 @@
 /* Where the configuration comes from: files, environment, and who wins.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/shared.h"
 #include "config_rig.h"
 
 #include "openat_fails.h"
+#include "report/error.h"
 #include "route/route.h"
 #include "config/words.h"
 

@@ -1,6 +1,8 @@
 /* Configuration from a text: values, defaults, and every kind of mistake.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/options.h"
+#include "config/shared.h"
 #include "config_rig.h"
 
 #include "config/value.h"

@@ -11,6 +11,7 @@
 
 #include "adi/endpoint.h"
 #include "instance/instance.h"
+#include "protocol/endpoints.h"
 
 enum { ENDPOINTS = 2, PROCESSES = 3 };
 

@@ -9,7 +9,9 @@
 
 #include "group/comm.h"
 #include "core_api.h"
+#include "group/group.h"
 #include "instance/env.h"
+#include "report/error.h"
 
 static struct wf_instance wf = {.rank = 5, .nprocs = 64};
 static struct wf_group *world;

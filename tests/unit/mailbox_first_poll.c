@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "thread/deliver.h"
+#include "thread/post.h"
+#include "thread/registry.h"
 #include "thread/transport.h"
 
 enum { TYPE = 1, ENV0 = 7, ENV1 = 9, PROMPT = 32, LINES = 512 };

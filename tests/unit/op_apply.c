@@ -14,6 +14,7 @@
 #include "datatype/op.h"
 #include "datatype/predefined.h"
 #include "instance/instance.h"
+#include "report/error.h"
 
 enum { N = 37 }; /* whole vectors and a rest */
 

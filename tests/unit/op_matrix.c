@@ -16,7 +16,9 @@
 #include "datatype/derived.h"
 #include "datatype/op.h"
 #include "datatype/op_kernels.h"
+#include "datatype/op_kernels.h"
 #include "datatype/predefined.h"
+#include "datatype/type.h"
 
 /* C integer, Fortran integer, floating point, logical, complex, byte, multi-
  * language, pair, none */

@@ -5,6 +5,7 @@
 #include "order_rig.h"
 
 #include "boot/boot.h"
+#include "protocol/carrier.h"
 
 static const struct wf_route_failover brief = {.several = true,
                                                .timeout = 5000 * MS};

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "instance/instance.h"
+#include "protocol/carrier.h"
 #include "protocol/order.h"
 
 #ifndef ORDER_CARRIERS

@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "order_rig.h"
+#include "protocol/carrier.h"
+#include "protocol/carrier_control.h"
 
 static const struct wf_route_failover two = {.several = true,
                                              .timeout = 60000 * MS};

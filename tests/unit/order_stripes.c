@@ -3,8 +3,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "datatype/predefined.h"
 #include "order_rig.h"
+#include "protocol/carrier.h"
 #include "protocol/order_deliver.h"
+#include "protocol/stripe.h"
 
 /* Of several carriers the smallest says how much payload a container takes;
  * those that are sealed have a header less. */

@@ -4,6 +4,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "order_rig.h"
+#include "protocol/carrier.h"
+#include "protocol/carrier_control.h"
+#include "protocol/carrier_silence.h"
+#include "protocol/order_fast.h"
 
 static const struct wf_route_failover two = {.several = true,
                                              .timeout = 60000 * MS};

@@ -9,8 +9,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "group/endpoint_mask.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
+#include "protocol/request.h"
 
 enum { TURNS = 10 * OTHERS_EVERY };
 

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "progress/wait.h"
 #include "progress_rig.h"
 
 enum { FEW = 8, SHORT = 5000, LONG = 1000000000 /* ns */ };

@@ -5,7 +5,9 @@
  */
 #include <sys/epoll.h>
 
+#include "progress/wait.h"
 #include "progress_rig.h"
+#include "protocol/engine.h"
 
 enum {
     POLL = 100,

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "progress/wait.h"
 #include "progress_rig.h"
 
 enum { TESTS = 1000, QUICK = 100, SLOW = 1000000 /* ns */ };

@@ -4,7 +4,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "progress/wait.h"
 #include "progress_rig.h"
+#include "protocol/engine.h"
 
 enum { LOOKS = 4000, MANY = 100000, TURN = 20 /* ns */ };
 

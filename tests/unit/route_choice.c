@@ -3,6 +3,7 @@
  */
 #include "config_rig.h"
 
+#include "route/cost.h"
 #include "route/route.h"
 
 static const struct wf_route_end r0 = {0, "ctl", "10.0.0.1", 1};

@@ -3,6 +3,7 @@
  */
 #include <sys/resource.h>
 
+#include "coll/run.h"
 #include "coll_world.h"
 
 static int trace[64], traced;

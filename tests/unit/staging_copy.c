@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "coll/shm/staging.h"
+#include "coll/shm/staging_copy.h"
 
 enum { PIECE = 16 << 10, TRIAL = 2, ROUND = 64 };
 

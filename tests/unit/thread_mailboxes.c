@@ -12,6 +12,7 @@
 #endif
 
 #include "thread/mailbox.h"
+#include "thread/registry.h"
 
 enum { MANY = 40 /* the list grows twice */ };
 

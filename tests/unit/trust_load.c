@@ -7,6 +7,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "adi/loader.h"
 #include "config_rig.h"
 
 #include <errno.h>

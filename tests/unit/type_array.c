@@ -10,6 +10,8 @@
 /* */
 #include <cmocka.h>
 
+#include "datatype/move.h"
+#include "datatype/segments.h"
 #include "type_rig.h"
 
 /* Every element of the array belongs to exactly one process's darray. */

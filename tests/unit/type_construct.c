@@ -11,6 +11,9 @@
 /* */
 #include <cmocka.h>
 
+#include "datatype/move.h"
+#include "datatype/named.h"
+#include "datatype/segments.h"
 #include "type_rig.h"
 
 #include "datatype/predefined.h"

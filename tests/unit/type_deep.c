@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "core_api.h"
+#include "datatype/move.h"
+#include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "instance/instance.h"
 

@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include "core_api.h"
+#include "datatype/named.h"
 #include "datatype/op.h"
+#include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "instance/instance.h"
 

@@ -18,6 +18,7 @@
 #include "instance/env.h"
 #include "object/info.h"
 #include "instance/instance.h"
+#include "report/error.h"
 
 static struct wf_instance wf;
 

@@ -18,8 +18,13 @@
 #include <cmocka.h>
 
 #include "core_api.h"
+#include "datatype/move.h"
+#include "datatype/predefined.h"
+#include "datatype/segments.h"
+#include "datatype/swap.h"
 #include "datatype/type.h"
 #include "instance/instance.h"
+#include "object/status.h"
 #include "protocol/request.h"
 #include "type_model.h"
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "instance/instance.h"
 

@@ -5,6 +5,7 @@
 #define WF_TEST_TYPE_RIG_H
 
 #include "core_api.h"
+#include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "instance/instance.h"
 

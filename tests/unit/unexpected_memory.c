@@ -9,7 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "protocol/engine.h"
 #include "protocol/queues.h"
+#include "protocol/unexpected.h"
 
 enum { BURST = 20, LARGEST = 64 << 10 };
 

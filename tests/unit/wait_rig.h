@@ -30,6 +30,7 @@
 
 #include "adi/endpoint.h"
 #include "progress/wait.h"
+#include "protocol/engine.h"
 #include "protocol/queues.h"
 
 enum { ENDPOINTS = 2, SLEEPERS = 3, HANG_S = 200, LOST_MS = 60000 };

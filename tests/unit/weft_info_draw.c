@@ -1,6 +1,7 @@
 /* weft-info --collective: what is drawn, and what wrong arguments are told.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/collectives.h"
 #include "config_rig.h"
 
 #include <unistd.h>

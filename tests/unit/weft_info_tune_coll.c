@@ -1,6 +1,7 @@
 /* weft-info --tune-collectives: rules from measurements that are given here.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/collectives.h"
 #include "config_rig.h"
 
 #include "tools/weft-info/tune_coll.c"

@@ -7,6 +7,10 @@
  */
 #include "api/absent/absent.h"
 
+#include "group/raise.h"
+#include "object/errhandler.h"
+#include "report/error.h"
+
 static int raise_absent(void *on, const char *fn, const char *chapter)
 {
     return wf_raise(wf_current(), on, fn,

@@ -9,7 +9,16 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/shm/all_to_all.h"
+
+#include "coll/args.h"
+#include "coll/decision.h"
+#include "coll/shm/fold.h"
+#include "coll/shm/large.h"
+#include "coll/shm/large_fold.h"
+#include "coll/shm/parts.h"
 #include "coll/shm/staging.h"
+#include "report/error.h"
 
 enum { BY_SCHEDULE = WF_SHMCOLL_RUN_SCHEDULE, MIXED = WF_SHMCOLL_WAYS_DIFFER };
 

@@ -31,6 +31,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/shm/bcast_pool.h"
+
+#include "coll/bcast.h"
 #include "os/pages.h"
 
 enum {

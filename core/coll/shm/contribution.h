@@ -5,8 +5,13 @@
 #ifndef WF_SHMCOLL_CONTRIBUTION_H
 #define WF_SHMCOLL_CONTRIBUTION_H
 
+#include "coll/args.h"
+#include "coll/run.h"
+#include "coll/shm/fold.h"
+#include "coll/shm/parts.h"
 #include "coll/shm/shmcoll.h"
 #include "coll/vertex.h"
+#include "datatype/move.h"
 
 /* Copies n bytes; without a call into libc for the 8 bytes that most small
  * collectives move. */
@@ -61,10 +66,6 @@ wf_shmcoll_sent_block(const struct wf_coll_args *a)
                                   a->stype};
 }
 
-/* Checks the length of a contribution. As for messages, one that is too long is
- * truncated, one that is too short is an error. */
-WF_COLD int wf_shmcoll_length_error(int source, uint64_t got,
-                                    uint64_t expected);
 static inline int wf_shmcoll_check_length(int source, uint64_t got,
                                           uint64_t expected)
 {
@@ -80,11 +81,6 @@ static inline void wf_shmcoll_keep_first_error(int *rc, int error)
         *rc = error;
 }
 
-/* Returns the error that a builder finds in the arguments of a call that is not
- * plain. No vertex runs. */
-WF_COLD int wf_shmcoll_check_args(wf_coll_builder *,
-                                  const struct wf_coll_args *);
-
 /* Checks arguments by the builder, unless the call is plain: then they are
  * known to be in order. */
 static inline int wf_shmcoll_check_unless_plain(wf_coll_builder *builder,
@@ -94,22 +90,7 @@ static inline int wf_shmcoll_check_unless_plain(wf_coll_builder *builder,
     return wf_likely(plain) ? MPI_SUCCESS : wf_shmcoll_check_args(builder, a);
 }
 
-/* Runs the call as a schedule; this member reads no more lines of it. */
-WF_COLD int wf_shmcoll_run_schedule(struct wf_shmcoll *, wf_coll_builder *,
-                                    const struct wf_coll_args *);
-
 /* ---- all to all: all_to_all.c -------------------------------------------- */
-
-/* Publishes that this member wants a schedule, and runs it: the others read its
- * line. */
-WF_COLD int wf_shmcoll_request_schedule(wf_coll_builder *,
-                                        const struct wf_coll_args *,
-                                        uint64_t bytes);
-/* The same for a collective in which some member may not read all lines: it
- * runs as a schedule if all members want one, and fails if some do not. */
-WF_COLD int wf_shmcoll_agree_on_schedule(wf_coll_builder *,
-                                         const struct wf_coll_args *,
-                                         uint64_t bytes);
 
 /* Returns true if the builder of a reduction would accept these arguments. */
 static inline bool wf_shmcoll_is_plain_reduction(const struct wf_coll_args *a)
@@ -187,21 +168,6 @@ static inline uint64_t wf_shmcoll_table_bytes(const struct wf_shmcoll *t)
     return t->size > 2 ? (uint64_t)(t->size - 1) * sizeof(uint32_t) : 0;
 }
 
-/* Packs the parts for all other members. */
-int wf_shmcoll_pack_parts(struct wf_shmcoll *, const struct wf_coll_args *,
-                          unsigned char *to);
-void wf_shmcoll_write_table(struct wf_shmcoll *, const struct wf_coll_args *,
-                            unsigned char *at);
-/* Returns the part for this member among those of rank r, which has published
- * that it wrote `total` bytes. NULL: it has not the length `bytes`, but
- * *got. */
-const unsigned char *wf_shmcoll_find_part(struct wf_shmcoll *, int r,
-                                          uint64_t total, uint64_t bytes,
-                                          uint64_t *got);
-/* Returns the sum of all counts but that of rank `own`, each limited to
- * INT32_MAX; a negative number if one of them is negative. */
-int64_t wf_shmcoll_sum_counts(struct wf_ints counts, int n, int own);
-
 /* ---- reductions: fold.c -------------------------------------------------- */
 
 /* The orders in which the schedules bracket operands. */
@@ -226,10 +192,5 @@ struct wf_shmcoll_fold {
     int owner; /* of blocks and rings: the rank whose block it is */
     bool own_first;
 };
-/* Sets from[r] to the contribution of each rank r; this member's is at
- * `own`. */
-void wf_shmcoll_find_operands(struct wf_shmcoll *, uint64_t bytes,
-                              const void *own, const void **from);
-int wf_shmcoll_fold(struct wf_shmcoll *, const struct wf_shmcoll_fold *);
 
 #endif

@@ -13,9 +13,12 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/shm/fold.h"
+
 #include <stdlib.h>
 
 #include "coll/shm/contribution.h"
+#include "report/error.h"
 
 enum {
     /* levels for the largest number of members, and one more */

@@ -7,6 +7,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/args.h"
+#include "coll/shm/large.h"
+#include "coll/shm/parts.h"
 #include "coll/shm/staging.h"
 
 /* Where more than four members share each CPU, one copy of a message by each

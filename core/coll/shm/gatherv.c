@@ -6,7 +6,13 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/args.h"
 #include "coll/shm/contribution.h"
+#include "coll/shm/parts.h"
+#include "object/status.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
 
 /* A gatherv at the root. */
 struct gathering {

@@ -4,7 +4,13 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/shm/large.h"
+
+#include "coll/args.h"
+#include "coll/shm/parts.h"
 #include "coll/shm/staging.h"
+#include "coll/shm/staging_copy.h"
+#include "datatype/move.h"
 
 /* ---- pieces of blocks ---------------------------------------------------- */
 

@@ -17,7 +17,12 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/shm/large_fold.h"
+
+#include "coll/decision.h"
+#include "coll/shm/fold.h"
 #include "coll/shm/staging.h"
+#include "coll/shm/staging_copy.h"
 
 /* A reduction or scan through the staging ring. */
 struct staged_reduction {

@@ -8,7 +8,12 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/shm/parts.h"
+
+#include "coll/args.h"
+#include "coll/run.h"
 #include "coll/shm/contribution.h"
+#include "report/error.h"
 
 int wf_shmcoll_length_error(int source, uint64_t got, uint64_t expected)
 {

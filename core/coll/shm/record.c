@@ -3,6 +3,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/shm/record.h"
+
 #include "coll/coll.h"
 #include "instance/instance.h"
 #include "report/state.h"

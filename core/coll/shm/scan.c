@@ -21,7 +21,13 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/decision.h"
+#include "coll/shm/all_to_all.h"
+#include "coll/shm/large_fold.h"
+#include "coll/shm/parts.h"
 #include "coll/shm/staging.h"
+#include "coll/shm/wait.h"
+#include "report/error.h"
 
 /* Between two ranks, from so many bytes on a message is faster: measured. Of an
  * exclusive scan it is one message, and there is nothing to compute. */

@@ -27,19 +27,27 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/shm/setup.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "coll/args.h"
+#include "coll/barrier.h"
+#include "coll/bcast.h"
+#include "coll/cleanup.h"
 #include "coll/path.h"
+#include "coll/run.h"
 #include "coll/shm/mapping.h"
 #include "coll/shm/shmcoll.h"
 #include "coll/shm/sizes.h"
 #include "os/membarrier.h"
 #include "os/pages.h"
 #include "progress/progress.h"
+#include "progress/wait.h"
 
 enum {
     KEY_MAX = 64,

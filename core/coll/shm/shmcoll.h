@@ -49,6 +49,7 @@
 #define WF_SHMCOLL_H
 
 #include "coll/coll.h"
+#include "coll/shm/wait.h"
 #include "instance/instance.h"
 
 enum {
@@ -157,34 +158,6 @@ struct wf_shmcoll {
     /* a large call has failed here: only schedules from then on */
     bool staging_failed;
 };
-
-/* ---- set-up: setup.c ----------------------------------------------------- */
-
-/* Counts a blocking collective of this communicator that has been run with this
- * result, and sets up the shared memory after enough of them. A process that
- * lacked a resource does not go on to the set-up, where it would wait for
- * members that wait for it in the collective. If they do not, it catches up
- * before the next collective. */
-void wf_shmcoll_count_call(struct wf_comm *, int rc);
-/* Makes the staging ring when it is due; all members are in a large call.
- * False: there is no ring yet. */
-bool wf_shmcoll_ensure_staging(struct wf_shmcoll *);
-
-/* ---- barrier: all_to_all.c ----------------------------------------------- */
-
-int wf_shmcoll_barrier(struct wf_shmcoll *);
-
-/* ---- waiting: wait.c ----------------------------------------------------- */
-
-/* Waits until a word of that member has reached `least`. Sets *seen to the
- * word; returns MPI_SUCCESS or an error. */
-int wf_shmcoll_wait_word(struct wf_shmcoll *, int rank,
-                         const wf_atomic_u64 *word, uint64_t least,
-                         uint64_t *seen);
-/* Waits until all members have completed their calls up to `call`. */
-void wf_shmcoll_wait_all_completed(struct wf_shmcoll *, uint32_t call);
-/* Wakes the members that sleep and wait for this process. */
-void wf_shmcoll_wake_sleepers(struct wf_shmcoll *);
 
 /* ---- flag lines ---------------------------------------------------------- */
 

@@ -5,6 +5,12 @@
  */
 #include "coll/shm/staging.h"
 
+#include "coll/shm/parts.h"
+#include "coll/shm/setup.h"
+#include "coll/shm/staging_ahead.h"
+#include "coll/shm/wait.h"
+#include "report/error.h"
+
 #define FAILED UINT32_MAX /* in place of a number of chunks */
 
 /* ---- counters ------------------------------------------------------------ */

@@ -85,40 +85,10 @@ struct wf_staged_call {
 int wf_staging_run_all_to_all(struct wf_staged_call *, wf_coll_builder *);
 /* Runs a call from the root, whose line has stated the way, or is going to. */
 int wf_staging_run_from_root(struct wf_staged_call *, wf_coll_builder *);
-/* Does the same without synchronization, once there is a ring. False: nothing
- * has happened. */
-bool wf_staging_run_ahead(struct wf_staged_call *, int *rc);
 /* Runs a call to the root, whose line has stated the way. */
 int wf_staging_run_to_root(struct wf_staged_call *, wf_coll_builder *);
 /* Runs a call in which all members write and read, and have read all lines. */
 int wf_staging_run_synchronized(struct wf_staged_call *, wf_coll_builder *);
-
-/* ---- the collectives: large.c, large_fold.c ------------------------------ */
-
-int wf_staging_allgather(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_alltoall(wf_coll_builder *, const struct wf_coll_args *);
-/* Members with more than a block of parts have published their lengths, and all
- * members have read all lines. */
-int wf_staging_alltoallv(wf_coll_builder *, const struct wf_coll_args *);
-void wf_staging_publish_lengths(struct wf_shmcoll *,
-                                const struct wf_coll_args *);
-int wf_staging_bcast(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_scatter(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_gather(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_allreduce(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_reduce_scatter(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_reduce(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_scan(wf_coll_builder *, const struct wf_coll_args *,
-                    bool exclusive);
-/* Returns true if a reduction runs through the ring: then it has an order that
- * can be computed there. */
-bool wf_staging_can_reduce(const struct wf_coll_args *, enum wf_coll_kind,
-                           uint64_t bytes);
-
-/* ---- copying into the ring: staging_copy.c ------------------------------- */
-
-void wf_staging_copy_in(struct wf_shmcoll *, void *to, const void *from,
-                        uint64_t n);
 
 /* ---- chunks -------------------------------------------------------------- */
 

@@ -12,7 +12,11 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/shm/staging_ahead.h"
+
 #include "coll/shm/staging.h"
+#include "coll/shm/wait.h"
+#include "report/error.h"
 
 enum {
     CALLS_AHEAD = 4,      /* calls under way, of one chunk each */

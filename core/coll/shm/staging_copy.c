@@ -11,6 +11,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/shm/staging_copy.h"
+
 #include <string.h>
 
 #include "coll/shm/staging.h"

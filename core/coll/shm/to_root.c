@@ -10,7 +10,13 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/args.h"
+#include "coll/shm/fold.h"
+#include "coll/shm/large.h"
+#include "coll/shm/large_fold.h"
+#include "coll/shm/parts.h"
 #include "coll/shm/staging.h"
+#include "report/error.h"
 
 enum {
     BY_SCHEDULE = WF_SHMCOLL_RUN_SCHEDULE,

@@ -27,13 +27,19 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
+#include "coll/shm/wait.h"
+
 #include <sys/mman.h>
 
 #include "coll/shm/shmcoll.h"
 #include "os/membarrier.h"
 #include "progress/progress.h"
+#include "progress/wait.h"
+#include "protocol/credit.h"
 #include "protocol/death.h"
 #include "protocol/queues.h"
+#include "protocol/request.h"
+#include "report/error.h"
 
 enum { POLLS = 64 /* of a flag, before the engine is driven */ };
 

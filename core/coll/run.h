@@ -1,0 +1,36 @@
+/* Running schedules.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_COLL_RUN_H
+#define WF_COLL_RUN_H
+
+#include "base.h"
+
+struct wf_req;
+struct wf_sched;
+struct wf_sched_block;
+
+/* Makes vertices be performed when they are made, as long as that takes no
+ * waiting (direct.c). To be called before the first vertex of a schedule that
+ * runs once. */
+void wf_sched_begin_direct(struct wf_sched *);
+
+/* Runs the schedule to completion and destroys it; NULL: it could not be
+ * created. */
+int wf_sched_run(struct wf_sched *);
+
+/* Starts the schedule as a request (WF_REQ_SCHEDULE), which owns it. */
+int wf_sched_start(struct wf_sched *, struct wf_req **out);
+
+/* Makes an inactive persistent request that owns the schedule. */
+int wf_sched_make_persistent(struct wf_sched *, struct wf_req **out);
+
+/* Compares the length of a message of a collective with the one that its
+ * receiver expects. */
+WF_COLD int wf_sched_bad_length(int source, uint64_t got, uint64_t expected);
+
+/* Copies between two blocks of this process. As for a message to itself,
+ * different lengths are an error. */
+int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to);
+
+#endif

@@ -1,0 +1,18 @@
+/* Intercommunicators are made here from two groups, and merged into one
+ * (MPI-5.0 s7.6.2).
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_COMM_INTER_H
+#define WF_COMM_INTER_H
+
+#include "base.h"
+
+struct wf_bridge;
+struct wf_comm;
+
+/* Makes the intercommunicator of local_comm's group and that of the other
+ * leader. */
+int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *,
+                  MPI_Comm *newintercomm);
+
+#endif

@@ -1,0 +1,29 @@
+/* The addresses of a static start: the text that each transport gets for each
+ * rank.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_CONFIG_ADDRESSES_H
+#define WF_CONFIG_ADDRESSES_H
+
+#include "base.h"
+
+struct wf_config;
+
+/* The static address of a rank: the text given for `transport` in the [rank] or
+ * [host] section that covers the rank, or NULL. *where names the line. The text
+ * has the port of this very rank: the n-th rank of a host listens n above the
+ * first. */
+const char *wf_config_address(const struct wf_config *, uint32_t rank,
+                              const char *transport, const char **where);
+
+/* The host name of a rank from [rank] or [host], or NULL. */
+const char *wf_config_host(const struct wf_config *, uint32_t rank);
+
+/* The number of ranks that the [rank] sections describe: the highest rank plus
+ * 1. */
+uint32_t wf_config_ranks(const struct wf_config *);
+
+/* Give each rank its address text for each transport. */
+void wf_addresses_build(struct wf_config *);
+
+#endif

@@ -1,0 +1,28 @@
+/* Opening and closing the transports of an instance.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_PROTOCOL_ENDPOINTS_H
+#define WF_PROTOCOL_ENDPOINTS_H
+
+#include "base.h"
+
+struct weft_core;
+struct wf_instance;
+struct wf_traffic;
+
+/* Open every enabled transport of the configuration. A transport with enable =
+ * auto that cannot open is skipped with an info line. WEFT_EINVAL: options or
+ * plugins named in the configuration are wrong; all of it has been printed. */
+int wf_endpoints_open(struct wf_instance *);
+
+/* Add the traffic of an endpoint. Its sent counts are the sums over its lanes,
+ * or over the carriers of pairs with failover. */
+void wf_endpoint_traffic(const struct weft_core *, struct wf_traffic *);
+
+/* Print the traffic of the rank to stderr if core.stats is set. */
+void wf_endpoints_report(struct wf_instance *);
+
+/* Close all endpoints at once; for an orderly end drain them first. */
+void wf_endpoints_close(struct wf_instance *);
+
+#endif

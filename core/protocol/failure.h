@@ -1,0 +1,39 @@
+/* Failure of a location: when a peer, or the last connection to it, is gone,
+ * everything that waits for it ends with MPI_ERR_PROC_ABORTED, or with the
+ * error class of what this process lacks. No operation waits for ever for a
+ * dead process: one that died before it ever connected is noticed because long
+ * waits connect to it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_PROTOCOL_FAILURE_H
+#define WF_PROTOCOL_FAILURE_H
+
+#include "base.h"
+
+struct weft_loc;
+struct wf_comm;
+struct wf_instance;
+
+/* Look for dead peers. */
+void wf_failure_watch(struct wf_instance *);
+
+/* The peer, or the last connection to it, is gone. */
+void wf_location_down(struct weft_loc *, int status, const char *why);
+
+/* The peer is gone, as in wf_location_down; the plugins first give back the
+ * containers that they hold. Not from a callback. */
+void wf_location_end(struct weft_loc *, int status, const char *why);
+
+/* The lowest process of the communicator that has failed, or NULL. */
+const struct weft_loc *wf_any_failed(const struct wf_comm *);
+
+/* Check that a receive may wait for any source: not once a member has failed,
+ * for the message might have been its. MPI_SUCCESS or MPI_ERR_PROC_ABORTED,
+ * recorded. */
+int wf_check_any_source(struct wf_comm *);
+
+/* Connect to a peer that this process only listens to, so that its death is
+ * noticed. */
+void wf_location_watch(struct weft_loc *);
+
+#endif

@@ -1,0 +1,18 @@
+/* Performance variables of MPI_T: the counters that transports and queues have
+ * anyway.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_TOOL_PVAR_H
+#define WF_TOOL_PVAR_H
+
+#include "base.h"
+
+struct wf_pvar;
+
+/* Store performance variable i in *v; false: there is none. */
+bool wf_tool_find_pvar(int i, struct wf_pvar *);
+
+/* Returns the number of performance variables. */
+int wf_tool_count_pvars(void);
+
+#endif
