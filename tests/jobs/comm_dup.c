@@ -202,7 +202,7 @@ static void failure_is_common(void)
 
 static void thousands(void)
 {
-    enum { ALIVE = 5000, TURNS = 20000 };
+    enum { ALIVE = 2500, TURNS = 2500 };
     static MPI_Comm c[ALIVE];
     for (int i = 0; i < ALIVE; i++)
         MPI_Comm_dup(i ? c[i - 1] : MPI_COMM_WORLD, &c[i]);
