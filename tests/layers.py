@@ -1,11 +1,13 @@
-"""Calls between the folders of core go down the table in core/README.md.
+"""Calls and includes between folders of core go down the table in its README.
 
     tests/layers.py BUILD       checks; prints each reference that goes up
     tests/layers.py BUILD -v    the references that go down as well, counted
 
 The table lists the folders from bottom to top. An object file may refer to
 symbols of its own folder and of those below it; what goes up is a handler that
-the upper folder has registered.
+the upper folder has registered. Nor may a source file include a header of a
+folder above, so that nothing knows what is inside of a structure above it; and
+no header includes itself by way of others.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import collections
@@ -15,6 +17,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 ROW = re.compile(r"^\| `([a-z0-9]+)/` \|", re.M)
 
 
@@ -46,6 +49,50 @@ def symbols(path):
             {w[1] for w in words if len(w) == 2})
 
 
+def includes():
+    """{file of core: the headers of core that it includes}"""
+    found = {}
+    for folder, _, names in os.walk(os.path.join(ROOT, "core")):
+        for name in names:
+            if not name.endswith((".c", ".h")):
+                continue
+            path = os.path.join(folder, name)
+            with open(path, encoding="utf-8") as f:
+                found[os.path.relpath(path, ROOT)] = [
+                    "core/" + header for header in INCLUDE.findall(f.read())]
+    return {path: [h for h in headers if h in found]
+            for path, headers in found.items()}
+
+
+def upward_includes(files, order):
+    """Yields a sentence for each include of a header of a folder above."""
+    def level(path):
+        return order.get(path.split("/")[1], -1)
+
+    for path, headers in sorted(files.items()):
+        for header in headers:
+            if path.count("/") > 1 and level(header) > level(path):
+                yield f"{path} includes {header}"
+
+
+def circles(files):
+    """Yields a sentence for each header that includes itself by others."""
+    done, under_way = set(), []
+
+    def visit(path):
+        if path in under_way:
+            yield " includes ".join([*under_way[under_way.index(path):], path])
+        elif path not in done:
+            under_way.append(path)
+            for header in files[path]:
+                yield from visit(header)
+            under_way.pop()
+            done.add(path)
+
+    for path in sorted(files):
+        yield from visit(path)
+
+
 def main(build, verbose):
     """Prints what goes up; the exit status."""
     order = {name: i for i, name in enumerate(folders())}
@@ -67,13 +114,16 @@ def main(build, verbose):
             count[here, there] += here != there
             if order[there] > order[here]:
                 bad.append(f"{source} needs {name} of {home[name]}")
+    files = includes()
+    bad += [*upward_includes(files, order), *circles(files)]
     for line in sorted(set(bad)):
         print(line)
     if verbose:
         for (here, there), n in sorted(count.items()):
             print(f"{here} -> {there}: {n}")
     print(f"{len(needs)} object files, {sum(count.values())} references between "
-          f"folders, {len(set(bad))} not allowed")
+          f"folders, {sum(map(len, files.values()))} includes, "
+          f"{len(set(bad))} not allowed")
     return 1 if bad else 0
 
 

@@ -19,9 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "adi/endpoint.h"
+#include "config/config.h"
 #include "config/options.h"
+#include "os/dl.h"
 #include "os/trust.h"
+#include "process/endpoint.h"
 
 /* The state of a search. `err` collects the attempts for the message. */
 struct search {

@@ -8,6 +8,7 @@
 #include "datatype/predefined.h"
 #include "group/raise.h"
 #include "os/copies.h"
+#include "process/process.h"
 #include "protocol/queues.h"
 #include "report/error.h"
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "api/check.h"
+#include "process/process.h"
 
 int PMPI_Finalized(int *flag)
 {

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "boot/boot.h"
 #include "boot/fatal_message.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 
 void wf_abort(struct wf_instance *wf, int code, const char *fmt, ...)
 {

@@ -37,12 +37,12 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "adi/endpoint.h"
 #include "crypto/cipher.h"
 #include "crypto/mac.h"
 #include "crypto/vendor.h"
-#include "instance/instance.h"
 #include "os/secret.h"
+#include "process/endpoint.h"
+#include "process/instance.h"
 
 enum {
     AUTH_VERSION = 1,

@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "boot/auth.h"
+#include "boot/boot.h"
+#include "config/config.h"
 #include "config/shared.h"
 #include "crypto/vendor.h"
-#include "instance/instance.h"
 #include "os/secret.h"
 #include "os/trust.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 enum { KEY_FILE_MAX = 4096 };

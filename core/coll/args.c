@@ -9,9 +9,9 @@
 #include "coll/coll.h"
 #include "coll/run.h"
 #include "datatype/predefined.h"
-#include "progress/helper.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
+#include "protocol/helper.h"
 #include "report/error.h"
 
 /* ---- running ------------------------------------------------------------- */

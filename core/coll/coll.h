@@ -19,9 +19,9 @@
 #ifndef WF_COLL_H
 #define WF_COLL_H
 
-#include "coll/choice.h"
 #include "coll/schedule.h"
 #include "coll/shm/record.h"
+#include "config/coll_rules.h"
 #include "report/trace.h"
 
 /* The arguments of all collectives together. Reductions use rcount and rtype;

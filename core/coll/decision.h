@@ -5,7 +5,7 @@
 #define WF_COLL_DECISION_H
 
 #include "base.h"
-#include "coll/choice.h"
+#include "config/coll_rules.h"
 
 struct wf_coll_rule;
 struct wf_comm;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "boot/boot.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 
 /* The layout of a communicator on one node, or whose nodes are not known. */
 static struct wf_layout one_node = {.nodes = 1};

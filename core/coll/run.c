@@ -33,6 +33,7 @@
 
 #include "coll/vertex.h"
 #include "datatype/move.h"
+#include "group/describe_wait.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
@@ -362,12 +363,10 @@ static void describe_wait(const void *arg, struct wf_wait *w)
     const struct wf_vertex *v = find_message_under_way(s);
 
     w->operation = WF_STATE_COLLECTIVE;
-    w->comm = s->comm;
+    wf_wait_set_comm(w, s->comm);
     w->number = (uint64_t)s->tag + 1;
-    if (!v)
-        return;
-    w->peer = v->peer;
-    w->local = v->local;
+    if (v)
+        wf_wait_set_peer(w, s->comm, v->local, v->peer);
 }
 
 static void run_recorded(struct wf_sched *s)

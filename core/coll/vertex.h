@@ -22,7 +22,7 @@
 
 #include "coll/run.h"
 #include "coll/schedule.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "protocol/death.h"
 
 enum wf_vertex_kind {

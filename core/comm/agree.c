@@ -10,7 +10,7 @@
 #include "comm/agree.h"
 
 #include "datatype/predefined.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "protocol/death.h"
 #include "protocol/receive.h"
 #include "protocol/send.h"

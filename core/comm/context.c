@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "instance/env.h"
+#include "object/env.h"
 #include "progress/engines.h"
 
 enum { WORDS_MAX = (1 << 24) / 64, WINDOWS_MAX = WORDS_MAX / WF_CONTEXT_WORDS };

@@ -8,7 +8,7 @@
 #include "comm/context.h"
 #include "comm/derive.h"
 #include "core_api.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 /* Looks up the ranks in `in` of the members of g, malloc'ed into *ranks. */

@@ -11,16 +11,18 @@
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "group/comm.h"
-#include "instance/env.h"
 #include "object/attr.h"
+#include "object/env.h"
 #include "progress/engines.h"
 #include "protocol/death.h"
 #include "protocol/failure.h"
+#include "protocol/location.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
 #include "report/error.h"
+#include "route/location.h"
 
 /* The state of one derivation, owned by its request. */
 struct derivation {

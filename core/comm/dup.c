@@ -11,9 +11,9 @@
 #include "core_api.h"
 #include "group/comm.h"
 #include "group/topology.h"
-#include "instance/instance.h"
 #include "object/attr.h"
 #include "object/info.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 static struct wf_comm *copy_comm(struct wf_comm *comm)

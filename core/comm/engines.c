@@ -6,8 +6,10 @@
 
 #include <stdlib.h>
 
+#include "boot/boot.h"
 #include "config/config.h"
-#include "instance/env.h"
+#include "object/env.h"
+#include "object/handle.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "report/error.h"

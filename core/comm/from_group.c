@@ -17,10 +17,10 @@
 #include "comm/query.h"
 #include "core_api.h"
 #include "group/comm.h"
-#include "instance/instance.h"
 #include "object/errhandler.h"
 #include "object/info.h"
 #include "os/hash.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 /* A temporary communicator, over which the members of a group agree. */

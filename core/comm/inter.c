@@ -9,7 +9,7 @@
 
 #include "comm/derive.h"
 #include "core_api.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 /* A leader sends the other the key of the agreement, which both compute from

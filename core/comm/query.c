@@ -7,13 +7,14 @@
 
 #include <stdio.h>
 
+#include "config/config.h"
 #include "core_api.h"
 #include "group/comm.h"
 #include "group/contact.h"
 #include "group/group_query.h"
-#include "instance/instance.h"
 #include "object/attr.h"
 #include "object/info.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 int wf_mpi_comm_size(struct wf_instance *wf, struct wf_comm *comm, int *size)

@@ -13,7 +13,7 @@
 #include "comm/derive.h"
 #include "core_api.h"
 #include "datatype/predefined.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 /* Each process contributes one entry of four words. */

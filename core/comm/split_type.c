@@ -15,9 +15,9 @@
 #include "core_api.h"
 #include "datatype/op.h"
 #include "datatype/predefined.h"
-#include "instance/instance.h"
 #include "object/info.h"
 #include "os/hardware.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 #define RESOURCE    "mpi_hw_resource_type"

@@ -10,8 +10,8 @@
 #include "group/contact.h"
 #include "group/context_id.h"
 #include "group/raise.h"
-#include "instance/instance.h"
 #include "object/errhandler.h"
+#include "process/instance.h"
 #include "protocol/fastpath.h"
 
 static struct wf_comm *make_predefined(struct wf_instance *wf, uint32_t n,

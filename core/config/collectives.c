@@ -10,7 +10,7 @@
 
 #include <limits.h>
 
-#include "coll/choice.h"
+#include "config/coll_rules.h"
 #include "config/model.h"
 #include "config/options.h"
 #include "config/sections.h"

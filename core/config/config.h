@@ -101,7 +101,7 @@ const struct wf_core_options *wf_config_core(const struct wf_config *);
 int wf_config_transports(const struct wf_config *,
                          const struct wf_transport_config **out);
 
-/* The rules of [collectives] (coll/choice.h). They live as long as the
+/* The rules of [collectives] (config/coll_rules.h). They live as long as the
  * configuration. */
 struct wf_coll_rules;
 

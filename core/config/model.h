@@ -12,14 +12,13 @@
 #ifndef WF_MODEL_H
 #define WF_MODEL_H
 
-#include "coll/choice.h"
 #include "config/arena.h"
+#include "config/coll_rules.h"
 #include "config/config.h"
 #include "config/problem.h"
 #include "config/select.h"
 #include "config/words.h"
 #include "os/atomic.h"
-#include "route/route.h"
 
 enum wf_section_kind {
     WF_SECTION_CORE,

@@ -2,7 +2,7 @@
  * apart from the algorithms, which only programs that use them contain.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/choice.h"
+#include "config/coll_rules.h"
 
 const struct wf_coll_name wf_coll_algorithms[WF_ALGORITHMS] = {
 #define WF_ALGORITHM(symbol, name, about) {#name, about, 0},

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "instance/instance.h"
+#include "process/instance.h"
 
 enum { TEXT_MAX = 512 };
 

@@ -9,7 +9,6 @@
 #include "config/transports.h"
 #include "config/value.h"
 #include "crypto/cipher.h"
-#include "route/route.h"
 
 static void take_selector(struct wf_config *c, const struct wf_section *s,
                           const char *key, const char *text,

@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "adi/endpoint.h"
 #include "config/model.h"
 #include "config/sections.h"
 #include "layout.h"
+#include "os/dl.h"
 #include "os/prefix.h"
 #include "os/shortage.h"
 #include "os/trust.h"

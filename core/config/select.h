@@ -13,7 +13,7 @@
 #include "base.h"
 #include "config/arena.h"
 #include "config/value.h"
-#include "route/route.h"
+#include "weft_transport.h"
 
 enum wf_term_key {
     WF_TERM_RANK,
@@ -50,6 +50,25 @@ struct wf_select {
     int term_count;
 };
 
+/* Facts about one end of a pair, as the selectors of a route see them. */
+struct wf_route_end {
+    uint32_t rank;
+    const char *host;
+    const char *net; /* comma separated numeric addresses, or "" */
+    uint64_t node;   /* equal: same node (memory can be shared) */
+};
+
+/* An endpoint that may be chosen. */
+struct wf_route_candidate {
+    const char *transport; /* instance name */
+    int ep;                /* index in the instance, carried through */
+    bool reaches;
+    const char *why_not; /* when it does not reach the peer: "other node" */
+    uint32_t caps;
+    weft_cost cost;
+    bool network; /* wf_endpoint_is_network() */
+};
+
 /* Parse a selector; false: it is wrong, for the reason in why. */
 bool wf_select_parse(struct wf_arena *, const char *text, struct wf_select *,
                      char *why, size_t why_len);
@@ -58,7 +77,5 @@ bool wf_select_parse(struct wf_arena *, const char *text, struct wf_select *,
 bool wf_select_match(const struct wf_select *, const struct wf_route_end *end,
                      const struct wf_route_end *other,
                      const struct wf_route_candidate *candidates, int n);
-
-/* ---- pattern.c: names with * ? and number ranges [01-16], [1,3-5] ---- */
 
 #endif

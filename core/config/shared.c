@@ -14,7 +14,6 @@
 
 #include "config/model.h"
 #include "config/sections.h"
-#include "route/route.h"
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define ORDER "little-endian"

@@ -11,10 +11,10 @@
  */
 #include "config/transports.h"
 
-#include "adi/endpoint.h"
 #include "config/model.h"
 #include "config/options.h"
 #include "config/sections.h"
+#include "os/dl.h"
 
 static const char *const in_tree[] = {"self",         "shm",  "tcp",
                                       "udp-reliable", "sctp", "thread"};

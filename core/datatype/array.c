@@ -13,7 +13,7 @@
 #include "datatype/derive.h"
 #include "datatype/derived.h"
 #include "datatype/predefined.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 /* A body that is being built: each step replaces the type. */

@@ -13,7 +13,7 @@
 #include "datatype/derive.h"
 #include "datatype/derived.h"
 #include "datatype/predefined.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 /* Returns whether the large-count form was called. The bindings say so

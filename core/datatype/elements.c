@@ -11,7 +11,6 @@
 #include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "object/status.h"
-#include "protocol/request.h"
 #include "report/error.h"
 
 /* Returns the bytes of the first basic element of a predefined type. */

@@ -19,7 +19,7 @@
 #include "datatype/derive.h"
 #include "datatype/named.h"
 #include "datatype/predefined.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 /* A real type, and the decimal digits and exponents that it can hold. */

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "instance/instance.h"
+#include "process/instance.h"
 
 struct wf_type_named *wf_type_named_find(struct wf_instance *wf,
                                          const struct wf_type *t)

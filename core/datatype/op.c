@@ -16,7 +16,7 @@
 #include "datatype/op_kernels.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 enum { FIRST = WF_OP_SUM, LAST = WF_OP_NO_OP, COUNT = LAST - FIRST + 1 };

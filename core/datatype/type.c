@@ -10,8 +10,8 @@
 #include "datatype/derived.h"
 #include "datatype/named.h"
 #include "datatype/predefined.h"
-#include "instance/instance.h"
 #include "object/attr.h"
+#include "process/instance.h"
 
 void wf_type_get(struct wf_type *t)
 {

@@ -13,8 +13,8 @@
 #include "datatype/named.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "instance/instance.h"
 #include "object/attr.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 int wf_mpi_type_commit(struct wf_instance *wf, MPI_Datatype *datatype)

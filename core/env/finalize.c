@@ -7,9 +7,10 @@
 #include "core_api.h"
 #include "env/start.h"
 #include "group/comm.h"
-#include "instance/env.h"
 #include "object/attr.h"
+#include "object/env.h"
 #include "p2p/buffered.h"
+#include "process/process.h"
 
 static int delete_attributes(struct wf_instance *wf, struct wf_comm *comm)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "protocol/request.h"
 #include "report/error.h"
 

@@ -12,8 +12,9 @@
 #include "core_api.h"
 #include "env/ranks.h"
 #include "env/start.h"
-#include "instance/env.h"
 #include "mpix.h"
+#include "object/env.h"
+#include "process/process.h"
 #include "report/error.h"
 
 /* Returns the lowest level that includes the required one, or else the highest

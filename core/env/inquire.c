@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "core_api.h"
-#include "instance/env.h"
+#include "object/env.h"
 
 int wf_mpi_query_thread(struct wf_instance *wf, int *provided)
 {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "boot/boot.h"
 #include "core_api.h"
 #include "group/group.h"
 #include "object/info.h"

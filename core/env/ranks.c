@@ -9,8 +9,9 @@
 #include "boot/hosted.h"
 #include "config/config.h"
 #include "env/start.h"
+#include "process/process.h"
 #include "report/error.h"
-#include "thread/mailbox.h"
+#include "report/state.h"
 
 uint32_t wf_ranks_planned(void)
 {
@@ -85,9 +86,9 @@ int wf_ranks_create(uint32_t count, struct wf_ranks **out)
     pthread_mutex_init(&all->open_lock, NULL);
     all->count = count ? count : wf_ranks_planned();
     int rc =
-        all->count > MAIL_SENDERS
+        all->count > WF_RANK_THREADS_MAX
             ? wf_error(MPI_ERR_ARG, "%u ranks: one process holds at most %d",
-                       all->count, MAIL_SENDERS)
+                       all->count, WF_RANK_THREADS_MAX)
             : MPI_SUCCESS;
     if (rc == MPI_SUCCESS)
         rc = wf_start_config(&all->config);

@@ -1,6 +1,6 @@
 /* Threads that are ranks: the state that the ranks of one process share.
  *
- *   struct wf_ranks -- processes[slot]  one MPI process each (instance.h)
+ *   struct wf_ranks -- processes[slot]  one MPI process each (process/process.h)
  *                   -- boots[slot]      given to its instance (boot/hosted.c)
  *                   -- config           read once, shared
  *
@@ -14,23 +14,11 @@
  * THREADS  every function may be called by any thread.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_RANKS_H
-#define WF_RANKS_H
-
-#include <pthread.h>
+#ifndef WF_ENV_RANKS_H
+#define WF_ENV_RANKS_H
 
 #include "instance/instance.h"
-
-struct wf_ranks {
-    uint32_t count;       /* slots */
-    uint32_t first, size; /* rank of slot 0; ranks of the job */
-    bool launched;        /* a launcher started this process */
-    struct wf_config *config;
-    struct wf_boot **boots;
-    struct wf_process *processes;
-    pthread_mutex_t open_lock; /* reading plugin options from config */
-    wf_atomic_u32 claimed;
-};
+#include "process/ranks.h"
 
 /* Returns how many ranks this process is to hold, as the launcher or, without
  * one, the user has set it; 1 by default. */

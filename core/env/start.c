@@ -12,13 +12,16 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "adi/endpoint.h"
 #include "adi/loader.h"
+#include "boot/boot.h"
 #include "boot/fatal_message.h"
 #include "config/config.h"
 #include "env/ranks.h"
-#include "instance/env.h"
+#include "object/env.h"
 #include "os/copies.h"
+#include "os/dl.h"
+#include "process/endpoint.h"
+#include "process/process.h"
 #include "progress/progress.h"
 #include "protocol/fastpath.h"
 #include "report/error.h"

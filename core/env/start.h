@@ -18,7 +18,9 @@
 #ifndef WF_START_H
 #define WF_START_H
 
-#include "instance/instance.h"
+#include "process/instance.h"
+
+struct wf_process;
 
 /* Read the configuration; one that is wrong ends the process. Returns an MPI
  * error class if memory or a descriptor is lacking. */

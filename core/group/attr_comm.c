@@ -7,10 +7,11 @@
 
 #include <limits.h>
 
+#include "boot/boot.h"
 #include "core_api.h"
 #include "group/comm.h"
-#include "instance/env.h"
 #include "object/attr.h"
+#include "object/env.h"
 #include "report/error_user.h"
 
 void wf_attr_predefine(struct wf_instance *wf)
@@ -22,13 +23,15 @@ void wf_attr_predefine(struct wf_instance *wf)
     env->wtime_is_global = 0;
     env->appnum = wf->boot ? wf->boot->appnum : -1;
     env->universe_size = wf->boot ? (int)wf->boot->universe_size : 0;
-    env->lastusedcode = wf_error_last_code();
+    wf->last_used_code = wf_error_last_code();
 }
 
 /* Returns the address of the value of a predefined attribute; NULL: it is not
  * set, or keyval is not one. */
-static int *find_predefined(struct wf_env *env, int keyval)
+static int *find_predefined(struct wf_instance *wf, int keyval)
 {
+    struct wf_env *env = wf->env;
+
     switch (keyval) {
     case MPI_TAG_UB:
         return &env->tag_ub;
@@ -39,7 +42,7 @@ static int *find_predefined(struct wf_env *env, int keyval)
     case MPI_WTIME_IS_GLOBAL:
         return &env->wtime_is_global;
     case MPI_LASTUSEDCODE:
-        return &env->lastusedcode;
+        return &wf->last_used_code;
     case MPI_APPNUM:
         return env->appnum >= 0 ? &env->appnum : NULL;
     case MPI_UNIVERSE_SIZE:
@@ -63,7 +66,7 @@ int wf_mpi_comm_get_attr(struct wf_instance *wf, struct wf_comm *comm,
 {
     if (comm_keyval >= MPI_TAG_UB && comm_keyval <= MPI_UNIVERSE_SIZE) {
         int *value = has_predefined_attr(comm, comm_keyval)
-                         ? find_predefined(wf->env, comm_keyval)
+                         ? find_predefined(wf, comm_keyval)
                          : NULL;
         *flag = value != NULL;
         if (value)

@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "config/config.h"
 #include "group/contact.h"
 #include "group/context_id.h"
+#include "group/envelope.h"
 #include "group/topology.h"
-#include "instance/env.h"
+#include "object/env.h"
 #include "object/errhandler.h"
 #include "object/info.h"
-#include "protocol/p2p.h"
-#include "protocol/wire.h"
 #include "report/error.h"
 
 struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)

@@ -14,7 +14,8 @@
 
 #include <stdlib.h>
 
-#include "instance/instance.h"
+#include "group/comm.h"
+#include "process/instance.h"
 
 const struct wf_comm wf_comm_without_contacts;
 

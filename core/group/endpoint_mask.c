@@ -13,8 +13,12 @@
  */
 #include "group/endpoint_mask.h"
 
-#include "instance/instance.h"
+#include "group/comm.h"
+#include "process/instance.h"
 #include "progress/progress.h"
+#include "route/location.h"
+
+struct wf_group;
 
 enum { MEMBERS_MAX = 64 /* more are not examined */ };
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "instance/env.h"
+#include "object/env.h"
 #include "object/session.h"
 
 struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group handle)

@@ -8,7 +8,7 @@
 #include "core_api.h"
 #include "group/comm.h"
 #include "group/group.h"
-#include "instance/env.h"
+#include "object/env.h"
 #include "report/error.h"
 
 int wf_mpi_group_size(struct wf_instance *wf, struct wf_group *group, int *size)

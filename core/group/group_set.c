@@ -8,7 +8,7 @@
 #include "core_api.h"
 #include "group/comm.h"
 #include "group/group.h"
-#include "instance/env.h"
+#include "object/env.h"
 #include "report/error.h"
 
 /* The members of a group that is being made. */

@@ -22,7 +22,7 @@
 #include "boot/abort.h"
 #include "core_api.h"
 #include "group/comm.h"
-#include "instance/env.h"
+#include "object/env.h"
 #include "object/errhandler.h"
 #include "object/session.h"
 #include "os/trust.h"

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "api/handle_int.h"
 #include "boot/auth.h"
+#include "boot/boot.h"
 #include "boot/fatal_message.h"
 #include "boot/key.h"
 #include "coll/cleanup.h"
@@ -32,6 +32,7 @@
 #include "os/clock.h"
 #include "os/node.h"
 #include "p2p/buffered.h"
+#include "process/process.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
@@ -41,11 +42,14 @@
 #include "protocol/endpoints.h"
 #include "protocol/engine.h"
 #include "protocol/fastpath.h"
+#include "protocol/location.h"
 #include "protocol/order.h"
 #include "protocol/unfinished.h"
 #include "report/error.h"
 #include "report/trace.h"
 #include "route/card.h"
+#include "route/location.h"
+#include "route/route.h"
 
 static uint64_t read_monotonic_ns(void *clock)
 {
@@ -201,6 +205,7 @@ int wf_instance_create(const struct wf_instance_params *params,
     wf->boot = params->boot;
     wf->config = params->config;
     wf->options = wf_config_core(params->config);
+    wf->log_level = wf->options->log;
     wf->coll_rules = wf_config_collectives(params->config);
     wf->rank = wf->boot->rank;
     wf->nprocs = wf->boot->size;
@@ -253,6 +258,7 @@ static struct wf_instance *create_beside(struct wf_instance *home,
     wf->boot = home->boot;
     wf->config = home->config;
     wf->options = home->options;
+    wf->log_level = home->log_level;
     wf->coll_rules = home->coll_rules;
     wf->node = home->node;
     memcpy(wf->host, home->host, sizeof wf->host);

@@ -11,8 +11,8 @@
 
 #include "core_api.h"
 #include "instance/env.h"
-#include "instance/instance.h"
 #include "object/info.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 enum {

@@ -9,8 +9,8 @@
 
 #include "boot/boot.h"
 #include "config/addresses.h"
-#include "instance/instance.h"
 #include "os/node.h"
+#include "process/instance.h"
 #include "report/error.h"
 #include "route/card.h"
 

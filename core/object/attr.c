@@ -7,9 +7,10 @@
 
 #include <stdlib.h>
 
-#include "instance/env.h"
+#include "object/env.h"
 #include "object/keyval.h"
 #include "report/error.h"
+#include "report/state.h"
 
 struct wf_attr {
     struct wf_attr *next; /* older */

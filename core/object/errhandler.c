@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "instance/env.h"
+#include "object/env.h"
 #include "report/error.h"
 
 /* clang-format off */
@@ -96,22 +96,6 @@ int wf_mpi_comm_create_errhandler(struct wf_instance *wf,
                                   MPI_Errhandler *errhandler)
 {
     return wf_errhandler_create(WF_KIND_COMM, (void (*)(void))fn, errhandler);
-}
-
-int wf_mpi_comm_set_errhandler(struct wf_instance *wf, struct wf_comm *comm,
-                               struct wf_errhandler *errhandler)
-{
-    int rc = wf_errhandler_replace(&comm->errhandler, errhandler, WF_KIND_COMM);
-    if (rc == MPI_SUCCESS)
-        comm->errhandler_given = true;
-    return rc;
-}
-
-int wf_mpi_comm_get_errhandler(struct wf_instance *wf, struct wf_comm *comm,
-                               MPI_Errhandler *errhandler)
-{
-    *errhandler = wf_errhandler_get_handle(comm->errhandler);
-    return MPI_SUCCESS;
 }
 
 /* A predefined handler may be freed, too, because the program must free the

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "instance/env.h"
+#include "object/env.h"
 #include "object/info_env.h"
 #include "report/error.h"
 

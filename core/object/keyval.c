@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "instance/env.h"
 #include "object/attr.h"
+#include "object/env.h"
 #include "report/error.h"
 
 enum {

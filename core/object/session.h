@@ -9,7 +9,8 @@
 #ifndef WF_SESSION_H
 #define WF_SESSION_H
 
-#include "instance/instance.h"
+#include "object/handle.h"
+#include "process/instance.h"
 
 struct wf_session {
     struct wf_object object;

@@ -8,7 +8,6 @@
 #include "object/status.h"
 
 #include "core_api.h"
-#include "protocol/request.h"
 
 enum { LOW, HIGH, CANCELLED };
 

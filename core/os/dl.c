@@ -17,19 +17,21 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "os/dl.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "adi/endpoint.h"
 
 /* NODELETE and no dlclose: thread-local destructors may outlive the use. */
 enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };

@@ -8,7 +8,7 @@
  *    API      lock/critical.h: the engine of an instance
  *    POOL     protocol/pool.c: which threads have a part of the pool
  *    BOOT     engines.h: the connection to the launcher, of several engines
- *    OBJECTS  instance/env.h: what engines share beside the objects themselves
+ *    OBJECTS  object/env.h: what engines share beside the objects themselves
  *    TASKS    engines.h: functions that one engine asks another to run
  *    TOOL     tool/tool.c: users of the tool interface
  *    CODES    report/error_user.c: error codes that the program adds

@@ -23,7 +23,7 @@
 #include "core_api.h"
 #include "datatype/move.h"
 #include "datatype/predefined.h"
-#include "instance/env.h"
+#include "object/env.h"
 #include "object/session.h"
 #include "p2p/p2p_api.h"
 #include "progress/engines.h"

@@ -4,7 +4,7 @@
 #ifndef WF_BUFFERED_H
 #define WF_BUFFERED_H
 
-#include "instance/instance.h"
+#include "process/instance.h"
 
 struct wf_bsend_buffer;
 

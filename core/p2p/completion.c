@@ -14,6 +14,7 @@
 #include "progress/engines.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
+#include "protocol/describe_request.h"
 #include "protocol/fastpath.h"
 #include "protocol/request.h"
 #include "protocol/submitted.h"
@@ -103,7 +104,7 @@ static void describe_wait(const void *arg, struct wf_wait *w)
             first = wf_req_of(all->requests[i]);
     }
     if (first)
-        wf_state_describe_request(first, w);
+        wf_wait_describe_request(first, w);
     if (all->any && w->active > 1)
         w->operation = WF_STATE_REQUESTS;
     w->count = all->one ? 0 : (uint64_t)all->count;

@@ -8,7 +8,7 @@
 #include "datatype/predefined.h"
 #include "p2p/blocking.h"
 #include "p2p/p2p_api.h"
-#include "progress/helper.h"
+#include "protocol/helper.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/send.h"

@@ -7,11 +7,5 @@
 #include "lock/critical.h"
 #include "protocol/p2p.h"
 
-struct wf_send_args {
-    const void *buf;
-    uint64_t count;
-    struct wf_type *type;
-    int dest, tag;
-};
 
 #endif

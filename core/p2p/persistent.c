@@ -6,7 +6,7 @@
 #include "core_api.h"
 #include "p2p/buffered.h"
 #include "p2p/p2p_api.h"
-#include "progress/helper.h"
+#include "protocol/helper.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"

@@ -4,15 +4,17 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "group/describe_wait.h"
 #include "group/endpoint_mask.h"
 #include "object/status.h"
-#include "progress/helper.h"
 #include "progress/wait.h"
 #include "protocol/failure.h"
+#include "protocol/helper.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "report/error.h"
+#include "route/location.h"
 
 struct probe {
     struct wf_comm *comm;
@@ -77,8 +79,10 @@ static void describe_wait(const void *arg, struct wf_wait *w)
     const struct probe *p = arg;
 
     w->operation = WF_STATE_PROBE;
-    w->comm = p->comm;
-    w->peer = p->mask & WF_MASK_SOURCE ? wf_env_source(p->env1) : WF_STATE_ANY;
+    wf_wait_set_comm(w, p->comm);
+    wf_wait_set_peer(w, p->comm, false,
+                     p->mask & WF_MASK_SOURCE ? wf_env_source(p->env1)
+                                              : WF_STATE_ANY);
     w->tag = p->mask & WF_MASK_TAG ? wf_env_tag(p->env1) : WF_STATE_ANY;
 }
 

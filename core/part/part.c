@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 static int refuse_cancel(struct wf_req *r)

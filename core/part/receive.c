@@ -15,10 +15,11 @@
 #include "core_api.h"
 #include "datatype/move.h"
 #include "datatype/predefined.h"
-#include "instance/instance.h"
 #include "part/part.h"
+#include "process/instance.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
+#include "protocol/describe_request.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "report/error.h"
@@ -282,7 +283,7 @@ static bool has_arrived(const struct receive *v, int i)
 
 static void describe_wait(const void *request, struct wf_wait *w)
 {
-    wf_state_describe_request(request, w);
+    wf_wait_describe_request(request, w);
     w->call = "MPI_Parrived";
 }
 

@@ -7,8 +7,8 @@
 
 #include "core_api.h"
 #include "datatype/predefined.h"
-#include "instance/instance.h"
 #include "part/part.h"
+#include "process/instance.h"
 #include "protocol/send.h"
 #include "report/error.h"
 

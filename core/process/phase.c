@@ -2,13 +2,13 @@
  * line.
  *
  * The phase (before MPI_Init, inside, after MPI_Finalize) must be known while
- * there is no instance, so it belongs to the process (instance.h).
+ * there is no instance, so it belongs to the process (process.h).
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "api/check.h"
+#include "process/instance.h"
+#include "process/process.h"
 
 #ifdef WF_ABSENT_NOTES /* in libmpi.a: core/api/absent.py */
-#include "api/absent_notes.h"
 #endif
 
 struct wf_process wf_process_state;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
-#include "instance/env.h"
+#include "object/env.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 

@@ -8,7 +8,7 @@
  *
  * An engine has its own endpoints, locations, queues, requests, sleepers and
  * API section; it shares the configuration, the launcher's connection, the key
- * and the environment (instance/env.h) with the first. A communicator is on one
+ * and the environment (object/env.h) with the first. A communicator is on one
  * engine for good: comm->wf. So is everything that belongs to it (messages,
  * requests, schedules), and order, wildcards and matching never see another
  * engine.
@@ -33,7 +33,7 @@
 #ifndef WF_ENGINES_H
 #define WF_ENGINES_H
 
-#include "instance/instance.h"
+#include "process/instance.h"
 
 enum { WF_ENGINES_MAX = 8 };
 

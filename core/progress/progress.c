@@ -21,9 +21,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "config/config.h"
 #include "progress/engines.h"
 #include "progress/wait.h"
-#include "protocol/order.h"
 #include "report/error.h"
 
 enum {

@@ -9,7 +9,7 @@
 #ifndef WF_PROGRESS_H
 #define WF_PROGRESS_H
 
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/state.h"
 
 /* A wait for a word in memory shared with other processes, whose change no

@@ -22,12 +22,12 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "config/config.h"
 #include "os/cpu.h"
 #include "os/futex.h"
 #include "os/quota.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
-#include "protocol/order.h"
 #include "report/state.h"
 #include "report/trace_note.h"
 
@@ -527,7 +527,7 @@ static WF_COLD void note_failed_test(struct wf_instance *wf,
     struct wf_progress *p = wf->progress;
 
     if (p->failed_tests % TESTS_PER_RECORD == 0)
-        wf_state_record_polls(wf, cause, p->failed_tests);
+        wf_state_record_polls(wf, &p->polled, cause, p->failed_tests);
     if (wf_progress_is_oversubscribed(wf))
         yield_between_tests(wf);
 }

@@ -28,6 +28,7 @@
 #include "protocol/send.h"
 #include "protocol/unexpected.h"
 #include "report/error.h"
+#include "route/location.h"
 
 /* ---- eager, receive posted ----------------------------------------------- */
 

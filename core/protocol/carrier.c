@@ -20,17 +20,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "config/config.h"
 #include "protocol/carrier_control.h"
 #include "protocol/carrier_deadline.h"
 #include "protocol/carrier_gone.h"
 #include "protocol/carrier_silence.h"
 #include "protocol/failure.h"
+#include "protocol/location.h"
 #include "protocol/order.h"
 #include "protocol/order_arrive.h"
 #include "protocol/order_counts.h"
 #include "protocol/stripe.h"
 #include "protocol/traced.h"
 #include "report/error.h"
+#include "route/location.h"
 
 #define CANDIDATE_NS  20000000u /* the current carrier may answer as late */
 #define STAGGER_NS    5000000u  /* LOST: from the probe of one to the next */

@@ -10,6 +10,7 @@
 #include "protocol/message.h"
 #include "protocol/order.h"
 #include "protocol/order_fast.h"
+#include "route/location.h"
 
 /* Send an ACK, PING or PONG. WEFT_DONE; WEFT_EAGAIN, also on a broken carrier;
  * or an error, and the carrier is given up. */

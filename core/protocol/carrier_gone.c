@@ -19,6 +19,7 @@
 
 #include "boot/boot.h"
 #include "protocol/order.h"
+#include "route/location.h"
 
 #define GONE_NS 1000000000u
 #define ASK_NS  100000000u

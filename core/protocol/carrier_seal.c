@@ -12,10 +12,13 @@
  */
 #include "protocol/carrier_seal.h"
 
+#include "config/config.h"
 #include "protocol/carrier.h"
 #include "protocol/failure.h"
+#include "protocol/location.h"
 #include "protocol/order.h"
 #include "report/error.h"
+#include "route/location.h"
 
 int wf_carrier_add_seals(struct wf_ordered *o)
 {

@@ -42,6 +42,7 @@
 
 #include "protocol/carrier_control.h"
 #include "protocol/order.h"
+#include "route/location.h"
 
 #define SILENT_NS     50000000u /* limit on the time without an ACK */
 #define STILL_NS      20000000u /* after so long traffic_seen is taken */

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "config/config.h"
 #include "protocol/arrive.h"
 #include "protocol/failure.h"
+#include "route/location.h"
 
 enum {
     SEGMENTS = 32,

@@ -29,6 +29,7 @@
 
 #include "os/crc32c.h"
 #include "protocol/queues.h"
+#include "route/location.h"
 
 /* Stands in a wrapped lane for the plugin's peer. */
 struct wf_checked_lane {

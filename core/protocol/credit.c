@@ -13,6 +13,7 @@
 
 #include "protocol/message.h"
 #include "protocol/queues.h"
+#include "route/location.h"
 
 void wf_credit_return(struct weft_loc *loc)
 {

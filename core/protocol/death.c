@@ -39,10 +39,12 @@
 
 #include "os/hash.h"
 #include "progress/wait.h"
+#include "protocol/location.h"
 #include "protocol/message.h"
 #include "protocol/queues.h"
 #include "protocol/send.h"
 #include "report/error.h"
+#include "route/location.h"
 
 enum {
     ENDED_MOST = 32,   /* receives taken from the queue at a time */

@@ -7,8 +7,11 @@
 #ifndef WF_DEATH_H
 #define WF_DEATH_H
 
-#include "instance/instance.h"
+#include "group/comm.h"
+#include "process/instance.h"
 #include "protocol/wire.h"
+
+struct wf_group;
 
 struct wf_engine;
 void wf_death_init(struct wf_engine *);

@@ -15,15 +15,19 @@
 #include <stdlib.h>
 
 #include "adi/loader.h"
+#include "boot/boot.h"
 #include "boot/fatal_message.h"
 #include "config/addresses.h"
+#include "config/config.h"
 #include "config/options.h"
-#include "env/ranks.h"
+#include "process/ranks.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
 #include "protocol/order.h"
 #include "protocol/order_counts.h"
 #include "report/error.h"
+#include "route/location.h"
+#include "route/route.h"
 
 enum { ADDRESS_MAX = 1024 };
 

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "config/config.h"
 #include "datatype/predefined.h"
 #include "progress/progress.h"
 #include "protocol/carrier.h"

@@ -13,15 +13,18 @@
 
 #include "boot/abort.h"
 #include "boot/boot.h"
+#include "config/config.h"
 #include "progress/wait.h"
 #include "protocol/carrier.h"
 #include "protocol/death.h"
+#include "protocol/location.h"
 #include "protocol/message.h"
 #include "protocol/order.h"
 #include "protocol/order_fast.h"
 #include "protocol/rendezvous.h"
 #include "protocol/traced.h"
 #include "report/error.h"
+#include "route/location.h"
 
 static void fail_request(struct wf_p2p *p, struct weft_loc *loc)
 {
@@ -88,7 +91,7 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     loc->failed = true;
     if (WF_TRACING(wf))
         wf_trace_note(wf, WF_TRACE_DISCONNECT,
-                      &(struct wf_trace_about){.loc = loc});
+                      &(struct wf_trace_about){.peer = wf_trace_peer(loc)});
     wf_death_note(wf, loc->id);
     if (status == WEFT_EPEER || status == WEFT_ELINK)
         report_given_up(wf, loc->id);

@@ -6,10 +6,11 @@
 #include "datatype/predefined.h"
 #include "group/raise.h"
 #include "object/errhandler.h"
-#include "progress/helper.h"
+#include "protocol/helper.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
 #include "protocol/unexpected.h"
+#include "route/location.h"
 
 static const char path_open = 1, path_shut = 0;
 

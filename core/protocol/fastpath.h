@@ -41,6 +41,7 @@
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
+#include "route/location.h"
 
 /* MPI_COMM_WORLD for this path; without an instance a communicator without
  * contacts. */

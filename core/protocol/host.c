@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "boot/auth.h"
+#include "config/config.h"
 #include "os/hosts.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
@@ -22,6 +23,7 @@
 #include "protocol/death.h"
 #include "protocol/failure.h"
 #include "protocol/fastpath.h"
+#include "protocol/location.h"
 #include "protocol/message.h"
 #include "protocol/order.h"
 #include "protocol/pull.h"
@@ -71,7 +73,7 @@ static void host_peer_up(weft_core *core, weft_loc *loc)
     if (WF_TRACING(core->wf))
         wf_trace_note(
             core->wf, WF_TRACE_LINK_UP,
-            &(struct wf_trace_about){.loc = loc, .name = core->config->name});
+            &(struct wf_trace_about){.peer = wf_trace_peer(loc), .name = core->config->name});
     wf_carrier_note_connected(loc, core);
     if (wf_unlikely(core->wf->losses))
         wf_deaths_tell_peer(loc);

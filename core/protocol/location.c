@@ -9,13 +9,16 @@
 #include <stdlib.h>
 
 #include "config/addresses.h"
+#include "config/config.h"
 #include "config/nets.h"
 #include "config/options.h"
+#include "config/select.h"
 #include "protocol/checked.h"
 #include "protocol/order.h"
 #include "protocol/traced.h"
 #include "report/error.h"
 #include "route/card.h"
+#include "route/route.h"
 
 enum { ADDRESS_MAX = 1024, NET_MAX = 512 };
 
@@ -352,7 +355,7 @@ static int connect_self(struct weft_loc *loc)
 /* Make the lanes record what they send. */
 static int add_trace(struct weft_loc *loc)
 {
-    struct wf_trace_about a = {.loc = loc,
+    struct wf_trace_about a = {.peer = wf_trace_peer(loc),
                                .name = loc->lane[0].core->config->name};
     int r = 0;
 

@@ -13,8 +13,11 @@
 
 #include "protocol/carrier.h"
 #include "protocol/failure.h"
+#include "protocol/location.h"
 #include "protocol/order.h"
 #include "report/error.h"
+
+struct wf_lane;
 
 void wf_wire_init(struct wf_wire *w, enum wf_wire_type type, uint16_t flags)
 {

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "config/config.h"
 #include "protocol/carrier.h"
 #include "protocol/carrier_seal.h"
 #include "protocol/fastpath.h"
@@ -16,6 +17,10 @@
 #include "protocol/order_fast.h"
 #include "protocol/payload.h"
 #include "protocol/stripe.h"
+#include "route/location.h"
+#include "route/route.h"
+
+struct wf_route_failover;
 
 static struct wf_ordered *create_order(struct weft_loc *loc)
 {

@@ -79,6 +79,8 @@
 #include "protocol/queues.h"
 #include "protocol/seal.h"
 
+struct wf_route_failover;
+
 enum {
     WF_WINDOW = 4096,         /* containers that may be unacknowledged */
     WF_RETAIN_MAX = 16 << 20, /* bytes of their payload */

@@ -11,9 +11,11 @@
 
 #include "protocol/carrier.h"
 #include "protocol/carrier_control.h"
+#include "protocol/location.h"
 #include "protocol/order_deliver.h"
 #include "protocol/order_fast.h"
 #include "report/error.h"
+#include "route/location.h"
 
 enum { PAYLOAD_MAX = 16 << 20, SEALED_SMALL = 4096 };
 

@@ -8,7 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "adi/endpoint.h"
+#include "config/config.h"
+#include "process/endpoint.h"
 #include "protocol/carrier.h"
 #include "protocol/order.h"
 

@@ -18,9 +18,11 @@
 #include "protocol/carrier_control.h"
 #include "protocol/checked.h"
 #include "protocol/fastpath.h"
+#include "protocol/location.h"
 #include "protocol/order.h"
 #include "protocol/order_arrive.h"
 #include "protocol/stripe.h"
+#include "route/location.h"
 
 enum {
     SPARES_MAX = 256,

@@ -6,18 +6,8 @@
 #ifndef WF_P2P_H
 #define WF_P2P_H
 
+#include "group/envelope.h"
 #include "protocol/request.h"
-
-/* Traffic classes that never match one another (8 bits of env0). */
-enum wf_space {
-    WF_SPACE_P2P = 0,      /* messages of the program */
-    WF_SPACE_COLL = 1,     /* collectives: wf_comm_draw_tag */
-    WF_SPACE_NBC = 2,      /* not used */
-    WF_SPACE_SETUP = 3,    /* start of partitioned operations: part/part.h */
-    WF_SPACE_PART = 4,     /* parts of partitioned operations */
-    WF_SPACE_INTERNAL = 6, /* communicator management */
-    WF_SPACE_GROUP = 7     /* groups that have no communicator yet */
-};
 
 enum wf_send_mode {
     WF_SEND_STANDARD,
@@ -29,6 +19,14 @@ enum wf_send_mode {
 };
 
 /* The arguments of a receive. */
+/* The arguments of a send. */
+struct wf_send_args {
+    const void *buf;
+    uint64_t count;
+    struct wf_type *type;
+    int dest, tag;
+};
+
 struct wf_receive_args {
     void *buf;
     uint64_t count;

@@ -15,10 +15,12 @@
  */
 #include "protocol/pull.h"
 
+#include "config/config.h"
 #include "protocol/message.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/traced.h"
+#include "route/location.h"
 
 static bool can_get(const struct weft_core *core)
 {
@@ -106,7 +108,7 @@ bool wf_pull_start(struct wf_p2p *p, struct weft_loc *from,
     rma->rkey = p->pull.rkey;
     if (WF_TRACING(p->req.wf))
         wf_trace_note(p->req.wf, WF_TRACE_PULL,
-                      &(struct wf_trace_about){.loc = from,
+                      &(struct wf_trace_about){.peer = wf_trace_peer(from),
                                                .bytes = p->expected});
     r = core->ops->get(from->peers[core->index], rma);
     if (r == WEFT_DONE)
@@ -140,7 +142,7 @@ void wf_pull_done(weft_get *rma, int status)
     if (WF_TRACING(p->req.wf))
         wf_trace_note(
             p->req.wf, WF_TRACE_PULLED,
-            &(struct wf_trace_about){.loc = p->loc, .bytes = p->expected});
+            &(struct wf_trace_about){.peer = wf_trace_peer(p->loc), .bytes = p->expected});
     wf_pull_release(p);
     if (status >= 0)
         wf_message_send_control(p->loc, &w, true);

@@ -29,6 +29,7 @@
 #include "protocol/slab.h"
 #include "protocol/slots.h"
 #include "report/trace.h"
+#include "route/location.h"
 
 /* An outgoing container: its header, the plugin's view of it, and the callback
  * for when user memory is free again. */

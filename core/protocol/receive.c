@@ -8,6 +8,7 @@
 #include "object/status.h"
 #include "progress/progress.h"
 #include "protocol/failure.h"
+#include "protocol/location.h"
 #include "protocol/message.h"
 #include "protocol/queues.h"
 #include "protocol/rendezvous.h"
@@ -15,6 +16,7 @@
 #include "protocol/send.h"
 #include "protocol/traced.h"
 #include "protocol/unexpected.h"
+#include "route/location.h"
 
 /* From this size on, copying a stored message takes longer than entering the
  * section once more. */

@@ -9,10 +9,12 @@
 #include "object/status.h"
 #include "progress/wait.h"
 #include "protocol/death.h"
+#include "protocol/describe_request.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/submitted.h"
 #include "report/error.h"
+#include "route/location.h"
 
 /* Numbers of requests that are allocated together: a page, then more. */
 enum { SLAB_FIRST = 5, SLAB = 32 };
@@ -405,7 +407,7 @@ void wf_req_poll_briefly(struct wf_req *r)
 
 static void describe_request(const void *r, struct wf_wait *w)
 {
-    wf_state_describe_request(r, w);
+    wf_wait_describe_request(r, w);
 }
 
 void wf_req_await_with_cause(struct wf_req *r,

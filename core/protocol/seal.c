@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "protocol/message.h"
 #include "protocol/queues.h"
 

@@ -26,10 +26,10 @@
 #ifndef WF_SEAL_H
 #define WF_SEAL_H
 
-#include "adi/endpoint.h"
 #include "boot/auth.h"
 #include "crypto/cipher.h"
 #include "os/crc32c.h"
+#include "process/endpoint.h"
 #include "protocol/wire.h"
 
 enum {

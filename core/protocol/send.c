@@ -20,12 +20,14 @@
 #include "progress/progress.h"
 #include "protocol/failure.h"
 #include "protocol/fastpath.h"
+#include "protocol/location.h"
 #include "protocol/message.h"
 #include "protocol/payload.h"
 #include "protocol/pull.h"
 #include "protocol/rendezvous.h"
 #include "protocol/request.h"
 #include "report/error.h"
+#include "route/location.h"
 
 enum {
     PACK_SHORT =

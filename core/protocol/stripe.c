@@ -27,6 +27,7 @@
 #include "protocol/carrier_control.h"
 #include "protocol/carrier_silence.h"
 #include "protocol/order.h"
+#include "route/location.h"
 
 #define QUEUE_NS 20000000.0 /* the most work that is queued on a carrier */
 /* The shortest silence after which a carrier is probed, and the one before its

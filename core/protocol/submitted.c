@@ -3,7 +3,7 @@
  */
 #include "protocol/submitted.h"
 
-#include "progress/helper.h"
+#include "protocol/helper.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"

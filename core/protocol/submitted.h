@@ -16,7 +16,6 @@
 #ifndef WF_SUBMITTED_H
 #define WF_SUBMITTED_H
 
-#include "p2p/p2p_api.h"
 #include "protocol/queues.h"
 
 /* Submit a send or a receive. Section not held. False: out of memory, nothing

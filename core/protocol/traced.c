@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "protocol/fastpath.h"
+#include "route/location.h"
 
 /* The functions that a lane had before, and their peer. */
 struct wf_traced_lane {
@@ -25,7 +26,7 @@ void wf_trace_note_receive(const struct wf_p2p *p, enum wf_trace_event event,
                            uint64_t bytes)
 {
     struct wf_trace_about a = {
-        .loc = loc, .env0 = p->posted.env0, .env1 = env1, .bytes = bytes};
+        .peer = wf_trace_peer(loc), .env0 = p->posted.env0, .env1 = env1, .bytes = bytes};
 
     wf_trace_note(p->req.wf, event, &a);
 }
@@ -60,7 +61,7 @@ static enum wf_trace_event describe_container(const struct weft_loc *loc,
     enum wf_trace_event event = event_of(w);
     bool message = w->type == WF_EAGER || w->type == WF_NOTIFY;
 
-    *a = (struct wf_trace_about){.loc = loc, .bytes = len};
+    *a = (struct wf_trace_about){.peer = wf_trace_peer(loc), .bytes = len};
     if (message) {
         a->env0 = wf_le64(w->a);
         a->env1 = wf_le64(w->b);

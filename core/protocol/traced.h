@@ -14,6 +14,7 @@
 #define WF_TRACED_H
 
 #include "report/trace_note.h"
+#include "route/location.h"
 
 struct wf_p2p;
 
@@ -28,7 +29,7 @@ static inline void wf_trace_note_carrier(const struct weft_loc *loc,
 {
     if (WF_TRACING(loc->wf))
         wf_trace_note(loc->wf, event,
-                      &(struct wf_trace_about){.loc = loc, .name = transport});
+                      &(struct wf_trace_about){.peer = wf_trace_peer(loc), .name = transport});
 }
 /* Make the lane of a rank with a trace record what it sends. 0 or
  * WEFT_ENOMEM. */

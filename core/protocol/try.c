@@ -14,6 +14,7 @@
 #include "protocol/fastpath.h"
 #include "protocol/receive.h"
 #include "protocol/unexpected.h"
+#include "route/location.h"
 
 bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
                  int dest, int tag, enum wf_space space)

@@ -26,6 +26,7 @@
 #include "protocol/order.h"
 #include "protocol/queues.h"
 #include "protocol/traced.h"
+#include "route/location.h"
 
 #define STARVED_NS 2000000000u /* without memory; then the peer is given up */
 enum {
@@ -152,7 +153,7 @@ struct wf_message *wf_unexpected_create(struct weft_loc *loc,
     count_stored(e, wf_message_charge(m));
     if (WF_TRACING(loc->wf))
         wf_trace_note(loc->wf, WF_TRACE_UNEXPECTED,
-                      &(struct wf_trace_about){.loc = loc,
+                      &(struct wf_trace_about){.peer = wf_trace_peer(loc),
                                                .env0 = m->arrived.env0,
                                                .env1 = m->arrived.env1,
                                                .bytes = length});

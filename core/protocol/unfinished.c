@@ -11,6 +11,7 @@
  */
 #include "protocol/unfinished.h"
 
+#include "config/config.h"
 #include "progress/progress.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"

@@ -31,6 +31,8 @@
 #define WF_WIRE_H
 
 #include "base.h"
+#include "group/envelope.h"
+#include "os/byte_order.h"
 
 enum wf_wire_type {
     WF_EAGER = 0x01,
@@ -89,16 +91,6 @@ _Static_assert(offsetof(struct wf_wire, c) == 32, "c at 32");
 _Static_assert(offsetof(struct wf_wire, src) == 48, "src at 48");
 _Static_assert(offsetof(struct wf_wire, crc) == 60, "crc at 60");
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define wf_le16(x) (x)
-#define wf_le32(x) (x)
-#define wf_le64(x) (x)
-#else
-#define wf_le16(x) __builtin_bswap16(x)
-#define wf_le32(x) __builtin_bswap32(x)
-#define wf_le64(x) __builtin_bswap64(x)
-#endif
-
 /* Read a word of a header. Headers are written and read by words: a processor
  * that reads a larger piece than was written must wait for its store buffer. */
 static inline uint64_t wf_wire_word(const void *hdr, int i)
@@ -118,40 +110,5 @@ static inline void wf_wire_set_word(void *hdr, int i, uint64_t word)
 
 /* The part of the last header word that is checksummed: not the checksums. */
 #define WF_WIRE_LAST_SUMMED UINT64_C(0xffff0000)
-
-/* Envelope (McMPI 3.2.8, widened): two words and a mask.
- *   env0 = space 8 | context 24 | target rank 32     must be equal
- *   env1 = source rank 32 | tag 32                   equal under the mask
- * The space keeps library traffic apart, so MPI_ANY_TAG can never catch it. */
-struct wf_envelope {
-    uint64_t env0, env1;
-};
-
-static inline uint64_t wf_env0(unsigned space, uint32_t context,
-                               uint32_t target)
-{
-    return (uint64_t)space << 56 | (uint64_t)(context & 0xffffff) << 32 |
-           target;
-}
-
-static inline uint64_t wf_env1(uint32_t source, uint32_t tag)
-{
-    return (uint64_t)source << 32 | tag;
-}
-
-/* matches no message: no space has this number */
-#define WF_ENV0_NONE   UINT64_MAX
-#define WF_MASK_SOURCE 0xffffffff00000000u
-#define WF_MASK_TAG    0x00000000ffffffffu
-
-static inline int wf_env_source(uint64_t env1)
-{
-    return (int)(env1 >> 32);
-}
-
-static inline int wf_env_tag(uint64_t env1)
-{
-    return (int)(uint32_t)env1;
-}
 
 #endif

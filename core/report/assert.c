@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "instance/instance.h"
+#include "process/instance.h"
 
 _Noreturn void wf_assertion_failed(const char *file, int line,
                                    const char *function, const char *condition)

@@ -12,9 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "config/config.h"
-#include "instance/env.h"
 #include "os/trust.h"
+#include "process/instance.h"
 
 static _Thread_local struct {
     struct wf_error_record record;
@@ -128,7 +127,7 @@ static void write_line(const char *line, size_t n)
 void wf_log(struct wf_instance *wf, int level, const char *fmt, ...)
 {
     int limit =
-        wf && wf->options ? wf->options->log : log_level_of_environment();
+        wf && wf->options ? wf->log_level : log_level_of_environment();
     if (level > limit)
         return;
     char line[1024];

@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "core_api.h"
-#include "instance/env.h"
 #include "report/error.h"
 #include "report/error_user.h"
 

@@ -16,7 +16,8 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "instance/env.h"
+#include "process/instance.h"
+#include "process/process.h"
 #include "report/error.h"
 
 struct code {
@@ -117,8 +118,8 @@ static int add_code(int mpi_class, int *out)
 /* Update MPI_LASTUSEDCODE, to which the user may hold a pointer. */
 static void publish_last_code(struct wf_instance *wf)
 {
-    if (wf && wf->env)
-        wf->env->lastusedcode = wf_error_last_code();
+    if (wf)
+        wf->last_used_code = wf_error_last_code();
 }
 
 int wf_error_last_code(void)

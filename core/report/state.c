@@ -11,12 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "instance/instance.h"
 #include "os/clock.h"
 #include "os/trust.h"
-#include "progress/wait.h"
-#include "protocol/queues.h"
-#include "protocol/request.h"
+#include "process/instance.h"
+#include "process/process.h"
 
 _Static_assert(sizeof((struct wf_state_slot *)0)->comm == MPI_MAX_OBJECT_NAME,
                "a record holds the name of a communicator");
@@ -167,20 +165,6 @@ static uint64_t encode_rank_or_tag(int64_t value)
     return value == INT64_MAX ? WF_STATE_NOT_KNOWN : (uint64_t)value;
 }
 
-/* The peer's rank in the job. */
-static uint64_t job_rank_of(const struct wf_wait *w)
-{
-    const struct wf_group *g;
-
-    if (!w->comm)
-        return w->operation == WF_STATE_ADDRESS ? w->process
-                                                : WF_STATE_NOT_KNOWN;
-    g = w->local ? w->comm->local : w->comm->peers;
-    if (!g || w->peer < 0 || w->peer >= g->size)
-        return WF_STATE_NOT_KNOWN;
-    return wf_group_proc(g, (int)w->peer);
-}
-
 static void put_text(char *to, size_t size, const char *text)
 {
     size_t n = strlen(text);
@@ -196,23 +180,24 @@ static void write_wait(struct wf_state_slot *s, const struct wf_wait *w)
 
     set_word(s, WF_STATE_OPERATION, (uint64_t)w->operation);
     set_word(s, WF_STATE_PEER, encode_rank_or_tag(w->peer));
-    set_word(s, WF_STATE_WORLD, job_rank_of(w));
+    set_word(s, WF_STATE_WORLD, w->process);
     set_word(s, WF_STATE_TAG, encode_rank_or_tag(w->tag));
     set_word(s, WF_STATE_BYTES, w->bytes);
-    set_word(s, WF_STATE_CONTEXT, w->comm ? (uint64_t)w->comm->context + 1 : 0);
+    set_word(s, WF_STATE_CONTEXT, w->context);
     set_word(s, WF_STATE_NUMBER, w->number);
     set_word(s, WF_STATE_ACTIVE, w->active);
     set_word(s, WF_STATE_COUNT, w->count);
     put_text(s->call, sizeof s->call, call ? call : "");
     if (call && !w->call && wf_call_large && strlen(call) + 3 <= sizeof s->call)
         memcpy(s->call + strlen(call), "_c", 2);
-    put_text(s->comm, sizeof s->comm, w->comm ? w->comm->name : "");
+    put_text(s->comm, sizeof s->comm, w->comm ? w->comm : "");
 }
 
 static struct wf_wait describe_wait(const struct wf_wait_cause *cause)
 {
     struct wf_wait w = {
-        .peer = INT64_MAX, .tag = INT64_MAX, .bytes = WF_STATE_NOT_KNOWN};
+        .peer = INT64_MAX, .tag = INT64_MAX,
+        .process = WF_STATE_NOT_KNOWN, .bytes = WF_STATE_NOT_KNOWN};
 
     if (cause)
         cause->describe(cause->arg, &w);
@@ -269,18 +254,19 @@ void wf_state_end_wait(struct wf_state_slot *s)
 
 /* Each rank keeps one slot for calls that poll. */
 void wf_state_record_polls(struct wf_instance *wf,
+                           struct wf_state_slot **polled,
                            const struct wf_wait_cause *cause,
                            uint32_t failed_polls)
 {
     struct wf_state *state = wf->state;
-    struct wf_state_slot *s = wf->progress->polled;
+    struct wf_state_slot *s = *polled;
     struct wf_wait w;
     uint64_t now;
 
     if (!state || !state->head)
         return;
     if (!s)
-        s = wf->progress->polled = claim_slot(state->head, thread_id());
+        s = *polled = claim_slot(state->head, thread_id());
     if (!s)
         return;
     w = describe_wait(cause);
@@ -296,56 +282,4 @@ void wf_state_record_polls(struct wf_instance *wf,
     set_word(s, WF_STATE_FAILED_POLLS, failed_polls);
     write_wait(s, &w);
     end_write(s);
-}
-
-/* ---- describing ---------------------------------------------------------- */
-
-static int64_t encode_wildcard(int value, int any)
-{
-    return value == any ? WF_STATE_ANY : value;
-}
-
-/* Describe a light receive as wf_p2p_expand would fill it in, without changing
- * it. */
-static void describe_light(const struct wf_p2p *p, struct wf_wait *w)
-{
-    const struct wf_posted *q = &p->posted;
-
-    w->peer = q->class & 2 ? WF_STATE_ANY : wf_env_source(q->env1);
-    w->tag = q->class & 1 ? WF_STATE_ANY : wf_env_tag(q->env1);
-    w->bytes = q->room;
-}
-
-static void describe_p2p(const struct wf_p2p *p, struct wf_wait *w)
-{
-    if (p->req.flags & WF_REQ_LIGHT) {
-        describe_light(p, w);
-        return;
-    }
-    w->peer = encode_wildcard(p->peer, MPI_ANY_SOURCE);
-    w->tag = encode_wildcard(p->tag, MPI_ANY_TAG);
-    w->bytes = p->bytes;
-    if (p->space != WF_SPACE_P2P) { /* it is part of a larger call */
-        w->operation = WF_STATE_COLLECTIVE;
-        w->tag = INT64_MAX;
-        w->bytes = WF_STATE_NOT_KNOWN;
-    }
-}
-
-void wf_state_describe_request(const struct wf_req *r, struct wf_wait *w)
-{
-    w->comm = r->comm;
-    if (r->type == WF_REQ_SEND)
-        w->operation =
-            ((const struct wf_p2p *)wf_container(r, struct wf_p2p, req))
-                        ->mode == WF_SEND_SYNC
-                ? WF_STATE_SSEND
-                : WF_STATE_SEND;
-    else
-        w->operation = r->type == WF_REQ_RECV          ? WF_STATE_RECV
-                       : r->type == WF_REQ_GENERALIZED ? WF_STATE_GENERALIZED
-                       : r->type == WF_REQ_NOOP        ? WF_STATE_UNKNOWN
-                                                       : WF_STATE_COLLECTIVE;
-    if (r->type <= WF_REQ_RECV)
-        describe_p2p(wf_container(r, struct wf_p2p, req), w);
 }

@@ -18,13 +18,12 @@
 #ifndef WF_STATE_H
 #define WF_STATE_H
 
-#include "protocol/request.h"
+#include "base.h"
+#include "process/state.h"
 #include "report/state_page.h"
 
-struct wf_comm;
 struct wf_instance;
 struct wf_process;
-struct wf_req;
 
 /* The name of the MPI function that this thread called last, of those that may
  * wait (core/api/rules.py, NAMED), as a constant string. */
@@ -40,22 +39,16 @@ extern _Thread_local bool wf_call_large
 struct wf_wait {
     const char *call; /* used instead of wf_call_name if not NULL */
     enum wf_state_operation operation;
-    const struct wf_comm *comm;
-    bool local;        /* peer is a rank of the local group */
+    const char *comm; /* the name of the communicator, or NULL */
+    uint64_t context;  /* its context id + 1; 0: there is none */
     int64_t peer, tag; /* WF_STATE_ANY: a wildcard; INT64_MAX: unknown */
-    uint32_t process;  /* the peer's rank in the job, where comm is NULL */
+    uint64_t process;  /* the peer's rank in the job, or WF_STATE_NOT_KNOWN */
     uint64_t bytes, number, active, count;
 };
 
 struct wf_wait_cause {
     void (*describe)(const void *arg, struct wf_wait *);
     const void *arg;
-};
-
-/* The mapped state page of a rank. */
-struct wf_state {
-    struct wf_state_head *head; /* NULL: there is no page */
-    uint32_t place;             /* the index of this rank in its process */
 };
 
 /* Map the page that the launcher made, if there is one and it is not mapped
@@ -75,11 +68,9 @@ struct wf_state_slot *wf_state_begin_outside(struct wf_process *,
 void wf_state_end_wait(struct wf_state_slot *);
 
 /* Record that the program has polled `failed_polls` times in a row without an
- * event. */
-void wf_state_record_polls(struct wf_instance *, const struct wf_wait_cause *,
-                     uint32_t failed_polls);
-
-/* Describe the wait for one request. */
-void wf_state_describe_request(const struct wf_req *, struct wf_wait *);
+ * event. *polled: the slot for it, claimed at the first call. */
+void wf_state_record_polls(struct wf_instance *, struct wf_state_slot **polled,
+                           const struct wf_wait_cause *,
+                           uint32_t failed_polls);
 
 #endif

@@ -5,8 +5,6 @@
  */
 #include "report/trace_note.h"
 
-#include "protocol/location.h"
-#include "protocol/wire.h"
 
 void wf_trace_note_at(struct wf_instance *wf, enum wf_trace_event event,
                       const struct wf_trace_about *a, uint64_t ticks)
@@ -14,9 +12,9 @@ void wf_trace_note_at(struct wf_instance *wf, enum wf_trace_event event,
     struct wf_trace *t = wf->trace;
     struct wf_trace_record r = {.ticks = ticks,
                                 .bytes = a->bytes,
-                                .peer = a->loc ? (int32_t)a->loc->id
-                                               : WF_TRACE_NO_PEER,
-                                .tag = wf_env_tag(a->env1),
+                                .peer = a->peer ? (int32_t)*a->peer
+                                                : WF_TRACE_NO_PEER,
+                                .tag = (int32_t)(uint32_t)a->env1,
                                 .comm = (uint32_t)(a->env0 >> 32),
                                 .engine = (uint8_t)wf->number};
 

@@ -4,13 +4,13 @@
 #ifndef WF_TRACE_NOTE_H
 #define WF_TRACE_NOTE_H
 
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/trace.h"
 
 /* The subject of an event; everything else of its record is 0. */
 struct wf_trace_about {
-    const struct weft_loc *loc; /* the other process, or NULL */
-    uint64_t env0, env1;        /* the envelope, or 0 */
+    const uint32_t *peer; /* rank in the job of the other process, or NULL */
+    uint64_t env0, env1;  /* group/envelope.h; or 0 */
     uint64_t bytes;
     const char *name, *reason; /* texts that are never freed, or NULL */
 };

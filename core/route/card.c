@@ -17,11 +17,16 @@
 
 #include "boot/hosted.h"
 #include "config/addresses.h"
+#include "config/config.h"
 #include "config/shared.h"
+#include "os/byte_order.h"
 #include "progress/engines.h"
-#include "protocol/request.h"
-#include "protocol/wire.h"
 #include "report/error.h"
+#include "report/state.h"
+#include "report/state_page.h"
+#include "route/location.h"
+
+struct wf_wait;
 
 enum { CARD_MAX = 8192, HEAD = 20, SETTINGS_MAX = 480, CARD_KEY = 32 };
 

@@ -12,25 +12,7 @@
 
 #include "base.h"
 #include "config/config.h"
-
-/* Facts about one end of a pair, as the selectors of a route see them. */
-struct wf_route_end {
-    uint32_t rank;
-    const char *host;
-    const char *net; /* comma separated numeric addresses, or "" */
-    uint64_t node;   /* equal: same node (memory can be shared) */
-};
-
-/* An endpoint that may be chosen. */
-struct wf_route_candidate {
-    const char *transport; /* instance name */
-    int ep;                /* index in the instance, carried through */
-    bool reaches;
-    const char *why_not; /* when it does not reach the peer: "other node" */
-    uint32_t caps;
-    weft_cost cost;
-    bool network; /* wf_endpoint_is_network() */
-};
+#include "config/select.h"
 
 /* Choose endpoints for messages of `size` bytes: fill order[] with indices into
  * candidates, best first. Returns how many (0: none). *section names the

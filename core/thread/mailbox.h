@@ -37,6 +37,7 @@
 #include <string.h>
 
 #include "os/atomic.h"
+#include "process/ranks.h"
 #include "thread/registry.h"
 #include "weft_transport.h"
 
@@ -45,7 +46,7 @@ enum {
     MAIL_LINES_MIN = 512,
     MAIL_FIRST = 40,  /* payload in the first line */
     MAIL_MAX = 65536, /* payload of a container; at most half of the ring */
-    MAIL_SENDERS = 1 << 14,
+    MAIL_SENDERS = WF_RANK_THREADS_MAX,
     /* types of frames of this transport itself */
     MAIL_PAD = 0xF0,    /* env0: lines to skip */
     MAIL_ASSIST = 0xF1, /* env0: claim word of the sender's job (assist.c) */

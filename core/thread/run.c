@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "api/check.h"
 #include "boot/abort.h"
 #include "env/ranks.h"
 #include "env/start.h"
 #include "group/raise.h"
 #include "mpix.h"
 #include "os/futex.h"
+#include "process/process.h"
 #include "report/error.h"
 
 enum { GATE_CLOSED, GATE_OPEN, GATE_CANCELLED };

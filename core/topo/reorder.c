@@ -13,7 +13,8 @@
 
 #include <stdlib.h>
 
-#include "instance/instance.h"
+#include "boot/boot.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 /* Graphs with more vertices are not reordered: filling takes quadratic time. */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "process/process.h"
 #include "bindings_test.h"
 
 #include "api/check.h"

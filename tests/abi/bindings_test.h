@@ -7,7 +7,7 @@
 #ifndef BINDINGS_TEST_H
 #define BINDINGS_TEST_H
 
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "datatype/type.h"
 #include "protocol/request.h"
 

@@ -8,7 +8,8 @@
  */
 #include <stdlib.h>
 
-#include "instance/instance.h"
+#include "os/dl.h"
+#include "process/instance.h"
 #include "report/error.h"
 #include "route/card.h"
 

@@ -1,6 +1,7 @@
 /* The simulated fabric, as a transport like any other. See fabric.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "os/dl.h"
 #include "sim/fabric_inside.h"
 
 #include <stdlib.h>

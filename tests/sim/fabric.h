@@ -10,7 +10,7 @@
 #ifndef SIM_FABRIC_H
 #define SIM_FABRIC_H
 
-#include "instance/instance.h"
+#include "process/instance.h"
 
 enum { SIM_MAX = 8, SIM_FABRICS = 2 };
 

@@ -14,7 +14,7 @@
 
 #include "base.h"
 #include "child.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "os/mutex.h"
 #include "weft_assert.h"
 

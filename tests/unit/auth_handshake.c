@@ -7,9 +7,9 @@
 /* */
 #include <cmocka.h>
 
-#include "adi/endpoint.h"
+#include "process/endpoint.h"
 #include "boot/auth.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 
 struct side {
     struct wf_instance wf;

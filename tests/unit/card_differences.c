@@ -12,7 +12,7 @@
 /* */
 #include <cmocka.h>
 
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/error.h"
 #include "route/card.h"
 

@@ -10,7 +10,7 @@
 /* */
 #include <cmocka.h>
 
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "protocol/checked.h"
 #include "protocol/message.h"
 

@@ -7,7 +7,7 @@
 #include "config/shared.h"
 #include "config_rig.h"
 
-#include "coll/choice.h"
+#include "config/coll_rules.h"
 
 static void assert_rule(const struct wf_coll_rule *r, int algorithm,
                         uint64_t bytes, uint64_t most)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "adi/endpoint.h"
-#include "instance/instance.h"
+#include "process/endpoint.h"
+#include "process/instance.h"
 #include "protocol/endpoints.h"
 
 enum { ENDPOINTS = 2, PROCESSES = 3 };

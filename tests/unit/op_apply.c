@@ -13,7 +13,7 @@
 #include "core_api.h"
 #include "datatype/op.h"
 #include "datatype/predefined.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 enum { N = 37 }; /* whole vectors and a rest */

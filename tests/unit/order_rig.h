@@ -13,7 +13,7 @@
 /* */
 #include <cmocka.h>
 
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "protocol/carrier.h"
 #include "protocol/order.h"
 

@@ -14,7 +14,7 @@
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 
 static struct wf_instance wf;
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "topo/reorder.h"
 
 enum { MOST = 64 };

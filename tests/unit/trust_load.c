@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "adi/endpoint.h"
+#include "process/endpoint.h"
 #include "os/trust.h"
 #include "race_tries.h"
 

@@ -14,7 +14,7 @@
 #include "datatype/move.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 
 enum { DEPTH = 10000 };
 

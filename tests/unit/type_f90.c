@@ -13,7 +13,7 @@
 #include "datatype/op.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 
 static struct wf_instance wf;
 

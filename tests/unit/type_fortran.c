@@ -15,9 +15,9 @@
 #include "core_api.h"
 #include "datatype/op.h"
 #include "datatype/predefined.h"
-#include "instance/env.h"
+#include "object/env.h"
 #include "object/info.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/error.h"
 
 static struct wf_instance wf;

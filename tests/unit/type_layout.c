@@ -23,7 +23,7 @@
 #include "datatype/segments.h"
 #include "datatype/swap.h"
 #include "datatype/type.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "object/status.h"
 #include "protocol/request.h"
 #include "type_model.h"

@@ -10,7 +10,7 @@
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 
 enum { MAP_MAX = 1500, POOL = 24, ROUNDS = 400 };
 

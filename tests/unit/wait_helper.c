@@ -8,8 +8,8 @@
 
 #include <dirent.h>
 
-#include "adi/endpoint.h"
-#include "progress/helper.h"
+#include "process/endpoint.h"
+#include "protocol/helper.h"
 
 static struct wf_p2p left; /* something that is left to itself */
 

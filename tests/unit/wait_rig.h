@@ -28,7 +28,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "adi/endpoint.h"
+#include "process/endpoint.h"
 #include "progress/wait.h"
 #include "protocol/engine.h"
 #include "protocol/queues.h"

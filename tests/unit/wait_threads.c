@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "progress/engines.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "os/membarrier.h"
 #include "progress/wait.h"
 

@@ -9,8 +9,8 @@
 
 #include <poll.h>
 
-#include "adi/endpoint.h"
-#include "progress/helper.h"
+#include "process/endpoint.h"
+#include "protocol/helper.h"
 
 /* ---- the leader ---------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "coll/choice.h"
+#include "config/coll_rules.h"
 
 /* The arguments as they were given; NULL: not given. */
 struct draw_arguments {

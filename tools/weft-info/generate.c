@@ -2,6 +2,7 @@
  * programs without files or dlopen.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "os/dl.h"
 #include "info.h"
 
 #include <ctype.h>

@@ -19,7 +19,7 @@
 #ifndef WEFT_INFO_H
 #define WEFT_INFO_H
 
-#include "adi/endpoint.h"
+#include "process/endpoint.h"
 #include "json.h"
 #include "config/model.h"
 #include "route/route.h"

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "os/dl.h"
 #include "info.h"
 
 #include <stdarg.h>

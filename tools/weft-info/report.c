@@ -2,6 +2,7 @@
  * plugins, transports, and every option with its value and where that was set.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "os/dl.h"
 #include "info.h"
 
 #include "draw.h"

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "coll/choice.h"
+#include "config/coll_rules.h"
 #include "tune.h"
 
 /* The sizes are 64 bytes, 512, 4K, ..., 2M; those of blocks, of which each rank

@@ -6,8 +6,8 @@
 #define WF_COLL_SHM_LARGE_FOLD_H
 
 #include "base.h"
-#include "coll/choice.h"
 #include "coll/coll.h"
+#include "config/coll_rules.h"
 
 struct wf_coll_args;
 

@@ -14,7 +14,7 @@
 
 #include <sys/mman.h>
 
-#include "instance/instance.h"
+#include "process/instance.h"
 
 int wf_mapping_fd(const struct weft_core *core, const weft_mem *mem)
 {

@@ -4,7 +4,7 @@
 #ifndef WF_SHMCOLL_MAPPING_H
 #define WF_SHMCOLL_MAPPING_H
 
-#include "adi/endpoint.h"
+#include "process/endpoint.h"
 
 /* Returns the transport's descriptor of memory that its mem_alloc or rkey_map
  * gave; -1: it has none. */

@@ -6,7 +6,7 @@
 #include "coll/shm/record.h"
 
 #include "coll/coll.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 #include "report/state.h"
 
 void wf_shmcoll_note_call(const struct wf_comm *comm)

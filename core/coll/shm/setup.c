@@ -44,10 +44,13 @@
 #include "coll/shm/mapping.h"
 #include "coll/shm/shmcoll.h"
 #include "coll/shm/sizes.h"
+#include "config/config.h"
 #include "os/membarrier.h"
 #include "os/pages.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
+#include "protocol/location.h"
+#include "route/location.h"
 
 enum {
     KEY_MAX = 64,

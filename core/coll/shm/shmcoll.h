@@ -50,7 +50,7 @@
 
 #include "coll/coll.h"
 #include "coll/shm/wait.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 
 enum {
     /* lines of a member, used in turn: a power of two */

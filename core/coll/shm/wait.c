@@ -32,14 +32,17 @@
 #include <sys/mman.h>
 
 #include "coll/shm/shmcoll.h"
+#include "group/describe_wait.h"
 #include "os/membarrier.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/credit.h"
 #include "protocol/death.h"
+#include "protocol/location.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"
 #include "report/error.h"
+#include "route/location.h"
 
 enum { POLLS = 64 /* of a flag, before the engine is driven */ };
 
@@ -125,8 +128,8 @@ static void describe_wait(const void *arg, struct wf_wait *to)
     const struct member_wait *w = arg;
 
     to->operation = WF_STATE_COLLECTIVE;
-    to->comm = w->t->comm;
-    to->peer = w->rank;
+    wf_wait_set_comm(to, w->t->comm);
+    wf_wait_set_peer(to, w->t->comm, false, w->rank);
     to->number = w->t->call;
 }
 

@@ -39,7 +39,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "progress/helper.h"
+#include "protocol/helper.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -50,10 +50,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config/config.h"
 #include "os/quota.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
-#include "protocol/fastpath.h"
+#include "protocol/queues.h"
+#include "protocol/request.h"
 #include "report/error.h"
 
 enum {

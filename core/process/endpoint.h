@@ -1,14 +1,15 @@
-/* Endpoints: the core's side of one opened transport instance, and the search
- * for plugins.
+/* Endpoints: the core's side of one opened transport instance.
  *
  * Plugins see struct weft_core as an opaque pointer.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_ENDPOINT_H
-#define WF_ENDPOINT_H
+#ifndef WF_PROCESS_ENDPOINT_H
+#define WF_PROCESS_ENDPOINT_H
 
 #include "base.h"
-#include "config/config.h"
+
+struct wf_instance;
+struct wf_transport_config;
 
 enum { WF_REFUSAL_MAX = 200 };
 
@@ -46,23 +47,5 @@ struct wf_traffic {
 /* The tables of services given to every plugin (core/protocol/host.c); the
  * second one to those of ranks with a trace. */
 extern const weft_host wf_host, wf_host_traced;
-
-/* The built-in plugins, NULL-terminated; generated at build time. */
-extern const weft_plugin *const weft_builtin[];
-/* The plugin loader. dlopen is used only in core/os/dl.c; the address of
- * weft_dl_loader is NULL in programs without that file. */
-struct weft_dl {
-    /* Load a plugin and close the descriptor, which wf_trust_open() has
-     * checked, or keep it while the plugin is loaded. `file` names it for
-     * messages and is loaded where there is no /proc. */
-    const weft_plugin *(*load)(int fd, const char *file, const char *symbol,
-                               char *err, size_t err_len);
-    /* The directory of libmpi_abi.so; NULL in a program that contains it. */
-    const char *(*library_dir)(void);
-    /* In such a program, the file of a library that defines MPI_Init too, as
-     * a tool that wraps MPI does, and that is not called; or NULL. */
-    const char *(*unused_tool)(void);
-};
-extern const struct weft_dl weft_dl_loader __attribute__((weak));
 
 #endif

@@ -1,6 +1,6 @@
 /* Which algorithm a collective uses: rules as data.
  *
- *   [collectives] of mpi.ini --route/collectives.c--> struct wf_coll_rules
+ *   [collectives] of mpi.ini --collectives.c-->       struct wf_coll_rules
  *   decision.def ------------------------------------> the built-in rules
  *
  * The first rule decides that holds and whose algorithm can do the call: first
@@ -9,8 +9,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_CHOICE_H
-#define WF_CHOICE_H
+#ifndef WF_COLL_RULES_H
+#define WF_COLL_RULES_H
 
 #include <stdbool.h>
 #include <stdint.h>

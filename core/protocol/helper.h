@@ -19,6 +19,7 @@ void wf_helper_poll_announcement(struct wf_req *r);
 /* the smallest receive that is worth it, in bytes */
 enum { WF_HELP_MIN_BYTES = 64 << 10 };
 
+/* Leave the request to the progress thread if that is worth it. */
 static inline void wf_register_with_helper(struct wf_req *r)
 {
     if (wf_req_done(r) ||

@@ -1,0 +1,214 @@
+/* The instance: everything that one MPI rank owns.
+ *
+ * A process holds one instance, or several (simulation, ranks that are
+ * threads). The only process-wide data besides are struct wf_process, the table
+ * of built-in plugins, and the properties of the program's Fortran compiler
+ * (datatype/fortran.c). The structures that it points to belong to the layers
+ * above, which alone know what is in them. instance/instance.h makes instances
+ * and ends them.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_PROCESS_INSTANCE_H
+#define WF_PROCESS_INSTANCE_H
+
+#include "lock/critical.h"
+#include "process/endpoint.h"
+
+struct weft_loc;    /* protocol/location.h */
+struct wf_boot;     /* boot/boot.h */
+struct wf_bsend_buffer;
+struct wf_coll_rules;
+struct wf_comm; /* group/comm.h */
+struct wf_config;
+struct wf_core_options;
+struct wf_flag_wait;
+struct wf_ordered; /* protocol/order.h */
+struct wf_ranks;   /* process/ranks.h */
+struct wf_state;   /* report/state.h */
+struct wf_temp;
+struct wf_engine;   /* protocol/queues.h */
+struct wf_block;    /* core/instance/memory.c */
+struct wf_progress; /* progress/progress.h */
+struct wf_progress_handlers;
+struct wf_comm_handlers;
+struct wf_engine_makers;
+struct wf_env;      /* object/env.h */
+struct wf_auth_key; /* boot/auth.c */
+struct wf_auth_session;
+struct wf_type_named; /* datatype/named.h */
+struct wf_type_f90;
+struct wf_sched;   /* coll/schedule.h */
+struct wf_engines; /* engines.h */
+struct wf_trace;   /* report/trace.h */
+
+/* The numbers of handles that MPI_X_toint has given out: api/handle_int.c, which
+ * is linked only into programs that ask for some. */
+struct wf_handle_ints {
+    void (*free)(struct wf_handle_ints *);
+};
+
+struct wf_instance {
+    struct wf_cs api; /* the critical section of this instance */
+    struct wf_optional_section call_role, engine_role; /* critical.h */
+    bool may_help;    /* a progress thread runs or may be started: helper.c */
+    int thread_level; /* MPI_THREAD_* granted to the world model */
+    uint32_t rank, nprocs;
+    struct wf_boot *boot;
+    struct wf_ranks *ranks; /* of this process, when it holds several */
+    struct wf_state *state; /* page that tells the launcher about waits */
+    struct wf_config *config;
+    const struct wf_core_options *options;
+    int log_level;      /* core.log: WF_LOG_ */
+    int last_used_code; /* the value of MPI_LASTUSEDCODE */
+    const struct wf_coll_rules *coll_rules; /* of mpi.ini: config/coll_rules.h */
+    uint64_t node;                          /* hash that names this node */
+    char host[256];
+    uint32_t local_index, local_count; /* among the processes of this node */
+    uint32_t cpus;     /* that the processes of this node may use */
+    uint32_t own_cpus; /* in the affinity mask of this process */
+
+    struct weft_core eps[WF_EPS_MAX];
+    int ep_count;
+    struct { /* endpoints that could not be opened, up to the first NULL */
+        const struct wf_transport_config *transport;
+        int error; /* WEFT_E* */
+        char *why; /* or NULL */
+    } left_out[WF_EPS_MAX];
+    struct weft_loc **locs; /* [nprocs] */
+
+    struct wf_comm *world, *self;
+    /* World and self after their end, while incomplete requests hold them. */
+    struct wf_comm *ended[2];
+    uint32_t used;  /* endpoints that some process is reached through */
+    uint32_t links; /* how often a process was attached to an endpoint */
+    uint32_t held;  /* endpoints that hold sends back until they are polled */
+    /* The end of a poll has something to do: a plugin was told to stop reading
+     * because memory is lacking, or an ordered pair needs maintenance. */
+    bool rx_stalled;
+    struct wf_ordered *orders; /* pairs whose route has failover */
+    uint64_t damaged; /* containers whose checksum was wrong: checked.h */
+    bool parting;     /* everything is acknowledged; connections may close */
+    struct wf_engine *engine;
+    struct wf_progress *progress;
+    const struct wf_progress_handlers *progress_handlers;
+    const struct wf_comm_handlers *comm_handlers; /* group/comm.h */
+    const struct wf_engine_makers *engine_makers; /* progress/engines.h */
+    struct wf_env *env;
+    struct wf_block *blocks; /* of MPI_Alloc_mem: core/instance/memory.c */
+    struct wf_handle_ints *handle_ints; /* core/api/handle_int.h */
+    struct wf_bsend_buffer *bsend;      /* p2p/buffered.h */
+    struct wf_trace *trace;             /* of the rank; NULL: none is made */
+    struct wf_auth_key *key;
+    /* Called when a handshake is complete; NULL: no route encrypts. */
+    void (*met)(struct weft_core *, uint32_t id,
+                const struct wf_auth_session *);
+    uint32_t shmcoll_units; /* shared-memory collectives of its communicators */
+    struct wf_flag_wait *flag_waits; /* of all threads: progress/progress.h */
+    struct wf_sched *scheds;         /* for reuse: coll/schedule.h */
+    struct wf_temp *temps; /* scratch memory of schedules, for reuse */
+    size_t temp_bytes;
+    /* Schedules that are driven on at the end of a poll: they leave the API
+     * section, so no plugin's progress function may be on the stack. */
+    struct wf_sched *deferred;
+    int (*run_deferred)(struct wf_instance *);
+    struct wf_type_named *types;   /* of predefined types: datatype/named.h */
+    struct wf_type_f90 *f90_types; /* types of Fortran kinds: named.h */
+    bool large_call; /* a _c constructor of datatypes is running */
+    /* Memory to which a late message may still go though its request is gone.
+     * The rest is freed when the engine closes. The link is the first member
+     * of each. */
+    struct wf_list orphans;
+    uint64_t (*now_ns)(void *clock); /* a simulation has its own */
+    void *clock;
+    /* Several engines of one rank: engines.h. */
+    struct wf_instance *home; /* the first engine; NULL in the first itself */
+    unsigned number;          /* of this engine */
+    struct wf_engines *_Atomic engines; /* NULL while there is one */
+    bool single_engine; /* opening others has failed: not tried again */
+    uint32_t losses;    /* how often news of dead processes came: death.h */
+};
+
+/* Returns the first engine of the rank, which has all that the rank has
+ * once. */
+static inline struct wf_instance *wf_home(struct wf_instance *wf)
+{
+    return wf->home ? wf->home : wf;
+}
+
+/* The section of WF_SECTION(api, wf). */
+static inline void wf_enter_api(struct wf_instance *wf)
+    WF_ENTERS(wf->api) WF_UNANALYSED
+{
+    wf_cs_enter(&wf->api);
+}
+
+static inline void wf_leave_api(struct wf_instance *wf)
+    WF_LEAVES(wf->api) WF_UNANALYSED
+{
+    wf_cs_leave(&wf->api);
+}
+WF_SCOPED_SECTION(api, struct wf_instance, api)
+
+/* The two sections of a point-to-point call, of which the build's granularity
+ * (critical.h) makes one the lock: `call` is held around the whole call,
+ * `engine` only around its access to the engine. */
+static inline void wf_enter_call(struct wf_instance *wf)
+    WF_ENTERS(wf->call_role) WF_UNANALYSED
+{
+    if (!WF_BRIEF)
+        wf_cs_enter(&wf->api);
+}
+
+static inline void wf_leave_call(struct wf_instance *wf)
+    WF_LEAVES(wf->call_role) WF_UNANALYSED
+{
+    if (!WF_BRIEF)
+        wf_cs_leave(&wf->api);
+}
+
+static inline void wf_enter_engine(struct wf_instance *wf)
+    WF_ENTERS(wf->engine_role) WF_UNANALYSED
+{
+    if (WF_BRIEF)
+        wf_cs_enter(&wf->api);
+}
+
+static inline void wf_leave_engine(struct wf_instance *wf)
+    WF_LEAVES(wf->engine_role) WF_UNANALYSED
+{
+    if (WF_BRIEF)
+        wf_cs_leave(&wf->api);
+}
+
+/* Enter the engine for a call that may be submitted instead
+ * (protocol/submitted.h). False: another thread is inside, and the section was
+ * not entered. */
+static inline bool wf_try_enter_engine(struct wf_instance *wf)
+    WF_TRIES(wf->engine_role) WF_UNANALYSED
+{
+    if (WF_SUBMITS && wf->api.threads)
+        return wf_cs_try_lock(&wf->api);
+    wf_enter_engine(wf);
+    return true;
+}
+WF_SCOPED_SECTION(engine, struct wf_instance, engine_role)
+
+/* The instances that wf_current finds; NULL while none is in use
+ * (env/start.h). */
+extern struct wf_instance *_Atomic wf_process_instance;
+extern _Thread_local struct wf_instance *wf_thread_instance WF_TLS_NEAR;
+
+/* Returns the instance of the calling thread, or NULL. */
+static inline struct wf_instance *wf_current(void)
+{
+    struct wf_instance *wf = wf_thread_instance;
+    return wf_unlikely(wf != NULL) ? wf : wf_load_acquire(&wf_process_instance);
+}
+
+static inline uint64_t wf_now(struct wf_instance *wf)
+{
+    return wf->now_ns(wf->clock);
+}
+
+#endif
