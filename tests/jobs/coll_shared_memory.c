@@ -62,7 +62,7 @@ static int is_same(int n, int size, int round, const double *got)
 }
 
 /* Blocks of n, the one of rank r is what it contributed from `first` on. */
-static int blocks(int n, int size, int first, int round, const double *got)
+static int are_blocks(int n, int size, int first, int round, const double *got)
 {
     for (int r = 0; r < size; r++)
         for (int i = 0; i < n; i++)
@@ -178,7 +178,7 @@ static void check_rooted(MPI_Comm c, int n, int root, int round)
         CHECK(in[i] == value_of(root, i, round));
     fill_buffer(rank, n, round);
     MPI_Gather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, root, c);
-    CHECK(rank != root || blocks(n, size, 0, round, out));
+    CHECK(rank != root || are_blocks(n, size, 0, round, out));
     n = n * size > MOST ? MOST / size : n;
     fill_buffer(rank, n * size, round);
     MPI_Scatter(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, root, c);
@@ -193,11 +193,11 @@ static void to_all(MPI_Comm c, int n, int round)
     n = n > 2500 ? 2500 : n;
     fill_buffer(rank, n, round);
     MPI_Allgather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, c);
-    CHECK(blocks(n, size, 0, round, out));
+    CHECK(are_blocks(n, size, 0, round, out));
     n = n * size > MOST ? MOST / size : n;
     fill_buffer(rank, n * size, round);
     MPI_Alltoall(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, c);
-    CHECK(blocks(n, size, rank * n, round, out));
+    CHECK(are_blocks(n, size, rank * n, round, out));
 }
 
 /* Rank r contributes r * n to gather, and n * ((i + j) % 3) from i to j. */
@@ -304,7 +304,7 @@ static void blocks_for_each(MPI_Comm c, int round)
             CHECK(got[i] == value_of(root, rank * n + i, round));
         memset(got, 0, sizeof(double) * (size_t)(size * n));
         MPI_Alltoall(from, n, MPI_DOUBLE, got, n, MPI_DOUBLE, c);
-        CHECK(blocks(n, size, rank * n, round, got));
+        CHECK(are_blocks(n, size, rank * n, round, got));
     }
 }
 
@@ -318,7 +318,7 @@ static int is_mismatch(int code)
 
 /* Blocks of which some are long, some are not, and some are nothing: another
  * length for each pair and direction. */
-static int varied(int n, int from, int to)
+static int varied_count(int n, int from, int to)
 {
     return (3 * from + to) % 4 == 1 ? 0 : n * (1 + (3 * from + to) % 4) / 4;
 }
@@ -330,8 +330,8 @@ static void varied_blocks(MPI_Comm c, int n)
     int counts[64], displs[64], scounts[64], sdispls[64];
 
     for (int r = 0; r < size; r++) {
-        counts[r] = varied(n, r, rank);
-        scounts[r] = varied(n, rank, r);
+        counts[r] = varied_count(n, r, rank);
+        scounts[r] = varied_count(n, rank, r);
         displs[r] = (size - 1 - r) * n;
         sdispls[r] = r * n;
     }

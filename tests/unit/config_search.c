@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* A directory of its own as current one and as home. */
-static int enter(void **state)
+static int enter_directory(void **state)
 {
     static const char *const names[] = {"WEFT_INI", "WEFT_SET", "WEFT_ROUTE",
                                         "WEFT_LOG", "WEFT_SETT"};
@@ -26,7 +26,7 @@ static int enter(void **state)
            setenv("HOME", dir, 1) != 0;
 }
 
-static int leave(void **state)
+static int leave_directory(void **state)
 {
     static const char *const made[] = {
         "mpi.ini",      "a.ini",   "sub/b.ini", ".config/weft/mpi.ini",
@@ -306,7 +306,8 @@ static void two_swapped_letters_are_one_mistake(void **state)
 
 int main(void)
 {
-#define CASE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
+#define CASE(f)                                                                \
+    cmocka_unit_test_setup_teardown(f, enter_directory, leave_directory)
     const struct CMUnitTest tests[] = {
         CASE(the_current_directory_comes_before_home),
         CASE(files_are_never_merged),

@@ -67,14 +67,14 @@ static int forget_all(void **state)
     return system(command);
 }
 
-static struct wf_cpus cpus(uint64_t bits)
+static struct wf_cpus cpus_of(uint64_t bits)
 {
     return (struct wf_cpus){{bits}};
 }
 
 static int part_of(uint64_t bits, enum wf_hardware type)
 {
-    struct wf_cpus mine = cpus(bits);
+    struct wf_cpus mine = cpus_of(bits);
 
     return wf_hardware_instance(root, &mine, type);
 }

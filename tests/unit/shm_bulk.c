@@ -65,14 +65,14 @@ static void start_on(uint32_t cpus)
     settle_all();
 }
 
-static int start(void **state)
+static int start_case(void **state)
 {
     (void)state;
     start_on(2);
     return 0;
 }
 
-static int stop(void **state)
+static int stop_case(void **state)
 {
     (void)state;
     settle_all();
@@ -166,7 +166,7 @@ static void much_traffic_does_not_where_ranks_share_cpus(void **state)
     start_on(1);
     send_all(CHUNK, 5 * LARGE / CHUNK);
     assert_both_use(FIRST);
-    stop(NULL);
+    stop_case(NULL);
 }
 
 static void there_a_ring_often_full_brings_it(void **state)
@@ -181,7 +181,7 @@ static void there_a_ring_often_full_brings_it(void **state)
     fill_the_ring();
     settle_all();
     assert_both_use(LARGE);
-    stop(NULL);
+    stop_case(NULL);
 }
 
 static void without_memory_the_first_ring_stays(void **state)
@@ -221,7 +221,7 @@ static void a_ring_of_few_chunks_has_no_other(void **state)
     settle_all();
     assert_both_use(FIRST);
     assert_int_equal(a.loc[1].peer->memory, -1);
-    stop(NULL);
+    stop_case(NULL);
 }
 
 /* Whatever the sender has written. */
@@ -248,7 +248,7 @@ static void invalid_offsets_do_not_leave_the_segment(void **state)
     p->in.bulk = before; /* what was published lies there */
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start_case, stop_case)
 
 int main(void)
 {
@@ -263,7 +263,7 @@ int main(void)
         cmocka_unit_test(there_a_ring_often_full_brings_it),
         TEST(without_memory_the_first_ring_stays),
         cmocka_unit_test_setup(without_memory_for_any_ring_the_link_goes_down,
-                               start),
+                               start_case),
         cmocka_unit_test(a_ring_of_few_chunks_has_no_other),
         TEST(invalid_offsets_do_not_leave_the_segment)};
 

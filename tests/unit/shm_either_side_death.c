@@ -35,7 +35,7 @@ static void connect_to(struct fake_node *n, uint32_t id, int fd)
 static void keep_asking(struct fake_node *n, struct transfer *t)
 {
     weft_peer *p = n->loc[1 - n->id].peer;
-    if (t->key && !ended(t))
+    if (t->key && !has_ended(t))
         return;
     if (t->key) {
         int status = (int)t->rma.priv[5] - 1000;
@@ -101,7 +101,7 @@ static void kill_one(unsigned seed)
     }
     assert_int_equal(a.loc[1].status, WEFT_EPEER);
     if (t.key) {
-        assert_true(ended(&t));
+        assert_true(has_ended(&t));
         OPS->rkey_close(NULL, t.key);
     }
     OPS->close(a.ep);

@@ -28,12 +28,12 @@ static struct rest *rest_of(const struct fake_node *n)
     return n == &a ? &rest_of_a : &rest_of_b;
 }
 
-static struct rest *beside(const struct fake_node *n)
+static struct rest *rest_beside(const struct fake_node *n)
 {
     return n == &a ? &rest_of_b : &rest_of_a;
 }
 
-static bool rings(int fd, int ms)
+static bool does_ring(int fd, int ms)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     return poll(&p, 1, ms) > 0;
@@ -54,10 +54,10 @@ static void leave_all(struct fake_node *n)
 
 static bool nobody_will_wake(struct fake_node *n)
 {
-    struct rest *other = beside(n);
+    struct rest *other = rest_beside(n);
     unsigned turns = atomic_load(&other->turns);
-    return turns % 2 != 0 && !rings(other->fd, 0) &&
-           !rings(rest_of(n)->fd, 0) && atomic_load(&other->turns) == turns;
+    return turns % 2 != 0 && !does_ring(other->fd, 0) &&
+           !does_ring(rest_of(n)->fd, 0) && atomic_load(&other->turns) == turns;
 }
 
 /* The descriptor that becomes readable. */
@@ -78,11 +78,11 @@ static bool doze_once(struct fake_node *n)
     if (rc == WEFT_EAGAIN)
         return true;
     if (deadline != UINT64_MAX) {
-        rings(news_of(n), 2);
+        does_ring(news_of(n), 2);
         return true;
     }
     lie_down(n, news_of(n));
-    while (!lost && !rings(news_of(n), LOOK_MS))
+    while (!lost && !does_ring(news_of(n), LOOK_MS))
         lost = nobody_will_wake(n);
     if (!lost)
         atomic_fetch_add(&rest_of(n)->turns, 1);
@@ -164,7 +164,7 @@ static void *talk_to_peers(void *arg)
     return NULL;
 }
 
-static void converse(int rounds, uint32_t most)
+static void hold_talk(int rounds, uint32_t most)
 {
     pthread_t other;
     make_pair();
@@ -182,13 +182,13 @@ static void converse(int rounds, uint32_t most)
 static void no_wake_up_is_lost_in_ping_pong(void **state)
 {
     (void)state;
-    converse(5000, 64);
+    hold_talk(5000, 64);
 }
 
 static void no_wake_up_is_lost_with_large_messages(void **state)
 {
     (void)state;
-    converse(150, 500000);
+    hold_talk(150, 500000);
 }
 
 struct flood {
@@ -235,7 +235,7 @@ static void a_blocked_sender_is_woken_by_room(void **state)
     run_flood(200, 20000);
 }
 
-static uint64_t counter(struct fake_node *n, const char *wanted)
+static uint64_t read_counter(struct fake_node *n, const char *wanted)
 {
     const char *name;
     uint64_t value;
@@ -263,10 +263,10 @@ static void a_bell_is_rung_once_per_sleep(void **state)
     (void)state;
     fake_pair(&a, &b, NULL);
     connect_both();
-    uint64_t before = counter(&a, "bells_rung");
+    uint64_t before = read_counter(&a, "bells_rung");
     for (int i = 0; i < 10; i++)
         fake_send(&a, 1, 8, 6);
-    assert_true(counter(&a, "bells_rung") == before); /* nobody sleeps */
+    assert_true(read_counter(&a, "bells_rung") == before); /* nobody sleeps */
     fake_progress(&b);
     uint64_t deadline = UINT64_MAX;
     assert_int_equal(OPS->arm(b.ep, &deadline), WEFT_OK);
@@ -275,7 +275,7 @@ static void a_bell_is_rung_once_per_sleep(void **state)
     assert_int_equal(poll(&p, 1, 0), 0);
     for (int i = 0; i < 10; i++)
         fake_send(&a, 1, 8, 6);
-    assert_true(counter(&a, "bells_rung") == before + 1);
+    assert_true(read_counter(&a, "bells_rung") == before + 1);
     assert_int_equal(poll(&p, 1, 0), 1);
     assert_int_equal(OPS->arm(b.ep, &deadline), WEFT_EAGAIN);
     fake_progress(&b);

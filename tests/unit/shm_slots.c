@@ -50,7 +50,7 @@ static void fill_the_ring(void)
         continue;
 }
 
-static uint32_t slots(void)
+static uint32_t count_slots(void)
 {
     return a.loc[1].peer->out.mask + 1;
 }
@@ -66,7 +66,7 @@ static void a_pair_begins_with_few(void **state)
     start_on(2);
     assert_true(check_large() > SHM_FIRST_SLOTS);
     one_by_one(MUCH / 2);
-    assert_int_equal(slots(), SHM_FIRST_SLOTS);
+    assert_int_equal(count_slots(), SHM_FIRST_SLOTS);
     stop_case();
 }
 
@@ -75,7 +75,7 @@ static void many_messages_bring_the_large_ring(void **state)
     (void)state;
     start_on(2);
     one_by_one(MUCH + 2 * SHM_FIRST_SLOTS);
-    assert_int_equal(slots(), check_large());
+    assert_int_equal(count_slots(), check_large());
     stop_case();
 }
 
@@ -84,7 +84,7 @@ static void no_large_ring_where_ranks_share_cpus(void **state)
     (void)state;
     start_on(1);
     one_by_one(4 * MUCH);
-    assert_int_equal(slots(), SHM_FIRST_SLOTS);
+    assert_int_equal(count_slots(), SHM_FIRST_SLOTS);
     stop_case();
 }
 
@@ -96,7 +96,7 @@ static void a_full_ring_brings_the_large_one_there_too(void **state)
         fill_the_ring();
         settle_all();
         one_by_one(2 * SHM_FIRST_SLOTS);
-        assert_int_equal(slots(), check_large());
+        assert_int_equal(count_slots(), check_large());
         one_by_one(3 * (int)check_large());
         stop_case();
     }

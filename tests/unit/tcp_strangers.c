@@ -11,7 +11,7 @@
 static const weft_ops *ops;
 static struct rig_side all[RIG_SIDES];
 
-static int two(void **state)
+static int open_sides(void **state)
 {
     ops = weft_plugin_2_tcp.ops;
     memset(all, 0, sizeof all);
@@ -20,7 +20,7 @@ static int two(void **state)
     return 0;
 }
 
-static int none(void **state)
+static int close_sides(void **state)
 {
     for (int i = 0; i < RIG_SIDES; i++)
         rig_close(&all[i]);
@@ -482,7 +482,7 @@ static void a_frame_of_unknown_type_breaks_the_link_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, two, none)
+#define T(name) cmocka_unit_test_setup_teardown(name, open_sides, close_sides)
         T(a_wrong_key_ends_with_a_reason_and_harms_no_link),
         T(the_wrong_process_is_recognised),
         T(a_failed_connection_lists_every_address_tried),

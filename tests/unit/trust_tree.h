@@ -29,7 +29,7 @@ enum { STRANGER = 65534, OTHER = 65533 };
 
 static char why[WF_TRUST_WHY_MAX];
 
-static inline int enter(void **state)
+static inline int enter_directory(void **state)
 {
     static char dir[64];
     strcpy(dir, "/tmp/weft-trust-XXXXXX");
@@ -43,13 +43,13 @@ static inline int remove_one(const char *path, const struct stat *st, int type,
     return remove(path);
 }
 
-static inline int leave(void **state)
+static inline int leave_directory(void **state)
 {
     return chdir("/") != 0 ||
            nftw(*state, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0;
 }
 
-static inline void put(const char *file, mode_t mode)
+static inline void put_file(const char *file, mode_t mode)
 {
     FILE *f = fopen(file, "w");
     assert_non_null(f);
@@ -64,7 +64,7 @@ static inline void make_dir(const char *dir, mode_t mode)
     assert_int_equal(chmod(dir, mode), 0);
 }
 
-static inline void give(const char *path, uid_t to)
+static inline void give_file(const char *path, uid_t to)
 {
     assert_int_equal(lchown(path, to, to), 0);
 }

@@ -92,7 +92,7 @@ static int listen_in(struct datagram *d)
     return n == len && memcmp(&from, &zero, n) == 0 ? 0 : 1;
 }
 
-static bool said(int who, uint8_t type, struct datagram *d)
+static bool has_said(int who, uint8_t type, struct datagram *d)
 {
     rig_progress(&all[who]);
     for (int from; (from = listen_in(d)) >= 0;)
@@ -106,7 +106,7 @@ static struct datagram hear_peer(int who, uint8_t type)
 {
     struct datagram d;
 
-    RIG_UNTIL(all, 0, said(who, type, &d));
+    RIG_UNTIL(all, 0, has_said(who, type, &d));
     return d;
 }
 

@@ -110,5 +110,5 @@ struct copies_meet : rl::test_suite<copies_meet, 3> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<copies_meet>();
+    return !does_hold<copies_meet>();
 }

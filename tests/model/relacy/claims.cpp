@@ -152,5 +152,5 @@ template <bool CLOSED> struct pieces_move : rl::test_suite<pieces_move<CLOSED>, 
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !(holds<pieces_move<false>>() && holds<pieces_move<true>>());
+    return !(does_hold<pieces_move<false>>() && does_hold<pieces_move<true>>());
 }

@@ -110,5 +110,5 @@ struct areas_meet : rl::test_suite<areas_meet, 2> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<areas_meet>();
+    return !does_hold<areas_meet>();
 }

@@ -178,7 +178,7 @@ static int iterations = 20000;
 /* rl::simulate would have its two other searches compiled, too, which takes
  * longer than all runs. A fault that no mutant explains is run again, and its
  * steps told. */
-template <typename Suite> static bool holds(int depth = 3000)
+template <typename Suite> static bool does_hold(int depth = 3000)
 {
     typedef rl::random_scheduler<Suite::params::thread_count> order;
     rl::test_params p;

@@ -143,5 +143,5 @@ struct mail_arrives : rl::test_suite<mail_arrives, SENDERS + 1> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<mail_arrives>();
+    return !does_hold<mail_arrives>();
 }

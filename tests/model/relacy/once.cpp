@@ -133,5 +133,5 @@ struct seen_once : rl::test_suite<seen_once, 3> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<seen_once>();
+    return !does_hold<seen_once>();
 }

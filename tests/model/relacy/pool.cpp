@@ -99,5 +99,5 @@ struct shares_hold : rl::test_suite<shares_hold, THREADS> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<shares_hold>();
+    return !does_hold<shares_hold>();
 }

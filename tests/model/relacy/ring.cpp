@@ -163,5 +163,5 @@ struct slots_turn : rl::test_suite<slots_turn, 2> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<slots_turn>();
+    return !does_hold<slots_turn>();
 }

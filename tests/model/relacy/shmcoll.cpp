@@ -204,6 +204,6 @@ template <bool ALL> struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBER
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !(holds<team_meets<true>>() && holds<team_meets<false>>() &&
-             holds<pieces_pass<true>>() && holds<pieces_pass<false>>());
+    return !(does_hold<team_meets<true>>() && does_hold<team_meets<false>>() &&
+             does_hold<pieces_pass<true>>() && does_hold<pieces_pass<false>>());
 }

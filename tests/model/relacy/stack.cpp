@@ -64,5 +64,5 @@ struct stack_holds : rl::test_suite<stack_holds, PUSHERS + 1> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<stack_holds>();
+    return !does_hold<stack_holds>();
 }

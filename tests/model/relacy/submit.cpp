@@ -137,5 +137,6 @@ struct submissions_run : rl::test_suite<submissions_run<BARRIER>, THREADS> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !(holds<submissions_run<true>>() && holds<submissions_run<false>>());
+    return !(does_hold<submissions_run<true>>() &&
+             does_hold<submissions_run<false>>());
 }

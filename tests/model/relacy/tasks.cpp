@@ -98,5 +98,5 @@ struct errands_run : rl::test_suite<errands_run, 3> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<errands_run>();
+    return !does_hold<errands_run>();
 }
