@@ -3,17 +3,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
+#include "shm_two_nodes.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plugins/shm/shm.h"
-
 enum { CHUNK = 32 << 10, FIRST = SHM_FIRST_CHUNKS * CHUNK, LARGE = 8 * CHUNK };
 
-static struct fake_node a, b;
 static off_t machine_has = INT32_MAX; /* bytes */
 
 /* In the place of the C library's. */
@@ -27,16 +24,12 @@ int fallocate(int fd, int mode, off_t at, off_t bytes)
 
 static void settle_all(void)
 {
-    for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++)
+        progress_both();
     assert_int_equal(b.loc[0].got, a.loc[1].sent);
     for (int i = 0; i < 10000 && (b.loc[0].sinking || a.loc[1].peer->out.tx);
-         i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+         i++)
+        progress_both();
     assert_false(b.loc[0].sinking);
 }
 
@@ -77,8 +70,7 @@ static int stop_case(void **state)
     (void)state;
     settle_all();
     assert_int_equal(b.loc[0].rx_bad, 0);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
     return 0;
 }
 

@@ -2,23 +2,18 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "plugins/shm/shm.h"
-#include "shm_fake.h"
+#include "shm_two_nodes.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define OPS (weft_plugin_2_shm.ops)
-
-static struct fake_node a, b, many[FAKE_PEERS];
+static struct fake_node many[FAKE_PEERS];
 
 static void run_turns(int times)
 {
-    for (int i = 0; i < times; i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    for (int i = 0; i < times; i++)
+        progress_both();
 }
 
 static void stop_both(void)
@@ -339,10 +334,8 @@ static void a_limit_of_file_sizes_ends_the_link_and_not_the_process(
     small = (struct rlimit){65536, was.rlim_max};
     setrlimit(RLIMIT_FSIZE, &small);
     fake_send(&a, 1, 8, 6);
-    for (int i = 0; i < 600; i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    for (int i = 0; i < 600; i++)
+        progress_both();
     setrlimit(RLIMIT_FSIZE, &was);
     assert_int_equal(a.loc[1].down, 1);
     assert_non_null(strstr(a.loc[1].why, "File too large"));

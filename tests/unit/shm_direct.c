@@ -4,21 +4,11 @@
  */
 #include <sys/stat.h>
 
-#include "plugins/shm/shm.h"
-#include "shm_fake.h"
-
-#define OPS (weft_plugin_2_shm.ops)
+#include "shm_two_nodes.h"
 
 enum { BYTES = 4 << 20, ANNOUNCED = 48 << 10, TRIES = 100000 };
 
-static struct fake_node a, b;
 static unsigned char heap[BYTES];
-
-static void progress_both(void)
-{
-    fake_progress(&a);
-    fake_progress(&b);
-}
 
 static void connect_both(const struct fake_config *c)
 {
@@ -52,15 +42,6 @@ static int start_oversubscribed(void **state)
     connect_both(NULL);
     fake_local_count = 2;
     fake_cpus = 0;
-    return 0;
-}
-
-static int stop_case(void **state)
-{
-    (void)state;
-    fake_close(&a, &b);
-    if (b.ep)
-        fake_close(&b, NULL);
     return 0;
 }
 
@@ -320,7 +301,7 @@ static void a_kernel_that_refuses_is_not_asked_again(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, start_case, stop_case)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start_case, end_pair)
     const struct CMUnitTest tests[] = {
         CASE(memory_of_an_area_is_read_by_the_peer),
         CASE(the_owner_copies_with_the_reader),
@@ -332,12 +313,12 @@ int main(void)
         CASE(a_lost_peer_ends_its_reads),
         cmocka_unit_test_setup_teardown(
             any_memory_is_read_where_the_kernel_allows_it, start_cma,
-            stop_case),
+            end_pair),
         CASE(shorter_messages_go_through_the_ring),
         cmocka_unit_test_setup_teardown(
             where_many_ranks_share_a_cpu_the_receiver_reads_all,
-            start_oversubscribed, stop_case),
+            start_oversubscribed, end_pair),
         cmocka_unit_test_setup_teardown(
-            a_kernel_that_refuses_is_not_asked_again, start_cma, stop_case)};
+            a_kernel_that_refuses_is_not_asked_again, start_cma, end_pair)};
     return cmocka_run_group_tests_name("shm direct", tests, NULL, NULL);
 }

@@ -370,7 +370,7 @@ static void a_lost_peer_ends_its_transfers(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, start_case, stop_case)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start_case, end_pair)
     const struct CMUnitTest tests[] = {
         CASE(a_sender_that_computes_is_not_needed),
         CASE(a_receiver_that_computes_is_not_needed),

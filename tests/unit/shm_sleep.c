@@ -3,15 +3,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
+#include "shm_two_nodes.h"
 
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-
-#define OPS (weft_plugin_2_shm.ops)
-
-static struct fake_node a, b;
 
 /* A lost wake-up is a state and no time: both sleep, nothing is on its way to
  * either, and so nothing ever will be. However long a machine stands still, a
@@ -175,8 +171,7 @@ static void hold_talk(int rounds, uint32_t most)
     pthread_join(other, NULL);
     assert_false(ta.lost);
     assert_false(tb.lost);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 static void no_wake_up_is_lost_in_ping_pong(void **state)
@@ -223,8 +218,7 @@ static void run_flood(int messages, uint32_t len)
     leave_all(&b);
     pthread_join(thread, NULL);
     assert_false(lost || f.lost);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 static void a_blocked_sender_is_woken_by_room(void **state)
@@ -235,24 +229,11 @@ static void a_blocked_sender_is_woken_by_room(void **state)
     run_flood(200, 20000);
 }
 
-static uint64_t read_counter(struct fake_node *n, const char *wanted)
-{
-    const char *name;
-    uint64_t value;
-    for (int i = 0; OPS->stat(n->ep, i, &name, &value) == WEFT_OK; i++)
-        if (strcmp(name, wanted) == 0)
-            return value;
-    fail_msg("no counter %s", wanted);
-    return 0;
-}
-
 static void connect_both(void)
 {
     fake_send(&a, 1, 8, 6);
-    for (int i = 0; i < 600; i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    for (int i = 0; i < 600; i++)
+        progress_both();
     while (fake_send(&a, 1, 8, 6) < 0)
         fake_progress(&a);
     fake_progress(&b);
@@ -263,10 +244,10 @@ static void a_bell_is_rung_once_per_sleep(void **state)
     (void)state;
     fake_pair(&a, &b, NULL);
     connect_both();
-    uint64_t before = read_counter(&a, "bells_rung");
+    uint64_t before = read_count(&a, "bells_rung");
     for (int i = 0; i < 10; i++)
         fake_send(&a, 1, 8, 6);
-    assert_true(read_counter(&a, "bells_rung") == before); /* nobody sleeps */
+    assert_true(read_count(&a, "bells_rung") == before); /* nobody sleeps */
     fake_progress(&b);
     uint64_t deadline = UINT64_MAX;
     assert_int_equal(OPS->arm(b.ep, &deadline), WEFT_OK);
@@ -275,7 +256,7 @@ static void a_bell_is_rung_once_per_sleep(void **state)
     assert_int_equal(poll(&p, 1, 0), 0);
     for (int i = 0; i < 10; i++)
         fake_send(&a, 1, 8, 6);
-    assert_true(read_counter(&a, "bells_rung") == before + 1);
+    assert_true(read_count(&a, "bells_rung") == before + 1);
     assert_int_equal(poll(&p, 1, 0), 1);
     assert_int_equal(OPS->arm(b.ep, &deadline), WEFT_EAGAIN);
     fake_progress(&b);
@@ -298,8 +279,7 @@ static void arm_refuses_while_something_waits(void **state)
     fake_progress(&b);
     assert_int_equal(OPS->arm(b.ep, &deadline), WEFT_OK);
     fake_progress(&b);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 /* The core has no memory for it: to look again would not help. */
@@ -316,8 +296,7 @@ static void a_refused_message_keeps_no_process_awake(void **state)
     assert_int_equal(OPS->arm(b.ep, &deadline), WEFT_OK);
     b.answer = 0;
     fake_receive_all(&b, &a); /* takes it again */
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 int main(void)

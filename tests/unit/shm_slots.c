@@ -3,20 +3,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
-
-#include "plugins/shm/shm.h"
+#include "shm_two_nodes.h"
 
 enum { MUCH = 256, SHORT = 8 };
 
-static struct fake_node a, b;
-
 static void settle_all(void)
 {
-    for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++)
+        progress_both();
     assert_int_equal(b.loc[0].got, a.loc[1].sent);
 }
 
@@ -32,8 +26,7 @@ static void stop_case(void)
 {
     settle_all();
     assert_int_equal(b.loc[0].rx_bad, 0);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 static void one_by_one(int messages)

@@ -5,15 +5,10 @@
 #ifndef SHM_TRANSFER_H
 #define SHM_TRANSFER_H
 
-#include "shm_fake.h"
-
-#include "../../plugins/shm/shm.h"
-
-#define OPS (weft_plugin_2_shm.ops)
+#include "shm_two_nodes.h"
 
 enum { NO_CPU = 2, BYTES = 5 << 20, LIMIT_S = 120, SEVERAL = 20 };
 
-static struct fake_node a, b;
 static unsigned char source[BYTES + 64], target[BYTES + 64];
 
 /* Returns the real time for limits; the clock of the transports may stand. */
@@ -22,12 +17,6 @@ static inline uint64_t read_clock(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static inline void progress_both(void)
-{
-    fake_progress(&a);
-    fake_progress(&b);
 }
 
 static inline int start_case(void **state)
@@ -40,27 +29,6 @@ static inline int start_case(void **state)
         progress_both();
     fake_fill(source, 3, sizeof source);
     memset(target, 0xee, sizeof target);
-    return 0;
-}
-
-static inline int stop_case(void **state)
-{
-    (void)state;
-    if (a.ep)
-        fake_close(&a, b.ep ? &b : NULL);
-    if (b.ep)
-        fake_close(&b, NULL);
-    return 0;
-}
-
-static inline uint64_t read_count(struct fake_node *n, const char *what)
-{
-    const char *name;
-    uint64_t value;
-    for (int i = 0; OPS->stat(n->ep, i, &name, &value) == WEFT_OK; i++)
-        if (strcmp(name, what) == 0)
-            return value;
-    fail_msg("%s is not counted", what);
     return 0;
 }
 

@@ -2,9 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
-
-#include "plugins/shm/shm.h"
+#include "shm_two_nodes.h"
 
 enum { MB = 1 << 20 };
 
@@ -184,8 +182,6 @@ static void a_time_out_of_range_still_names_its_way(void **state)
 
 /* ---- between two endpoints ----------------------------------------------- */
 
-static struct fake_node a, b;
-
 /* A sender to whom memcpy into the ring is a burden. */
 static int find_burdened(weft_tx *tx, uint64_t off, struct iovec *v, int max)
 {
@@ -213,10 +209,8 @@ static void send_slowly(void)
 {
     struct weft_loc *l = &a.loc[1];
     send_from(l, find_burdened);
-    while (b.loc[0].got < l->sent || l->lent > l->tx_back) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    while (b.loc[0].got < l->sent || l->lent > l->tx_back)
+        progress_both();
 }
 
 /* All of it was in the ring when the receiver looked for the first time. */
@@ -233,8 +227,7 @@ static void the_receiver_learns_what_it_cost_the_sender(void **state)
         send_slowly();
     assert_int_equal(c->way, SHM_NONTEMPORAL);
     assert_true(messages < 100);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 /* ---- how long the pieces are --------------------------------------------- */
@@ -260,10 +253,8 @@ static void until_all_is_there(void)
 {
     struct weft_loc *to_b = &a.loc[1], *to_a = &b.loc[0];
     while (to_a->got < to_b->sent || to_b->got < to_a->sent ||
-           to_b->lent > to_b->tx_back || to_a->lent > to_a->tx_back) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+           to_b->lent > to_b->tx_back || to_a->lent > to_a->tx_back)
+        progress_both();
 }
 
 static void a_receiver_that_also_sends_gets_long_pieces(void **state)
@@ -291,8 +282,7 @@ static void a_receiver_that_also_sends_gets_long_pieces(void **state)
         assert_true(fake_send(&a, 1, 20000 + 64 * (uint32_t)i, 0) >= 0);
         until_all_is_there();
     }
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 int main(void)
