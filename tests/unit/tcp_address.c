@@ -12,8 +12,7 @@ static struct rig_side all[RIG_SIDES];
 static int open_side(void **state)
 {
     ops = weft_plugin_2_tcp.ops;
-    memset(all, 0, sizeof all);
-    rig_open(all, 0, "key");
+    rig_open_sides(all, 1, "key");
     return 0;
 }
 

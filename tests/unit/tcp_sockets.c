@@ -24,8 +24,7 @@ static void open_two(uint64_t detect)
 
 static void close_two(void)
 {
-    for (int i = 0; i < RIG_SIDES; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
 }
 
 static int read_option(int level, int name)

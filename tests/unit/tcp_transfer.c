@@ -14,16 +14,13 @@ static struct rig_side all[RIG_SIDES];
 static int open_sides(void **state)
 {
     ops = weft_plugin_2_tcp.ops;
-    memset(all, 0, sizeof all);
-    rig_open(all, 0, "key");
-    rig_open(all, 1, "key");
+    rig_open_sides(all, 2, "key");
     return 0;
 }
 
 static int close_sides(void **state)
 {
-    for (int i = 0; i < RIG_SIDES; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
     return 0;
 }
 

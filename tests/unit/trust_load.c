@@ -4,9 +4,8 @@
  * $GOOD_MARK or $BAD_MARK.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
+#include "directory.h"
+
 #include "adi/loader.h"
 #include "config_rig.h"
 
@@ -26,25 +25,13 @@
 
 static char err[4096];
 
-static int enter_directory(void **state)
+static int enter_trusted(void **state)
 {
-    static char dir[64];
-    strcpy(dir, "/tmp/weft-load-XXXXXX");
-    *state = dir;
-    if (mkdtemp(dir) == NULL || chdir(dir) != 0 || chmod(dir, 0755) != 0)
-        return -1;
     setenv("GOOD_MARK", "good.mark", 1);
     setenv("BAD_MARK", "bad.mark", 1);
     unsetenv("WEFT_PLUGIN_PATH");
     unsetenv("WEFT_LAUNCHER_PLUGINS");
-    return 0;
-}
-
-static int leave_directory(void **state)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
-    return chdir("/") != 0 || system(command) != 0;
+    return enter_directory(state);
 }
 
 /* Copy the first `size` bytes of a file; -1: all. */
@@ -343,7 +330,7 @@ static void without_proc_the_path_is_loaded(void **state)
 int main(void)
 {
 #define CASE(f)                                                                \
-    cmocka_unit_test_setup_teardown(f, enter_directory, leave_directory)
+    cmocka_unit_test_setup_teardown(f, enter_trusted, leave_directory)
     const struct CMUnitTest tests[] = {
         CASE(a_trusted_plugin_is_loaded),
         CASE(a_plugin_that_others_may_write_is_not_executed),

@@ -5,9 +5,6 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "trust_tree.h"
 
 #include <limits.h>
@@ -42,7 +39,7 @@ static void a_file_of_root_is_trusted(void **state)
 static void a_file_that_others_may_write_is_refused(void **state)
 {
     put_file("g", 0664);
-    assert_refused("g", "others may write file /tmp/weft-trust-");
+    assert_refused("g", "others may write file /tmp/weft-unit-");
     assert_says("/g (user ");
     assert_says("mode 0664); correct it with chmod go-w");
     put_file("o", 0646);
@@ -129,7 +126,7 @@ static void a_directory_that_others_may_write_is_refused(void **state)
 {
     make_dir("d", 0777);
     put_file("d/f", 0644);
-    assert_refused("d/f", "others may write directory /tmp/weft-trust-");
+    assert_refused("d/f", "others may write directory /tmp/weft-unit-");
     assert_says("/d (user ");
     assert_says("mode 0777");
     assert_int_equal(chmod("d", 0775), 0);
@@ -157,7 +154,7 @@ static void a_directory_of_another_user_is_refused(void **state)
     make_dir("d", 0755);
     put_file("d/f", 0644);
     give_file("d", STRANGER);
-    assert_refused("d/f", "directory /tmp/weft-trust-");
+    assert_refused("d/f", "directory /tmp/weft-unit-");
     assert_says("belongs to user 65534 (mode 0755)");
 }
 
@@ -254,7 +251,7 @@ static void a_link_to_what_is_not_trusted_is_refused(void **state)
     assert_refused("l", "mode 0777");
     put_file("g", 0666);
     assert_int_equal(symlink("g", "k"), 0);
-    assert_refused("k", "file /tmp/weft-trust-");
+    assert_refused("k", "file /tmp/weft-unit-");
 }
 
 static void a_link_in_an_untrusted_directory_is_refused(void **state)
@@ -262,9 +259,9 @@ static void a_link_in_an_untrusted_directory_is_refused(void **state)
     put_file("f", 0644);
     make_dir("d", 0777);
     assert_int_equal(symlink("../f", "d/l"), 0);
-    assert_refused("d/l", "directory /tmp/weft-trust-");
+    assert_refused("d/l", "directory /tmp/weft-unit-");
     assert_int_equal(symlink("d/l", "twice"), 0);
-    assert_refused("twice", "directory /tmp/weft-trust-");
+    assert_refused("twice", "directory /tmp/weft-unit-");
 }
 
 static void a_link_of_another_user_is_refused(void **state)
@@ -273,7 +270,7 @@ static void a_link_of_another_user_is_refused(void **state)
     make_dir("s", 01777);
     assert_int_equal(symlink("/etc/passwd", "s/l"), 0);
     give_file("s/l", STRANGER);
-    assert_refused("s/l", "link /tmp/weft-trust-");
+    assert_refused("s/l", "link /tmp/weft-unit-");
     assert_says("belongs to user 65534");
 }
 

@@ -8,46 +8,16 @@
 #ifndef TRUST_TREE_H
 #define TRUST_TREE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "os/trust.h"
 
 enum { STRANGER = 65534, OTHER = 65533 };
 
 static char why[WF_TRUST_WHY_MAX];
-
-static inline int enter_directory(void **state)
-{
-    static char dir[64];
-    strcpy(dir, "/tmp/weft-trust-XXXXXX");
-    *state = dir;
-    return mkdtemp(dir) == NULL || chdir(dir) != 0 || chmod(dir, 0755) != 0;
-}
-
-static inline int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *at)
-{
-    return remove(path);
-}
-
-static inline int leave_directory(void **state)
-{
-    return chdir("/") != 0 ||
-           nftw(*state, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0;
-}
 
 static inline void put_file(const char *file, mode_t mode)
 {

@@ -12,15 +12,13 @@ static struct rig_side all[RIG_SIDES];
 
 static int open_sides(void **state)
 {
-    for (uint32_t i = 0; i < 3; i++)
-        rig_open(all, i, "secret");
+    rig_open_sides(all, 3, "secret");
     return 0;
 }
 
 static int close_sides(void **state)
 {
-    for (int i = 0; i < 3; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
     return 0;
 }
 

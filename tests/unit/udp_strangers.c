@@ -56,15 +56,6 @@ static void end_of_pair(void)
     }
 }
 
-static struct sockaddr_storage address_of(const struct rig_side *s,
-                                          socklen_t *n)
-{
-    struct sockaddr_storage sa;
-
-    *n = wf_ip_to_sockaddr(&s->ep->ip.use[0].addr, &sa);
-    return sa;
-}
-
 static void throw_datagram(int fd, const struct rig_side *to, const void *p,
                            size_t n)
 {
@@ -203,8 +194,7 @@ static void ten_thousand_calls_leave_room_for_one(void **state)
     uint32_t whom = 1;
     int fd;
 
-    for (uint32_t i = 0; i < 3; i++)
-        rig_open(all, i, "secret");
+    rig_open_sides(all, 3, "secret");
     fd = open_stranger();
     wf_auth_advance(all[2].key, 2, &auth, NULL, 0, hello, &n, &whom);
     wf_auth_advance(all[2].key, 2, &auth, NULL, 0, NULL, NULL, NULL);
@@ -224,8 +214,7 @@ static void ten_thousand_calls_leave_room_for_one(void **state)
     rig_send(all, 2, 0, 1, 100);
     RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
     close(fd);
-    for (int i = 0; i < 3; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
 }
 
 static void call_with_a_wrong_key(int fd, uint32_t number)

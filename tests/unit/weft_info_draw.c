@@ -2,63 +2,33 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "config/collectives.h"
-#include "config_rig.h"
-
-#include <unistd.h>
+#include "weft_info_rig.h"
 
 #include "tools/weft-info/draw.c"
 #include "tools/weft-info/plan.c"
 
-static int saved[3];
-
-static void capture_begin(int fd)
+/* Returns the output to `fd` of a drawing that must have this status. */
+static char *draw_to(int fd, const char *ini, struct draw_arguments a,
+                     int status)
 {
-    fflush(fd == 1 ? stdout : stderr);
-    saved[fd] = dup(fd);
-    FILE *f = tmpfile();
-    assert_true(saved[fd] >= 0 && f != NULL && dup2(fileno(f), fd) == fd);
-    fclose(f);
-}
-
-static char *capture_end(int fd)
-{
-    static char text[1 << 16];
-    fflush(fd == 1 ? stdout : stderr);
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    dup2(saved[fd], fd);
-    close(saved[fd]);
-    text[n > 0 ? n : 0] = '\0';
+    struct wf_config *c = parse_good(ini);
+    capture_begin(fd);
+    int rc = info_draw(wf_config_collectives(c), &a);
+    char *text = capture_end(fd);
+    wf_config_free(c);
+    assert_int_equal(rc, status);
     return text;
-}
-
-static void assert_says(const char *text, const char *wanted)
-{
-    if (strstr(text, wanted) == NULL)
-        print_error("wanted: %s\nfound: %s\n", wanted, text);
-    assert_non_null(strstr(text, wanted));
 }
 
 static char *draw_text(const char *ini, struct draw_arguments a)
 {
-    struct wf_config *c = parse_good(ini);
-    capture_begin(1);
-    int rc = info_draw(wf_config_collectives(c), &a);
-    char *text = capture_end(1);
-    wf_config_free(c);
-    assert_int_equal(rc, 0);
-    return text;
+    return draw_to(1, ini, a, 0);
 }
 
 /* What is wrong with these arguments? */
 static char *read_refusal(struct draw_arguments a)
 {
-    struct wf_config *c = parse_good(NULL);
-    capture_begin(2);
-    int rc = info_draw(wf_config_collectives(c), &a);
-    char *text = capture_end(2);
-    wf_config_free(c);
-    assert_int_equal(rc, 2);
-    return text;
+    return draw_to(2, NULL, a, 2);
 }
 
 static void steps_have_rounds_sizes_and_partners(void **state)

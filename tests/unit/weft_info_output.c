@@ -5,9 +5,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "config_rig.h"
-
-#include <unistd.h>
+#include "weft_info_rig.h"
 
 #include "tools/weft-info/check.c"
 #include "tools/weft-info/explain.c"
@@ -47,46 +45,17 @@ static void invent_address(struct info *info, struct wf_config *config)
     }
 }
 
-static int saved;
-
-static void capture_begin(void)
-{
-    fflush(stdout);
-    saved = dup(1);
-    FILE *f = tmpfile();
-    assert_true(saved >= 0 && f != NULL && dup2(fileno(f), 1) == 1);
-    fclose(f);
-}
-
-static char *capture_end(void)
-{
-    static char text[8192];
-    fflush(stdout);
-    ssize_t n = pread(1, text, sizeof text - 1, 0);
-    dup2(saved, 1);
-    close(saved);
-    text[n > 0 ? n : 0] = '\0';
-    return text;
-}
-
 static int explain_pair(const char *ini, const char *pair, const char *size,
                         bool json, char **text)
 {
     static struct info info;
     struct wf_config *c = parse_good(ini);
     invent_address(&info, c);
-    capture_begin();
+    capture_begin(1);
     int rc = info_explain(&info, pair, size, json);
-    *text = capture_end();
+    *text = capture_end(1);
     wf_config_free(c);
     return rc;
-}
-
-static void assert_says(const char *text, const char *wanted)
-{
-    if (strstr(text, wanted) == NULL)
-        print_error("wanted: %s\nfound: %s\n", wanted, text);
-    assert_non_null(strstr(text, wanted));
 }
 
 static const char two_hosts[] =
@@ -197,9 +166,9 @@ static void wrong_arguments_are_exit_code_two(void **state)
 static void tables_hold_self_and_what_is_named(void **state)
 {
     char *names[] = {"tcp", "udp-reliable", "self"};
-    capture_begin();
+    capture_begin(1);
     int rc = info_table(names, 3);
-    char *text = capture_end();
+    char *text = capture_end(1);
     assert_int_equal(rc, 0);
     assert_says(text, "= {\n    &weft_plugin_2_self,\n    &weft_plugin_2_tcp,\n"
                       "    &weft_plugin_2_udp_reliable,\n    0\n};");
@@ -221,9 +190,9 @@ static char *write_scratch(const char *text)
 static void an_embedded_file_is_a_c_string(void **state)
 {
     char *file = write_scratch("[core]\njob = \"a\\b\" # \xc3\xa9?\n");
-    capture_begin();
+    capture_begin(1);
     int rc = info_embed(file);
-    char *text = capture_end();
+    char *text = capture_end(1);
     assert_int_equal(rc, 0);
     assert_says(text, "weft_ini_text[] =\n    \"[core]\\n\"\n"
                       "    \"job = \\\"a\\\\b\\\" # \\303\\251\\077\\n\";\n");
@@ -233,9 +202,9 @@ static void an_embedded_file_is_a_c_string(void **state)
 static void a_wrong_file_is_exit_code_78_and_is_not_embedded(void **state)
 {
     char *file = write_scratch("[core]\njbo = x\n");
-    capture_begin();
+    capture_begin(1);
     int checked = info_check(file, false, true), embedded = info_embed(file);
-    char *text = capture_end();
+    char *text = capture_end(1);
     assert_int_equal(checked, 78);
     assert_int_equal(embedded, 78);
     assert_says(text, "\"problems\": 1");
