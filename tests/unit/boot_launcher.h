@@ -147,6 +147,17 @@ static inline void start_launcher(struct launcher *l, int rank, int size)
     assert_int_equal(pthread_create(&l->thread, NULL, serve_lines, l), 0);
 }
 
+/* Starts the launcher, and opens the boot of one rank of its job. */
+static inline struct wf_boot *open_job(struct launcher *l, int rank, int size)
+{
+    struct wf_boot *b;
+    char err[256];
+
+    start_launcher(l, rank, size);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof err), 0);
+    return b;
+}
+
 static inline void stop_launcher(struct launcher *l, struct wf_boot *b)
 {
     if (b)
