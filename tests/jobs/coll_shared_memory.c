@@ -310,7 +310,7 @@ static void blocks_for_each(MPI_Comm c, int round)
 
 /* Blocks of which some are long, some are not, and some are nothing: another
  * length for each pair and direction. */
-static int varied_count(int n, int from, int to)
+static int vary_count(int n, int from, int to)
 {
     return (3 * from + to) % 4 == 1 ? 0 : n * (1 + (3 * from + to) % 4) / 4;
 }
@@ -322,8 +322,8 @@ static void varied_blocks(MPI_Comm c, int n)
     int counts[64], displs[64], scounts[64], sdispls[64];
 
     for (int r = 0; r < size; r++) {
-        counts[r] = varied_count(n, r, rank);
-        scounts[r] = varied_count(n, rank, r);
+        counts[r] = vary_count(n, r, rank);
+        scounts[r] = vary_count(n, rank, r);
         displs[r] = (size - 1 - r) * n;
         sdispls[r] = r * n;
     }

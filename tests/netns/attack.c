@@ -50,7 +50,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double time_at(const float *times, long n, long i)
+static double find_time(const float *times, long n, long i)
 {
     return n > 0 ? (double)times[i] : 0;
 }
@@ -64,9 +64,9 @@ static void print_report(void)
     qsort(whole, (size_t)all, sizeof *whole, by_size);
     if (all)
         printf("%s %ld %.1f %.1f %.1f %.1f %.4f\n", now, count,
-               time_at(calm, n, n / 2), time_at(calm, n, n - 1 - n / 100),
-               time_at(calm, n, n - 1),
-               time_at(whole, all, all - 1 - all / 100),
+               find_time(calm, n, n / 2), find_time(calm, n, n - 1 - n / 100),
+               find_time(calm, n, n - 1),
+               find_time(whole, all, all - 1 - all / 100),
                (double)waits / (double)count);
     fflush(stdout);
     count = waits = 0;

@@ -311,7 +311,8 @@ static void run_command(void)
     fflush(stdout);
 }
 
-static const struct timespec *time_until(struct timespec *t, uint64_t now)
+static const struct timespec *measure_time_left(struct timespec *t,
+                                                uint64_t now)
 {
     uint64_t first = UINT64_MAX;
 
@@ -359,7 +360,7 @@ int main(int argc, char **argv)
         struct pollfd fds[3] = {{ways[0].from, POLLIN, 0},
                                 {ways[1].from, POLLIN, 0},
                                 {0, POLLIN, 0}};
-        ppoll(fds, 3, time_until(&t, now_ns()), NULL);
+        ppoll(fds, 3, measure_time_left(&t, now_ns()), NULL);
         for (int i = 0; i < 2; i++) {
             release_object(&ways[i], now_ns());
             if (fds[i].revents)

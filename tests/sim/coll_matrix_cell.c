@@ -99,7 +99,7 @@ static int peer_of(const struct view *v, int i, bool out)
 }
 
 /* How many items go from one rank to another. */
-static int64_t items_between(const struct view *v, int from, int to)
+static int64_t count_items(const struct view *v, int from, int to)
 {
     unsigned both = MX_TO_MANY | MX_FROM_MANY;
     int x = (v->is & both) == both ? from + to : v->is & MX_TO_MANY ? to : from;
@@ -262,11 +262,11 @@ bool mx_send_side(const struct view *v, struct mx_side *s)
     s->mixed =
         is_divisible(v) && (v->is & MX_BYTES) && (v->c->dice & DICE_MIXED);
     s->blocks = 1;
-    s->items[0] = v->is & MX_FOLD ? make_vector(v) : items_between(v, v->me, 0);
+    s->items[0] = v->is & MX_FOLD ? make_vector(v) : count_items(v, v->me, 0);
     if (v->is & MX_TO_MANY) {
         s->blocks = v->is & MX_NEAR ? MX_NEIGHBORS : v->peers;
         for (int i = 0; i < s->blocks; i++)
-            s->items[i] = items_between(v, v->me, peer_of(v, i, true));
+            s->items[i] = count_items(v, v->me, peer_of(v, i, true));
     }
     if (!take_memory(s, place_of(s, (v->is & MX_TO_MANY) && (v->is & MX_VARY))))
         return false;
@@ -286,8 +286,8 @@ bool mx_receive_side(const struct view *v, struct mx_side *r)
         is_divisible(v) && (v->is & MX_BYTES) && (v->c->dice & DICE_MIXED);
     r->blocks = many ? v->is & MX_NEAR ? MX_NEIGHBORS : v->peers : 1;
     for (int i = 0; i < r->blocks; i++)
-        r->items[i] = many ? items_between(v, peer_of(v, i, false), v->me)
-                           : items_between(v, v->root, v->me);
+        r->items[i] = many ? count_items(v, peer_of(v, i, false), v->me)
+                           : count_items(v, v->root, v->me);
     if (v->is & MX_FOLD)
         r->items[0] = make_vector(v);
     room = place_of(r, many && (v->is & MX_VARY));

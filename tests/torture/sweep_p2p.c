@@ -6,13 +6,13 @@
 
 enum { LARGE = 300000, MANY = 40 };
 
-static const MPI_Comm *world_handle(void)
+static const MPI_Comm *point_to_world(void)
 {
     static const MPI_Comm w = MPI_COMM_WORLD;
     return &w;
 }
 
-#define WORLD (*world_handle())
+#define WORLD (*point_to_world())
 #define PEER (1 - sweep_rank)
 
 /* One message there and one back, by blocking calls. */

@@ -103,7 +103,7 @@ static void prepare_case(struct side *s, uint32_t me)
     s->other = (struct wf_ip_party){.peer = (weft_peer *)s, .id = 1 - me};
 }
 
-static struct wf_ip_path path_somewhere(void)
+static struct wf_ip_path make_path(void)
 {
     struct wf_ip_path p = {.to_len = sizeof(struct sockaddr_in)};
     struct sockaddr_in at = {.sin_family = AF_INET,
@@ -116,7 +116,7 @@ static struct wf_ip_path path_somewhere(void)
 
 static void dial_peer(struct side *s)
 {
-    struct wf_ip_path path = path_somewhere();
+    struct wf_ip_path path = make_path();
     struct wf_ip_call *c = wf_ip_call_new(&s->calls, &path);
 
     assert_non_null(c);
@@ -131,7 +131,7 @@ static void dial_peer(struct side *s)
 /* Take the next packet of either side. */
 static struct said hear_peer(struct side *s, const struct said *what)
 {
-    struct wf_ip_path path = path_somewhere();
+    struct wf_ip_path path = make_path();
 
     memset(&s->last, 0, sizeof s->last);
     wf_ip_take_word(&s->calls, &path, &what->word, what->body, what->n);

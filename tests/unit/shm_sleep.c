@@ -24,7 +24,7 @@ static struct rest *rest_of(const struct fake_node *n)
     return n == &a ? &rest_of_a : &rest_of_b;
 }
 
-static struct rest *rest_beside(const struct fake_node *n)
+static struct rest *find_other_rest(const struct fake_node *n)
 {
     return n == &a ? &rest_of_b : &rest_of_a;
 }
@@ -50,7 +50,7 @@ static void leave_all(struct fake_node *n)
 
 static bool nobody_will_wake(struct fake_node *n)
 {
-    struct rest *other = rest_beside(n);
+    struct rest *other = find_other_rest(n);
     unsigned turns = atomic_load(&other->turns);
     return turns % 2 != 0 && !does_ring(other->fd, 0) &&
            !does_ring(rest_of(n)->fd, 0) && atomic_load(&other->turns) == turns;

@@ -15,14 +15,14 @@ static void begin_case(void)
     wf_shm_way_init(&in);
 }
 
-static uint32_t way_told(void)
+static uint32_t read_told_way(void)
 {
     return atomic_load_explicit(&line.way, memory_order_relaxed);
 }
 
-static enum shm_way way_used(void)
+static enum shm_way find_used_way(void)
 {
-    return way_told() % SHM_WAYS;
+    return read_told_way() % SHM_WAYS;
 }
 
 /* A message of a MB, whose sender has heard: what it took to copy it in and
@@ -31,8 +31,8 @@ static bool message_in(const uint64_t into[SHM_WAYS],
                        const uint64_t out[SHM_WAYS])
 {
     wf_shm_way_count_message(&in, MB);
-    enum shm_way way = way_used();
-    bool timed = way_told() & SHM_TIMED;
+    enum shm_way way = find_used_way();
+    bool timed = read_told_way() & SHM_TIMED;
     if (timed)
         wf_shm_way_add_time(&in, wf_shm_way_pack_time(way, into[way]), MB,
                             out[way]);
@@ -68,13 +68,13 @@ static void the_faster_way_stays(void **state)
     const uint64_t around[] = {30000, 20000}, copy[] = {20000, 30000};
     (void)state;
     begin_case();
-    assert_int_equal(way_used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
     count_untimed(around);
     count_timed(around);
-    assert_int_equal(way_used(), SHM_NONTEMPORAL);
+    assert_int_equal(find_used_way(), SHM_NONTEMPORAL);
     count_untimed(copy);
     count_timed(copy);
-    assert_int_equal(way_used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
 }
 
 static void stores_around_the_caches_have_to_be_clearly_faster(void **state)
@@ -84,7 +84,7 @@ static void stores_around_the_caches_have_to_be_clearly_faster(void **state)
     begin_case();
     count_untimed(ns);
     count_timed(ns);
-    assert_int_equal(way_used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
 }
 
 static void a_trial_is_short_beside_what_follows(void **state)
@@ -107,7 +107,7 @@ static void a_hopeless_way_is_not_tried_to_the_end(void **state)
     begin_case();
     count_untimed(ns);
     assert_true(count_timed(ns) <= 4 + 2 + 1);
-    assert_int_equal(way_used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
     assert_true(count_untimed(ns) >= 200);
 }
 
@@ -117,12 +117,12 @@ static void one_pause_does_not_decide(void **state)
     const uint64_t ns[] = {20000, 30000}, paused[] = {5000000, 30000};
     (void)state;
     begin_case();
-    while (!(way_told() & SHM_TIMED))
+    while (!(read_told_way() & SHM_TIMED))
         wf_shm_way_count_message(&in, MB);
-    assert_int_equal(way_used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
     send_message(paused);
     count_timed(ns);
-    assert_int_equal(way_used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
 }
 
 static void copies_of_the_former_way_are_not_counted(void **state)
@@ -131,13 +131,13 @@ static void copies_of_the_former_way_are_not_counted(void **state)
     (void)state;
     begin_case();
     count_untimed(ns);
-    while (way_used() == SHM_BY_MEMCPY)
+    while (find_used_way() == SHM_BY_MEMCPY)
         send_message(ns);
     for (int i = 0; i < 100; i++) /* the sender has not heard */
         wf_shm_way_add_time(&in, wf_shm_way_pack_time(SHM_BY_MEMCPY, 1), MB, 1);
-    assert_int_equal(way_used(), SHM_NONTEMPORAL);
+    assert_int_equal(find_used_way(), SHM_NONTEMPORAL);
     count_timed(ns);
-    assert_int_equal(way_used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
 }
 
 /* Where both sides send at once each has copied all of it before the other
@@ -151,7 +151,7 @@ static void the_time_of_the_sender_counts(void **state)
         continue;
     while (message_in(into, out))
         continue;
-    assert_int_equal(way_used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
 }
 
 static void hopeless_trials_become_rare(void **state)

@@ -53,7 +53,7 @@ static void a_file_of_another_user_is_refused(void **state)
     char wanted[128];
     NEED_ROOT();
     put_file("f", 0644);
-    give_file("f", STRANGER);
+    change_owner("f", STRANGER);
     snprintf(wanted, sizeof wanted,
              "file %s/f belongs to user 65534 (mode 0644), and only what "
              "belongs to root or to user 0 is trusted; use a copy",
@@ -68,8 +68,8 @@ static void the_effective_user_counts(void **state)
     put_file("roots", 0644);
     put_file("others", 0644);
     put_file("secret", 0600);
-    give_file("mine", STRANGER);
-    give_file("others", OTHER);
+    change_owner("mine", STRANGER);
+    change_owner("others", OTHER);
     assert_int_equal(seteuid(STRANGER), 0);
     assert_trusted("mine");
     assert_trusted("roots");
@@ -153,7 +153,7 @@ static void a_directory_of_another_user_is_refused(void **state)
     NEED_ROOT();
     make_dir("d", 0755);
     put_file("d/f", 0644);
-    give_file("d", STRANGER);
+    change_owner("d", STRANGER);
     assert_refused("d/f", "directory /tmp/weft-unit-");
     assert_says("belongs to user 65534 (mode 0755)");
 }
@@ -183,13 +183,13 @@ static void what_others_have_in_a_sticky_directory_is_refused(void **state)
     make_dir("s/d", 0755);
     put_file("s/d/f", 0644);
     put_file("s/f", 0644);
-    give_file("s/d", STRANGER);
-    give_file("s/f", STRANGER);
+    change_owner("s/d", STRANGER);
+    change_owner("s/f", STRANGER);
     assert_refused("s/d/f", "belongs to user 65534");
     assert_refused("s/f", "belongs to user 65534");
     make_dir("t", 01777); /* its owner may rename everything in it */
     put_file("t/f", 0644);
-    give_file("t", STRANGER);
+    change_owner("t", STRANGER);
     assert_refused("t/f", "belongs to user 65534 (mode 1777)");
 }
 
@@ -269,7 +269,7 @@ static void a_link_of_another_user_is_refused(void **state)
     NEED_ROOT();
     make_dir("s", 01777);
     assert_int_equal(symlink("/etc/passwd", "s/l"), 0);
-    give_file("s/l", STRANGER);
+    change_owner("s/l", STRANGER);
     assert_refused("s/l", "link /tmp/weft-unit-");
     assert_says("belongs to user 65534");
 }

@@ -34,7 +34,7 @@ static inline void make_dir(const char *dir, mode_t mode)
     assert_int_equal(chmod(dir, mode), 0);
 }
 
-static inline void give_file(const char *path, uid_t to)
+static inline void change_owner(const char *path, uid_t to)
 {
     assert_int_equal(lchown(path, to, to), 0);
 }

@@ -331,7 +331,7 @@ static void a_word_that_is_waited_for_is_announced_from_the_sleep_on(void **s)
     nothing_was_missed();
 }
 
-static bool is_never(void *arg)
+static bool never_holds(void *arg)
 {
     return false;
 }
@@ -342,10 +342,10 @@ static void who_serves_peers_is_called_by_the_launchers_descriptor(void **state)
     int fd = eventfd(1, EFD_CLOEXEC);
 
     wf_cs_enter(&wf.api);
-    assert_true(wf_progress_poll_until(&wf, fd, is_never, NULL, 0));
+    assert_true(wf_progress_poll_until(&wf, fd, never_holds, NULL, 0));
     assert_int_equal(read(fd, &one, sizeof one), sizeof one);
     assert_false(
-        wf_progress_poll_until(&wf, fd, is_never, NULL, wf_now(&wf) + 1));
+        wf_progress_poll_until(&wf, fd, never_holds, NULL, wf_now(&wf) + 1));
     close(fd);
     nothing_was_missed();
 }
