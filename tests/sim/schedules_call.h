@@ -11,18 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../dice.h"
 #include "datatype/predefined.h"
 #include "tools/weft-info/plan.h"
 
 enum { GUARD = 0x5a };
-
-static uint64_t dice_state = 1;
-
-static uint32_t roll_dice(uint32_t sides)
-{
-    dice_state = dice_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(dice_state >> 33) % sides;
-}
 
 /* ---- operations ---------------------------------------------------------- */
 

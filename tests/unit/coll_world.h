@@ -31,6 +31,7 @@
 #include "protocol/queues.h"
 
 #include "coll_types.h"
+#include "../dice.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
@@ -43,16 +44,6 @@ static int world_size, world_left; /* processes; inter: in the left group */
 /* Set before world_open: rules of the choice, and nodes in equal shares. */
 static const struct wf_coll_rules *world_rules;
 static int world_nodes = 1;
-
-/* ---- randomness ---------------------------------------------------------- */
-
-static uint64_t dice_state = 1;
-
-static uint32_t roll_dice(uint32_t sides)
-{
-    dice_state = dice_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(dice_state >> 33) % sides;
-}
 
 /* ---- errors, communicators ----------------------------------------------- */
 
