@@ -1,5 +1,5 @@
-/* Who called MPI can be seen from inside it, and an exception thrown by an error
- * handler reaches the caller of MPI, which goes on using it.
+/* The caller of MPI can be seen from inside it, and an exception thrown by an
+ * error handler reaches the caller of MPI, which goes on using it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -126,8 +126,8 @@ static bool is(const Dl_info &frame, const char *function)
     return frame.dli_sname && std::strcmp(frame.dli_sname, function) == 0;
 }
 
-/* Notes that, from main by receive_in, functions of the library were called that
- * have called each other. */
+/* Notes that, from main by receive_in, functions of the library were called
+ * that have called each other. */
 static void look(int)
 {
     void *frames[FRAMES];

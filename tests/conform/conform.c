@@ -37,7 +37,7 @@ static const struct conform_case *const tables[] = {
     shape_cases, transfer_cases, flow_cases, connect_cases,
     death_cases, sleep_cases,    fetch_cases};
 
-/* ---- the plugin ----------------------------------------------------------------- */
+/* ---- the plugin ---------------------------------------------------------- */
 
 static const weft_plugin *from_table(const char *name)
 {
@@ -82,7 +82,7 @@ static const weft_plugin *find_plugin(const char *what)
                                                      : from_table(what);
 }
 
-/* ---- one case ------------------------------------------------------------------- */
+/* ---- one case ------------------------------------------------------------ */
 
 /* Not every endpoint of a plugin with event() has a descriptor. */
 static bool has_event(const weft_ops *ops, weft_ep *ep)
@@ -183,7 +183,7 @@ static bool run_case(struct world *w, int number, const struct conform_case *c)
     return judge_case(number, c, status, why);
 }
 
-/* ---- all cases ------------------------------------------------------------------- */
+/* ---- all cases ----------------------------------------------------------- */
 
 static int run_each(struct world *w, const char *words, bool list)
 {

@@ -7,7 +7,7 @@
  * weft_transport.h allows, and keeps book of what is lent to the plugin.
  *
  *   conform.c  the program          message.c  patterns, memory, containers
- *   host.c     the service table    world.c    endpoints, partners, patience
+ *   host.c     the service table    world.c    endpoints, partners, limits
  *   config.c   the plugin's options auth.c     the handshake
  *   *_cases.c  the contract, a sentence each
  *
@@ -60,7 +60,7 @@ int area_segments(const struct area *, uint64_t len, uint64_t off,
 void payload_check(const void *data, uint32_t from, uint64_t number,
                    uint64_t off, uint64_t n);
 
-/* ---- the core's side ------------------------------------------------------ */
+/* ---- the core's side ----------------------------------------------------- */
 
 /* How the fake core answers a delivery. */
 enum answer {
@@ -126,7 +126,7 @@ struct world {
     int channel; /* to the partner */
 };
 
-/* ---- messages ------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 enum layout {
     BLOCK,    /* one block */
@@ -168,7 +168,7 @@ int message_words(struct weft_loc *to, uint64_t len);
 /* Find word i of a header, as it is in a register. */
 uint64_t header_word(const void *hdr, int i);
 
-/* ---- fetching ------------------------------------------------------------- */
+/* ---- fetching ------------------------------------------------------------ */
 
 struct fetch {
     weft_get get;
@@ -176,14 +176,14 @@ struct fetch {
     int status;
 };
 
-/* ---- the handshake -------------------------------------------------------- */
+/* ---- the handshake ------------------------------------------------------- */
 
 /* Implement weft_host.auth_step for process `me`. */
 int handshake_step(uint64_t key, uint32_t me, weft_auth **, const void *in,
                    size_t in_len, void *out, size_t *out_len, uint32_t *id);
 uint64_t key_of(const char *secret);
 
-/* ---- the world ------------------------------------------------------------ */
+/* ---- the world ----------------------------------------------------------- */
 
 extern const weft_host conform_host;
 
@@ -244,7 +244,7 @@ void broken(const char *file, int line, const char *what, const char *fmt, ...)
 const char *config_fill(const weft_plugin *, void *cfg, const struct setting *,
                         int n);
 
-/* ---- cases ----------------------------------------------------------------- */
+/* ---- cases --------------------------------------------------------------- */
 
 enum {
     NEED_OTHERS = 1, /* reaches more than itself */

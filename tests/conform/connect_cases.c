@@ -186,7 +186,7 @@ static void connect_early(struct world *w)
     pair_close(w);
 }
 
-/* ---- parting ------------------------------------------------------------------------ */
+/* ---- parting ------------------------------------------------------------- */
 
 enum { LAST_WORDS = 300 };
 
@@ -256,7 +256,7 @@ static void delete_in_peace(struct world *w)
     pair_close(w);
 }
 
-/* ---- what is left behind ---------------------------------------------------------------- */
+/* ---- what is left behind ------------------------------------------------- */
 
 static int count_entries(const char *dir)
 {

@@ -123,8 +123,9 @@ static void leave_while_full(struct world *w)
         side_close(b);
 }
 
-/* A process that has seen everything acknowledged may go, however far the other one
- * is; and that one gets everything, also if it has something to say before. */
+/* A process that has seen everything acknowledged may go, however far the other
+ * one is; and that one gets everything, also if it has something to say
+ * before. */
 static void read_after_leave(struct world *w)
 {
     weft_core *a, *b;

@@ -32,7 +32,7 @@ static void count_step(weft_core *c)
         kill(getpid(), SIGKILL);
 }
 
-/* ---- deliveries -------------------------------------------------------------- */
+/* ---- deliveries ---------------------------------------------------------- */
 
 static int sink_segments(weft_sink *s, uint64_t off, struct iovec *v, int max)
 {
@@ -194,7 +194,7 @@ static int host_rx_words(weft_core *c, weft_loc *from, uint64_t h0, uint64_t h1,
     return WEFT_DONE;
 }
 
-/* ---- the way out --------------------------------------------------------------- */
+/* ---- the way out --------------------------------------------------------- */
 
 static void host_tx_done(weft_core *c, weft_tx *tx, int status)
 {
@@ -239,7 +239,7 @@ static int host_tx_words(weft_core *c, weft_loc *l, uint64_t h0, uint64_t h1,
     return NO_ROOM;
 }
 
-/* ---- peers ------------------------------------------------------------------------ */
+/* ---- peers --------------------------------------------------------------- */
 
 static int host_locate(weft_core *c, uint32_t id)
 {
@@ -278,7 +278,7 @@ static void host_peer_down(weft_core *c, weft_loc *l, int status,
     snprintf(l->why, sizeof l->why, "%s", why);
 }
 
-/* ---- the rest ----------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------ */
 
 static uint64_t host_mac64(weft_core *c, uint64_t nonce, const struct iovec *v,
                            int n)

@@ -9,7 +9,7 @@
 
 enum { PIECE = 777, GAP = 13, UNTOUCHED = 0xee, GONE = 0xdd };
 
-/* ---- memory ---------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static uint8_t pattern_at(uint32_t from, uint64_t number, uint64_t off)
 {
@@ -139,7 +139,7 @@ int area_segments(const struct area *a, uint64_t len, uint64_t off,
     return i;
 }
 
-/* ---- headers ---------------------------------------------------------------- */
+/* ---- headers ------------------------------------------------------------- */
 
 void header_make(void *hdr, uint32_t from, uint64_t number, uint32_t plen,
                  bool is_short)
@@ -179,7 +179,7 @@ void header_check(const weft_hdr *h, uint32_t from)
           (unsigned long long)h->w[1], from);
 }
 
-/* ---- containers -------------------------------------------------------------- */
+/* ---- containers ---------------------------------------------------------- */
 
 static int tx_segments(weft_tx *tx, uint64_t off, struct iovec *v, int max)
 {

@@ -144,7 +144,8 @@ static void send_shorts(struct world *w)
     pair_close(w);
 }
 
-/* Messages that are held back leave in order: with another send, or with progress. */
+/* Messages that are held back leave in order: with another send, or with
+ * progress. */
 static void send_windows(struct world *w)
 {
     weft_core *a, *b;
@@ -198,7 +199,7 @@ static void send_words_in_turn(struct world *w)
     pair_close(w);
 }
 
-/* ---- from inside callbacks --------------------------------------------------------- */
+/* ---- from inside callbacks ----------------------------------------------- */
 
 enum { ROUNDS = 400 };
 
@@ -250,7 +251,7 @@ static void send_from_tx_done(struct world *w)
     pair_close(w);
 }
 
-/* ---- both ways, several peers ------------------------------------------------------- */
+/* ---- both ways, several peers -------------------------------------------- */
 
 struct post { /* a message that its plugin had no room for */
     struct message *m;
@@ -300,7 +301,7 @@ static void talk_to_everyone(struct world *w)
     pair_close(w);
 }
 
-/* ---- two processes -------------------------------------------------------------------- */
+/* ---- two processes ------------------------------------------------------- */
 
 enum { STORM = 1500 };
 
@@ -333,7 +334,7 @@ static void flood_between_processes(struct world *w)
     partner_end(w);
 }
 
-/* ---- a message that somebody polls for -------------------------------------- */
+/* ---- a message that somebody polls for ----------------------------------- */
 
 enum wrong {
     RIGHT,
@@ -409,7 +410,7 @@ static void take_wanted_messages(struct world *w)
     pair_close(w);
 }
 
-/* ---- signs of life ------------------------------------------------------------ */
+/* ---- signs of life ------------------------------------------------------- */
 
 static uint64_t read_traffic(const struct weft_loc *l)
 {

@@ -1,4 +1,4 @@
-/* Endpoints, partner processes and patience of the contract suite.
+/* Endpoints, partner processes and time limits of the contract suite.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
@@ -63,7 +63,7 @@ void wait_limit_turn(struct wait_limit *p, struct world *w, const char *what)
     }
 }
 
-/* ---- endpoints -------------------------------------------------------------------- */
+/* ---- endpoints ----------------------------------------------------------- */
 
 static void read_shape(weft_core *c)
 {
@@ -227,7 +227,7 @@ void pair_close(struct world *w)
             side_leave(w->side[i]);
 }
 
-/* ---- a partner process ------------------------------------------------------------- */
+/* ---- a partner process --------------------------------------------------- */
 
 void partner_start(struct world *w, void (*play)(struct world *))
 {

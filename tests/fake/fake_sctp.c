@@ -65,7 +65,7 @@ static struct {
     ssize_t send_short; /* so many bytes fewer were taken */
 } fake_next;
 
-static bool ours(int fd)
+static bool is_ours(int fd)
 {
     return fd >= 0 && fd < FDS && fds[fd].ours;
 }
@@ -81,7 +81,7 @@ static int adopt_item(int fd, uint16_t port)
     return fd;
 }
 
-static long setting(const char *name)
+static long read_setting(const char *name)
 {
     const char *v = getenv(name);
 
@@ -91,7 +91,7 @@ static long setting(const char *name)
 /* The next call fails with that, or this one is the nth of a poor kernel. */
 static bool fails_with(int *error, unsigned *count, int poor)
 {
-    long n = setting("FAKE_SCTP_POOR");
+    long n = read_setting("FAKE_SCTP_POOR");
 
     errno = *error ? *error : n && ++*count % (unsigned long)n == 0 ? poor : 0;
     *error = 0;
@@ -116,7 +116,7 @@ static uint16_t port_of(const struct sockaddr *sa)
                      : ((const struct sockaddr_in6 *)sa)->sin6_port);
 }
 
-static void loopback(uint16_t port, struct sockaddr *sa, socklen_t *n)
+static void set_loopback(uint16_t port, struct sockaddr *sa, socklen_t *n)
 {
     struct sockaddr_in in = {.sin_family = AF_INET,
                              .sin_port = htons(port),
@@ -141,7 +141,7 @@ TOLD int socket(int family, int type, int protocol)
 
 TOLD int close(int fd)
 {
-    if (ours(fd)) {
+    if (is_ours(fd)) {
         free(fds[fd].rest);
         fds[fd].rest = NULL;
         fds[fd].ours = false;
@@ -156,7 +156,7 @@ TOLD int bind(int fd, const struct sockaddr *sa, socklen_t n)
     uint16_t port;
     long rc;
 
-    if (!ours(fd))
+    if (!is_ours(fd))
         return (int)syscall(SYS_bind, fd, sa, n);
     do {
         port = port_of(sa);
@@ -172,9 +172,9 @@ TOLD int bind(int fd, const struct sockaddr *sa, socklen_t n)
 
 TOLD int getsockname(int fd, struct sockaddr *sa, socklen_t *n)
 {
-    if (!ours(fd))
+    if (!is_ours(fd))
         return (int)syscall(SYS_getsockname, fd, sa, n);
-    loopback(fds[fd].port, sa, n);
+    set_loopback(fds[fd].port, sa, n);
     return 0;
 }
 
@@ -185,9 +185,9 @@ TOLD int accept4(int fd, struct sockaddr *sa, socklen_t *n, int flags)
     struct frame up = {.type = FRAME_UP};
     int got;
 
-    if (!ours(fd))
+    if (!is_ours(fd))
         return (int)syscall(SYS_accept4, fd, sa, n, flags);
-    if (setting("FAKE_SCTP_MUTE")) {
+    if (read_setting("FAKE_SCTP_MUTE")) {
         errno = EAGAIN;
         return -1;
     }
@@ -195,7 +195,7 @@ TOLD int accept4(int fd, struct sockaddr *sa, socklen_t *n, int flags)
     if (got < 0)
         return -1;
     syscall(SYS_sendto, got, &up, sizeof up, MSG_NOSIGNAL, NULL, 0);
-    loopback(1, sa, n);
+    set_loopback(1, sa, n);
     return adopt_item(got, 0);
 }
 
@@ -213,9 +213,9 @@ static int make_call(int fd, const struct sockaddr *to)
 
 TOLD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 {
-    if (ours(fd) && level == IPPROTO_SCTP && name == SCTP_SOCKOPT_CONNECTX)
+    if (is_ours(fd) && level == IPPROTO_SCTP && name == SCTP_SOCKOPT_CONNECTX)
         return make_call(fd, v);
-    if (ours(fd) && level != SOL_SOCKET)
+    if (is_ours(fd) && level != SOL_SOCKET)
         return 0;
     return (int)syscall(SYS_setsockopt, fd, level, name, v, n);
 }
@@ -226,13 +226,13 @@ TOLD int getsockopt(int fd, int level, int name, void *restrict v,
     uint32_t used[SK_MEMINFO_VARS] = {0};
     int waits = 0;
 
-    if (ours(fd) && level == SOL_SOCKET && name == SO_ERROR &&
+    if (is_ours(fd) && level == SOL_SOCKET && name == SO_ERROR &&
         fake_next.so_error) {
         memcpy(v, &fake_next.so_error, sizeof fake_next.so_error);
         fake_next.so_error = 0;
         return 0;
     }
-    if (!ours(fd) || level != SOL_SOCKET || name != SO_MEMINFO)
+    if (!is_ours(fd) || level != SOL_SOCKET || name != SO_MEMINFO)
         return (int)syscall(SYS_getsockopt, fd, level, name, v, n);
     ioctl(fd, SIOCOUTQ, &waits);
     used[SK_MEMINFO_WMEM_QUEUED] = (uint32_t)waits;
@@ -251,7 +251,7 @@ TOLD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
     static unsigned count;
     ssize_t n;
 
-    if (!ours(fd))
+    if (!is_ours(fd))
         return syscall(SYS_sendmsg, fd, m, flags);
     if (fails_with(&fake_next.send_error, &count, ENOBUFS))
         return -1;
@@ -317,11 +317,11 @@ static ssize_t take_next(int fd, struct rest *r, int flags)
 
 TOLD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
-    size_t piece = (size_t)setting("FAKE_SCTP_PIECES"), n;
+    size_t piece = (size_t)read_setting("FAKE_SCTP_PIECES"), n;
     static unsigned count;
     struct rest *r;
 
-    if (!ours(fd))
+    if (!is_ours(fd))
         return syscall(SYS_recvmsg, fd, m, flags);
     if (fails_with(&fake_next.receive_error, &count, ENOMEM))
         return -1;

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void line(const char *text)
+static void try_line(const char *text)
 {
     static const char *const keys[] = {"cmd", "rc", "value", "size", "", "a"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -28,7 +28,7 @@ static void line(const char *text)
     }
 }
 
-static void mapping(const char *text, size_t n)
+static void try_mapping(const char *text, size_t n)
 {
     for (uint32_t size = 0; size <= 9; size += 3) {
         uint32_t *node_of = malloc((size + 1) * sizeof *node_of), count = 0;
@@ -49,8 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size)
         memcpy(text, data, size);
     text[size] = '\0';
-    line(text);
-    mapping((const char *)data, size);
+    try_line(text);
+    try_mapping((const char *)data, size);
     free(text);
     return 0;
 }

@@ -55,7 +55,7 @@ static void pass_own_frames(struct core *c)
         c->at += TCP_FRAME;
 }
 
-static int pieces(weft_sink *s, uint64_t off, struct iovec *v, int max)
+static int find_pieces(weft_sink *s, uint64_t off, struct iovec *v, int max)
 {
     struct core *c = (struct core *)((char *)s - offsetof(struct core, sink));
     int n = 0;
@@ -81,15 +81,15 @@ static int give_sink(struct core *c, size_t have, uint32_t plen,
     check_success(!c->memory);
     c->memory = malloc(len ? len : 1);
     memcpy(c->memory, data, have);
-    c->sink = (weft_sink){.len = len, .seg = pieces};
+    c->sink = (weft_sink){.len = len, .seg = find_pieces};
     if (draw_number(c, 2))
         c->sink.one = (struct iovec){c->memory, len};
     *sink = &c->sink;
     return WEFT_OK;
 }
 
-static int rx(weft_core *core, weft_loc *from, const weft_hdr *hdr,
-              const void *data, size_t have, weft_sink **sink)
+static int take_container(weft_core *core, weft_loc *from, const weft_hdr *hdr,
+                          const void *data, size_t have, weft_sink **sink)
 {
     struct core *c = (struct core *)core;
     uint32_t hl = weft_hdr_len(hdr), plen = weft_hdr_plen(hdr);
@@ -137,16 +137,16 @@ static uint64_t now_ns(weft_core *core)
     return 1;
 }
 
-static void quiet(weft_core *core, int level, const char *fmt, ...)
+static void drop_log(weft_core *core, int level, const char *fmt, ...)
 {
 }
 
 static const weft_host host = {.size = sizeof host,
-                               .rx = rx,
+                               .rx = take_container,
                                .rx_done = rx_done,
                                .peer_down = peer_down,
                                .now_ns = now_ns,
-                               .log = quiet};
+                               .log = drop_log};
 
 /* An endpoint with one peer, whose connection has just been accepted. */
 static weft_ep *make_object(struct core *c, int fd)

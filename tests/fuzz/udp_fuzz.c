@@ -167,7 +167,7 @@ static void forget_all(struct wf_ip_party *p)
     p->state = PARTY_IDLE;
 }
 
-static void forgotten(struct wf_ip_party *p, uint32_t id)
+static void forget_party(struct wf_ip_party *p, uint32_t id)
 {
     forget_all(p);
 }
@@ -186,11 +186,11 @@ static const weft_host host = {.size = sizeof host,
 static const struct wf_ip_call_ops ops = {.say = say_something,
                                           .up = is_up,
                                           .failed = has_failed,
-                                          .forgotten = forgotten,
+                                          .forgotten = forget_party,
                                           .left = forget_all,
                                           .party = find_party};
 
-static struct wf_ip_path from(uint8_t port)
+static struct wf_ip_path make_path(uint8_t port)
 {
     struct wf_ip_addr a = {.family = 4, .port = port, .ip = {127, 0, 0, 1}};
     struct wf_ip_path p = {.socket = 0};
@@ -201,7 +201,7 @@ static struct wf_ip_path from(uint8_t port)
 
 static void dial_peer(struct wf_ip_party *p)
 {
-    struct wf_ip_path path = from(7);
+    struct wf_ip_path path = make_path(7);
     struct wf_ip_call *c = wf_ip_call_new(&calls, &path);
 
     if (!c)
@@ -219,7 +219,7 @@ static uint32_t some_id(uint8_t b)
 
 static void on_word(const uint8_t *b, size_t n)
 {
-    struct wf_ip_path path = from(b[1] & 1 ? 7 : 8);
+    struct wf_ip_path path = make_path(b[1] & 1 ? 7 : 8);
     struct wf_ip_word w = {.verb =
                                (enum wf_ip_verb)(IP_HELLO + b[0] % IP_RESET),
                            .to = some_id(b[2]),

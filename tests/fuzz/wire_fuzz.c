@@ -69,7 +69,8 @@ static void fill_buffer(struct weft_core *core, weft_sink *s, uint64_t from,
 }
 
 /* One container; returns the bytes of input that it used. */
-static size_t container(struct wf_instance *wf, const uint8_t *in, size_t n)
+static size_t feed_container(struct wf_instance *wf, const uint8_t *in,
+                             size_t n)
 {
     struct weft_core *core = &wf->eps[wf->ep_count - 1];
     struct weft_loc *from = wf_location(wf, 1);
@@ -112,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sim_start(&w.sim, &o);
     post_receive(&w);
     for (int i = 0; i < 64 && at + RECORD < size; i++)
-        at += container(w.sim.ranks[0], data + at, size - at);
+        at += feed_container(w.sim.ranks[0], data + at, size - at);
     for (int i = 0; i < REQUESTS; i++)
         if (w.reqs[i] && i < 6)
             wf_req_withdraw(w.reqs[i]);

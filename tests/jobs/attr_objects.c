@@ -15,7 +15,7 @@ static void tell_peer(const char *what)
     strncat(story, what, sizeof story - strlen(story) - 1);
 }
 
-static int told(const char *what)
+static int was_told(const char *what)
 {
     int same = strcmp(story, what) == 0;
 
@@ -67,23 +67,23 @@ static void of_types(void)
     MPI_Type_set_attr(t, key[0], "a");
     MPI_Type_set_attr(t, key[1], "b");
     MPI_Type_set_attr(t, key[2], "x");
-    CHECK(told(""));
+    CHECK(was_told(""));
     MPI_Type_set_attr(t, key[2], "y"); /* the old value goes */
-    CHECK(told("dx"));
+    CHECK(was_told("dx"));
     CHECK(!strcmp(type_value(t, key[1]), "b"));
     MPI_Type_dup(t, &copy);
     CHECK(strlen(story) == 4); /* in no order that the standard knows */
     story[0] = 0;
     CHECK(!strcmp(type_value(copy, key[0]), "a"));
     CHECK(!type_value(copy, key[1]) && !type_value(copy, key[2]));
-    CHECK(MPI_Type_delete_attr(t, key[1]) == MPI_SUCCESS && told("db"));
+    CHECK(MPI_Type_delete_attr(t, key[1]) == MPI_SUCCESS && was_told("db"));
     MPI_Type_free(&t); /* the newest first */
-    CHECK(told("dyda"));
+    CHECK(was_told("dyda"));
     for (int i = 0; i < 3; i++)
         MPI_Type_free_keyval(&key[i]);
     CHECK(key[0] == MPI_KEYVAL_INVALID);
     MPI_Type_free(&copy); /* a key lives as long as its values */
-    CHECK(told("da"));
+    CHECK(was_told("da"));
 }
 
 static int comm_copy(MPI_Comm c, int key, void *extra, void *in, void *out,
@@ -113,15 +113,15 @@ static void of_communicators(void)
           MPI_SUCCESS);
     MPI_Attr_put(MPI_COMM_SELF, key, "s");
     MPI_Comm_dup(MPI_COMM_SELF, &copy);
-    CHECK(told("c"));
+    CHECK(was_told("c"));
     MPI_Attr_get(copy, key, &value, &flag);
     CHECK(flag && !strcmp(value, "s"));
-    CHECK(MPI_Attr_delete(copy, key) == MPI_SUCCESS && told("ds"));
+    CHECK(MPI_Attr_delete(copy, key) == MPI_SUCCESS && was_told("ds"));
     MPI_Comm_get_attr(copy, key, &value, &flag);
     CHECK(!flag);
     MPI_Comm_free(&copy);
     MPI_Attr_delete(MPI_COMM_SELF, key);
-    CHECK(told("ds"));
+    CHECK(was_told("ds"));
     MPI_Keyval_free(&key);
     CHECK(key == MPI_KEYVAL_INVALID);
 }

@@ -67,7 +67,7 @@ static void a_communicator_of_a_group(void)
     MPI_Comm_create_group(MPI_COMM_WORLD, g, 5, &c);
 }
 
-static MPI_Comm exact(void)
+static MPI_Comm dup_exact(void)
 {
     MPI_Info info;
     MPI_Comm c;
@@ -88,9 +88,9 @@ static void send_or_receive(int count, MPI_Comm c)
 }
 
 /* After a message that fits, by which the two know each other. */
-static void shorter(int count, int posted)
+static void send_shorter(int count, int posted)
 {
-    MPI_Comm c = exact();
+    MPI_Comm c = dup_exact();
     MPI_Request r;
 
     send_or_receive(8, c);
@@ -107,17 +107,17 @@ static void shorter(int count, int posted)
 
 static void shorter_than_promised(void)
 {
-    shorter(4, 0);
+    send_shorter(4, 0);
 }
 
 static void shorter_than_posted(void)
 {
-    shorter(4, 1);
+    send_shorter(4, 1);
 }
 
 static void nothing_where_posted(void)
 {
-    shorter(0, 1);
+    send_shorter(0, 1);
 }
 
 static int nothing_to_query(void *state, MPI_Status *status)
@@ -128,7 +128,7 @@ static int nothing_to_query(void *state, MPI_Status *status)
 }
 
 /* Messages that the program has given up. */
-static void unmatched(void)
+static void give_up_messages(void)
 {
     MPI_Request r[2];
 
@@ -144,7 +144,7 @@ static void unmatched(void)
 }
 
 /* These are objects that a program may not free. */
-static void unfinished(void)
+static void leave_unfinished(void)
 {
     MPI_Request never;
 
@@ -225,8 +225,8 @@ static const struct {
     {"shorter_than_promised", shorter_than_promised},
     {"shorter_than_posted", shorter_than_posted},
     {"nothing_where_posted", nothing_where_posted},
-    {"unmatched", unmatched},
-    {"unfinished", unfinished},
+    {"unmatched", give_up_messages},
+    {"unfinished", leave_unfinished},
     {"other_counts", other_counts},
     {"a_request_that_is_not_persistent", a_request_that_is_not_persistent},
     {"a_grid_that_is_too_large", a_grid_that_is_too_large},

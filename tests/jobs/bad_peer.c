@@ -28,7 +28,7 @@ static void run_victim(int rounds, char *buf, int bytes)
 }
 
 /* Every later call says it at once. */
-static void later(char *buf)
+static void check_later_calls(char *buf)
 {
     MPI_Request r;
     MPI_Message m;
@@ -98,7 +98,7 @@ static void run_survivor(int rounds, char *buf, int bytes)
     MPI_Waitall(4, r, st);
     for (int i = 0; i < (rounds < 0 ? 2 : 4); i++)
         GONE(started[i] ? started[i] : st[i].MPI_ERROR);
-    later(buf);
+    check_later_calls(buf);
     go_on();
     for (int i = 0; i < 4; i++)
         free(wait[i]);

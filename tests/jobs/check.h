@@ -42,6 +42,13 @@ static inline int class_of(int code)
     return class;
 }
 
+/* Did a collective call find that another member has another count? */
+static inline int has_other_count(int code)
+{
+    int class = class_of(code);
+    return class == MPI_ERR_COUNT || class == MPI_ERR_TRUNCATE;
+}
+
 /* Of n, and as drawn by every rank that began with the same seed. */
 static inline unsigned draw_from(unsigned *seed, unsigned n)
 {

@@ -26,7 +26,7 @@ static void see_one_cpu(void)
 }
 
 /* A page that all processes share: rank 0's file, opened by the others. */
-static notes *share(int rank)
+static notes *share_page(int rank)
 {
     char path[64];
     int fd = -1;
@@ -57,7 +57,7 @@ static void all_entered(const notes *n, int size, int round)
     CHECK(early == 0);
 }
 
-static void barriers(MPI_Comm comm, notes *n, int first)
+static void run_barriers(MPI_Comm comm, notes *n, int first)
 {
     int rank = rank_in(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
     MPI_Request r;
@@ -81,10 +81,10 @@ int main(int argc, char **argv)
 
     see_one_cpu();
     job_begin(&argc, &argv);
-    n = share(rank_in(MPI_COMM_WORLD));
-    barriers(MPI_COMM_WORLD, n, 1);
+    n = share_page(rank_in(MPI_COMM_WORLD));
+    run_barriers(MPI_COMM_WORLD, n, 1);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    barriers(comm, n, 1 + ROUNDS);
+    run_barriers(comm, n, 1 + ROUNDS);
     MPI_Comm_free(&comm);
     munmap(n, sizeof *n);
     return job_end();

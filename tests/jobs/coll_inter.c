@@ -23,7 +23,7 @@ static int remote_sum(void)
 }
 
 /* The root is rank 0 of the left group. */
-static int root(void)
+static int find_root(void)
 {
     return !left ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
 }
@@ -33,19 +33,19 @@ static void check_rooted(void)
     int me = rank_in(MPI_COMM_WORLD), v = me, sum = -1;
     int *all = calloc((size_t)remote + 1, sizeof *all), mine = -1;
 
-    MPI_Bcast(&v, 1, MPI_INT, root(), inter);
+    MPI_Bcast(&v, 1, MPI_INT, find_root(), inter);
     CHECK(v == (left ? me : 0));
-    MPI_Reduce(&me, &sum, 1, MPI_INT, MPI_SUM, root(), inter);
-    CHECK(root() != MPI_ROOT || sum == remote_sum());
-    MPI_Gather(&me, 1, MPI_INT, all, 1, MPI_INT, root(), inter);
-    for (int i = 0; root() == MPI_ROOT && i < remote; i++)
+    MPI_Reduce(&me, &sum, 1, MPI_INT, MPI_SUM, find_root(), inter);
+    CHECK(find_root() != MPI_ROOT || sum == remote_sum());
+    MPI_Gather(&me, 1, MPI_INT, all, 1, MPI_INT, find_root(), inter);
+    for (int i = 0; find_root() == MPI_ROOT && i < remote; i++)
         CHECK(all[i] == remote_world(i));
-    MPI_Scatter(all, 1, MPI_INT, &mine, 1, MPI_INT, root(), inter);
+    MPI_Scatter(all, 1, MPI_INT, &mine, 1, MPI_INT, find_root(), inter);
     CHECK(left || mine == me);
     free(all);
 }
 
-static void mutual(void)
+static void check_mutual(void)
 {
     int me = rank_in(MPI_COMM_WORLD), sum = -1;
     int *all = calloc((size_t)remote + 1, sizeof *all);
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
         MPI_Comm_remote_size(inter, &remote);
         for (int i = 0; i < 3; i++) {
             check_rooted();
-            mutual();
+            check_mutual();
         }
         MPI_Comm_free(&inter);
         MPI_Comm_free(&half);

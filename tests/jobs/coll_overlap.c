@@ -43,7 +43,7 @@ static void beside_messages(void)
     CHECK(sum == size * (size - 1) / 2);
 }
 
-static void first(void *in, void *inout, int *n, MPI_Datatype *type)
+static void keep_first(void *in, void *inout, int *n, MPI_Datatype *type)
 {
     memcpy(inout, in, (size_t)*n * 2 * sizeof(int));
 }
@@ -57,7 +57,7 @@ static void freed_early(void)
 
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
-    MPI_Op_create(first, 0, &op);
+    MPI_Op_create(keep_first, 0, &op);
     MPI_Iallreduce(in, out, 1, pair, op, MPI_COMM_WORLD, &q);
     MPI_Op_free(&op);
     MPI_Type_free(&pair);

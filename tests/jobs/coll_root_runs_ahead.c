@@ -17,7 +17,7 @@ static void fill_buffer(int rank, int n, int round)
         in[i] = 1000.0 * rank + i % 773 + round;
 }
 
-static int is(const double *got, int n, int rank, int first, int round)
+static int has_values(const double *got, int n, int rank, int first, int round)
 {
     for (int i = 0; i < n; i++)
         if (got[i] != 1000.0 * rank + (first + i) % 773 + round)
@@ -26,16 +26,16 @@ static int is(const double *got, int n, int rank, int first, int round)
 }
 
 /* Several calls in a row, which differ in what they bring. */
-static void bcasts(MPI_Comm c, int n, int root, int round)
+static void run_bcasts(MPI_Comm c, int n, int root, int round)
 {
     for (int k = 0; k < CALLS; k++, root = (root + 1) % size_of(c)) {
         fill_buffer(rank_in(c), n, round + k);
         MPI_Bcast(in, n, MPI_DOUBLE, root, c);
-        CHECK(is(in, n, root, 0, round + k));
+        CHECK(has_values(in, n, root, 0, round + k));
     }
 }
 
-static void scatters(MPI_Comm c, int n, int root, int round)
+static void run_scatters(MPI_Comm c, int n, int root, int round)
 {
     int rank = rank_in(c), size = size_of(c);
 
@@ -43,11 +43,11 @@ static void scatters(MPI_Comm c, int n, int root, int round)
     for (int k = 0; k < CALLS; k++, root = (root + 1) % size) {
         fill_buffer(rank, n * size, round + k);
         MPI_Scatter(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, root, c);
-        CHECK(is(out, n, root, rank * n, round + k));
+        CHECK(has_values(out, n, root, rank * n, round + k));
     }
 }
 
-static void others(MPI_Comm c, int n, int root, int round)
+static void run_others(MPI_Comm c, int n, int root, int round)
 {
     int rank = rank_in(c), size = size_of(c);
 
@@ -61,7 +61,7 @@ static void others(MPI_Comm c, int n, int root, int round)
             return;
     }
     for (int r = 0; r < size; r++)
-        CHECK(is(out + r * n, n, r, 0, round));
+        CHECK(has_values(out + r * n, n, r, 0, round));
 }
 
 int main(int argc, char **argv)
@@ -78,11 +78,11 @@ int main(int argc, char **argv)
         unsigned kind = draw_from(&seed, 5);
 
         if (kind < 2)
-            bcasts(MPI_COMM_WORLD, n, root, i);
+            run_bcasts(MPI_COMM_WORLD, n, root, i);
         else if (kind < 4)
-            scatters(MPI_COMM_WORLD, n, root, i);
+            run_scatters(MPI_COMM_WORLD, n, root, i);
         else
-            others(MPI_COMM_WORLD, n, root, i);
+            run_others(MPI_COMM_WORLD, n, root, i);
     }
     free(in);
     free(out);

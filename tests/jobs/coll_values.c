@@ -10,7 +10,7 @@ static _Thread_local MPI_Comm comm;
 static _Thread_local int rank, size;
 
 /* 1000 * r + i, the i-th value of rank r */
-static int *values(int r, int n)
+static int *make_values(int r, int n)
 {
     int *v = malloc(((size_t)n + 1) * sizeof *v);
     for (int i = 0; i < n; i++)
@@ -26,9 +26,9 @@ static int is_values(const int *v, int r, int first, int n)
     return 1;
 }
 
-static void bcast(int n, int root)
+static void check_bcast(int n, int root)
 {
-    int *v = values(rank, n);
+    int *v = make_values(rank, n);
     MPI_Bcast(v, n, MPI_INT, root, comm);
     CHECK(is_values(v, root, 0, n));
     free(v);
@@ -36,7 +36,7 @@ static void bcast(int n, int root)
 
 static void gather_scatter(int n, int root)
 {
-    int *mine = values(rank, n), *all = values(0, n * size);
+    int *mine = make_values(rank, n), *all = make_values(0, n * size);
 
     MPI_Gather(mine, n, MPI_INT, all, n, MPI_INT, root, comm);
     for (int i = 0; rank == root && i < size; i++)
@@ -59,18 +59,18 @@ static void gather_scatter(int n, int root)
 }
 
 /* Rank i contributes n + i values, one value apart. */
-static void ragged(int n, int root)
+static void check_ragged(int n, int root)
 {
     int *counts = malloc((size_t)size * sizeof *counts), at = 0;
     int *displs = malloc((size_t)size * sizeof *displs);
-    int *mine = values(rank, n + size), *all;
+    int *mine = make_values(rank, n + size), *all;
 
     for (int i = 0; i < size; i++) {
         counts[i] = n + i;
         displs[i] = at;
         at += counts[i] + 1;
     }
-    all = values(77, at);
+    all = make_values(77, at);
     MPI_Gatherv(mine, n + rank, MPI_INT, all, counts, displs, MPI_INT, root,
                 comm);
     for (int i = 0; rank == root && i < size; i++)
@@ -90,7 +90,7 @@ static void ragged(int n, int root)
 
 static void all_to_all(int n)
 {
-    int *mine = values(rank, n * size), *all = values(0, n * size);
+    int *mine = make_values(rank, n * size), *all = make_values(0, n * size);
 
     MPI_Allgather(mine, n, MPI_INT, all, n, MPI_INT, comm);
     for (int i = 0; i < size; i++)
@@ -107,7 +107,8 @@ static void all_to_all(int n)
 
 static void check_reductions(int n, int root)
 {
-    int *mine = values(rank, n), *all = values(0, n), *place = values(rank, n);
+    int *mine = make_values(rank, n), *all = make_values(0, n),
+        *place = make_values(rank, n);
     int ranks = size * (size - 1) / 2, ok = 1;
 
     MPI_Reduce(mine, all, n, MPI_INT, MPI_SUM, root, comm);
@@ -134,7 +135,8 @@ static void check_reductions(int n, int root)
 static void reduce_scatters(int n)
 {
     int *counts = malloc((size_t)size * sizeof *counts), before = 0, ok = 1;
-    int *mine = values(rank, (n + size) * size), *out = values(0, n + size);
+    int *mine = make_values(rank, (n + size) * size),
+        *out = make_values(0, n + size);
     int ranks = size * (size - 1) / 2;
 
     MPI_Reduce_scatter_block(mine, out, n, MPI_INT, MPI_SUM, comm);
@@ -225,8 +227,10 @@ static void holes_stay(int n, int root)
 
 static void typed_exchange(void)
 {
-    int *counts = malloc(sizeof(int) * (size_t)size), *out = values(rank, size);
-    int *displs = malloc(sizeof(int) * (size_t)size), *in = values(0, size);
+    int *counts = malloc(sizeof(int) * (size_t)size),
+        *out = make_values(rank, size);
+    int *displs = malloc(sizeof(int) * (size_t)size),
+        *in = make_values(0, size);
     MPI_Datatype *types = malloc(sizeof(MPI_Datatype) * (size_t)size);
 
     for (int i = 0; i < size; i++) {
@@ -283,7 +287,7 @@ static void one_address(MPI_Datatype odd_from, MPI_Datatype even, int *v,
                         comm) == MPI_SUCCESS);
 }
 
-static void interleaved(void)
+static void check_interleaved(void)
 {
     int *v = calloc(2 * (size_t)size, sizeof *v);
     MPI_Datatype types[4], part;
@@ -314,10 +318,10 @@ static void check_everything(MPI_Comm c)
     for (int k = 0; k < 6; k++) {
         int n = lengths[k], root = (k + 1) % size;
         for (int r = 0; k < 3 && r < size; r++)
-            bcast(n, r);
-        bcast(n, root);
+            check_bcast(n, r);
+        check_bcast(n, root);
         gather_scatter(n, root);
-        ragged(n, root);
+        check_ragged(n, root);
         all_to_all(n);
         check_reductions(n, root);
         reduce_scatters(n);
@@ -326,7 +330,7 @@ static void check_everything(MPI_Comm c)
         MPI_Barrier(c);
     }
     typed_exchange();
-    interleaved();
+    check_interleaved();
 }
 
 int main(int argc, char **argv)

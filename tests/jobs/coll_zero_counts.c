@@ -69,7 +69,7 @@ static void check_scattered(MPI_Comm c, int root, int round)
 }
 
 /* To the next rank only, or to nobody; in some rounds nobody has a part. */
-static void exchanged(MPI_Comm c, int round)
+static void check_exchange(MPI_Comm c, int round)
 {
     int next = (rank + 1) % size, before = (rank + size - 1) % size;
     int mine = round % 7 ? count_of(rank, round) : 0;
@@ -134,7 +134,7 @@ static void wrong_ones(MPI_Comm c)
 }
 
 /* Nonblocking and persistent calls of nothing complete, too. */
-static void begun(MPI_Comm c)
+static void check_begun(MPI_Comm c)
 {
     MPI_Request r[3];
 
@@ -184,13 +184,13 @@ int main(int argc, char **argv)
     for (int i = 0; i < ROUNDS; i++) {
         check_gathered(c, i % size, i);
         check_scattered(c, (i + 1) % size, i);
-        exchanged(c, i);
+        check_exchange(c, i);
         of_all(c, i % size);
         if (i % 5 == 0)
             check_talks(c);
     }
     wrong_ones(c);
-    begun(c);
+    check_begun(c);
     if (size <= 4)
         one_runs_ahead(c);
     MPI_Comm_free(&c);

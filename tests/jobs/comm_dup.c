@@ -93,7 +93,7 @@ static void what_is_copied(void)
     CHECK(deleted == 3);
 }
 
-static void hint(MPI_Comm c, const char *key, const char *value)
+static void set_hint(MPI_Comm c, const char *key, const char *value)
 {
     MPI_Info info;
 
@@ -122,10 +122,10 @@ static void senseless_promises(void)
     MPI_Info info;
 
     MPI_Comm_dup(MPI_COMM_SELF, &c);
-    hint(c, "mpi_assert_no_any_tag", "perhaps");
+    set_hint(c, "mpi_assert_no_any_tag", "perhaps");
     CHECK(in_force(c, "mpi_assert_no_any_tag", "false"));
-    hint(c, "mpi_assert_no_any_tag", "true");
-    hint(c, "mpi_assert_no_any_tag", "perhaps");
+    set_hint(c, "mpi_assert_no_any_tag", "true");
+    set_hint(c, "mpi_assert_no_any_tag", "perhaps");
     CHECK(in_force(c, "mpi_assert_no_any_tag", "true"));
     MPI_Info_create(&info);
     MPI_Info_set(info, "mpi_assert_exact_length", "perhaps");
@@ -155,8 +155,8 @@ static void check_promises(void)
                         &flag);
     CHECK(flag && strcmp(kinds, "mpi,system") == 0);
     MPI_Info_free(&info);
-    hint(c, "mpi_assert_no_any_tag", "true");
-    hint(c, "mpi_assert_no_any_source", "true");
+    set_hint(c, "mpi_assert_no_any_tag", "true");
+    set_hint(c, "mpi_assert_no_any_source", "true");
     CHECK(class_of(MPI_Irecv(&x, 1, MPI_INT, 0, MPI_ANY_TAG, c, &r)) ==
           MPI_ERR_TAG);
     CHECK(class_of(MPI_Recv(&x, 1, MPI_INT, 0, MPI_ANY_TAG, c,
@@ -166,14 +166,14 @@ static void check_promises(void)
     MPI_Isend(&x, 1, MPI_INT, 0, 3, c, &r);
     CHECK(class_of(MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 3, c,
                             MPI_STATUS_IGNORE)) == MPI_ERR_RANK);
-    hint(c, "mpi_assert_no_any_source", "false");
+    set_hint(c, "mpi_assert_no_any_source", "false");
     CHECK(MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 3, c, MPI_STATUS_IGNORE) ==
           MPI_SUCCESS);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
     /* the partner is known now, so that this is a short way */
     CHECK(class_of(MPI_Irecv(&x, 1, MPI_INT, 0, MPI_ANY_TAG, c, &r)) ==
           MPI_ERR_TAG);
-    hint(c, "mpi_assert_no_any_source", "true");
+    set_hint(c, "mpi_assert_no_any_source", "true");
     CHECK(class_of(MPI_Irecv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 3, c, &r)) ==
           MPI_ERR_RANK);
     MPI_Comm_free(&c);
@@ -200,7 +200,7 @@ static void failure_is_common(void)
     MPI_Comm_free(&a);
 }
 
-static void thousands(void)
+static void dup_thousands(void)
 {
     enum { ALIVE = 2500, TURNS = 2500 };
     static MPI_Comm c[ALIVE];
@@ -229,6 +229,6 @@ int main(int argc, char **argv)
     check_promises();
     senseless_promises();
     failure_is_common();
-    thousands();
+    dup_thousands();
     return job_end();
 }

@@ -5,7 +5,7 @@
  */
 #include "check.h"
 
-static MPI_Group half(int upper)
+static MPI_Group group_half(int upper)
 {
     MPI_Group world, g;
     int n = size_of(MPI_COMM_WORLD);
@@ -23,7 +23,7 @@ static void create_disjoint(void)
 {
     MPI_Comm c;
     int upper = rank_in(MPI_COMM_WORLD) >= size_of(MPI_COMM_WORLD) / 2;
-    MPI_Group g = half(upper), h;
+    MPI_Group g = group_half(upper), h;
     int result;
     CHECK(MPI_Comm_create(MPI_COMM_WORLD, g, &c) == MPI_SUCCESS);
     MPI_Comm_group(c, &h);
@@ -39,7 +39,7 @@ static void create_of_some(void)
 {
     MPI_Comm c;
     int member = rank_in(MPI_COMM_WORLD) >= size_of(MPI_COMM_WORLD) / 2;
-    MPI_Group g = half(1);
+    MPI_Group g = group_half(1);
     MPI_Comm_create(MPI_COMM_WORLD, g, &c);
     CHECK((c != MPI_COMM_NULL) == member);
     if (c != MPI_COMM_NULL) {
@@ -55,7 +55,7 @@ static void create_of_some(void)
 static void create_group(void)
 {
     int upper = rank_in(MPI_COMM_WORLD) >= size_of(MPI_COMM_WORLD) / 2;
-    MPI_Group g = half(upper);
+    MPI_Group g = group_half(upper);
     for (int i = 0; i < (upper ? 50 : 200); i++) {
         MPI_Comm c;
         CHECK(MPI_Comm_create_group(MPI_COMM_WORLD, g, i, &c) == MPI_SUCCESS);

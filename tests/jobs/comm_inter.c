@@ -8,7 +8,7 @@
 static _Thread_local int upper;
 static _Thread_local MPI_Comm mine; /* of this process's half */
 
-static MPI_Comm bridge(int tag)
+static MPI_Comm make_bridge(int tag)
 {
     MPI_Comm inter;
     int n = size_of(MPI_COMM_WORLD);
@@ -92,7 +92,7 @@ static void check_merges(MPI_Comm inter)
     MPI_Comm_free(&c);
 }
 
-static void parts(MPI_Comm inter)
+static void check_parts(MPI_Comm inter)
 {
     MPI_Comm c;
     MPI_Group local, one;
@@ -128,12 +128,12 @@ int main(int argc, char **argv)
         upper = rank_in(MPI_COMM_WORLD) >= n / 2;
         MPI_Comm_split(MPI_COMM_WORLD, upper, 0, &mine);
         for (int turn = 0; turn < 20; turn++) {
-            inter = bridge(turn);
+            inter = make_bridge(turn);
             inquire_status(inter);
             check_across(inter);
             check_dups(inter);
             check_merges(inter);
-            parts(inter);
+            check_parts(inter);
             CHECK(MPI_Comm_disconnect(&inter) == MPI_SUCCESS);
         }
         MPI_Comm_free(&mine);

@@ -24,7 +24,7 @@ static void end_by(const char *how, int number)
 }
 
 /* mpirun has reaped it, and has had time to end us. */
-static void outlive(pid_t pid)
+static void outlive_process(pid_t pid)
 {
     struct timespec moment = {0, 10000000}, time_to_end = {0, 500000000};
 
@@ -47,6 +47,6 @@ int main(int argc, char **argv)
         end_by(argv[1], atoi(argv[2]));
     printf("rank %d says this at its end\n", me);
     if (me == 0)
-        outlive(pid);
+        outlive_process(pid);
     return 0;
 }

@@ -17,7 +17,7 @@
 
 static int rank, size;
 
-static struct wf_comm *inside(MPI_Comm c)
+static struct wf_comm *find_comm(MPI_Comm c)
 {
     return wf_comm_of(wf_current(), c);
 }
@@ -25,7 +25,7 @@ static struct wf_comm *inside(MPI_Comm c)
 /* Through the engine of the parent, to the first `to` members. */
 static void tell_peer(MPI_Comm parent, uint64_t origin, int to)
 {
-    struct wf_instance *wf = inside(parent)->wf;
+    struct wf_instance *wf = find_comm(parent)->wf;
     struct wf_wire w;
 
     wf_enter_api(wf);
@@ -43,7 +43,7 @@ static void check_unmade(MPI_Comm parent, MPI_Comm child, int to)
     check_talks(child);
     check_talks(parent); /* all have ended that */
     if (rank == size - 1)
-        tell_peer(parent, inside(child)->origin, to);
+        tell_peer(parent, find_comm(child)->origin, to);
     else
         CHECK(class_of(MPI_Barrier(child)) == MPI_ERR_PROC_ABORTED);
     check_talks(parent);
@@ -55,8 +55,8 @@ static MPI_Comm child_elsewhere(MPI_Comm parent)
     MPI_Comm child, other;
 
     MPI_Comm_dup(parent, &child);
-    while (wf_engines(inside(parent)->wf) &&
-           inside(child)->wf == inside(parent)->wf) {
+    while (wf_engines(find_comm(parent)->wf) &&
+           find_comm(child)->wf == find_comm(parent)->wf) {
         MPI_Comm_dup(parent, &other);
         MPI_Comm_free(&child);
         child = other;
@@ -81,12 +81,12 @@ static void check_again(void)
 
     MPI_Comm_dup(MPI_COMM_WORLD, &parent);
     MPI_Comm_dup(parent, &child);
-    context = inside(parent)->context;
+    context = find_comm(parent)->context;
     check_unmade(parent, child, size - 1);
     MPI_Comm_free(&child);
     MPI_Comm_free(&parent);
     MPI_Comm_dup(MPI_COMM_WORLD, &again);
-    CHECK(inside(again)->context == context);
+    CHECK(find_comm(again)->context == context);
     MPI_Comm_dup(again, &child);
     check_talks(child);
     MPI_Comm_free(&child);

@@ -22,7 +22,7 @@ enum { LARGE = 16 << 20, ROUNDS = 12 };
 static int rank;
 
 /* May we read each other's memory? */
-static int allowed(void)
+static int may_read_peer(void)
 {
     static char mine[8];
     uint64_t at[2], here = (uintptr_t)mine;
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 
     computing_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (allowed()) {
+    if (may_read_peer()) {
         for (int i = 0; i < ROUNDS; i++)
             one_round(buf, i, computes);
     } else if (rank == 0)

@@ -17,7 +17,7 @@ long __wrap_syscall(long number, ...);
 
 static int registered, threads_then;
 
-static int threads(void)
+static int count_threads(void)
 {
     DIR *tasks = opendir("/proc/self/task");
     int n = 0;
@@ -40,7 +40,7 @@ long __wrap_syscall(long number, ...)
     va_end(list);
     if (number == SYS_membarrier && (int)a[0] == REGISTER_OWN &&
         registered++ == 0)
-        threads_then = threads();
+        threads_then = count_threads();
     return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
@@ -51,10 +51,10 @@ int main(int argc, char **argv)
     int flag, alone;
 
     MPI_Init(&argc, &argv);
-    alone = threads();
+    alone = count_threads();
     CHECK(buf != NULL);
     MPI_Irecv(buf, LARGE, MPI_BYTE, 0, 1, MPI_COMM_SELF, &request);
-    CHECK(threads() == alone + 1); /* the helper */
+    CHECK(count_threads() == alone + 1); /* the helper */
     for (int i = 0; i < CALLS; i++) /* alone, so that the lock is biased */
         MPI_Iprobe(0, 2, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
     CHECK(registered > 0);

@@ -13,7 +13,7 @@ enum { LARGE = 3 << 20, ROUNDS = 150 };
 
 static int rank, size;
 
-static unsigned char byte(int round, int i)
+static unsigned char byte_at(int round, int i)
 {
     return (unsigned char)(round * 7 + i * 13 + (i >> 8));
 }
@@ -21,7 +21,7 @@ static unsigned char byte(int round, int i)
 static void fill_buffer(unsigned char *buf, int n, int round)
 {
     for (int i = 0; i < n; i++)
-        buf[i] = byte(round, i);
+        buf[i] = byte_at(round, i);
 }
 
 static void check_result(const unsigned char *buf, int n, int round)
@@ -29,7 +29,7 @@ static void check_result(const unsigned char *buf, int n, int round)
     int wrong = 0;
 
     for (int i = 0; i < n; i++)
-        wrong += buf[i] != byte(round, i);
+        wrong += buf[i] != byte_at(round, i);
     CHECK(wrong == 0);
 }
 
@@ -58,7 +58,7 @@ static void one_computes(unsigned char *buf, int computes, int source)
 }
 
 /* The middle of a tree computes; the others wait for what passes through. */
-static void collective(int *in, int *out)
+static void run_collective(int *in, int *out)
 {
     MPI_Request q;
 
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     for (int i = 0; size > 1 && i < 4; i++)
         one_computes(a, i & 1, i >> 1);
     if (size > 1)
-        collective((int *)(void *)a, (int *)(void *)b);
+        run_collective((int *)(void *)a, (int *)(void *)b);
     for (int i = 0; i < ROUNDS; i++)
         pass_ring(a, b, i);
     let_go(a, b);

@@ -34,7 +34,7 @@ static const char *mode = "off";
 static unsigned long named;
 static int times_named, moved, rank;
 
-static int is(const char *which)
+static int is_mode(const char *which)
 {
     return strcmp(mode, which) == 0;
 }
@@ -56,7 +56,7 @@ static long read_number(const char *format, int pid, const char *scan)
     return sscanf(text, scan, &n) == 1 ? n : 0;
 }
 
-static int descends(long from, long pid)
+static int descends_from(long from, long pid)
 {
     while (pid > 0 && pid != from)
         pid = read_number("/proc/%d/stat", (int)pid, "%*d (%*[^)]) %*c %ld");
@@ -64,12 +64,12 @@ static int descends(long from, long pid)
 }
 
 /* May this process reach that one? */
-static int may(pid_t pid)
+static int may_reach(pid_t pid)
 {
     long who = read_number("/proc/%d/comm", pid, "yama %ld");
 
-    return is("off") || descends(getpid(), pid) || who == -1 ||
-           (who > 0 && descends(who, getpid()));
+    return is_mode("off") || descends_from(getpid(), pid) || who == -1 ||
+           (who > 0 && descends_from(who, getpid()));
 }
 
 ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to,
@@ -79,7 +79,7 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to,
     ssize_t got = -1;
 
     errno = EPERM;
-    if (may(pid))
+    if (may_reach(pid))
         got = __real_process_vm_readv(pid, to, n, from, m, flags);
     moved += got > 1; /* one byte is the transport's question */
     return got;
@@ -92,7 +92,7 @@ ssize_t __wrap_process_vm_writev(pid_t pid, const struct iovec *from,
     ssize_t put = -1;
 
     errno = EPERM;
-    if (may(pid))
+    if (may_reach(pid))
         put = __real_process_vm_writev(pid, from, n, to, m, flags);
     moved += put > 0;
     return put;
@@ -160,21 +160,22 @@ int main(int argc, char **argv)
     int computes = argc > 2 && !strcmp(argv[2], "receiver");
 
     mode = argc > 1 ? argv[1] : mode;
-    scope = is("off") ? 0 : '1';
+    scope = is_mode("off") ? 0 : '1';
     computing_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (!real_kernel_lets()) {
         printf("left out: the kernel does not let processes read each other\n");
-    } else if (is("no")) {
+    } else if (is_mode("no")) {
         transfer_data(buf, -1);
         CHECK(times_named == 0 && moved == 0);
     } else {
         transfer_data(buf, computes);
         CHECK(rank == computes || moved > 0);
-        CHECK(times_named == !is("off"));
-        CHECK(!is("any") || named == PR_SET_PTRACER_ANY);
-        CHECK(!is("job") || (named > 1 && named != (unsigned long)getpid() &&
-                             descends((long)named, getpid())));
+        CHECK(times_named == !is_mode("off"));
+        CHECK(!is_mode("any") || named == PR_SET_PTRACER_ANY);
+        CHECK(!is_mode("job") ||
+              (named > 1 && named != (unsigned long)getpid() &&
+               descends_from((long)named, getpid())));
     }
     free(buf);
     return job_end();

@@ -168,7 +168,7 @@ static void check_large(int size)
 
 static int called;
 
-static void handler(MPI_Comm *c, int *code, ...)
+static void count_error(MPI_Comm *c, int *code, ...)
 {
     called += class_of(*code) == MPI_ERR_RANK && *c != MPI_COMM_NULL;
 }
@@ -178,7 +178,7 @@ static void check_handlers(int size)
     MPI_Errhandler e;
     MPI_Comm c;
 
-    MPI_Comm_create_errhandler(handler, &e);
+    MPI_Comm_create_errhandler(count_error, &e);
     MPI_Comm_dup(W, &c);
     MPI_Comm_set_errhandler(c, e);
     MPI_Errhandler_free(&e);

@@ -113,7 +113,7 @@ static void fill_buffer(int tag)
 }
 
 /* The first `n` elements have come, the holes and the rest are as they were. */
-static int arrived(const int *buf, int n, int tag)
+static int has_arrived(const int *buf, int n, int tag)
 {
     for (int i = 0; i <= 3 * MOST; i++)
         if (buf[i] !=
@@ -148,7 +148,7 @@ static void pass_time(const struct way *s, const struct way *r, int large,
         CHECK(r->of[!large](in, n, from, tag, &got) == MPI_SUCCESS);
     finish_case(&got);
     finish_case(&sent);
-    if (!arrived(in, n, tag)) {
+    if (!has_arrived(in, n, tag)) {
         fprintf(stderr, "%s%s to %s%s, %d elements:\n", s->name,
                 large ? "_c" : "", r->name, large ? "" : "_c", n);
         CHECK(!"the data arrived");
@@ -197,7 +197,7 @@ static void check_exchanges(void)
             CHECK(exchange_messages(which, lengths[i], which, &r) ==
                   MPI_SUCCESS);
             finish_case(&r);
-            CHECK(arrived(which < 4 ? in : out, lengths[i], which));
+            CHECK(has_arrived(which < 4 ? in : out, lengths[i], which));
         }
 }
 
@@ -218,7 +218,7 @@ static int parts_init(int large, int parts, int n, MPI_Request r[2])
                             MPI_INFO_NULL, &r[1]);
 }
 
-static void parts(void)
+static void check_parts(void)
 {
     enum { PARTS = 5 };
 
@@ -231,7 +231,7 @@ static void parts(void)
             for (int i = 0; i < PARTS; i++)
                 CHECK(MPI_Pready((3 * i + 1) % PARTS, r[0]) == MPI_SUCCESS);
             MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
-            CHECK(arrived(in, PARTS * n, n));
+            CHECK(has_arrived(in, PARTS * n, n));
             MPI_Request_free(&r[0]);
             MPI_Request_free(&r[1]);
         }
@@ -240,7 +240,7 @@ static void parts(void)
 /* ---- buffers ------------------------------------------------------------- */
 
 /* A buffer that one form attached can be detached by the other form. */
-static void buffers(void *memory)
+static void check_buffers(void *memory)
 {
     MPI_Session session;
     MPI_Count large = -1;
@@ -277,8 +277,8 @@ int main(int argc, char **argv)
     CHECK(MPI_Buffer_attach_c(memory, BUFFER) == MPI_SUCCESS);
     every_way();
     check_exchanges();
-    parts();
-    buffers(memory);
+    check_parts();
+    check_buffers(memory);
     MPI_Type_free(&two);
     free(memory);
     return job_end();

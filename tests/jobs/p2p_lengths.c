@@ -14,7 +14,7 @@ static unsigned char byte_of(int sender, int i, int round)
     return (unsigned char)(sender * 101 + round * 29 + i + (i >> 8) * 7);
 }
 
-static void answered(int n, int round)
+static void check_answered(int n, int round)
 {
     MPI_Status status;
     int got;
@@ -45,7 +45,7 @@ static void around_every_power_of_two(void)
     for (int n = 256; n <= LONGEST; n *= 2)
         for (int i = 0; i < 7; i++)
             for (int round = 0; round < ROUNDS; round++)
-                answered(n + beside[i], round);
+                check_answered(n + beside[i], round);
 }
 
 /* The receiver is in no hurry: what the sender could help with is over, or has

@@ -211,7 +211,7 @@ static void automatic_buffers(MPI_Comm c)
     MPI_Comm_free(&other);
 }
 
-static void buffers(void)
+static void check_buffers(void)
 {
     int pack, room;
     char *buffer;
@@ -414,7 +414,7 @@ int main(int argc, char **argv)
     cancel_sends(1);
     cancel_sends(3000);
     cancel_sends(BIG);
-    buffers();
+    check_buffers();
     for (int late = 0; late < 2; late++) {
         check_truncation(10, late);
         check_truncation(3000, late);

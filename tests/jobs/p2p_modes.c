@@ -19,7 +19,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes, STRIDE = 3, BLOCK = 2,
 
 enum mode { STANDARD, SYNCHRONOUS, READY, BUFFERED, MODES };
 
-static unsigned char pattern(int from, int tag, size_t i)
+static unsigned char byte_of(int from, int tag, size_t i)
 {
     return (unsigned char)(i * 7 + i / 251 + (size_t)from * 31 +
                            (size_t)tag * 13 + 1);
@@ -75,7 +75,7 @@ static void exchange_messages(enum mode mode, int n, int nonblocking)
     size_t bad = 0;
 
     for (int i = 0; i < n; i++)
-        out[i] = pattern(me, tag, (size_t)i);
+        out[i] = byte_of(me, tag, (size_t)i);
     in[n] = 0xa5;
     CHECK(MPI_Irecv(in, n, MPI_BYTE, from, tag, MPI_COMM_WORLD, &rs[0]) == 0);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -87,7 +87,7 @@ static void exchange_messages(enum mode mode, int n, int nonblocking)
     CHECK(MPI_Waitall(2, rs, st) == MPI_SUCCESS);
     check_status(&st[0], from, tag, n);
     for (int i = 0; i < n; i++)
-        bad += in[i] != pattern(from, tag, (size_t)i);
+        bad += in[i] != byte_of(from, tag, (size_t)i);
     CHECK(bad == 0);
     CHECK(in[n] == 0xa5);
     free(out);
@@ -154,14 +154,14 @@ static void check_late(enum mode mode, int n)
     MPI_Status st;
 
     for (int i = 0; i < n; i++)
-        out[i] = pattern(me, 3, (size_t)i);
+        out[i] = byte_of(me, 3, (size_t)i);
     CHECK(start_case(mode, out, n, MPI_BYTE, to, 3, &r) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(MPI_Recv(in, n, MPI_BYTE, from, 3, MPI_COMM_WORLD, &st) == 0);
     check_status(&st, from, 3, n);
     CHECK(MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     for (int i = 0; i < n; i++)
-        bad += in[i] != pattern(from, 3, (size_t)i);
+        bad += in[i] != byte_of(from, 3, (size_t)i);
     CHECK(bad == 0);
     free(out);
     free(in);

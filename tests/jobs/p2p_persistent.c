@@ -153,7 +153,7 @@ static void post_receive(MPI_Request *r, int *in, int *out)
         MPI_Send(&out[i], 1, MPI_INT, to, i, MPI_COMM_WORLD);
 }
 
-static void any(int test)
+static void complete_any(int test)
 {
     int in[N], out[N], index, flag, seen = 0;
     MPI_Request r[N + 1];
@@ -179,7 +179,7 @@ static void any(int test)
     CHECK(flag && index == MPI_UNDEFINED);
 }
 
-static void some(int test)
+static void complete_some(int test)
 {
     int in[N], out[N], indices[N], count, done = 0;
     MPI_Request r[N];
@@ -203,7 +203,7 @@ static void some(int test)
     CHECK(count == MPI_UNDEFINED);
 }
 
-static void every(int test)
+static void complete_all(int test)
 {
     int in[N], out[N], flag = 0;
     MPI_Request r[N];
@@ -259,9 +259,9 @@ int main(int argc, char **argv)
     check_inactive();
     free_active();
     for (int test = 0; test < 2; test++) {
-        any(test);
-        some(test);
-        every(test);
+        complete_any(test);
+        complete_some(test);
+        complete_all(test);
     }
     get_status();
     return job_end();

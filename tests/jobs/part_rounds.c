@@ -18,7 +18,7 @@ static void fill_buffer(int *data, int round)
         data[i] = i * 7 + round;
 }
 
-static int right(const int *data, int first, int n, int round)
+static int is_right(const int *data, int first, int n, int round)
 {
     for (int i = first; i < first + n; i++)
         if (data[i] != i * 7 + round)
@@ -62,10 +62,11 @@ static void both_sides_cut_differently(int sends, int receives)
         for (int i = 0, flag = 0; i < receives; i++, flag = 0) {
             while (!flag)
                 MPI_Parrived(r[1], i, &flag);
-            CHECK(right(in, i * (TOTAL / receives), TOTAL / receives, round));
+            CHECK(
+                is_right(in, i * (TOTAL / receives), TOTAL / receives, round));
         }
         MPI_Waitall(2, r, s);
-        CHECK(right(in, 0, TOTAL, round));
+        CHECK(is_right(in, 0, TOTAL, round));
         CHECK(s[1].MPI_SOURCE == before && s[1].MPI_TAG == 3);
         MPI_Get_count(&s[1], MPI_INT, &n);
         CHECK(n == TOTAL);
@@ -360,7 +361,7 @@ static void threads_hand_over_at_once(void)
             CHECK(shares[i].n == MINE);
         }
         MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
-        CHECK(right(in, 0, TOTAL, round));
+        CHECK(is_right(in, 0, TOTAL, round));
     }
     MPI_Request_free(&r[0]);
     MPI_Request_free(&r[1]);

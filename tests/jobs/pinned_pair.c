@@ -28,7 +28,7 @@ static void share_one_cpu(void)
     sched_setaffinity(0, sizeof one, &one);
 }
 
-static int sleeps(void)
+static int count_sleeps(void)
 {
     struct rusage u;
 
@@ -43,10 +43,10 @@ int main(int argc, char **argv)
     job_begin(&argc, &argv); /* sees all CPUs */
     share_one_cpu();
     for (int i = 0; i < BATCHES && best > FEW; i++) {
-        int before = sleeps();
+        int before = count_sleeps();
         for (int k = 0; k < CALLS; k++)
             MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-        in = sleeps() - before;
+        in = count_sleeps() - before;
         MPI_Allreduce(&in, &least, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
         best = least < best ? least : best;
         in = 1;

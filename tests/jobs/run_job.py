@@ -23,7 +23,7 @@ def shared_segments():
         return set()
 
 
-def leftovers(mark, folder, segments):
+def find_left(mark, folder, segments):
     left = [f"$TMPDIR/{n}" for n in os.listdir(folder)]
     left += [f"/dev/shm/{n}" for n in shared_segments() - segments]
     if not launch.wait_until(lambda: not launch.processes_with(mark)):
@@ -41,7 +41,7 @@ def main():
         if "JOB_PRELOAD" in env:
             env["LD_PRELOAD"] = env.pop("JOB_PRELOAD")
         status = subprocess.run(sys.argv[1:], env=env).returncode
-        left = leftovers(mark, folder, segments)
+        left = find_left(mark, folder, segments)
     for what in left:
         print(f"the job left {what} behind", file=sys.stderr)
     return status if status else 1 if left else 0

@@ -5,7 +5,7 @@
 #include "session.h"
 
 /* The processes of even, or odd, number in the set of all. */
-static MPI_Group half(MPI_Group all, int odd)
+static MPI_Group group_half(MPI_Group all, int odd)
 {
     int n, range[1][3];
     MPI_Group g;
@@ -34,7 +34,7 @@ static void both_sides_talk(MPI_Comm inter, int odd)
 static void make_and_use(MPI_Group all, int rank)
 {
     int odd = rank % 2, n, own;
-    MPI_Group mine = half(all, odd), theirs = half(all, !odd);
+    MPI_Group mine = group_half(all, odd), theirs = group_half(all, !odd);
     MPI_Comm inter = MPI_COMM_NULL;
     MPI_Group_size(mine, &own);
     MPI_Group_size(theirs, &n);

@@ -39,7 +39,7 @@ static int one_round(int number)
     return wrong + (MPI_Session_finalize(&s) != 0);
 }
 
-static void *thread(void *arg)
+static void *run_rounds(void *arg)
 {
     int number = (int)(intptr_t)arg, wrong = 0;
     for (int i = 0; i < ROUNDS; i++)
@@ -54,7 +54,7 @@ int main(void)
 {
     pthread_t threads[THREADS];
     for (intptr_t i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, thread, (void *)i);
+        pthread_create(&threads[i], NULL, run_rounds, (void *)i);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     return job_failures != 0;

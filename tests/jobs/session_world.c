@@ -11,7 +11,7 @@ static void talk_in(MPI_Session s, const char *tag)
     MPI_Comm_disconnect(&c);
 }
 
-static void inside(MPI_Session before)
+static void check_inside(MPI_Session before)
 {
     MPI_Session s = session_open();
     MPI_Group world, set = session_group(s, "mpi://WORLD");
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     MPI_Initialized(&flag);
     CHECK(flag);
     CHECK(MPI_Init(&argc, &argv) == MPI_ERR_OTHER);
-    inside(long_one);
+    check_inside(long_one);
     MPI_Finalize();
     MPI_Finalized(&flag);
     CHECK(flag);

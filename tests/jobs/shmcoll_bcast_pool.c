@@ -24,7 +24,7 @@ static void fill_buffer(char *buf, int n, int from)
         buf[i] = (char)(i % 251 + from);
 }
 
-static int is(const char *buf, int n, int from)
+static int has_values(const char *buf, int n, int from)
 {
     for (int i = 0; i < n; i++)
         if (buf[i] != (char)(i % 251 + from))
@@ -53,7 +53,7 @@ static void a_root_sends_notes_and_waits_for_nobody(char *buf)
     MPI_Recv(&go, 1, MPI_INT, 2, 0, WORLD, MPI_STATUS_IGNORE);
     MPI_Ibcast(buf, MOST, MPI_CHAR, 2, WORLD, &r);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
-    CHECK(is(buf, MOST, 1));
+    CHECK(has_values(buf, MOST, 1));
 }
 
 /* Four at once, of which it holds two. */
@@ -75,7 +75,7 @@ static void what_finds_no_room_goes_as_messages(char *buf)
             MPI_Send(&go, 1, MPI_INT, i, 0, WORLD);
     CHECK(MPI_Waitall(4, r, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
     for (int k = 0; k < 4; k++)
-        CHECK(is(buf + (size_t)k * MOST, MOST, k));
+        CHECK(has_values(buf + (size_t)k * MOST, MOST, k));
     if (rank == 2)
         CHECK(bytes_sent("shm") - before != 4 * (sizeof go + 4 * NOTE));
 }
@@ -99,7 +99,8 @@ static void calls_of_any_roots_may_be_under_way(char *buf)
         for (int k = 0; k < CALLS; k++) {
             CHECK(MPI_Waitany(CALLS, r, &which, MPI_STATUS_IGNORE) ==
                   MPI_SUCCESS);
-            CHECK(is(buf + (size_t)which * MOST, n[which], round + which));
+            CHECK(has_values(buf + (size_t)which * MOST, n[which],
+                             round + which));
         }
     }
 }
@@ -117,7 +118,7 @@ static void a_persistent_one_brings_what_is_there_when_it_starts(char *buf)
                 fill_buffer(buf, lengths[k], i + k);
             MPI_Start(&r);
             MPI_Wait(&r, MPI_STATUS_IGNORE);
-            CHECK(is(buf, lengths[k], i + k));
+            CHECK(has_values(buf, lengths[k], i + k));
         }
         MPI_Request_free(&r);
     }

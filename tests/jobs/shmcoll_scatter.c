@@ -14,7 +14,7 @@ enum { CALLS = 20, TOTAL = 8 << 20 };
 static char blocks[5 * TOTAL / 4], mine[TOTAL / 4];
 
 /* The root sent this in the last of the calls. */
-static unsigned long long scatter(int bytes)
+static unsigned long long scatter_often(int bytes)
 {
     int rank = rank_in(MPI_COMM_WORLD), n = size_of(MPI_COMM_WORLD);
     unsigned long long before = 0;
@@ -36,7 +36,8 @@ static unsigned long long scatter(int bytes)
 int main(int argc, char **argv)
 {
     job_begin(&argc, &argv);
-    unsigned long long less = scatter(TOTAL / 4 - 1), all = scatter(TOTAL / 4);
+    unsigned long long less = scatter_often(TOTAL / 4 - 1),
+                       all = scatter_often(TOTAL / 4);
     if (rank_in(MPI_COMM_WORLD) == 0) {
         CHECK(less == 0);
         CHECK(all == TOTAL);

@@ -121,17 +121,17 @@ static void check_mprobe(void)
     MPI_Mprobe(1, MPI_ANY_TAG, MPI_COMM_WORLD, &m, &s);
 }
 
-static void barrier(void)
+static void call_barrier(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void bcast(void)
+static void call_bcast(void)
 {
     MPI_Bcast(buffer, 8, MPI_CHAR, 0, ocean);
 }
 
-static void allreduce(void)
+static void call_allreduce(void)
 {
     double in = 1, out;
 
@@ -184,7 +184,7 @@ static void is_busy(void)
         n++;
 }
 
-static void test(void)
+static void test_receive(void)
 {
     MPI_Request r;
     int flag = 0;
@@ -212,7 +212,7 @@ static void check_iprobe(void)
         MPI_Iprobe(1, 6, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
-static void *second(void *arg)
+static void *receive_second(void *arg)
 {
     MPI_Recv(buffer[1], 1, MPI_CHAR, 1, 42, ocean, MPI_STATUS_IGNORE);
     return arg;
@@ -222,7 +222,7 @@ static void two_threads(void)
 {
     pthread_t t;
 
-    pthread_create(&t, NULL, second, NULL);
+    pthread_create(&t, NULL, receive_second, NULL);
     MPI_Recv(buffer[0], 1, MPI_CHAR, 1, 41, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
@@ -258,16 +258,16 @@ static const struct {
     {"ibarrier", wait_barrier},
     {"probe", probe_message},
     {"mprobe", check_mprobe},
-    {"barrier", barrier},
-    {"bcast", bcast},
-    {"allreduce_c", allreduce},
+    {"barrier", call_barrier},
+    {"bcast", call_bcast},
+    {"allreduce_c", call_allreduce},
     {"comm_dup", comm_dup},
     {"dup_attribute", dup_attribute},
     {"finalize", finalize_case},
     {"finalized", check_finalized},
     {"sleep", for_ever},
     {"busy", is_busy},
-    {"test", test},
+    {"test", test_receive},
     {"testall", check_testall},
     {"iprobe", check_iprobe},
     {"threads", two_threads},

@@ -196,7 +196,7 @@ static void *use_all(void *arg)
 static MPI_Comm ending;
 static pthread_barrier_t started;
 
-static void *outlive(void *arg)
+static void *outlive_thread(void *arg)
 {
     int me = *(int *)arg, n = me % 2 ? LARGE : 1;
     int to = (rank + 1) % size, from = (rank + size - 1) % size;
@@ -246,7 +246,7 @@ int main(int argc, char **argv)
     pthread_barrier_init(&started, NULL, THREADS + 1);
     for (int i = 0; i < ENDS; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &ending);
-        start_case(threads, ids, outlive);
+        start_case(threads, ids, outlive_thread);
         pthread_barrier_wait(&started);
         CHECK(MPI_Comm_free(&ending) == MPI_SUCCESS);
         end_case(threads);

@@ -216,7 +216,7 @@ static void *complete_request(void *arg)
 
 /* ---- alone --------------------------------------------------------------- */
 
-static void window(int round)
+static void exchange_window(int round)
 {
     MPI_Request requests[2 * WINDOW];
     int got[WINDOW], sent[WINDOW];
@@ -260,7 +260,7 @@ static void flood_peer(int count)
 static void check_alone(void)
 {
     for (int i = 0; i < ALONE; i++)
-        window(i);
+        exchange_window(i);
     if (size % 2 == 0)
         flood_peer(FLOOD);
 }

@@ -36,7 +36,7 @@ static void exchange_often(MPI_Comm comm)
         exchange_messages(comm, i);
 }
 
-static void *second(void *unused)
+static void *exchange_second(void *unused)
 {
     exchange_often(of_second);
     return job_failures ? "wrong" : unused;
@@ -46,7 +46,7 @@ static pthread_t start_case(void)
 {
     pthread_t thread;
 
-    if (pthread_create(&thread, NULL, second, NULL) != 0)
+    if (pthread_create(&thread, NULL, exchange_second, NULL) != 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
     return thread;
 }

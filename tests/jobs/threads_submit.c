@@ -69,7 +69,7 @@ static void in_order(int me)
 }
 
 /* Large ones, which take more than one step, and blocking ones. */
-static void ping(int me)
+static void ping_peer(int me)
 {
     char *data = malloc(LARGE);
     int peer = rank ^ 1;
@@ -105,7 +105,7 @@ static void check_cancelled(int me)
 
 /* A datatype that goes as soon as it is used. Of a communicator whose engine is
  * not that of calls about datatypes, where there are several. */
-static void typed(int me)
+static void send_typed(int me)
 {
     int to = (rank + 1) % size, from = (rank + size - 1) % size;
 
@@ -140,9 +140,9 @@ static void *do_work(void *arg)
     int me = *(int *)arg;
 
     in_order(me);
-    ping(me);
+    ping_peer(me);
     check_cancelled(me);
-    typed(me);
+    send_typed(me);
     leave_behind(me);
     pthread_mutex_lock(&lock);
     failures += job_failures;

@@ -9,7 +9,7 @@ static MPI_Comm world, grid, graph, dist;
 static int rank, size;
 
 /* the expected error class */
-static void fails(int rc, int wanted, int line)
+static void check_class(int rc, int wanted, int line)
 {
     int class = -1;
 
@@ -20,7 +20,7 @@ static void fails(int rc, int wanted, int line)
             wanted);
     job_failures++;
 }
-#define FAILS(call, class) fails(call, class, __LINE__)
+#define FAILS(call, class) check_class(call, class, __LINE__)
 
 static void check_creation(void)
 {
@@ -76,7 +76,7 @@ static void distributed_graphs(int reorder)
 }
 
 /* The text of the last error holds what was wrong. */
-static void says(int rc, const char *wanted, int line)
+static void check_text(int rc, const char *wanted, int line)
 {
     char text[MPI_MAX_ERROR_STRING];
     int n;
@@ -88,7 +88,7 @@ static void says(int rc, const char *wanted, int line)
             text);
     job_failures++;
 }
-#define SAYS(call, wanted) says(call, wanted, __LINE__)
+#define SAYS(call, wanted) check_text(call, wanted, __LINE__)
 
 static void check_messages(void)
 {

@@ -29,7 +29,7 @@ static int draw_number(int below)
     return (int)(drawn % (unsigned)below);
 }
 
-static struct model empty(void)
+static struct model make_empty(void)
 {
     struct model m = {.type = MPI_DATATYPE_NULL};
     m.byte = malloc(MOST * sizeof *m.byte);
@@ -59,9 +59,9 @@ static void finish_case(struct model *m)
     m->extent = span;
 }
 
-static struct model leaf(void)
+static struct model make_leaf(void)
 {
-    struct model m = empty();
+    struct model m = make_empty();
     m.n = 1 + draw_number(9);
     for (int i = 0; i < m.n; i++)
         m.byte[i] = i;
@@ -73,7 +73,7 @@ static struct model leaf(void)
 /* Blocks of one part, forwards or backwards. */
 static struct model check_strided(const struct model *part)
 {
-    struct model m = empty();
+    struct model m = make_empty();
     int count = 1 + draw_number(5), length = 1 + draw_number(3);
     MPI_Aint step = part->extent * length + draw_number(12);
     if (draw_number(3) == 0)
@@ -87,9 +87,9 @@ static struct model check_strided(const struct model *part)
 }
 
 /* Blocks of different lengths, some of them empty, last one first at times. */
-static struct model listed(const struct model *part)
+static struct model make_listed(const struct model *part)
 {
-    struct model m = empty();
+    struct model m = make_empty();
     int length[6], count = 1 + draw_number(6), backwards = draw_number(2);
     MPI_Aint at[6], next = 0;
     for (int i = 0; i < count; i++) {
@@ -108,7 +108,7 @@ static struct model listed(const struct model *part)
 
 static struct model check_mixed(const struct model *a, const struct model *b)
 {
-    struct model m = empty();
+    struct model m = make_empty();
     int length[2] = {1 + draw_number(2), 1 + draw_number(2)};
     MPI_Aint at[2] = {-a->lb, 0};
     MPI_Datatype types[2] = {a->type, b->type};
@@ -122,9 +122,9 @@ static struct model check_mixed(const struct model *a, const struct model *b)
     return m;
 }
 
-static struct model padded(const struct model *part)
+static struct model make_padded(const struct model *part)
 {
-    struct model m = empty();
+    struct model m = make_empty();
     MPI_Type_create_resized(part->type, part->lb - draw_number(4),
                             part->extent + 4 + draw_number(9), &m.type);
     add_item(&m, part, 0);
@@ -141,12 +141,16 @@ static void drop_message(struct model *m)
 static struct model random_type(int depth)
 {
     if (depth == 0)
-        return leaf();
+        return make_leaf();
     struct model a = random_type(depth - 1), b, m;
     switch (draw_number(4)) {
     case 0: m = check_strided(&a); break;
-    case 1: m = listed(&a); break;
-    case 2: m = padded(&a); break;
+    case 1:
+        m = make_listed(&a);
+        break;
+    case 2:
+        m = make_padded(&a);
+        break;
     default:
         b = random_type(depth - 1);
         m = check_mixed(&a, &b);

@@ -39,7 +39,7 @@ static MPI_Datatype check_nested(int n)
     return t;
 }
 
-static MPI_Datatype placement(int which, int n)
+static MPI_Datatype make_placement(int which, int n)
 {
     MPI_Datatype t;
 
@@ -114,7 +114,7 @@ static void every_pair(int n)
     MPI_Datatype t[LAYOUTS];
 
     for (int i = 0; i < LAYOUTS; i++)
-        t[i] = placement(i, n);
+        t[i] = make_placement(i, n);
     for (int i = 0; i < LAYOUTS; i++)
         for (int j = 0; j < LAYOUTS; j++)
             if (n < 5000 || i == j || i + j == LAYOUTS - 1)
@@ -130,7 +130,7 @@ static void every_pair(int n)
 static void too_much(int n)
 {
     struct memory a = memory_for(n), b = memory_for(n);
-    MPI_Datatype s = placement(1, n), r = placement(5, n - 6);
+    MPI_Datatype s = make_placement(1, n), r = make_placement(5, n - 6);
     int class, rc;
 
     fill_buffer(&a, me);

@@ -50,7 +50,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double at(const float *times, long n, long i)
+static double find_time(const float *times, long n, long i)
 {
     return n > 0 ? (double)times[i] : 0;
 }
@@ -64,8 +64,9 @@ static void print_report(void)
     qsort(whole, (size_t)all, sizeof *whole, by_size);
     if (all)
         printf("%s %ld %.1f %.1f %.1f %.1f %.4f\n", now, count,
-               at(calm, n, n / 2), at(calm, n, n - 1 - n / 100),
-               at(calm, n, n - 1), at(whole, all, all - 1 - all / 100),
+               find_time(calm, n, n / 2), find_time(calm, n, n - 1 - n / 100),
+               find_time(calm, n, n - 1),
+               find_time(whole, all, all - 1 - all / 100),
                (double)waits / (double)count);
     fflush(stdout);
     count = waits = 0;
@@ -73,7 +74,7 @@ static void print_report(void)
 
 /* How long this rank has waited for a processor since it was asked last; 0
  * where the system does not say. */
-static long waited(void)
+static long measure_wait(void)
 {
     static long before;
     char text[64];
@@ -119,7 +120,7 @@ static void exchange_messages(long number)
         check_wrong("another message than the next one came");
     us = (MPI_Wtime() - since) * 1e6;
     whole[count % TIMES] = (float)us;
-    if (waited() > 0 || back.waited > 0)
+    if (measure_wait() > 0 || back.waited > 0)
         waits++;
     else
         calm[(count - waits) % TIMES] = (float)us;
@@ -134,7 +135,7 @@ static void answer_peer(void)
         MPI_Recv(&note, 2, MPI_LONG, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (note.number != STOP && note.number != n)
             check_wrong("another message than the next one came");
-        note.waited = waited();
+        note.waited = measure_wait();
         MPI_Send(&note, 2, MPI_LONG, 0, 1, MPI_COMM_WORLD);
     }
 }

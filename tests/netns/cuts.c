@@ -83,7 +83,7 @@ static void receive_message(int from, long n, int *more)
     *more = s.MPI_TAG == GO;
 }
 
-static void pingpong(void)
+static void run_pingpong(void)
 {
     int more = 1;
 
@@ -134,7 +134,7 @@ static void bulk_word(uint32_t *data, long n, int check_it)
     }
 }
 
-static void bulk(void)
+static void run_bulk(void)
 {
     uint32_t *data = malloc(BULK);
     MPI_Status s;
@@ -156,7 +156,7 @@ static void bulk(void)
     free(data);
 }
 
-static void alltoall(void)
+static void run_alltoall(void)
 {
     enum { INTS = 3000 };
     int *to = malloc(sizeof(int) * INTS * (size_t)ranks);
@@ -193,11 +193,11 @@ int main(int argc, char **argv)
     last = MPI_Wtime();
     end = last + atof(argv[2]);
     if (!strcmp(argv[1], "alltoall"))
-        alltoall();
+        run_alltoall();
     else if (rank < 2)
         (!strcmp(argv[1], "stream") ? send_stream
-         : !strcmp(argv[1], "bulk") ? bulk
-                                    : pingpong)();
+         : !strcmp(argv[1], "bulk") ? run_bulk
+                                    : run_pingpong)();
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == !strcmp(argv[1], "stream")) {
         advance_clock();

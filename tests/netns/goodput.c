@@ -36,7 +36,7 @@ static int answer_peer(int more)
     return more;
 }
 
-static void window(char *data, int count)
+static void send_window(char *data, int count)
 {
     MPI_Request r[COUNT_MAX];
 
@@ -62,7 +62,7 @@ static void send_stream(int count, double seconds)
     long n = 0;
 
     do {
-        window(data, count);
+        send_window(data, count);
         n++;
         spent = MPI_Wtime() - begin;
     } while (answer_peer(spent < seconds));
@@ -71,7 +71,7 @@ static void send_stream(int count, double seconds)
     free(data);
 }
 
-static void pong(double seconds)
+static void run_pingpong(double seconds)
 {
     char *data = calloc(1, (size_t)size + 1);
     double end = MPI_Wtime() + seconds, since = 0;
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     if (argc == 5 && !strcmp(argv[1], "stream") && atoi(argv[3]) <= COUNT_MAX)
         send_stream(atoi(argv[3]), atof(argv[4]));
     else if (argc == 4 && !strcmp(argv[1], "pong"))
-        pong(atof(argv[3]));
+        run_pingpong(atof(argv[3]));
     else
         MPI_Abort(MPI_COMM_WORLD, 2);
     MPI_Finalize();

@@ -50,7 +50,7 @@ static int exchange_messages(void)
     return rc != MPI_SUCCESS ? rc : rank ? give_data() : take_next();
 }
 
-static int compute(void)
+static int compute_first(void)
 {
     double end = MPI_Wtime() + SECONDS;
     int rc = MPI_SUCCESS;
@@ -62,7 +62,7 @@ static int compute(void)
     return rc != MPI_SUCCESS ? rc : rank ? give_data() : take_next();
 }
 
-static int last(void)
+static int exchange_to_end(void)
 {
     double end = MPI_Wtime() + SECONDS;
     int rc = MPI_SUCCESS, more = 1;
@@ -89,9 +89,9 @@ static int talk_to_peers(const char *mode)
     int rc = MPI_SUCCESS;
 
     if (!strcmp(mode, "compute"))
-        return compute();
+        return compute_first();
     if (!strcmp(mode, "last"))
-        return last();
+        return exchange_to_end();
     if (!strcmp(mode, "receive"))
         return take_next();
     if (!strcmp(mode, "idle") && rank == 0)

@@ -164,7 +164,7 @@ static bool is_lost(struct way *w)
 }
 
 /* When it may leave; 0: the queue of the slow link is full. */
-static uint64_t departure(struct way *w, size_t n, uint64_t now)
+static uint64_t departure_of(struct way *w, size_t n, uint64_t now)
 {
     uint64_t due = now;
 
@@ -187,7 +187,7 @@ static void forward_frames(struct way *w, const void *bytes, size_t n,
                            uint64_t now)
 {
     struct frame *f;
-    uint64_t due = is_lost(w) ? 0 : departure(w, n, now);
+    uint64_t due = is_lost(w) ? 0 : departure_of(w, n, now);
 
     if (!due) {
         w->lost++;
@@ -311,7 +311,8 @@ static void run_command(void)
     fflush(stdout);
 }
 
-static const struct timespec *until(struct timespec *t, uint64_t now)
+static const struct timespec *measure_time_left(struct timespec *t,
+                                                uint64_t now)
 {
     uint64_t first = UINT64_MAX;
 
@@ -359,7 +360,7 @@ int main(int argc, char **argv)
         struct pollfd fds[3] = {{ways[0].from, POLLIN, 0},
                                 {ways[1].from, POLLIN, 0},
                                 {0, POLLIN, 0}};
-        ppoll(fds, 3, until(&t, now_ns()), NULL);
+        ppoll(fds, 3, measure_time_left(&t, now_ns()), NULL);
         for (int i = 0; i < 2; i++) {
             release_object(&ways[i], now_ns());
             if (fds[i].revents)

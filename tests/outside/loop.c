@@ -34,7 +34,7 @@ struct weft_ep {
     weft_tx *head, **tail; /* linked through priv[0] */
 };
 
-static int open_(const weft_open *o, weft_ep **out)
+static int open_endpoint(const weft_open *o, weft_ep **out)
 {
     weft_ep *e = calloc(1, sizeof *e);
 
@@ -49,12 +49,12 @@ static int open_(const weft_open *o, weft_ep **out)
     return WEFT_OK;
 }
 
-static void close_(weft_ep *e)
+static void close_endpoint(weft_ep *e)
 {
     free(e);
 }
 
-static int attr(weft_ep *e, weft_attr *a)
+static int fill_attr(weft_ep *e, weft_attr *a)
 {
     (void)e;
     a->caps = WEFT_CAP_SELF;
@@ -64,7 +64,7 @@ static int attr(weft_ep *e, weft_attr *a)
     return WEFT_OK;
 }
 
-static int address(weft_ep *e, void *buf, size_t *len)
+static int copy_address(weft_ep *e, void *buf, size_t *len)
 {
     if (*len < sizeof e->id)
         return WEFT_EINVAL;
@@ -72,9 +72,10 @@ static int address(weft_ep *e, void *buf, size_t *len)
     return WEFT_OK;
 }
 
-static int reach(weft_ep *e, const void *addr, size_t len, weft_cost *cost)
+static int check_reach(weft_ep *e, const void *addr, size_t len,
+                       weft_cost *cost)
 {
-    (void)cost; /* as in attr() */
+    (void)cost; /* as in fill_attr() */
     return len == sizeof e->id && memcmp(addr, &e->id, len) == 0
                ? WEFT_OK
                : WEFT_EUNREACH;
@@ -98,7 +99,7 @@ static int peer_add(weft_ep *e, weft_loc *loc, uint32_t id, const void *addr,
     return WEFT_OK;
 }
 
-static weft_tx *take(weft_ep *e)
+static weft_tx *take_first(weft_ep *e)
 {
     weft_tx *t = e->head;
 
@@ -116,13 +117,13 @@ static int peer_del(weft_peer *p, int abrupt)
     if (e->head && !abrupt)
         return WEFT_EAGAIN;
     while (e->head) /* everything lent goes back first */
-        e->host->tx_done(e->core, take(e), WEFT_ECANCEL);
+        e->host->tx_done(e->core, take_first(e), WEFT_ECANCEL);
     e->peer = NULL;
     free(p);
     return WEFT_OK;
 }
 
-static int send_(weft_peer *p, weft_tx *t)
+static int send_container(weft_peer *p, weft_tx *t)
 {
     weft_ep *e = p->ep;
 
@@ -138,7 +139,7 @@ static int send_(weft_peer *p, weft_tx *t)
 }
 
 /* From the sender's segments into the receiver's. */
-static void copy(weft_tx *t, weft_sink *s)
+static void copy_payload(weft_tx *t, weft_sink *s)
 {
     struct iovec from, to;
     size_t n;
@@ -152,7 +153,7 @@ static void copy(weft_tx *t, weft_sink *s)
 }
 
 #ifdef REORDER /* of so many containers the first goes behind the second */
-static void reorder(weft_ep *e)
+static void swap_first(weft_ep *e)
 {
     static unsigned count;
     weft_tx *first = e->head, *second;
@@ -166,15 +167,15 @@ static void reorder(weft_ep *e)
         e->tail = (weft_tx **)(void *)&first->priv[0];
 }
 #else
-#define reorder(e) ((void)0)
+#define swap_first(e) ((void)0)
 #endif
 
-static int progress(weft_ep *e, int budget)
+static int deliver_containers(weft_ep *e, int budget)
 {
     int n = 0;
 
     while (e->head && n < budget) {
-        reorder(e);
+        swap_first(e);
         weft_tx *t = e->head;
         weft_sink *s = NULL;
         /* stage 1: the header alone; nothing of the payload is held */
@@ -182,10 +183,10 @@ static int progress(weft_ep *e, int budget)
         if (r == WEFT_EAGAIN)
             break;
         if (r == WEFT_OK) { /* stage 2 */
-            copy(t, s);
+            copy_payload(t, s);
             e->host->rx_done(e->core, s, WEFT_OK);
         }
-        e->host->tx_done(e->core, take(e), WEFT_OK);
+        e->host->tx_done(e->core, take_first(e), WEFT_OK);
         n++;
         if (e->peer->want) {
             e->peer->want = 0;
@@ -195,27 +196,27 @@ static int progress(weft_ep *e, int budget)
     return n;
 }
 
-static int drain(weft_ep *e)
+static int is_drained(weft_ep *e)
 {
     return e->head ? WEFT_EAGAIN : WEFT_OK;
 }
 
 static void rx_resume(weft_peer *p)
 {
-    (void)p; /* progress() tries again by itself */
+    (void)p; /* deliver_containers() tries again by itself */
 }
 
 static const weft_ops ops = {.size = sizeof ops,
-                             .open = open_,
-                             .close = close_,
-                             .attr = attr,
-                             .address = address,
-                             .reach = reach,
+                             .open = open_endpoint,
+                             .close = close_endpoint,
+                             .attr = fill_attr,
+                             .address = copy_address,
+                             .reach = check_reach,
                              .peer_add = peer_add,
                              .peer_del = peer_del,
-                             .send = send_,
-                             .progress = progress,
-                             .drain = drain,
+                             .send = send_container,
+                             .progress = deliver_containers,
+                             .drain = is_drained,
                              .rx_resume = rx_resume};
 
 WEFT_PLUGIN(loop, "1.0", "a process talks to itself", options, struct config,

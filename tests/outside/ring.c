@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static unsigned char byte(int from, int n, int i)
+static unsigned char byte_of(int from, int n, int i)
 {
     return (unsigned char)(from * 31 + n * 7 + i);
 }
 
-static int wrong(const unsigned char *b, int from, int n)
+static int is_wrong(const unsigned char *b, int from, int n)
 {
     for (int i = 0; i < n; i++)
-        if (b[i] != byte(from, n, i))
+        if (b[i] != byte_of(from, n, i))
             return 1;
     return 0;
 }
@@ -24,13 +24,13 @@ static int round_of(int rank, int size, int n)
     int bad = 0;
 
     for (int i = 0; i < n; i++)
-        out[i] = byte(rank, n, i);
+        out[i] = byte_of(rank, n, i);
     for (int step = 1; step < size; step++) {
         int to = (rank + step) % size, from = (rank + size - step) % size;
         MPI_Sendrecv(out, n, MPI_BYTE, to, n, in, n, MPI_BYTE,
                      step & 1 ? from : MPI_ANY_SOURCE, n, MPI_COMM_WORLD,
                      &status);
-        bad += wrong(in, status.MPI_SOURCE, n);
+        bad += is_wrong(in, status.MPI_SOURCE, n);
         MPI_Barrier(MPI_COMM_WORLD);
     }
     free(out);

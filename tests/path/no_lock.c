@@ -28,7 +28,7 @@ static long steps, locks;
 static void *some_lock;
 
 /* Of a lock prefix, or of an exchange with memory, which is locked without. */
-static int locked(const unsigned char *at)
+static int is_locked(const unsigned char *at)
 {
     for (;; at++)
         if (*at == 0xf0)
@@ -47,7 +47,7 @@ static void look_at(int sig, siginfo_t *info, void *context)
     (void)sig;
     (void)info;
     steps++;
-    if (locked(at)) {
+    if (is_locked(at)) {
         locks++;
         some_lock = at;
     }
@@ -65,7 +65,7 @@ static inline void trap_instruction(int on)
 }
 
 /* Is it seen if there is one? */
-static int sees(void)
+static int can_see(void)
 {
     static int word;
 
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
     if (argc > 2)
         start_second_thread();
     sigaction(SIGTRAP, &action, NULL);
-    seeing = sees();
+    seeing = can_see();
     for (int i = 0; i < WARM; i++)
         exchange_messages(0, rank);
     for (int i = 0; i < LOOKS; i++) {

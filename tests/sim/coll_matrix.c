@@ -162,8 +162,8 @@ static void land_message(const struct mx_rank *m, struct flights *f,
     f->n = 0;
 }
 
-static void cell(const struct mx_rank *m, struct flights *f,
-                 const struct mx_cell *c)
+static void run_cell(const struct mx_rank *m, struct flights *f,
+                     const struct mx_cell *c)
 {
     struct mx_flight *one = mx_cell_start(m, c);
 
@@ -201,7 +201,7 @@ static void all_cells(MPI_Comm all)
     for (uint32_t i = 0; cell_at(i, m.size, &c); i++) {
         if (!is_chosen(&c, m.size))
             continue;
-        cell(&m, &f, &c);
+        run_cell(&m, &f, &c);
         if (m.rank == 0)
             cells++;
     }
@@ -219,7 +219,7 @@ static int one_rank(void *arg)
 }
 
 /* The processes of a job: communicators of its first ranks. */
-static int job(void)
+static int run_job(void)
 {
     int rank, size;
 
@@ -274,7 +274,7 @@ int main(int argc, char **argv)
         return 2;
     }
     if (options.job)
-        return job();
+        return run_job();
     for (int n = options.from; n <= options.to; n++) {
         int results[MX_RANKS] = {0};
         if (MPIX_Run_ranks(n, one_rank, NULL, results) != MPI_SUCCESS)

@@ -99,7 +99,7 @@ static int peer_of(const struct view *v, int i, bool out)
 }
 
 /* How many items go from one rank to another. */
-static int64_t between(const struct view *v, int from, int to)
+static int64_t count_items(const struct view *v, int from, int to)
 {
     unsigned both = MX_TO_MANY | MX_FROM_MANY;
     int x = (v->is & both) == both ? from + to : v->is & MX_TO_MANY ? to : from;
@@ -113,7 +113,7 @@ static int64_t between(const struct view *v, int from, int to)
 
 /* Returns the items that rank i of the own group keeps of a scattered
  * reduction. Both sides of an intercommunicator share out as many items. */
-static int64_t share(const struct view *v, int i)
+static int64_t share_of(const struct view *v, int i)
 {
     int64_t n = v->c->inter ? v->base * v->peers : v->base;
 
@@ -131,7 +131,7 @@ static int64_t make_vector(const struct view *v)
     int64_t n = 0;
 
     for (int i = 0; (v->is & MX_SPLIT) && i < v->size; i++)
-        n += share(v, i);
+        n += share_of(v, i);
     return v->is & MX_SPLIT ? n : v->base;
 }
 
@@ -151,7 +151,7 @@ static size_t take_step(const struct mx_side *s, int block)
 }
 
 /* Returns the unit in which places are counted. */
-static size_t unit(const struct mx_side *s)
+static size_t unit_of(const struct mx_side *s)
 {
     return s->mixed ? (size_t)s->class->extent : take_step(s, 0);
 }
@@ -161,7 +161,7 @@ static void put_data(const struct mx_side *s, char *at, int block, int64_t item,
 {
     const struct mx_class *k = s->class;
 
-    at += s->first[block] * (int64_t)unit(s) +
+    at += s->first[block] * (int64_t)unit_of(s) +
           item * (int64_t)take_step(s, block);
     for (int i = 0; i < k->words; i++)
         mx_put(k, x, i, at + (is_flat(s, block) ? i * 4 : k->at[i]));
@@ -182,7 +182,7 @@ static int64_t place_of(struct mx_side *s, bool gaps)
 }
 
 /* The type with the address of the memory in it. */
-static MPI_Datatype addressed(MPI_Datatype type, const void *memory)
+static MPI_Datatype make_addressed(MPI_Datatype type, const void *memory)
 {
     MPI_Datatype made;
     MPI_Aint at;
@@ -204,7 +204,7 @@ static void choose_types(const struct view *v, struct mx_side *s, bool bottom)
                   (v->c->dice & DICE_ABSOLUTE);
     s->bottom &= !s->absolute;
     for (int i = 0; i < 2 && s->bottom; i++)
-        s->of[i] = addressed(s->of[i], s->at);
+        s->of[i] = make_addressed(s->of[i], s->at);
 }
 
 void mx_free_types(struct mx_side *s)
@@ -213,7 +213,7 @@ void mx_free_types(struct mx_side *s)
         MPI_Type_free(&s->of[i]);
 }
 
-static void arguments(struct mx_side *s, const struct view *v)
+static void set_arguments(struct mx_side *s, const struct view *v)
 {
     int64_t words, all = 0;
 
@@ -222,7 +222,7 @@ static void arguments(struct mx_side *s, const struct view *v)
         s->counts_c[i] = s->items[i] * words;
         s->counts[i] = (int)s->counts_c[i];
         s->displs_c[i] =
-            s->first[i] * (v->is & MX_BYTES ? (int64_t)unit(s) : words);
+            s->first[i] * (v->is & MX_BYTES ? (int64_t)unit_of(s) : words);
         s->displs[i] = (int)s->displs_c[i];
         if (s->absolute)
             s->displs_c[i] += (MPI_Aint)s->at;
@@ -238,7 +238,7 @@ static void arguments(struct mx_side *s, const struct view *v)
 
 static bool take_memory(struct mx_side *s, int64_t items)
 {
-    s->bytes = 2 * MARGIN + (s->class->words ? (size_t)items * unit(s) : 0);
+    s->bytes = 2 * MARGIN + (s->class->words ? (size_t)items * unit_of(s) : 0);
     s->memory = malloc(s->bytes);
     if (!s->memory)
         return false;
@@ -248,7 +248,7 @@ static bool take_memory(struct mx_side *s, int64_t items)
 }
 
 /* May an item be given as its words? Operations are for items. */
-static bool divisible(const struct view *v)
+static bool is_divisible(const struct view *v)
 {
     return mx_classes[v->c->class].words > 1 && !(v->is & MX_FOLD);
 }
@@ -258,19 +258,20 @@ bool mx_send_side(const struct view *v, struct mx_side *s)
     const struct mx_class *k = &mx_classes[v->c->class];
 
     s->class = k;
-    s->flat = divisible(v) && (v->c->dice & DICE_SEND_FLAT);
-    s->mixed = divisible(v) && (v->is & MX_BYTES) && (v->c->dice & DICE_MIXED);
+    s->flat = is_divisible(v) && (v->c->dice & DICE_SEND_FLAT);
+    s->mixed =
+        is_divisible(v) && (v->is & MX_BYTES) && (v->c->dice & DICE_MIXED);
     s->blocks = 1;
-    s->items[0] = v->is & MX_FOLD ? make_vector(v) : between(v, v->me, 0);
+    s->items[0] = v->is & MX_FOLD ? make_vector(v) : count_items(v, v->me, 0);
     if (v->is & MX_TO_MANY) {
         s->blocks = v->is & MX_NEAR ? MX_NEIGHBORS : v->peers;
         for (int i = 0; i < s->blocks; i++)
-            s->items[i] = between(v, v->me, peer_of(v, i, true));
+            s->items[i] = count_items(v, v->me, peer_of(v, i, true));
     }
     if (!take_memory(s, place_of(s, (v->is & MX_TO_MANY) && (v->is & MX_VARY))))
         return false;
     choose_types(v, s, v->c->dice & DICE_SEND_BOTTOM);
-    arguments(s, v);
+    set_arguments(s, v);
     return true;
 }
 
@@ -280,24 +281,25 @@ bool mx_receive_side(const struct view *v, struct mx_side *r)
     int64_t room;
 
     r->class = &mx_classes[v->c->class];
-    r->flat = divisible(v) && (v->me + !!(v->c->dice & DICE_RECV_FLAT)) % 2;
-    r->mixed = divisible(v) && (v->is & MX_BYTES) && (v->c->dice & DICE_MIXED);
+    r->flat = is_divisible(v) && (v->me + !!(v->c->dice & DICE_RECV_FLAT)) % 2;
+    r->mixed =
+        is_divisible(v) && (v->is & MX_BYTES) && (v->c->dice & DICE_MIXED);
     r->blocks = many ? v->is & MX_NEAR ? MX_NEIGHBORS : v->peers : 1;
     for (int i = 0; i < r->blocks; i++)
-        r->items[i] = many ? between(v, peer_of(v, i, false), v->me)
-                           : between(v, v->root, v->me);
+        r->items[i] = many ? count_items(v, peer_of(v, i, false), v->me)
+                           : count_items(v, v->root, v->me);
     if (v->is & MX_FOLD)
         r->items[0] = make_vector(v);
     room = place_of(r, many && (v->is & MX_VARY));
     if (v->is & MX_SPLIT) {
         r->blocks = v->size;
         for (int i = 0; i < v->size; i++)
-            r->items[i] = share(v, i);
+            r->items[i] = share_of(v, i);
     }
     if (!take_memory(r, room))
         return false;
     choose_types(v, r, v->c->dice & DICE_RECV_BOTTOM);
-    arguments(r, v);
+    set_arguments(r, v);
     return true;
 }
 
@@ -349,13 +351,13 @@ int mx_which_op(const struct view *v)
 static void fold_wanted(const struct view *v, const struct mx_side *r, char *at)
 {
     int from = v->peers_first, to = v->peers_first + v->peers - 1;
-    int64_t n = v->is & MX_SPLIT ? share(v, v->me - v->first) : v->base;
+    int64_t n = v->is & MX_SPLIT ? share_of(v, v->me - v->first) : v->base;
     int64_t skip = 0;
 
     if (v->is & MX_BELOW)
         to = v->is & MX_NOT_OWN ? v->me - 1 : v->me;
     for (int i = 0; (v->is & MX_SPLIT) && i < v->me - v->first; i++)
-        skip += share(v, i);
+        skip += share_of(v, i);
     for (int64_t j = 0; to >= from && j < n; j++) {
         union mx_item x = mx_value(r->class, to, 0, skip + j);
         for (int rank = to - 1; rank >= from; rank--) {
@@ -392,8 +394,8 @@ void mx_forgive(const struct view *v, const struct mx_side *r, char *want)
 
     if (!v->place || !(v->is & MX_SPLIT))
         return;
-    from = (size_t)share(v, v->me - v->first) * unit(r);
-    to = (size_t)make_vector(v) * unit(r);
+    from = (size_t)share_of(v, v->me - v->first) * unit_of(r);
+    to = (size_t)make_vector(v) * unit_of(r);
     if (to > from)
         memcpy(want + MARGIN + r->class->lb + from,
                r->at + r->class->lb + from, to - from);

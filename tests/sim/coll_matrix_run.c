@@ -13,7 +13,7 @@
 
 /* ---- the call ------------------------------------------------------------ */
 
-static void insignificant(struct mx_side *s)
+static void clear_side(struct mx_side *s)
 {
     s->buf = NULL;
     s->count = -7;
@@ -40,18 +40,18 @@ static void choose_arguments(const struct view *v, struct mx_call *c)
     if (v->c->inter && v->first == 0)
         c->root = v->me == v->root ? MPI_ROOT : MPI_PROC_NULL;
     if (!v->sends && !(v->is & MX_FOLD))
-        insignificant(&c->s);
+        clear_side(&c->s);
     if (!v->receives && !(v->is & MX_FOLD) && !(bcast && v->sends))
-        insignificant(&c->r);
+        clear_side(&c->r);
     if (!v->receives && (v->is & MX_FOLD))
         c->r.buf = NULL;
     if (!v->sends)
         c->s.buf = NULL;
     if (v->place && (v->is & MX_FROM_ROOT)) {
-        insignificant(&c->r);
+        clear_side(&c->r);
         c->r.buf = MPI_IN_PLACE;
     } else if (v->place) {
-        insignificant(&c->s);
+        clear_side(&c->s);
         c->s.buf = MPI_IN_PLACE;
     }
 }

@@ -25,7 +25,7 @@ const struct mx_class mx_classes[MX_CLASSES] = {
 
 /* ---- datatypes ----------------------------------------------------------- */
 
-static MPI_Datatype committed(MPI_Datatype t, MPI_Datatype base)
+static MPI_Datatype commit_type(MPI_Datatype t, MPI_Datatype base)
 {
     if (base != MPI_DATATYPE_NULL)
         MPI_Type_free(&base);
@@ -44,7 +44,7 @@ static MPI_Datatype make_resized(const struct mx_class *c)
         at[i] = c->at[i];
     MPI_Type_create_struct(c->words, lengths, at, types, &base);
     MPI_Type_create_resized(base, c->lb, c->extent, &t);
-    return committed(t, base);
+    return commit_type(t, base);
 }
 
 static MPI_Datatype check_nothing(const struct mx_class *c)
@@ -53,7 +53,7 @@ static MPI_Datatype check_nothing(const struct mx_class *c)
 
     MPI_Type_contiguous_c(0, MPI_INT, &base);
     MPI_Type_create_resized_c(base, 0, c->extent, &t);
-    return committed(t, base);
+    return commit_type(t, base);
 }
 
 MPI_Datatype mx_type_new(int class)
@@ -72,13 +72,13 @@ MPI_Datatype mx_type_new(int class)
         return MPI_DOUBLE_INT;
     case 4:
         MPI_Type_contiguous(4, MPI_INT, &t);
-        return committed(t, MPI_DATATYPE_NULL);
+        return commit_type(t, MPI_DATATYPE_NULL);
     case 5:
         MPI_Type_vector(2, 1, 3, MPI_INT, &t);
-        return committed(t, MPI_DATATYPE_NULL);
+        return commit_type(t, MPI_DATATYPE_NULL);
     case 6:
         MPI_Type_create_hvector(2, 1, -8, MPI_INT, &t);
-        return committed(t, MPI_DATATYPE_NULL);
+        return commit_type(t, MPI_DATATYPE_NULL);
     case 7:
         return make_resized(c);
     default:

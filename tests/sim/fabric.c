@@ -216,7 +216,7 @@ static void queue_message(weft_peer *p, struct parcel *c)
     p->queued++;
 }
 
-static struct parcel *parcel(const void *hdr, size_t len)
+static struct parcel *make_parcel(const void *hdr, size_t len)
 {
     struct parcel *c = calloc(1, sizeof *c + len);
 
@@ -252,7 +252,7 @@ static int ep_send(weft_peer *p, weft_tx *t)
         return WEFT_ELINK;
     if (p->dead || refuse_call(p))
         return WEFT_EAGAIN;
-    c = parcel(t->hdr, t->len);
+    c = make_parcel(t->hdr, t->len);
     for (uint64_t off = 0; off < t->len; off += v.iov_len) {
         if (t->seg(t, off, &v, 1) != 1)
             abort();
@@ -273,7 +273,7 @@ static int ep_send_short(weft_peer *p, const weft_hdr *h, const void *data,
         return WEFT_ELINK;
     if (p->dead || refuse_call(p))
         return WEFT_EAGAIN;
-    c = parcel(h, len);
+    c = make_parcel(h, len);
     if (len)
         memcpy(c->data, data, len);
     note_event(p, &c->hdr);

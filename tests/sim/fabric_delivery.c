@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* The receiver's view of the sender, made if the sender calls first. */
-static weft_loc *view(weft_ep *to, uint32_t from)
+static weft_loc *view_of(weft_ep *to, uint32_t from)
 {
     if (!to->peers[from])
         to->host->locate(to->core, from);
@@ -35,7 +35,7 @@ static void retire_message(weft_peer *p, struct parcel *c)
 
 /* Tell the model of its messages. An ordered pair has taken those up to where
  * it counts on; it begins with 1. */
-static uint32_t taken(weft_ep *to, uint32_t from)
+static uint32_t count_taken(weft_ep *to, uint32_t from)
 {
     weft_peer *q = to->peers[from];
 
@@ -50,7 +50,7 @@ static void tell_peer(weft_ep *to, uint32_t from, const weft_hdr *hdr,
     if (!world.options.failover && sim_initial(hdr))
         world.options.arrived(world.options.arg, from, to->id);
     if (world.options.failover)
-        for (uint32_t n = before; n != taken(to, from); n++)
+        for (uint32_t n = before; n != count_taken(to, from); n++)
             if (world.initial[from][to->id][n % SIM_NUMBERS])
                 world.options.arrived(world.options.arg, from, to->id);
 }
@@ -77,7 +77,7 @@ static void land_message(weft_ep *to, weft_peer *p, struct parcel *c)
         return;
     sink = c->sink;
     c->sink = NULL;
-    before = taken(to, p->ep->id);
+    before = count_taken(to, p->ep->id);
     to->host->rx_done(to->core, sink, WEFT_OK);
     if (world.options.failover)
         tell_peer(to, p->ep->id, &c->hdr, before);
@@ -112,7 +112,7 @@ static bool connect_both(weft_ep *to, weft_peer *p)
 }
 
 /* A late copy, as of a connection that was given up. */
-static void again(weft_ep *to, weft_loc *from, struct parcel *c)
+static void deliver_again(weft_ep *to, weft_loc *from, struct parcel *c)
 {
     weft_sink *sink = NULL;
 
@@ -123,7 +123,7 @@ static void again(weft_ep *to, weft_loc *from, struct parcel *c)
 
 static void offer_message(weft_ep *to, weft_peer *p, struct parcel *c)
 {
-    weft_loc *from = view(to, p->ep->id);
+    weft_loc *from = view_of(to, p->ep->id);
     size_t have = c->len;
     uint32_t before;
     int r;
@@ -132,7 +132,7 @@ static void offer_message(weft_ep *to, weft_peer *p, struct parcel *c)
         return;
     if (world.options.corrupt && sim_random(world.sim, 100) == 0)
         corrupt_bytes(c);
-    before = taken(to, p->ep->id);
+    before = count_taken(to, p->ep->id);
     if (have && sim_random(world.sim, 2))
         have = sim_random(world.sim, (unsigned)have + 1);
     world.starving = world.options.starve && sim_random(world.sim, 3) == 0;
@@ -144,7 +144,7 @@ static void offer_message(weft_ep *to, weft_peer *p, struct parcel *c)
     }
     tell_peer(to, p->ep->id, &c->hdr, before);
     if (world.options.failover && r == WEFT_DONE && !sim_random(world.sim, 20))
-        again(to, from, c);
+        deliver_again(to, from, c);
     if (r == WEFT_OK)
         c->offset = have;
     else

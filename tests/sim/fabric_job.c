@@ -72,7 +72,7 @@ static uint64_t sim_now(void *clock)
 }
 
 /* Something is not acknowledged yet, or a pair has no carrier. */
-static bool unsettled(const struct sim *s)
+static bool is_unsettled(const struct sim *s)
 {
     for (int i = 0; i < s->n; i++)
         for (int k = 0; k < s->n; k++) {
@@ -88,7 +88,7 @@ static bool unsettled(const struct sim *s)
 /* Time passes for everybody. */
 static bool wait_a_while(struct sim *s)
 {
-    if (!world.options.failover || !unsettled(s))
+    if (!world.options.failover || !is_unsettled(s))
         return false;
     world.now += 500000;
     for (int i = 0; i < s->n; i++) {

@@ -59,7 +59,7 @@ static void fail_with(const char *what, int id)
 
 /* ---- the model ----------------------------------------------------------- */
 
-static bool matches(const struct receive *r, const struct message *m)
+static bool does_match(const struct receive *r, const struct message *m)
 {
     return m->to == r->rank &&
            (r->source == MPI_ANY_SOURCE || r->source == m->from) &&
@@ -79,7 +79,7 @@ static void model_arrived(void *arg, uint32_t from, uint32_t to)
         fail_with("a message arrived that nobody sent", (int)from);
     m->arrived = ++arrivals;
     for (int i = 0; i < receive_count; i++)
-        if (!receives[i].expected && matches(&receives[i], m)) {
+        if (!receives[i].expected && does_match(&receives[i], m)) {
             receives[i].expected = m;
             m->taken = true;
             return;
@@ -92,7 +92,7 @@ static void model_posted(struct receive *r)
 
     for (int i = 0; i < message_count; i++) {
         struct message *m = &messages[i];
-        if (m->arrived && !m->taken && matches(r, m) &&
+        if (m->arrived && !m->taken && does_match(r, m) &&
             (!oldest || m->arrived < oldest->arrived))
             oldest = m;
     }

@@ -64,7 +64,7 @@ static void begin_message(struct run *x, int rank, int number,
 
     if (v->follower >= 0)
         release_object(x, x->p->base[rank] + v->follower);
-    if (v->kind == WF_VERTEX_SEND && dice(2)) {
+    if (v->kind == WF_VERTEX_SEND && roll_dice(2)) {
         x->eager[m] = malloc(bytes_of(v) + 1);
         if (bytes_of(v))
             memcpy(x->eager[m], v->src, bytes_of(v));
@@ -101,7 +101,7 @@ static void perform_step(struct run *x, int number)
         begin_message(x, rank, number, v);
         return;
     case WF_VERTEX_REDUCE:
-        apply(v->op, v->src, v->dst, v->count);
+        apply_op(v->op, v->src, v->dst, v->count);
         break;
     case WF_VERTEX_COPY:
         wf_sched_copy_now((struct wf_sched_block){v->src, v->count, v->type},
@@ -116,14 +116,14 @@ static void perform_step(struct run *x, int number)
     finish_case(x, rank, number);
 }
 
-static bool steps(struct run *x)
+static bool run_steps(struct run *x)
 {
     for (int r = 0; r < x->p->ranks; r++)
         for (int i = x->p->base[r]; i < x->p->base[r + 1]; i++)
             if ((x->missing[i] = plan_vertex(x->p, r, i)->need) == 0)
                 put_data(x, i);
     while (x->n > 0) {
-        int k = (int)dice((uint32_t)x->n), step = x->ready[k];
+        int k = (int)roll_dice((uint32_t)x->n), step = x->ready[k];
         x->ready[k] = x->ready[--x->n];
         if (step < x->all)
             perform_step(x, step);
@@ -143,7 +143,7 @@ static bool carry_out(struct plan *p, const struct call *c)
     x.ready = calloc(n + m, sizeof *x.ready);
     x.halves = calloc(m, 1);
     x.eager = calloc(m, sizeof *x.eager);
-    good = x.missing && x.ready && x.halves && x.eager && steps(&x);
+    good = x.missing && x.ready && x.halves && x.eager && run_steps(&x);
     if (!good)
         snprintf(p->error, sizeof p->error, "%d of %d steps are left",
                  x.all - x.done, x.all);
@@ -181,7 +181,7 @@ static bool compare_items(struct plan *p, const struct call *c)
         if ((c->kind != WF_COLL_REDUCE || r == c->root) &&
             !(c->exclusive && r == 0) &&
             !(c->kind == WF_COLL_GATHER && r != c->root) &&
-            memcmp(of(c, c->recv, r), of(c, c->want, r),
+            memcmp(part_of(c, c->recv, r), part_of(c, c->want, r),
                    (c->kind == WF_COLL_REDUCE_SCATTER && c->in_place
                         ? 2 * (size_t)c->count
                         : c->room) *
@@ -194,7 +194,7 @@ static bool compare_items(struct plan *p, const struct call *c)
 
 static bool run_call(struct plan *p, struct call *c)
 {
-    return call_init(c) && plan_build(p, builder_of(c), arguments, c) &&
+    return call_init(c) && plan_build(p, builder_of(c), set_arguments, c) &&
            plan_match(p) && plan_weigh(p) && carry_out(p, c) &&
            compare_items(p, c);
 }
@@ -244,14 +244,14 @@ static bool algorithm_on(int ranks, enum wf_coll_kind kind, int algorithm,
 
     for (int k = 0; good && k < shapes; k++) {
         struct call c = {.kind = kind,
-                         .exclusive = kind == WF_COLL_SCAN && dice(2),
-                         .root = (int)dice((uint32_t)ranks),
-                         .count = k == 0 && ranks < 200 ? 1 : dice(most),
-                         .op = dice(2) ? &sum_op : &compose_op,
-                         .in_place = dice(2)};
-        int nodes = 1 + (int)dice((uint32_t)(ranks < 9 ? ranks : 9));
+                         .exclusive = kind == WF_COLL_SCAN && roll_dice(2),
+                         .root = (int)roll_dice((uint32_t)ranks),
+                         .count = k == 0 && ranks < 200 ? 1 : roll_dice(most),
+                         .op = roll_dice(2) ? &sum_op : &compose_op,
+                         .in_place = roll_dice(2)};
+        int nodes = 1 + (int)roll_dice((uint32_t)(ranks < 9 ? ranks : 9));
 
-        good = check_one(ranks, nodes, dice(4) == 0, &c, algorithm);
+        good = check_one(ranks, nodes, roll_dice(4) == 0, &c, algorithm);
     }
     return good;
 }
@@ -268,18 +268,19 @@ static bool long_vectors(int ranks)
             for (int k = 0; k < 4; k++) {
                 struct call c = {.kind = kinds[i],
                                  .exclusive = kinds[i] == WF_COLL_SCAN && k > 1,
-                                 .root = (int)dice((uint32_t)ranks),
-                                 .count = 60000 + dice(20000),
+                                 .root = (int)roll_dice((uint32_t)ranks),
+                                 .count = 60000 + roll_dice(20000),
                                  .op = k & 1 ? &sum_op : &compose_op,
-                                 .in_place = dice(2)};
+                                 .in_place = roll_dice(2)};
                 if (wf_coll_kinds[kinds[i]].algorithms >> a & 1)
-                    good &= check_one(ranks, 1 + (int)dice(2), false, &c, a);
+                    good &=
+                        check_one(ranks, 1 + (int)roll_dice(2), false, &c, a);
             }
     return good;
 }
 
 /* Do the steps of all ranks together grow as p log p? */
-static bool slow(enum wf_coll_kind kind, int algorithm)
+static bool is_slow(enum wf_coll_kind kind, int algorithm)
 {
     bool quadratic = kind == WF_COLL_ALLGATHER || kind == WF_COLL_ALLTOALL ||
                      kind == WF_COLL_REDUCE_SCATTER ||
@@ -295,7 +296,7 @@ static bool all_algorithms(int ranks, int shapes, bool only_slow)
     for (int kind = 0; kind < WF_COLL_KINDS; kind++)
         for (int a = 0; a < WF_ALGORITHMS; a++)
             if ((wf_coll_kinds[kind].algorithms >> a & 1) &&
-                (!only_slow || slow((enum wf_coll_kind)kind, a)))
+                (!only_slow || is_slow((enum wf_coll_kind)kind, a)))
                 good &= algorithm_on(ranks, (enum wf_coll_kind)kind, a, shapes);
     return good;
 }

@@ -54,7 +54,7 @@ static void on_hang(int signal)
     _exit(3);
 }
 
-static void die(int signal)
+static void kill_self(int signal)
 {
     kill(getpid(), SIGKILL);
 }
@@ -65,8 +65,8 @@ static void die_after(unsigned us)
     struct itimerval when = {.it_value.tv_usec = us};
 
     if (!us)
-        die(0);
-    signal(SIGALRM, die);
+        kill_self(0);
+    signal(SIGALRM, kill_self);
     setitimer(ITIMER_REAL, &when, NULL);
 }
 

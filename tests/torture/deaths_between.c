@@ -12,7 +12,7 @@ enum { PARTS = 4 };
 /* ---- communicators ------------------------------------------------------- */
 
 /* Use an object once if it was made; if it was not made, it must be null. */
-static int use(int rc, MPI_Comm *c, int i)
+static int use_comm(int rc, MPI_Comm *c, int i)
 {
     int one = 1, sum = 0, n = 0;
 
@@ -34,7 +34,7 @@ static int comm_dup(int i)
 {
     MPI_Comm c = MPI_COMM_NULL;
 
-    return use(MPI_Comm_dup(MPI_COMM_WORLD, &c), &c, i);
+    return use_comm(MPI_Comm_dup(MPI_COMM_WORLD, &c), &c, i);
 }
 
 static int comm_idup(int i)
@@ -47,7 +47,7 @@ static int comm_idup(int i)
         rc = MPI_Wait(&r, MPI_STATUS_IGNORE);
     if (rc)
         c = MPI_COMM_NULL; /* undefined after an error */
-    return use(rc, &c, i);
+    return use_comm(rc, &c, i);
 }
 
 static int comm_split(int i)
@@ -56,7 +56,7 @@ static int comm_split(int i)
     int rc =
         MPI_Comm_split(MPI_COMM_WORLD, i / 2 % 2 ? 0 : job.rank % 2, 0, &c);
 
-    return use(rc, &c, i);
+    return use_comm(rc, &c, i);
 }
 
 static int with_group(int i, bool parent)
@@ -70,7 +70,7 @@ static int with_group(int i, bool parent)
                 : MPI_Comm_create_from_group(g, "deaths", MPI_INFO_NULL,
                                              MPI_ERRORS_RETURN, &c);
     MPI_Group_free(&g);
-    return use(rc, &c, i);
+    return use_comm(rc, &c, i);
 }
 
 static int create_group(int i)
@@ -97,13 +97,13 @@ static int make_intercomm(int i)
                                   1 - job.rank % 2, TAG, &inter);
 
     if (!rc && i % 2) {
-        rc = use(MPI_Intercomm_merge(inter, job.rank % 2, &all), &all, i);
+        rc = use_comm(MPI_Intercomm_merge(inter, job.rank % 2, &all), &all, i);
         if (rc) {
             MPI_Comm_free(&inter);
             return rc;
         }
     }
-    return use(rc, &inter, 1);
+    return use_comm(rc, &inter, 1);
 }
 
 static int begin_inter(void)

@@ -66,7 +66,7 @@ static void expect_blocks(int i, int n)
 
 /* ---- blocking collectives ------------------------------------------------ */
 
-static int barrier(int i)
+static int run_barrier(int i)
 {
     return MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -109,7 +109,7 @@ static int reduce_of(int i, int n)
     return rc;
 }
 
-static int reduce(int i)
+static int reduce_small(int i)
 {
     return reduce_of(i, SMALL);
 }
@@ -130,7 +130,7 @@ static int allreduce_of(int i, int n)
     return rc;
 }
 
-static int allreduce(int i)
+static int allreduce_small(int i)
 {
     return allreduce_of(i, SMALL);
 }
@@ -140,7 +140,7 @@ static int allreduce_large(int i)
     return allreduce_of(i, LARGE);
 }
 
-static int gather(int i)
+static int gather_small(int i)
 {
     int root = i % job.size, rc;
 
@@ -166,7 +166,7 @@ static int scatter_of(int i, int n)
     return rc;
 }
 
-static int scatter(int i)
+static int scatter_small(int i)
 {
     return scatter_of(i, SMALL);
 }
@@ -188,7 +188,7 @@ static int allgather_of(int i, int n)
     return rc;
 }
 
-static int allgather(int i)
+static int allgather_small(int i)
 {
     return allgather_of(i, SMALL);
 }
@@ -207,7 +207,7 @@ int alltoall_of(int i, int n, MPI_Comm comm, int size)
     return MPI_Alltoall(mine.out, n, MPI_INT, mine.in, n, MPI_INT, comm);
 }
 
-static int alltoall(int i)
+static int alltoall_small(int i)
 {
     int rc = alltoall_of(i, SMALL, MPI_COMM_WORLD, job.size);
 
@@ -225,7 +225,7 @@ static int alltoall_large(int i)
     return rc;
 }
 
-static int scan(int i)
+static int scan_small(int i)
 {
     int rc;
 
@@ -252,9 +252,10 @@ static int reduce_scatter(int i)
 /* Each call another one. */
 static int check_mixed(int i)
 {
-    static int (*const all[])(int) = {barrier, allreduce, bcast_large, gather,
-                                      alltoall, reduce_large, scatter, scan,
-                                      allgather_large};
+    static int (*const all[])(int) = {
+        run_barrier,   allreduce_small, bcast_large,
+        gather_small,  alltoall_small,  reduce_large,
+        scatter_small, scan_small,      allgather_large};
 
     return all[(size_t)i % (sizeof all / sizeof *all)](i);
 }
@@ -289,7 +290,7 @@ static int wait_one(MPI_Request *request)
     return MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
-static int ibcast(int i)
+static int ibcast_small(int i)
 {
     return ibcast_of(i, SMALL, test_until_done);
 }
@@ -299,7 +300,7 @@ static int ibcast_large(int i)
     return ibcast_of(i, LARGE, wait_one);
 }
 
-static int iallreduce(int i)
+static int run_iallreduce(int i)
 {
     MPI_Request r;
     int rc;
@@ -314,7 +315,7 @@ static int iallreduce(int i)
     return rc;
 }
 
-static int ibarrier(int i)
+static int run_ibarrier(int i)
 {
     MPI_Request r;
     int rc = MPI_Ibarrier(MPI_COMM_WORLD, &r);
@@ -368,29 +369,29 @@ static int check_neighbours(int i)
 const struct operation *find_operation(const char *name)
 {
     static const struct operation all[] = {
-        {"init", begin_plain, barrier, false},
-        {"barrier", begin_plain, barrier, false},
+        {"init", begin_plain, run_barrier, false},
+        {"barrier", begin_plain, run_barrier, false},
         {"bcast_root", begin_plain, bcast_root, false},
         {"bcast_leaf", begin_plain, bcast_leaf, false},
         {"bcast_large", begin_plain, bcast_large, false},
-        {"reduce", begin_plain, reduce, false},
+        {"reduce", begin_plain, reduce_small, false},
         {"reduce_large", begin_plain, reduce_large, false},
-        {"allreduce", begin_plain, allreduce, false},
+        {"allreduce", begin_plain, allreduce_small, false},
         {"allreduce_large", begin_plain, allreduce_large, false},
-        {"gather", begin_plain, gather, false},
-        {"scatter", begin_plain, scatter, false},
+        {"gather", begin_plain, gather_small, false},
+        {"scatter", begin_plain, scatter_small, false},
         {"scatter_large", begin_plain, scatter_large, false},
-        {"allgather", begin_plain, allgather, false},
+        {"allgather", begin_plain, allgather_small, false},
         {"allgather_large", begin_plain, allgather_large, false},
-        {"alltoall", begin_plain, alltoall, false},
+        {"alltoall", begin_plain, alltoall_small, false},
         {"alltoall_large", begin_plain, alltoall_large, false},
-        {"scan", begin_plain, scan, false},
+        {"scan", begin_plain, scan_small, false},
         {"reduce_scatter", begin_plain, reduce_scatter, false},
         {"mixed", begin_plain, check_mixed, false},
-        {"ibcast", begin_plain, ibcast, false},
+        {"ibcast", begin_plain, ibcast_small, false},
         {"ibcast_large", begin_plain, ibcast_large, false},
-        {"iallreduce", begin_plain, iallreduce, false},
-        {"ibarrier", begin_plain, ibarrier, false},
+        {"iallreduce", begin_plain, run_iallreduce, false},
+        {"ibarrier", begin_plain, run_ibarrier, false},
         {"persistent", begin_persistent, check_persistent, false},
         {"neighbours", begin_ring, check_neighbours, false},
         {"finalize", begin_plain, NULL, false},

@@ -95,7 +95,7 @@ static int take_room(void)
 }
 
 /* The descriptor that was got, or -1: then the room is there still. */
-static int got(int fd)
+static int give_room_back(int fd)
 {
     int before = errno;
     if (fd < 0 && took_room)
@@ -239,49 +239,50 @@ int pthread_create(pthread_t *t, const pthread_attr_t *attr,
 int socket(int domain, int type, int protocol)
 {
     NEXT(socket);
-    return fails(INJECT_FILES) ? -1 : got(next(domain, type, protocol));
+    return fails(INJECT_FILES) ? -1
+                               : give_room_back(next(domain, type, protocol));
 }
 
 int accept4(int fd, struct sockaddr *a, socklen_t *n, int flags)
 {
     NEXT(accept4);
-    return fails(INJECT_FILES) ? -1 : got(next(fd, a, n, flags));
+    return fails(INJECT_FILES) ? -1 : give_room_back(next(fd, a, n, flags));
 }
 
 int epoll_create1(int flags)
 {
     NEXT(epoll_create1);
-    return fails(INJECT_FILES) ? -1 : got(next(flags));
+    return fails(INJECT_FILES) ? -1 : give_room_back(next(flags));
 }
 
 int eventfd(unsigned start, int flags)
 {
     NEXT(eventfd);
-    return fails(INJECT_FILES) ? -1 : got(next(start, flags));
+    return fails(INJECT_FILES) ? -1 : give_room_back(next(start, flags));
 }
 
 int timerfd_create(int clock, int flags)
 {
     NEXT(timerfd_create);
-    return fails(INJECT_FILES) ? -1 : got(next(clock, flags));
+    return fails(INJECT_FILES) ? -1 : give_room_back(next(clock, flags));
 }
 
 int memfd_create(const char *name, unsigned flags)
 {
     NEXT(memfd_create);
-    return fails(INJECT_FILES) ? -1 : got(next(name, flags));
+    return fails(INJECT_FILES) ? -1 : give_room_back(next(name, flags));
 }
 
 int dup(int fd)
 {
     NEXT(dup);
-    return fails(INJECT_FILES) ? -1 : got(next(fd));
+    return fails(INJECT_FILES) ? -1 : give_room_back(next(fd));
 }
 
 int pipe2(int fd[2], int flags)
 {
     NEXT(pipe2);
-    return fails(INJECT_FILES) ? -1 : got(next(fd, flags));
+    return fails(INJECT_FILES) ? -1 : give_room_back(next(fd, flags));
 }
 
 int close(int fd)
@@ -319,7 +320,7 @@ int open(const char *path, int flags, ...)
     va_end(args);
     return opening_fails(__builtin_return_address(0))
                ? -1
-               : got(next(path, flags, mode));
+               : give_room_back(next(path, flags, mode));
 }
 
 int openat(int directory, const char *path, int flags, ...)
@@ -331,7 +332,7 @@ int openat(int directory, const char *path, int flags, ...)
     va_end(args);
     return opening_fails(__builtin_return_address(0))
                ? -1
-               : got(next(directory, path, flags, mode));
+               : give_room_back(next(directory, path, flags, mode));
 }
 
 /* Up to six words, as the kernel takes them. pidfd_open has no wrapper in every

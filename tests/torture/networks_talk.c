@@ -58,7 +58,7 @@ static double clock_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void rest(long ns)
+static void rest_for(long ns)
 {
     nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
@@ -165,7 +165,7 @@ static int all_end(int n, MPI_Request *r, MPI_Status *s)
 }
 
 /* WINDOW messages each way, in order whatever the receives name. */
-static int cross(long round)
+static int cross_messages(long round)
 {
     int any = round % 3 == 1;
     long first = round * WINDOW;
@@ -210,7 +210,7 @@ static int add_up(long round)
 }
 
 /* The first of the pair says which round this is, and whether more follow. */
-static int head(long round, int *more)
+static int exchange_head(long round, int *more)
 {
     long words[2] = {round, *more};
     MPI_Status s;
@@ -232,11 +232,11 @@ static int talk_once(int more)
 {
     long round = outcome.rounds;
 
-    if (!head(round, &more) || !cross(round) ||
+    if (!exchange_head(round, &more) || !cross_messages(round) ||
         (round % 4 == 3 && !add_up(round)))
         return -1;
     outcome.rounds++;
-    rest(REST_NS);
+    rest_for(REST_NS);
     return more;
 }
 
@@ -256,18 +256,18 @@ static int talk_to_peers(const char *until)
 static void wait_for(const char *name)
 {
     while (!is_there(name))
-        rest(REST_NS);
+        rest_for(REST_NS);
 }
 
 /* Call MPI until the peer has got everything: messages may have to be sent
  * again, which takes a call. */
-static void help(const char *until)
+static void help_until(const char *until)
 {
     int any;
 
     while (!is_there(until)) {
         MPI_Iprobe(!me, HEAD, pair, &any, MPI_STATUS_IGNORE);
-        rest(REST_NS);
+        rest_for(REST_NS);
     }
 }
 
@@ -282,7 +282,7 @@ static void play_part(int idle, int partner)
     make_file(name);
     if (idle && me == 0) { /* the other one waits in MPI_Recv */
         snprintf(name, sizeof name, "ready.%d", partner);
-        help(name);
+        help_until(name);
         wait_for("go");
     }
     talk_to_peers("stop");

@@ -27,7 +27,7 @@ static void end_case(struct data *d)
     free(d->in);
 }
 
-static void moves(struct data *d)
+static void check_moves(struct data *d)
 {
     int n = d->n, me = sweep_rank;
     MPI_Comm w = MPI_COMM_WORLD;
@@ -45,7 +45,7 @@ static void moves(struct data *d)
     RIGHT(d->in[n] == me * n + 1);
 }
 
-static void folds(struct data *d)
+static void check_folds(struct data *d)
 {
     int n = d->n, me = sweep_rank;
     MPI_Comm w = MPI_COMM_WORLD;
@@ -63,12 +63,12 @@ static void folds(struct data *d)
 static void check_blocking(int n)
 {
     struct data d = begin_case(n);
-    moves(&d);
-    folds(&d);
+    check_moves(&d);
+    check_folds(&d);
     end_case(&d);
 }
 
-static void small(void)
+static void check_small(void)
 {
     check_blocking(SMALL);
 }
@@ -177,7 +177,7 @@ static void add_item(void *in, void *inout, int *n, MPI_Datatype *t)
 }
 
 /* An operation and a datatype of the program's, in place. */
-static void operations(void)
+static void check_operations(void)
 {
     struct data d = begin_case(LARGE);
     MPI_Datatype every_other;
@@ -201,7 +201,7 @@ static void operations(void)
 }
 
 /* Between two groups of one rank. */
-static void inter(void)
+static void check_inter(void)
 {
     struct data d = begin_case(SMALL);
     MPI_Comm mine, both;
@@ -257,14 +257,14 @@ static void check_neighbours(void)
 }
 
 const struct sweep_phase sweep_coll[] = {
-    {"coll_first", small, 1},
-    {"coll_small", small, 0},
+    {"coll_first", check_small, 1},
+    {"coll_small", check_small, 0},
     {"coll_large", check_large, 0},
     {"coll_nonblocking", nonblocking_small, 0},
     {"coll_nonblocking_large", nonblocking_large, 0},
     {"coll_persistent", check_persistent, 0},
     {"coll_vectors", check_vectors, 0},
-    {"coll_operations", operations, 0},
-    {"coll_inter", inter, 0},
+    {"coll_operations", check_operations, 0},
+    {"coll_inter", check_inter, 0},
     {"neighbours", check_neighbours, 0},
     {NULL, NULL, 0}};

@@ -124,7 +124,7 @@ static void check_attributes(void)
 }
 
 /* The types that t was made of are made, read and freed. */
-static void contents(MPI_Datatype *t)
+static void read_contents(MPI_Datatype *t)
 {
     int ints, addresses, types, inner, how, i[64];
     MPI_Aint a[64];
@@ -153,27 +153,27 @@ static void check_types(void)
     MPI_Datatype t, pair, of[] = {MPI_INT, MPI_CHAR};
     RETRY(MPI_Type_contiguous(2, MPI_INT, &pair));
     RETRY(MPI_Type_contiguous(3, pair, &t));
-    contents(&t);
+    read_contents(&t);
     RETRY(MPI_Type_create_hvector(2, 1, 24, pair, &t));
-    contents(&t);
+    read_contents(&t);
     RETRY(MPI_Type_indexed(2, two, at, pair, &t));
-    contents(&t);
+    read_contents(&t);
     RETRY(MPI_Type_create_hindexed(2, two, bytes, pair, &t));
-    contents(&t);
+    read_contents(&t);
     RETRY(MPI_Type_create_indexed_block(2, 1, at, pair, &t));
-    contents(&t);
+    read_contents(&t);
     RETRY(MPI_Type_create_hindexed_block(2, 1, bytes, pair, &t));
-    contents(&t);
+    read_contents(&t);
     RETRY(MPI_Type_create_struct(2, two, bytes, of, &t));
-    contents(&t);
+    read_contents(&t);
     RETRY(MPI_Type_create_resized(pair, -4, 32, &t));
-    contents(&t);
+    read_contents(&t);
     RETRY(MPI_Type_create_subarray(2, all, part, corner, MPI_ORDER_C,
                                    MPI_INT, &t));
-    contents(&t);
+    read_contents(&t);
     RETRY(MPI_Type_create_darray(2, sweep_rank, 2, all, how, usual, grid,
                                  MPI_ORDER_C, MPI_INT, &t));
-    contents(&t);
+    read_contents(&t);
     RETRY(MPI_Type_create_f90_integer(4, &t));
     RETRY(MPI_Type_free(&pair));
 }

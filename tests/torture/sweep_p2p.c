@@ -6,13 +6,13 @@
 
 enum { LARGE = 300000, MANY = 40 };
 
-static const MPI_Comm *world(void)
+static const MPI_Comm *point_to_world(void)
 {
     static const MPI_Comm w = MPI_COMM_WORLD;
     return &w;
 }
 
-#define WORLD (*world())
+#define WORLD (*point_to_world())
 #define PEER (1 - sweep_rank)
 
 /* One message there and one back, by blocking calls. */
@@ -32,7 +32,7 @@ static void exchange_messages(int n, int tag)
     free(buf);
 }
 
-static void first(void)
+static void exchange_first(void)
 {
     exchange_messages(8, 1);
     exchange_messages(LARGE, 2);
@@ -184,7 +184,7 @@ static void cancel_request(void)
 }
 
 /* The ways to ask what is done. */
-static void completion(void)
+static void check_completion(void)
 {
     enum { N = 6 };
     MPI_Request r[2 * N];
@@ -300,11 +300,16 @@ static void check_datatypes(void)
     RETRY(MPI_Type_free(&big));
 }
 
-const struct sweep_phase sweep_p2p[] = {
-    {"first", first, 1},         {"eager", check_eager, 0},
-    {"rendezvous", check_rendezvous, 0}, {"unexpected", check_unexpected, 0},
-    {"nonblocking", check_nonblocking, 0}, {"persistent", check_persistent, 0},
-    {"partitioned", check_partitioned, 0}, {"probe", probe_message, 0},
-    {"cancel", cancel_request, 0},       {"completion", completion, 0},
-    {"modes", check_modes, 0},         {"datatypes", check_datatypes, 0},
-    {NULL, NULL, 0}};
+const struct sweep_phase sweep_p2p[] = {{"first", exchange_first, 1},
+                                        {"eager", check_eager, 0},
+                                        {"rendezvous", check_rendezvous, 0},
+                                        {"unexpected", check_unexpected, 0},
+                                        {"nonblocking", check_nonblocking, 0},
+                                        {"persistent", check_persistent, 0},
+                                        {"partitioned", check_partitioned, 0},
+                                        {"probe", probe_message, 0},
+                                        {"cancel", cancel_request, 0},
+                                        {"completion", check_completion, 0},
+                                        {"modes", check_modes, 0},
+                                        {"datatypes", check_datatypes, 0},
+                                        {NULL, NULL, 0}};

@@ -153,7 +153,7 @@ static void keys_of_another_kind_and_predefined_ones_are_refused(void **state)
     wf_keyval_free(&wf, WF_KIND_COMM, &a);
 }
 
-static int fresh(void **state)
+static int start_case(void **state)
 {
     log_text[0] = 0;
     answer = MPI_SUCCESS;
@@ -161,13 +161,13 @@ static int fresh(void **state)
     return wf_env_init(&wf);
 }
 
-static int done(void **state)
+static int stop_case(void **state)
 {
     wf_env_fini(&wf);
     return 0;
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, done)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start_case, stop_case)
 
 int main(void)
 {

@@ -39,7 +39,7 @@ static void side_close(struct side *s)
     wf_auth_key_free(s->wf.key);
 }
 
-static int hears(struct side *s, const struct side *from)
+static int take_message(struct side *s, const struct side *from)
 {
     s->rc = wf_auth_step(&s->core, &s->auth, from->out, from->out_len, s->out,
                          &s->out_len, &s->met);
@@ -62,11 +62,11 @@ static void two_holders_of_the_key_recognise_each_other(void **state)
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
     assert_int_equal(count_dials(&a, 7), WEFT_EAGAIN);
-    assert_int_equal(hears(&b, &a), WEFT_EAGAIN);
+    assert_int_equal(take_message(&b, &a), WEFT_EAGAIN);
     assert_int_equal(b.out_len, WEFT_AUTH_MSG);
-    assert_int_equal(hears(&a, &b), WEFT_OK);
+    assert_int_equal(take_message(&a, &b), WEFT_OK);
     assert_int_equal(a.out_len, WEFT_AUTH_MSG);
-    assert_int_equal(hears(&b, &a), WEFT_OK);
+    assert_int_equal(take_message(&b, &a), WEFT_OK);
     assert_int_equal(b.out_len, 0);
     assert_int_equal(a.met, 7);
     assert_int_equal(b.met, 3);
@@ -99,9 +99,9 @@ static void ranks_may_have_any_number(void **state)
         side_open(&a, numbers[i], "secret", "job");
         side_open(&b, ~numbers[i], "secret", "job");
         assert_int_equal(count_dials(&a, ~numbers[i]), WEFT_EAGAIN);
-        assert_int_equal(hears(&b, &a), WEFT_EAGAIN);
-        assert_int_equal(hears(&a, &b), WEFT_OK);
-        assert_int_equal(hears(&b, &a), WEFT_OK);
+        assert_int_equal(take_message(&b, &a), WEFT_EAGAIN);
+        assert_int_equal(take_message(&a, &b), WEFT_OK);
+        assert_int_equal(take_message(&b, &a), WEFT_OK);
         assert_int_equal(b.met, numbers[i]);
         side_close(&a);
         side_close(&b);
@@ -129,9 +129,9 @@ static void a_wrong_key_or_job_is_refused_on_both_sides(void **state)
         side_open(&a, 3, "secret", "job");
         side_open(&b, 7, other[i][0], other[i][1]);
         count_dials(&a, 7);
-        assert_int_equal(hears(&b, &a), WEFT_EAUTH);
+        assert_int_equal(take_message(&b, &a), WEFT_EAUTH);
         assert_int_equal(b.out_len, WEFT_AUTH_MSG);
-        assert_int_equal(hears(&a, &b), WEFT_EAUTH);
+        assert_int_equal(take_message(&a, &b), WEFT_EAUTH);
         assert_int_equal(a.out_len, 0);
         side_close(&a);
         side_close(&b);
@@ -144,8 +144,8 @@ static void a_caller_that_wants_another_rank_is_told(void **state)
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
     count_dials(&a, 8);
-    assert_int_equal(hears(&b, &a), WEFT_EUNREACH);
-    assert_int_equal(hears(&a, &b), WEFT_EUNREACH);
+    assert_int_equal(take_message(&b, &a), WEFT_EUNREACH);
+    assert_int_equal(take_message(&a, &b), WEFT_EUNREACH);
     side_close(&a);
     side_close(&b);
 }
@@ -157,9 +157,10 @@ static void a_process_does_not_accept_its_own_messages(void **state)
     side_open(&b, 7, "secret", "job");
     side_open(&c, 3, "secret", "job");
     count_dials(&a, 7);
-    assert_int_equal(hears(&a, &a), WEFT_EPROTO); /* reflected hello */
+    assert_int_equal(take_message(&a, &a), WEFT_EPROTO); /* reflected hello */
     count_dials(&a, 3);
-    assert_int_equal(hears(&c, &a), WEFT_EUNREACH); /* from its own rank */
+    assert_int_equal(take_message(&c, &a),
+                     WEFT_EUNREACH); /* from its own rank */
     side_close(&a);
     side_close(&b);
     side_close(&c);
@@ -172,12 +173,12 @@ static void a_replayed_conversation_fails_at_the_proof(void **state)
     side_open(&b, 7, "secret", "job");
     count_dials(&a, 7);
     recorded_hello = a;
-    hears(&b, &a);
-    hears(&a, &b);
+    take_message(&b, &a);
+    take_message(&a, &b);
     recorded_proof = a;
-    assert_int_equal(hears(&b, &a), WEFT_OK);
-    assert_int_equal(hears(&b, &recorded_hello), WEFT_EAGAIN);
-    assert_int_equal(hears(&b, &recorded_proof), WEFT_EAUTH);
+    assert_int_equal(take_message(&b, &a), WEFT_OK);
+    assert_int_equal(take_message(&b, &recorded_hello), WEFT_EAGAIN);
+    assert_int_equal(take_message(&b, &recorded_proof), WEFT_EAUTH);
     side_close(&a);
     side_close(&b);
 }
@@ -192,13 +193,13 @@ static void a_changed_message_never_passes(void **state)
             side_open(&b, 7, "secret", "job");
             count_dials(&a, 7);
             if (message >= 1)
-                hears(&b, &a);
+                take_message(&b, &a);
             if (message == 2)
-                hears(&a, &b);
+                take_message(&a, &b);
             struct side *from = message == 1 ? &b : &a;
             struct side *to = message == 1 ? &a : &b;
             from->out[bit / 8] ^= (unsigned char)(1 << bit % 8);
-            assert_true(hears(to, from) < WEFT_EAGAIN);
+            assert_true(take_message(to, from) < WEFT_EAGAIN);
             side_close(&a);
             side_close(&b);
         }
@@ -212,7 +213,7 @@ static void wrong_lengths_are_protocol_errors(void **state)
     for (size_t n = 0; n < WEFT_AUTH_MSG; n++) {
         count_dials(&a, 7);
         a.out_len = n;
-        assert_int_equal(hears(&b, &a), WEFT_EPROTO);
+        assert_int_equal(take_message(&b, &a), WEFT_EPROTO);
         assert_int_equal(b.out_len, 0);
         wf_auth_step(&a.core, &a.auth, NULL, 0, NULL, NULL, NULL);
     }
@@ -227,7 +228,7 @@ static void unknown_callers_get_no_answer(void **state)
     side_open(&b, 7, "secret", "job");
     memset(a.out, 'G', sizeof a.out);
     a.out_len = sizeof a.out;
-    assert_int_equal(hears(&b, &a), WEFT_EPROTO);
+    assert_int_equal(take_message(&b, &a), WEFT_EPROTO);
     assert_int_equal(b.out_len, 0);
     side_close(&a);
     side_close(&b);
@@ -240,9 +241,9 @@ static void a_caller_of_another_version_is_told(void **state)
     side_open(&b, 7, "secret", "job");
     count_dials(&a, 7);
     a.out[4] = 2;
-    assert_int_equal(hears(&b, &a), WEFT_EPROTO);
+    assert_int_equal(take_message(&b, &a), WEFT_EPROTO);
     assert_int_equal(b.out_len, WEFT_AUTH_MSG);
-    assert_int_equal(hears(&a, &b), WEFT_EPROTO);
+    assert_int_equal(take_message(&a, &b), WEFT_EPROTO);
     side_close(&a);
     side_close(&b);
 }
@@ -256,7 +257,7 @@ static void without_a_key_no_caller_is_accepted(void **state)
     memset(&b, 0, sizeof b);
     b.core.wf = &b.wf;
     count_dials(&a, 0);
-    assert_int_equal(hears(&b, &a), WEFT_EAUTH);
+    assert_int_equal(take_message(&b, &a), WEFT_EAUTH);
     side_close(&a);
     side_close(&b);
 }
@@ -281,9 +282,9 @@ static void remember_value(struct weft_core *core, uint32_t id,
 static void connect_both(struct side *a, struct side *b)
 {
     count_dials(a, 7);
-    hears(b, a);
-    assert_int_equal(hears(a, b), WEFT_OK);
-    assert_int_equal(hears(b, a), WEFT_OK);
+    take_message(b, a);
+    assert_int_equal(take_message(a, b), WEFT_OK);
+    assert_int_equal(take_message(b, a), WEFT_OK);
 }
 
 static void a_handshake_derives_equal_and_unique_keys(void **state)

@@ -28,7 +28,7 @@ static char said[ROOM];
 
 /* Returns what has come since the last call to the launcher, or to standard
  * error. */
-static size_t heard(int fd)
+static size_t read_said(int fd)
 {
     ssize_t n, all = 0;
 
@@ -42,8 +42,8 @@ static size_t heard(int fd)
     return (size_t)all;
 }
 
-static void name(int fd, uint64_t socket_more, uint64_t dev_more,
-                 uint64_t ino_more, const char *end)
+static void set_names(int fd, uint64_t socket_more, uint64_t dev_more,
+                      uint64_t ino_more, const char *end)
 {
     struct stat s, e;
     char text[200];
@@ -57,7 +57,7 @@ static void name(int fd, uint64_t socket_more, uint64_t dev_more,
     setenv("PMI_SAY", text, 1);
 }
 
-static int begin(void **state)
+static int start_case(void **state)
 {
     char path[] = "/tmp/boot_fatal_message.XXXXXX";
     int pair[2], file = mkstemp(path);
@@ -74,7 +74,7 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+static int stop_case(void **state)
 {
     fflush(stderr);
     dup2(real_error, 2);
@@ -95,7 +95,7 @@ static void to_launcher(const char *text, size_t n)
     head += wf_base64_len(n);
     strcpy(wanted + head, "\n");
     wf_boot_print_fatal(text, n);
-    assert_int_equal(heard(launcher), head + 1);
+    assert_int_equal(read_said(launcher), head + 1);
     assert_string_equal(said, wanted);
     fflush(stderr);
     assert_int_equal(lseek(error_file, 0, SEEK_END), 0);
@@ -106,11 +106,11 @@ static void to_error(const char *text, size_t n)
     wf_boot_print_fatal(text, n);
     fflush(stderr);
     lseek(error_file, 0, SEEK_SET);
-    assert_int_equal(heard(error_file), n);
+    assert_int_equal(read_said(error_file), n);
     assert_memory_equal(said, text, n);
     assert_int_equal(ftruncate(error_file, 0), 0);
     lseek(error_file, 0, SEEK_SET);
-    assert_int_equal(heard(launcher), 0);
+    assert_int_equal(read_said(launcher), 0);
 }
 
 static void the_launcher_is_told_in_one_line(void **state)
@@ -118,13 +118,13 @@ static void the_launcher_is_told_in_one_line(void **state)
     static char large[MOST + 1];
 
     memset(large, 'x', sizeof large);
-    name(rank, 0, 0, 0, "");
+    set_names(rank, 0, 0, 0, "");
     to_launcher("a", 1);
     to_launcher("two\nlines\n", 10);
     to_launcher(large, MOST);
     to_error(large, MOST + 1);
     wf_boot_print_fatal(large, 0);
-    assert_int_equal(heard(launcher), 0);
+    assert_int_equal(read_said(launcher), 0);
 }
 
 static void without_a_launcher_it_goes_to_standard_error(void **state)
@@ -134,9 +134,9 @@ static void without_a_launcher_it_goes_to_standard_error(void **state)
     to_error("alone\n", 6);
     setenv("PMI_SAY", "nonsense", 1);
     to_error("alone\n", 6);
-    name(rank, 0, 0, 0, ":");
+    set_names(rank, 0, 0, 0, ":");
     to_error("alone\n", 6);
-    name(rank, 0, 0, 0, ":1");
+    set_names(rank, 0, 0, 0, ":1");
     to_error("alone\n", 6);
 }
 
@@ -144,29 +144,30 @@ static void a_replaced_descriptor_is_not_used(void **state)
 {
     struct stat s;
 
-    name(rank, 1, 0, 0, ""); /* another socket */
+    set_names(rank, 1, 0, 0, ""); /* another socket */
     to_error("hm\n", 3);
-    name(rank, 0, 1, 0, ""); /* another standard error */
+    set_names(rank, 0, 1, 0, ""); /* another standard error */
     to_error("hm\n", 3);
-    name(rank, 0, 0, 1, "");
+    set_names(rank, 0, 0, 1, "");
     to_error("hm\n", 3);
     assert_int_equal(fstat(error_file, &s), 0);
-    name(error_file, 0, 0, 0, ""); /* a file, with the number of the socket */
+    set_names(error_file, 0, 0, 0,
+              ""); /* a file, with the number of the socket */
     to_error("hm\n", 3);
-    name(1000000, 0, 0, 0, "");
+    set_names(1000000, 0, 0, 0, "");
     to_error("hm\n", 3);
-    name(rank, 0, 0, 0, "");
+    set_names(rank, 0, 0, 0, "");
     close(launcher);
     launcher = dup(error_file);
     wf_boot_print_fatal("gone\n", 5); /* no signal */
     fflush(stderr);
     lseek(error_file, 0, SEEK_SET);
-    assert_int_equal(heard(error_file), 5);
+    assert_int_equal(read_said(error_file), 5);
 }
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start_case, stop_case)
     static const struct CMUnitTest tests[] = {
         CASE(the_launcher_is_told_in_one_line),
         CASE(without_a_launcher_it_goes_to_standard_error),

@@ -38,7 +38,7 @@ struct launcher {
     pthread_t thread;
 };
 
-static const char *lookup(struct launcher *l, const char *key)
+static const char *find_value(struct launcher *l, const char *key)
 {
     for (int i = l->count - 1; i >= 0; i--)
         if (strcmp(l->keys[i], key) == 0)
@@ -46,14 +46,14 @@ static const char *lookup(struct launcher *l, const char *key)
     return NULL;
 }
 
-static void store(struct launcher *l, const char *key, const char *value)
+static void store_value(struct launcher *l, const char *key, const char *value)
 {
     assert_true(l->count < 64);
     strcpy(l->keys[l->count], key);
     strcpy(l->values[l->count++], value);
 }
 
-static void answer(struct launcher *l, const char *line)
+static void answer_line(struct launcher *l, const char *line)
 {
     char key[64] = "", value[1100] = "";
     wf_pmi_field_copy(line, "key", key, sizeof(key));
@@ -76,12 +76,12 @@ static void answer(struct launcher *l, const char *line)
         dprintf(l->fd, "cmd=universe_size size=9 rc=0\n");
     else if (wf_pmi_field_is(line, "cmd", "put")) {
         if (wf_pmi_field_copy(line, "value", value, sizeof(value)))
-            store(l, key, value);
+            store_value(l, key, value);
         if ((int)strlen(value) > l->longest)
             l->longest = (int)strlen(value);
         dprintf(l->fd, "cmd=put_result rc=0 msg=success\n");
     } else if (wf_pmi_field_is(line, "cmd", "get")) {
-        const char *found = lookup(l, key);
+        const char *found = find_value(l, key);
         dprintf(l->fd,
                 found ? "cmd=get_result rc=0 msg=success value=%s\n%s"
                       : "cmd=get_result rc=-1 msg=no_%s value=unknown\n%s",
@@ -105,13 +105,13 @@ static void answer(struct launcher *l, const char *line)
     }
 }
 
-static void *serve(void *arg)
+static void *serve_lines(void *arg)
 {
     struct launcher *l = arg;
     FILE *in = fdopen(dup(l->fd), "r");
     char line[2048];
     while (fgets(line, sizeof(line), in))
-        answer(l, line);
+        answer_line(l, line);
     fclose(in);
     return NULL;
 }
@@ -134,7 +134,7 @@ static int clear_environment(void **state)
     return 0;
 }
 
-static inline void launch(struct launcher *l, int rank, int size)
+static inline void start_launcher(struct launcher *l, int rank, int size)
 {
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -144,10 +144,21 @@ static inline void launch(struct launcher *l, int rank, int size)
     set_number("PMI_FD", pair[1]);
     set_number("PMI_RANK", rank);
     set_number("PMI_SIZE", size);
-    assert_int_equal(pthread_create(&l->thread, NULL, serve, l), 0);
+    assert_int_equal(pthread_create(&l->thread, NULL, serve_lines, l), 0);
 }
 
-static inline void finish(struct launcher *l, struct wf_boot *b)
+/* Starts the launcher, and opens the boot of one rank of its job. */
+static inline struct wf_boot *open_job(struct launcher *l, int rank, int size)
+{
+    struct wf_boot *b;
+    char err[256];
+
+    start_launcher(l, rank, size);
+    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof err), 0);
+    return b;
+}
+
+static inline void stop_launcher(struct launcher *l, struct wf_boot *b)
 {
     if (b)
         b->ops->close(b);

@@ -14,11 +14,9 @@ static void under_pmi_the_launcher_gives_the_rank(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
-    char err[256];
-    store(&l, "PMI_process_mapping", "(vector,(0,2,2))");
-    store(&l, "weft.hosts", "1");
-    launch(&l, 3, 4);
-    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    store_value(&l, "PMI_process_mapping", "(vector,(0,2,2))");
+    store_value(&l, "weft.hosts", "1");
+    b = open_job(&l, 3, 4);
     assert_string_equal(b->ops->name, "pmi1");
     assert_int_equal(b->rank, 3);
     assert_int_equal(b->size, 4);
@@ -31,7 +29,7 @@ static void under_pmi_the_launcher_gives_the_rank(void **state)
     assert_int_equal(wf_boot_fence(b), 0);
     b->ops->abort(b, 7, "test");
     assert_int_equal(b->ops->finalize(b), 0);
-    finish(&l, b); /* joins the thread that answers */
+    stop_launcher(&l, b); /* joins the thread that answers */
     assert_int_equal(l.aborted, 7);
     assert_true(l.finalized);
 }
@@ -40,36 +38,30 @@ static void two_nodes_without_our_key_are_not_one_host(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
-    char err[256];
-    store(&l, "PMI_process_mapping", "(vector,(0,2,1))");
-    launch(&l, 0, 2);
-    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    store_value(&l, "PMI_process_mapping", "(vector,(0,2,1))");
+    b = open_job(&l, 0, 2);
     assert_false(b->one_host);
-    finish(&l, b);
+    stop_launcher(&l, b);
 }
 
 static void a_broken_mapping_is_only_a_missing_hint(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
-    char err[256];
-    store(&l, "PMI_process_mapping", "(vector,(0,999999999999,1");
-    launch(&l, 0, 2);
-    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    store_value(&l, "PMI_process_mapping", "(vector,(0,999999999999,1");
+    b = open_job(&l, 0, 2);
     assert_null(b->node_of);
-    finish(&l, b);
+    stop_launcher(&l, b);
 }
 
 static void values_of_any_length_come_back(void **state)
 {
     struct launcher l = {.value_max = 100};
     struct wf_boot *b;
-    char err[256];
     uint8_t in[2000];
     for (size_t i = 0; i < sizeof(in); i++)
         in[i] = (uint8_t)(i * 7);
-    launch(&l, 0, 1);
-    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    b = open_job(&l, 0, 1);
     static const size_t sizes[] = {0, 1, 74, 75, 149, 150, 2000};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         void *out;
@@ -80,7 +72,7 @@ static void values_of_any_length_come_back(void **state)
         assert_memory_equal(out, in, n);
         free(out);
     }
-    finish(&l, b);
+    stop_launcher(&l, b);
     assert_true(l.longest < 100);
 }
 
@@ -91,15 +83,13 @@ static void values_too_long_for_the_launcher_are_refused(void **state)
     struct launcher l = {.value_max = 128}; /* and keys of 63 characters */
     static char key[64], value[1 << 20];
     struct wf_boot *b;
-    char err[256];
-    launch(&l, 0, 1);
-    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    b = open_job(&l, 0, 1);
     memset(key, 'k', 40);
     assert_int_equal(b->ops->put(b, key, "value", 5), 0);
     assert_int_equal(b->ops->put(b, key, value, sizeof value), WEFT_ENOTSUP);
     memset(key, 'k', 60);
     assert_int_equal(b->ops->put(b, key, "value", 5), WEFT_ENOTSUP);
-    finish(&l, b);
+    stop_launcher(&l, b);
 }
 
 static void a_get_during_the_fence_does_not_lose_its_end(void **state)
@@ -107,12 +97,10 @@ static void a_get_during_the_fence_does_not_lose_its_end(void **state)
     for (int behind = 0; behind < 2; behind++) {
         struct launcher l = {.fence_behind_get = behind};
         struct wf_boot *b;
-        char err[256];
         void *out;
         size_t n;
         int fd;
-        launch(&l, 0, 2);
-        assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+        b = open_job(&l, 0, 2);
         assert_int_equal(b->ops->put(b, "weft.x", "abc", 3), 0);
         assert_int_equal(b->ops->fence_start(b, &fd), 0);
         assert_int_equal(b->ops->get(b, "weft.x", &out, &n), 0);
@@ -121,7 +109,7 @@ static void a_get_during_the_fence_does_not_lose_its_end(void **state)
         assert_true(b->fence_passed);
         assert_int_equal(b->ops->fence_end(b), 0);
         assert_int_equal(b->ops->put(b, "weft.y", "d", 1), 0);
-        finish(&l, b);
+        stop_launcher(&l, b);
     }
 }
 
@@ -130,13 +118,11 @@ static void a_peer_that_gives_this_process_up_is_reported(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
-    char err[256];
     void *out;
     size_t n;
 
-    store(&l, "weft.hosts", "1,await");
-    launch(&l, 0, 4);
-    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    store_value(&l, "weft.hosts", "1,await");
+    b = open_job(&l, 0, 4);
     assert_int_equal(b->ops->hear(b), 0);
     assert_int_equal(b->given_up_by_count, 0);
     l.news = 3;
@@ -156,7 +142,7 @@ static void a_peer_that_gives_this_process_up_is_reported(void **state)
     b->ops->give_up(b, 3);
     assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
     assert_int_equal(l.given_up, 3);
-    finish(&l, b);
+    stop_launcher(&l, b);
 }
 
 static void hear_state(struct wf_boot *b, uint32_t rank, int what)
@@ -169,11 +155,9 @@ static void the_launcher_says_which_ranks_run(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
-    char err[256];
 
-    store(&l, "weft.hosts", "1,await");
-    launch(&l, 0, 4);
-    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    store_value(&l, "weft.hosts", "1,await");
+    b = open_job(&l, 0, 4);
     assert_null(b->states);
     b->ops->ask_state(b, 3);
     assert_int_equal(b->states[3], WF_BOOT_UNKNOWN);
@@ -185,7 +169,7 @@ static void the_launcher_says_which_ranks_run(void **state)
     hear_state(b, 3, WF_BOOT_ENDED);
     for (int i = 0; i < 3; i++)
         assert_int_equal(b->states[i], WF_BOOT_UNKNOWN);
-    finish(&l, b);
+    stop_launcher(&l, b);
 }
 
 /* A launcher drops who leaves its answers unread. */
@@ -193,13 +177,11 @@ static void few_questions_wait_for_an_answer(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
-    char err[256];
     void *out;
     size_t n;
 
-    store(&l, "weft.hosts", "1,await");
-    launch(&l, 0, 4);
-    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    store_value(&l, "weft.hosts", "1,await");
+    b = open_job(&l, 0, 4);
     for (int i = 0; i < 1000; i++)
         b->ops->ask_state(b, 1);
     assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
@@ -211,59 +193,53 @@ static void few_questions_wait_for_an_answer(void **state)
         b->ops->ask_state(b, 1);
     assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
     assert_int_equal(l.questions, 16 + 2);
-    finish(&l, b);
+    stop_launcher(&l, b);
 }
 
 static void another_launcher_is_not_asked_which_ranks_run(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
-    char err[256];
     void *out;
     size_t n;
 
-    launch(&l, 0, 4);
-    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    b = open_job(&l, 0, 4);
     b->ops->ask_state(b, 3);
     assert_null(b->states);
     assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
     assert_int_equal(l.questions, 0);
-    finish(&l, b);
+    stop_launcher(&l, b);
 }
 
 static void the_end_of_a_fence_is_heard(void **state)
 {
     struct launcher l = {.news = 1};
     struct wf_boot *b;
-    char err[256];
     int fd;
 
-    launch(&l, 0, 2);
-    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    b = open_job(&l, 0, 2);
     assert_int_equal(b->ops->fence_start(b, &fd), 0);
     while (!b->fence_passed)
         assert_int_equal(b->ops->hear(b), 0);
     assert_int_equal(b->ops->fence_end(b), 0);
-    finish(&l, b);
+    stop_launcher(&l, b);
 }
 
 static void a_missing_key_is_unreachable_and_garbage_is_refused(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b;
-    char err[256];
     void *out;
     size_t n;
-    store(&l, "bad", "!!!!");
-    store(&l, "cut", "*3");
-    store(&l, "huge", "*99999999999999");
-    launch(&l, 0, 1);
-    assert_int_equal(wf_boot_open(NULL, &b, err, sizeof(err)), 0);
+    store_value(&l, "bad", "!!!!");
+    store_value(&l, "cut", "*3");
+    store_value(&l, "huge", "*99999999999999");
+    b = open_job(&l, 0, 1);
     assert_int_equal(b->ops->get(b, "none", &out, &n), WEFT_EUNREACH);
     assert_int_equal(b->ops->get(b, "bad", &out, &n), WEFT_EPROTO);
     assert_int_equal(b->ops->get(b, "cut", &out, &n), WEFT_EUNREACH);
     assert_int_equal(b->ops->get(b, "huge", &out, &n), WEFT_EPROTO);
-    finish(&l, b);
+    stop_launcher(&l, b);
 }
 
 static void a_launcher_that_speaks_something_else_is_named(void **state)
@@ -271,7 +247,7 @@ static void a_launcher_that_speaks_something_else_is_named(void **state)
     struct launcher l = {.broken = "220 mail.example.org ESMTP\n"};
     struct wf_boot *b = NULL;
     char err[256];
-    launch(&l, 0, 2);
+    start_launcher(&l, 0, 2);
     assert_true(wf_boot_open(NULL, &b, err, sizeof(err)) < 0);
     assert_non_null(strstr(err, "does not speak PMI-1"));
     pthread_join(l.thread, NULL);

@@ -24,7 +24,7 @@ static void *accept_one(void *arg)
             break;
     if (strcmp(line, "cmd=initack pmiid=5\n") == 0)
         dprintf(t->l.fd, "%s", t->greeting);
-    serve(&t->l);
+    serve_lines(&t->l);
     return NULL;
 }
 

@@ -48,7 +48,7 @@ static int take_long(weft_peer *p, weft_tx *tx)
 static const weft_ops ops = {
     .size = sizeof ops, .send = take_long, .send_short = take_short};
 
-static int setup(void **state)
+static int start_case(void **state)
 {
     memset(&wf, 0, sizeof wf);
     memset(&loc, 0, sizeof loc);
@@ -69,7 +69,7 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+static int stop_case(void **state)
 {
     wf_checks_free(&loc);
     free(loc.down_reason);
@@ -181,13 +181,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_short_message_with_any_byte_changed_is_found, setup, teardown),
+            a_short_message_with_any_byte_changed_is_found, start_case,
+            stop_case),
         cmocka_unit_test_setup_teardown(
-            a_large_message_with_any_byte_changed_is_found, setup, teardown),
+            a_large_message_with_any_byte_changed_is_found, start_case,
+            stop_case),
         cmocka_unit_test_setup_teardown(
-            a_peer_that_makes_no_sums_is_told_from_damage, setup, teardown),
+            a_peer_that_makes_no_sums_is_told_from_damage, start_case,
+            stop_case),
         cmocka_unit_test_setup_teardown(the_reason_is_reported_with_the_fault,
-                                        setup, teardown)};
+                                        start_case, stop_case)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,15 +17,15 @@ static void all_collectives(uint64_t count)
         check_reduce_scatter};
 
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
-        choose(count, !inter());
+        choose_case(count, !is_inter());
         checks[i]();
     }
-    choose(count, !inter());
+    choose_case(count, !is_inter());
     check_alltoallv(false);
-    choose(count, !inter());
+    choose_case(count, !is_inter());
     check_alltoallv(true);
-    for (int exclusive = 0; !inter() && exclusive < 2; exclusive++) {
-        choose(count, true);
+    for (int exclusive = 0; !is_inter() && exclusive < 2; exclusive++) {
+        choose_case(count, true);
         check_scan(exclusive);
     }
 }
@@ -57,7 +57,7 @@ static void long_vectors_take_other_algorithms(void **state)
             world_open(n, 0, first_seed() + 100 + seed);
             all_collectives(1000); /* 8 kB: trees that take turns with temps */
             all_collectives(9001); /* 72 kB: blocks, ring */
-            choose(40001, false);  /* 320 kB: chain */
+            choose_case(40001, false); /* 320 kB: chain */
             check_bcast();
             world_close();
         }
@@ -147,7 +147,7 @@ static void force_algorithm(enum wf_coll_kind kind, int algorithm, int n)
         world_nodes = 1 + (int)((k + (uint64_t)n) % 4);
         world_open(n, 0, first_seed() + 500 + k);
         for (int i = 0; i < 2 && checks_of[kind][i]; i++) {
-            choose(counts_of_elements[k], true);
+            choose_case(counts_of_elements[k], true);
             checks_of[kind][i]();
         }
         world_close();
@@ -188,7 +188,7 @@ static void algorithms_for_long_vectors_work_in_segments(void **state)
         for (int n = 2; n <= 5; n++)
             for (uint64_t seed = 0; seed < 4; seed++) {
                 world_open(n, 0, first_seed() + 600 + seed);
-                choose(70001, true); /* more segments than slots */
+                choose_case(70001, true); /* more segments than slots */
                 checks_of[cases[i].kind][0]();
                 world_close();
             }

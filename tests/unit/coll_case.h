@@ -47,17 +47,17 @@ static struct memory memory_new(uint64_t elements)
     return m;
 }
 
-static void value(int process, uint64_t i, uint32_t v[2])
+static void set_value(int process, uint64_t i, uint32_t v[2])
 {
     v[0] = ((uint32_t)process * 7919u + (uint32_t)i * 31u) * 2 + 1;
     v[1] = (uint32_t)process * 104729u + (uint32_t)i * 17u + 5;
 }
 
-static void put(struct memory *m, const struct wf_type *t, uint64_t i,
-                const uint32_t v[2])
+static void put_value(struct memory *m, const struct wf_type *t, uint64_t i,
+                      const uint32_t v[2])
 {
-    memcpy(piece(t, m->at, 2 * i), &v[0], 4);
-    memcpy(piece(t, m->at, 2 * i + 1), &v[1], 4);
+    memcpy(piece_at(t, m->at, 2 * i), &v[0], 4);
+    memcpy(piece_at(t, m->at, 2 * i + 1), &v[1], 4);
 }
 
 /* n elements of process `from`, its k-th on, to position i. */
@@ -67,8 +67,8 @@ static void put_values(struct memory *m, const struct wf_type *t, uint64_t i,
     uint32_t v[2];
 
     for (uint64_t j = 0; j < n; j++) {
-        value(from, k + j, v);
-        put(m, t, i + j, v);
+        set_value(from, k + j, v);
+        put_value(m, t, i + j, v);
     }
 }
 
@@ -78,16 +78,16 @@ static void put_reduced(struct memory *m, uint64_t i, int first, int n,
 {
     for (uint64_t j = 0; j < elements; j++) {
         uint32_t acc[2], lower[2];
-        value(first + n - 1, k + j, acc);
+        set_value(first + n - 1, k + j, acc);
         for (int p = first + n - 2; p >= first; p--) {
-            value(p, k + j, lower);
+            set_value(p, k + j, lower);
             combine_pair(cs.op, lower, acc);
         }
-        put(m, cs.type, i + j, acc);
+        put_value(m, cs.type, i + j, acc);
     }
 }
 
-static void allocate(uint64_t send, uint64_t receive)
+static void allocate_buffers(uint64_t send, uint64_t receive)
 {
     for (int r = 0; r < world_size; r++) {
         sb[r] = memory_new(send);
@@ -99,7 +99,7 @@ static void allocate(uint64_t send, uint64_t receive)
 /* Process r's input: elements 0..n-1 in its send buffer or, in place, at
  * position i of the receive buffer (and then expected to stay, until the test
  * writes something else there). */
-static void input(int r, uint64_t n, uint64_t i, bool in_place)
+static void set_input(int r, uint64_t n, uint64_t i, bool in_place)
 {
     if (!in_place) {
         put_values(&sb[r], cs.other, 0, r, 0, n);
@@ -109,14 +109,14 @@ static void input(int r, uint64_t n, uint64_t i, bool in_place)
     put_values(&ex[r], cs.type, i, r, 0, n);
 }
 
-static bool inter(void)
+static bool is_inter(void)
 {
     return world_left > 0;
 }
 
 static int group_first(int r)
 {
-    return inter() && r >= world_left ? world_left : 0;
+    return is_inter() && r >= world_left ? world_left : 0;
 }
 
 static int group_size(int r)
@@ -126,7 +126,7 @@ static int group_size(int r)
 
 static int peers_first(int r)
 {
-    return inter() && r < world_left ? world_left : 0;
+    return is_inter() && r < world_left ? world_left : 0;
 }
 
 static int peers_size(int r)
@@ -137,14 +137,14 @@ static int peers_size(int r)
 /* The root argument of process r. */
 static int root_of(int r)
 {
-    if (!inter() || r >= world_left)
+    if (!is_inter() || r >= world_left)
         return cs.root;
     return r == cs.root ? MPI_ROOT : MPI_PROC_NULL;
 }
 
 static bool receives_from_root(int r)
 {
-    return inter() ? r >= world_left : r != cs.root;
+    return is_inter() ? r >= world_left : r != cs.root;
 }
 
 static const void *send_buffer(int r, bool in_place)
@@ -152,20 +152,20 @@ static const void *send_buffer(int r, bool in_place)
     return in_place ? MPI_IN_PLACE : sb[r].at;
 }
 
-static struct wf_ints ints(const int *a)
+static struct wf_ints ints_of(const int *a)
 {
     return (struct wf_ints){a, 4};
 }
 
 /* One random case of the given shape, the same for every collective. */
-static void choose(uint64_t count, bool may_be_in_place)
+static void choose_case(uint64_t count, bool may_be_in_place)
 {
     cs.count = count;
-    cs.root = (int)dice((uint32_t)(inter() ? world_left : world_size));
-    cs.type = dice(2) ? &pair_type : &gap_type;
-    cs.other = dice(2) ? &pair_type : &gap_type;
-    cs.op = dice(2) ? &sum_op : &compose_op;
-    cs.in_place = may_be_in_place && dice(3) == 0;
+    cs.root = (int)roll_dice((uint32_t)(is_inter() ? world_left : world_size));
+    cs.type = roll_dice(2) ? &pair_type : &gap_type;
+    cs.other = roll_dice(2) ? &pair_type : &gap_type;
+    cs.op = roll_dice(2) ? &sum_op : &compose_op;
+    cs.in_place = may_be_in_place && roll_dice(3) == 0;
 }
 
 /* ---- running ------------------------------------------------------------- */
@@ -179,10 +179,10 @@ typedef int run_fn(int rank, enum mode, MPI_Request *);
                                 request)                                       \
          : wf_mpi_i##name(comms[r].wf, __VA_ARGS__, &comms[r], request))
 
-static void shuffle(int *order)
+static void shuffle_order(int *order)
 {
     for (int i = 0; i < world_size; i++) {
-        int j = (int)dice((uint32_t)i + 1);
+        int j = (int)roll_dice((uint32_t)i + 1);
         order[i] = order[j];
         order[j] = i;
     }
@@ -208,15 +208,15 @@ static void run_once(run_fn *fn)
 {
     MPI_Request requests[MAX_RANKS] = {0};
     int order[MAX_RANKS];
-    bool last_blocks = dice(2) && cs.count != 0;
+    bool last_blocks = roll_dice(2) && cs.count != 0;
 
-    shuffle(order);
+    shuffle_order(order);
     for (int i = 0; i < world_size; i++) {
         int r = order[i];
         enum mode mode = last_blocks && i == world_size - 1 ? BLOCKING
                                                             : NONBLOCKING;
         assert_int_equal(fn(r, mode, &requests[r]), MPI_SUCCESS);
-        while (dice(3) && world_step())
+        while (roll_dice(3) && world_step())
             ;
     }
     finish_requests(requests, false);
@@ -242,7 +242,7 @@ static void run_persistent(run_fn *fn)
     }
     for (int round = 0; round < 3; round++) {
         reset_receive_buffers(saved);
-        shuffle(order);
+        shuffle_order(order);
         for (int i = 0; i < world_size; i++) {
             struct wf_req *q = wf_req_of(requests[order[i]]);
             assert_int_equal(q->start(q), MPI_SUCCESS);
@@ -253,7 +253,7 @@ static void run_persistent(run_fn *fn)
         free(saved[r].all);
 }
 
-static void compare(const char *name)
+static void compare_buffers(const char *name)
 {
     for (int r = 0; r < world_size; r++)
         if (memcmp(rb[r].all, ex[r].all, rb[r].size))
@@ -269,13 +269,13 @@ static void compare(const char *name)
     }
 }
 
-static void run(const char *name, run_fn *fn)
+static void run_case(const char *name, run_fn *fn)
 {
-    if (dice(3) == 0)
+    if (roll_dice(3) == 0)
         run_persistent(fn);
     else
         run_once(fn);
-    compare(name);
+    compare_buffers(name);
 }
 
 #endif

@@ -21,8 +21,8 @@ static int run_barrier(int r, enum mode mode, MPI_Request *request)
 
 static void check_barrier(void)
 {
-    bool shared = dice(2);
-    int late = (int)dice((uint32_t)world_size);
+    bool shared = roll_dice(2);
+    int late = (int)roll_dice((uint32_t)world_size);
     MPI_Request requests[MAX_RANKS] = {0};
 
     for (int r = 0; r < world_size; r++)
@@ -33,12 +33,13 @@ static void check_barrier(void)
             run_barrier(r, NONBLOCKING, &requests[r]);
     world_drain();
     for (int r = 0; r < world_size; r++) /* nobody (else) is through */
-        if (r != late && (!inter() || (r < world_left) != (late < world_left)))
+        if (r != late &&
+            (!is_inter() || (r < world_left) != (late < world_left)))
             assert_false(wf_req_done(wf_req_of(requests[r])));
     run_barrier(late, NONBLOCKING, &requests[late]);
     finish_requests(requests, false);
-    allocate(0, 0);
-    run("barrier", run_barrier);
+    allocate_buffers(0, 0);
+    run_case("barrier", run_barrier);
 }
 
 /* ---- from and to a root -------------------------------------------------- */
@@ -50,19 +51,19 @@ static int run_bcast(int r, enum mode mode, MPI_Request *request)
 
 static void check_bcast(void)
 {
-    allocate(0, cs.count);
+    allocate_buffers(0, cs.count);
     for (int r = 0; r < world_size; r++) {
         if (receives_from_root(r))
             put_values(&ex[r], cs.type, 0, cs.root, 0, cs.count);
         else if (r == cs.root)
-            input(r, cs.count, 0, true);
+            set_input(r, cs.count, 0, true);
     }
-    run("bcast", run_bcast);
+    run_case("bcast", run_bcast);
 }
 
 static bool root_in_place(int r)
 {
-    return cs.in_place && r == cs.root && !inter();
+    return cs.in_place && r == cs.root && !is_inter();
 }
 
 static int run_gather(int r, enum mode mode, MPI_Request *request)
@@ -76,24 +77,25 @@ static int run_gather(int r, enum mode mode, MPI_Request *request)
 
 static void check_gather(void)
 {
-    allocate(cs.count, (uint64_t)world_size * cs.count);
+    allocate_buffers(cs.count, (uint64_t)world_size * cs.count);
     for (int r = 0; r < world_size; r++)
-        input(r, cs.count, (uint64_t)r * cs.count, root_in_place(r));
+        set_input(r, cs.count, (uint64_t)r * cs.count, root_in_place(r));
     for (int i = 0; i < peers_size(cs.root); i++)
         put_values(&ex[cs.root], cs.type, (uint64_t)i * cs.count,
                    peers_first(cs.root) + i, 0, cs.count);
-    run("gather", run_gather);
+    run_case("gather", run_gather);
 }
 
 /* counts[0][i] elements of process i at displs[0][i] of the root. */
-static void ragged(int n)
+static void choose_ragged(int n)
 {
     int at = 2;
 
     for (int i = 0; i < n; i++) {
-        counts[0][i] = (int)(i ? dice(3) : 1 + dice(2)) * (int)cs.count;
+        counts[0][i] =
+            (int)(i ? roll_dice(3) : 1 + roll_dice(2)) * (int)cs.count;
         displs[0][i] = at;
-        at += counts[0][i] + (int)dice(2);
+        at += counts[0][i] + (int)roll_dice(2);
     }
 }
 
@@ -107,8 +109,8 @@ static int run_gatherv(int r, enum mode mode, MPI_Request *request)
     bool root = r == cs.root;
     return CALL(r, gatherv, send_buffer(r, root_in_place(r)),
                 counts[0][own_index(r)], root_in_place(r) ? NULL : cs.other,
-                root ? rb[r].at : NULL, ints(root ? counts[0] : NULL),
-                ints(root ? displs[0] : NULL), root ? cs.type : NULL,
+                root ? rb[r].at : NULL, ints_of(root ? counts[0] : NULL),
+                ints_of(root ? displs[0] : NULL), root ? cs.type : NULL,
                 root_of(r));
 }
 
@@ -121,15 +123,15 @@ static void check_gatherv(void)
 {
     int *n = counts[0], *d = displs[0];
 
-    ragged(world_size);
-    allocate(2 * cs.count, ragged_room());
+    choose_ragged(world_size);
+    allocate_buffers(2 * cs.count, ragged_room());
     for (int r = 0; r < world_size; r++)
-        input(r, (uint64_t)n[own_index(r)], (uint64_t)d[own_index(r)],
-              root_in_place(r));
+        set_input(r, (uint64_t)n[own_index(r)], (uint64_t)d[own_index(r)],
+                  root_in_place(r));
     for (int i = 0; i < peers_size(cs.root); i++)
         put_values(&ex[cs.root], cs.type, (uint64_t)d[i],
                    peers_first(cs.root) + i, 0, (uint64_t)n[i]);
-    run("gatherv", run_gatherv);
+    run_case("gatherv", run_gatherv);
 }
 
 static int run_scatter(int r, enum mode mode, MPI_Request *request)
@@ -143,38 +145,39 @@ static int run_scatter(int r, enum mode mode, MPI_Request *request)
 
 static void check_scatter(void)
 {
-    allocate((uint64_t)world_size * cs.count, cs.count);
-    input(cs.root, (uint64_t)world_size * cs.count, 0, false);
+    allocate_buffers((uint64_t)world_size * cs.count, cs.count);
+    set_input(cs.root, (uint64_t)world_size * cs.count, 0, false);
     for (int i = 0; i < peers_size(cs.root); i++) {
         int r = peers_first(cs.root) + i;
         if (!root_in_place(r))
             put_values(&ex[r], cs.type, 0, cs.root, (uint64_t)i * cs.count,
                        cs.count);
     }
-    run("scatter", run_scatter);
+    run_case("scatter", run_scatter);
 }
 
 static int run_scatterv(int r, enum mode mode, MPI_Request *request)
 {
     bool root = r == cs.root, here = root_in_place(r);
     return CALL(r, scatterv, root ? sb[r].at : NULL,
-                ints(root ? counts[0] : NULL), ints(root ? displs[0] : NULL),
-                root ? cs.other : NULL, here ? MPI_IN_PLACE : rb[r].at,
-                counts[0][own_index(r)], here ? NULL : cs.type, root_of(r));
+                ints_of(root ? counts[0] : NULL),
+                ints_of(root ? displs[0] : NULL), root ? cs.other : NULL,
+                here ? MPI_IN_PLACE : rb[r].at, counts[0][own_index(r)],
+                here ? NULL : cs.type, root_of(r));
 }
 
 static void check_scatterv(void)
 {
-    ragged(world_size);
-    allocate(ragged_room(), 2 * cs.count);
-    input(cs.root, ragged_room(), 0, false);
+    choose_ragged(world_size);
+    allocate_buffers(ragged_room(), 2 * cs.count);
+    set_input(cs.root, ragged_room(), 0, false);
     for (int i = 0; i < peers_size(cs.root); i++) {
         int r = peers_first(cs.root) + i;
         if (!root_in_place(r))
             put_values(&ex[r], cs.type, 0, cs.root, (uint64_t)displs[0][i],
                        (uint64_t)counts[0][i]);
     }
-    run("scatterv", run_scatterv);
+    run_case("scatterv", run_scatterv);
 }
 
 /* ---- all to all ---------------------------------------------------------- */
@@ -188,37 +191,37 @@ static int run_allgather(int r, enum mode mode, MPI_Request *request)
 
 static void check_allgather(void)
 {
-    allocate(cs.count, (uint64_t)world_size * cs.count);
+    allocate_buffers(cs.count, (uint64_t)world_size * cs.count);
     for (int r = 0; r < world_size; r++) {
-        input(r, cs.count, (uint64_t)r * cs.count, cs.in_place);
+        set_input(r, cs.count, (uint64_t)r * cs.count, cs.in_place);
         for (int i = 0; i < peers_size(r); i++)
             put_values(&ex[r], cs.type, (uint64_t)i * cs.count,
                        peers_first(r) + i, 0, cs.count);
     }
-    run("allgather", run_allgather);
+    run_case("allgather", run_allgather);
 }
 
 static int run_allgatherv(int r, enum mode mode, MPI_Request *request)
 {
     return CALL(r, allgatherv, send_buffer(r, cs.in_place),
                 counts[0][own_index(r)], cs.in_place ? NULL : cs.other,
-                rb[r].at, ints(counts[0]), ints(displs[0]), cs.type);
+                rb[r].at, ints_of(counts[0]), ints_of(displs[0]), cs.type);
 }
 
 static void check_allgatherv(void)
 {
     int *n = counts[0], *d = displs[0];
 
-    ragged(world_size);
-    allocate(2 * cs.count, ragged_room());
+    choose_ragged(world_size);
+    allocate_buffers(2 * cs.count, ragged_room());
     for (int r = 0; r < world_size; r++) {
-        input(r, (uint64_t)n[own_index(r)], (uint64_t)d[own_index(r)],
-              cs.in_place);
+        set_input(r, (uint64_t)n[own_index(r)], (uint64_t)d[own_index(r)],
+                  cs.in_place);
         for (int i = 0; i < peers_size(r); i++)
             put_values(&ex[r], cs.type, (uint64_t)d[i], peers_first(r) + i, 0,
                        (uint64_t)n[i]);
     }
-    run("allgatherv", run_allgatherv);
+    run_case("allgatherv", run_allgatherv);
 }
 
 static int run_alltoall(int r, enum mode mode, MPI_Request *request)
@@ -232,29 +235,29 @@ static void check_alltoall(void)
 {
     uint64_t all = (uint64_t)world_size * cs.count;
 
-    allocate(all, all);
+    allocate_buffers(all, all);
     for (int r = 0; r < world_size; r++) {
-        input(r, all, 0, cs.in_place);
+        set_input(r, all, 0, cs.in_place);
         for (int i = 0; i < peers_size(r); i++)
             put_values(&ex[r], cs.type, (uint64_t)i * cs.count,
                        peers_first(r) + i, (uint64_t)own_index(r) * cs.count,
                        cs.count);
     }
-    run("alltoall", run_alltoall);
+    run_case("alltoall", run_alltoall);
 }
 
 static int run_alltoallv(int r, enum mode mode, MPI_Request *request)
 {
-    return CALL(r, alltoallv, send_buffer(r, cs.in_place), ints(scounts[r]),
-                ints(sdispls[r]), cs.in_place ? NULL : cs.other, rb[r].at,
-                ints(counts[r]), ints(displs[r]), cs.type);
+    return CALL(r, alltoallv, send_buffer(r, cs.in_place), ints_of(scounts[r]),
+                ints_of(sdispls[r]), cs.in_place ? NULL : cs.other, rb[r].at,
+                ints_of(counts[r]), ints_of(displs[r]), cs.type);
 }
 
 static int run_alltoallw(int r, enum mode mode, MPI_Request *request)
 {
-    return CALL(r, alltoallw, send_buffer(r, cs.in_place), ints(scounts[r]),
-                ints(sdispls[r]), cs.in_place ? NULL : stypes, rb[r].at,
-                ints(counts[r]), ints(displs[r]), rtypes);
+    return CALL(r, alltoallw, send_buffer(r, cs.in_place), ints_of(scounts[r]),
+                ints_of(sdispls[r]), cs.in_place ? NULL : stypes, rb[r].at,
+                ints_of(counts[r]), ints_of(displs[r]), rtypes);
 }
 
 /* Process r gets counts[r][i] elements of its i-th peer; a pair exchanges the
@@ -285,9 +288,9 @@ static void check_alltoallv(bool with_types)
         rtypes[i] = (MPI_Datatype)cs.type;
         stypes[i] = (MPI_Datatype)cs.other;
     }
-    allocate(ragged_room() + 3, ragged_room());
+    allocate_buffers(ragged_room() + 3, ragged_room());
     for (int r = 0; r < world_size; r++) {
-        input(r, ragged_room(), 0, cs.in_place);
+        set_input(r, ragged_room(), 0, cs.in_place);
         for (int i = 0; i < peers_size(r); i++) {
             int peer = peers_first(r) + i, me = own_index(r);
             uint64_t k = cs.in_place ? (uint64_t)(displs[peer][me] / re)
@@ -296,8 +299,8 @@ static void check_alltoallv(bool with_types)
                        (uint64_t)counts[r][i]);
         }
     }
-    run(with_types ? "alltoallw" : "alltoallv",
-        with_types ? run_alltoallw : run_alltoallv);
+    run_case(with_types ? "alltoallw" : "alltoallv",
+             with_types ? run_alltoallw : run_alltoallv);
 }
 
 /* ---- reductions ---------------------------------------------------------- */
@@ -312,12 +315,12 @@ static int run_reduce(int r, enum mode mode, MPI_Request *request)
 static void check_reduce(void)
 {
     cs.other = cs.type;
-    allocate(cs.count, cs.count);
+    allocate_buffers(cs.count, cs.count);
     for (int r = 0; r < world_size; r++)
-        input(r, cs.count, 0, root_in_place(r));
+        set_input(r, cs.count, 0, root_in_place(r));
     put_reduced(&ex[cs.root], 0, peers_first(cs.root), peers_size(cs.root), 0,
                 cs.count);
-    run("reduce", run_reduce);
+    run_case("reduce", run_reduce);
 }
 
 static int run_allreduce(int r, enum mode mode, MPI_Request *request)
@@ -329,19 +332,19 @@ static int run_allreduce(int r, enum mode mode, MPI_Request *request)
 static void check_allreduce(void)
 {
     cs.other = cs.type;
-    allocate(cs.count, cs.count);
+    allocate_buffers(cs.count, cs.count);
     for (int r = 0; r < world_size; r++) {
-        input(r, cs.count, 0, cs.in_place);
+        set_input(r, cs.count, 0, cs.in_place);
         put_reduced(&ex[r], 0, peers_first(r), peers_size(r), 0, cs.count);
     }
-    run("allreduce", run_allreduce);
+    run_case("allreduce", run_allreduce);
 }
 
 static int run_reduce_scatter_block(int r, enum mode mode,
                                     MPI_Request *request)
 {
     /* inter: the total is the same in both groups, whatever their sizes */
-    MPI_Count n = (MPI_Count)cs.count * (inter() ? peers_size(r) : 1);
+    MPI_Count n = (MPI_Count)cs.count * (is_inter() ? peers_size(r) : 1);
     return CALL(r, reduce_scatter_block, send_buffer(r, cs.in_place), rb[r].at,
                 n, cs.type, cs.op);
 }
@@ -349,21 +352,21 @@ static int run_reduce_scatter_block(int r, enum mode mode,
 static void check_reduce_scatter_block(void)
 {
     cs.other = cs.type;
-    allocate((uint64_t)(world_size * world_size) * cs.count,
-             (uint64_t)(world_size * world_size) * cs.count);
+    allocate_buffers((uint64_t)(world_size * world_size) * cs.count,
+                     (uint64_t)(world_size * world_size) * cs.count);
     for (int r = 0; r < world_size; r++) {
-        uint64_t n = cs.count * (uint64_t)(inter() ? peers_size(r) : 1);
-        input(r, n * (uint64_t)group_size(r), 0, cs.in_place);
+        uint64_t n = cs.count * (uint64_t)(is_inter() ? peers_size(r) : 1);
+        set_input(r, n * (uint64_t)group_size(r), 0, cs.in_place);
         put_reduced(&ex[r], 0, peers_first(r), peers_size(r),
                     (uint64_t)own_index(r) * n, n);
     }
-    run("reduce_scatter_block", run_reduce_scatter_block);
+    run_case("reduce_scatter_block", run_reduce_scatter_block);
 }
 
 static int run_reduce_scatter(int r, enum mode mode, MPI_Request *request)
 {
     return CALL(r, reduce_scatter, send_buffer(r, cs.in_place), rb[r].at,
-                ints(counts[r >= world_left]), cs.type, cs.op);
+                ints_of(counts[r >= world_left]), cs.type, cs.op);
 }
 
 /* counts of a group in counts[side]; both groups' add up to the same. */
@@ -371,12 +374,12 @@ static void check_reduce_scatter(void)
 {
     int total = 0, sum = 0;
 
-    ragged(world_size);
+    choose_ragged(world_size);
     memcpy(counts[1], counts[0], sizeof counts[1]);
     cs.other = cs.type;
     for (int i = 0; i < world_size; i++)
         total += counts[1][i];
-    if (inter()) { /* the left group gives its last member the rest */
+    if (is_inter()) { /* the left group gives its last member the rest */
         total = 0;
         for (int i = 0; i < world_size - world_left; i++)
             total += counts[1][i];
@@ -386,17 +389,17 @@ static void check_reduce_scatter(void)
         }
         counts[0][world_left - 1] = total - sum;
     }
-    allocate((uint64_t)total, (uint64_t)total);
+    allocate_buffers((uint64_t)total, (uint64_t)total);
     for (int r = 0; r < world_size; r++) {
         const int *n = counts[r >= world_left];
         uint64_t before = 0;
         for (int i = 0; i < own_index(r); i++)
             before += (uint64_t)n[i];
-        input(r, (uint64_t)total, 0, cs.in_place);
+        set_input(r, (uint64_t)total, 0, cs.in_place);
         put_reduced(&ex[r], 0, peers_first(r), peers_size(r), before,
                     (uint64_t)n[own_index(r)]);
     }
-    run("reduce_scatter", run_reduce_scatter);
+    run_case("reduce_scatter", run_reduce_scatter);
 }
 
 static int run_scan(int r, enum mode mode, MPI_Request *request)
@@ -414,15 +417,15 @@ static int run_exscan(int r, enum mode mode, MPI_Request *request)
 static void check_scan(bool exclusive)
 {
     cs.other = cs.type;
-    allocate(cs.count, cs.count);
+    allocate_buffers(cs.count, cs.count);
     for (int r = 0; r < world_size; r++) {
-        input(r, cs.count, 0, cs.in_place);
+        set_input(r, cs.count, 0, cs.in_place);
         if (!exclusive)
             put_reduced(&ex[r], 0, 0, r + 1, 0, cs.count);
         else if (r > 0)
             put_reduced(&ex[r], 0, 0, r, 0, cs.count);
     }
-    run(exclusive ? "exscan" : "scan", exclusive ? run_exscan : run_scan);
+    run_case(exclusive ? "exscan" : "scan", exclusive ? run_exscan : run_scan);
 }
 
 #endif

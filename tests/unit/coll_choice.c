@@ -16,8 +16,8 @@ enum { LONG = 32 * 1024 };
 
 static struct wf_instance wf;
 
-static int chosen(enum wf_coll_kind kind, int size, uint64_t bytes,
-                  struct wf_shmcoll *team)
+static int choose_algorithm(enum wf_coll_kind kind, int size, uint64_t bytes,
+                            struct wf_shmcoll *team)
 {
     struct wf_comm comm = {.wf = &wf, .size = size, .shmcoll = team};
 
@@ -29,11 +29,13 @@ static void a_long_bcast_of_many_ranks_that_share_cpus_comes_from_the_root(
 {
     struct wf_shmcoll shares = {.oversubscribed = true};
 
-    assert_int_equal(chosen(WF_COLL_BCAST, 16, 32 * LONG, &shares),
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 16, 32 * LONG, &shares),
                      WF_ALG_LINEAR);
-    assert_int_equal(chosen(WF_COLL_BCAST, 8, LONG, &shares), WF_ALG_LINEAR);
-    assert_int_equal(chosen(WF_COLL_BCAST, 4, LONG, &shares), WF_ALG_LINEAR);
-    assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG - 1, &shares),
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 8, LONG, &shares),
+                     WF_ALG_LINEAR);
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 4, LONG, &shares),
+                     WF_ALG_LINEAR);
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 16, LONG - 1, &shares),
                      WF_ALG_BINOMIAL);
 }
 
@@ -41,11 +43,11 @@ static void a_longer_bcast_of_few_ranks_is_a_chain(void **state)
 {
     struct wf_shmcoll shares = {.oversubscribed = true};
 
-    assert_int_equal(chosen(WF_COLL_BCAST, 4, 64 * LONG, &shares),
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 4, 64 * LONG, &shares),
                      WF_ALG_CHAIN);
-    assert_int_equal(chosen(WF_COLL_BCAST, 4, 512 * LONG, &shares),
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 4, 512 * LONG, &shares),
                      WF_ALG_CHAIN);
-    assert_int_equal(chosen(WF_COLL_BCAST, 8, 32 * LONG, &shares),
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 8, 32 * LONG, &shares),
                      WF_ALG_CHAIN);
 }
 
@@ -53,13 +55,13 @@ static void the_longest_bcast_of_five_ranks_is_linear(void **state)
 {
     struct wf_shmcoll shares = {.oversubscribed = true};
 
-    assert_int_equal(chosen(WF_COLL_BCAST, 5, 64 * LONG, &shares),
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 5, 64 * LONG, &shares),
                      WF_ALG_LINEAR);
-    assert_int_equal(chosen(WF_COLL_BCAST, 8, 64 * LONG, &shares),
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 8, 64 * LONG, &shares),
                      WF_ALG_LINEAR);
-    assert_int_equal(chosen(WF_COLL_BCAST, 8, 512 * LONG, &shares),
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 8, 512 * LONG, &shares),
                      WF_ALG_LINEAR);
-    assert_int_equal(chosen(WF_COLL_BCAST, 16, 512 * LONG, &shares),
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 16, 512 * LONG, &shares),
                      WF_ALG_LINEAR);
 }
 
@@ -67,14 +69,16 @@ static void a_bcast_is_a_chain_where_each_rank_has_a_cpu(void **state)
 {
     struct wf_shmcoll apart = {.oversubscribed = false};
 
-    assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG, &apart), WF_ALG_BINOMIAL);
-    assert_int_equal(chosen(WF_COLL_BCAST, 16, 32 * LONG, &apart),
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 16, LONG, &apart),
+                     WF_ALG_BINOMIAL);
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 16, 32 * LONG, &apart),
                      WF_ALG_CHAIN);
 }
 
 static void a_bcast_is_a_chain_before_ranks_have_agreed(void **state)
 {
-    assert_int_equal(chosen(WF_COLL_BCAST, 16, LONG, NULL), WF_ALG_BINOMIAL);
+    assert_int_equal(choose_algorithm(WF_COLL_BCAST, 16, LONG, NULL),
+                     WF_ALG_BINOMIAL);
 }
 
 /* Each round of Bruck would be a turn of the run queue. */
@@ -83,8 +87,10 @@ static void an_alltoall_on_shared_cpus_has_no_rounds(void **state)
     struct wf_shmcoll shares = {.oversubscribed = true},
                       apart = {.oversubscribed = false};
 
-    assert_int_equal(chosen(WF_COLL_ALLTOALL, 16, 8, &shares), WF_ALG_PAIRWISE);
-    assert_int_equal(chosen(WF_COLL_ALLTOALL, 16, 8, &apart), WF_ALG_BRUCK);
+    assert_int_equal(choose_algorithm(WF_COLL_ALLTOALL, 16, 8, &shares),
+                     WF_ALG_PAIRWISE);
+    assert_int_equal(choose_algorithm(WF_COLL_ALLTOALL, 16, 8, &apart),
+                     WF_ALG_BRUCK);
 }
 
 /* These are collectives in which each rank puts its result once where all can
@@ -94,9 +100,10 @@ static void a_long_allreduce_on_shared_cpus_goes_by_blocks(void **state)
     struct wf_shmcoll shares = {.oversubscribed = true},
                       apart = {.oversubscribed = false};
 
-    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 16, 32 * LONG, &shares),
-                     WF_ALG_BLOCKS);
-    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 16, 32 * LONG, &apart),
+    assert_int_equal(
+        choose_algorithm(WF_COLL_ALLREDUCE, 16, 32 * LONG, &shares),
+        WF_ALG_BLOCKS);
+    assert_int_equal(choose_algorithm(WF_COLL_ALLREDUCE, 16, 32 * LONG, &apart),
                      WF_ALG_RING);
 }
 
@@ -110,8 +117,9 @@ static void a_rule_of_the_file_may_ask_for_it(void **state)
 
     rule.crowded = true;
     wf.coll_rules = &rules;
-    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 2, 8, &shares), WF_ALG_RING);
-    assert_int_equal(chosen(WF_COLL_ALLREDUCE, 2, 8, &apart),
+    assert_int_equal(choose_algorithm(WF_COLL_ALLREDUCE, 2, 8, &shares),
+                     WF_ALG_RING);
+    assert_int_equal(choose_algorithm(WF_COLL_ALLREDUCE, 2, 8, &apart),
                      WF_ALG_RECURSIVE_DOUBLING);
     wf.coll_rules = NULL;
 }

@@ -62,7 +62,7 @@ struct wf_type *wf_type_of(MPI_Datatype handle)
                                          : (struct wf_type *)handle;
 }
 
-static char *piece(const struct wf_type *t, const void *buf, uint64_t word)
+static char *piece_at(const struct wf_type *t, const void *buf, uint64_t word)
 {
     const struct pieces *p = (const struct pieces *)t->priv;
     char *base = (char *)(uintptr_t)buf;
@@ -81,7 +81,7 @@ static void gather_bytes(const struct wf_type *t, const void *buf,
     }
     assert_int_equal(bytes % 4, 0);
     for (uint64_t i = 0; i < bytes / 4; i++)
-        memcpy(out + 4 * i, piece(t, buf, i), 4);
+        memcpy(out + 4 * i, piece_at(t, buf, i), 4);
 }
 
 static void scatter_bytes(const struct wf_type *t, void *buf, uint64_t bytes,
@@ -94,7 +94,7 @@ static void scatter_bytes(const struct wf_type *t, void *buf, uint64_t bytes,
     }
     assert_int_equal(bytes % 4, 0);
     for (uint64_t i = 0; i < bytes / 4; i++)
-        memcpy(piece(t, buf, i), in + 4 * i, 4);
+        memcpy(piece_at(t, buf, i), in + 4 * i, 4);
 }
 
 int wf_type_copy(const struct wf_type *stype, const void *src, uint64_t scount,
@@ -170,12 +170,12 @@ int wf_op_apply(struct wf_instance *wf, struct wf_op *op, const void *in,
     for (uint64_t i = 0; i < count; i++) {
         uint32_t lo[2], hi[2];
         for (uint64_t k = 0; k < 2; k++) {
-            memcpy(&lo[k], piece(t, in, 2 * i + k), 4);
-            memcpy(&hi[k], piece(t, inout, 2 * i + k), 4);
+            memcpy(&lo[k], piece_at(t, in, 2 * i + k), 4);
+            memcpy(&hi[k], piece_at(t, inout, 2 * i + k), 4);
         }
         combine_pair(op, lo, hi);
         for (uint64_t k = 0; k < 2; k++)
-            memcpy(piece(t, inout, 2 * i + k), &hi[k], 4);
+            memcpy(piece_at(t, inout, 2 * i + k), &hi[k], 4);
     }
     return MPI_SUCCESS;
 }

@@ -31,6 +31,7 @@
 #include "protocol/queues.h"
 
 #include "coll_types.h"
+#include "../dice.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
@@ -43,16 +44,6 @@ static int world_size, world_left; /* processes; inter: in the left group */
 /* Set before world_open: rules of the choice, and nodes in equal shares. */
 static const struct wf_coll_rules *world_rules;
 static int world_nodes = 1;
-
-/* ---- randomness ---------------------------------------------------------- */
-
-static uint64_t dice_state = 1;
-
-static uint32_t dice(uint32_t sides)
-{
-    dice_state = dice_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(dice_state >> 33) % sides;
-}
 
 /* ---- errors, communicators ----------------------------------------------- */
 
@@ -185,7 +176,7 @@ struct channel {
 static struct channel channels[CONTEXTS * MAX_RANKS * MAX_RANKS];
 static int fail_after = -1; /* messages until wf_isend fails */
 
-static struct channel *channel(uint32_t context, uint32_t from, uint32_t to)
+static struct channel *channel_of(uint32_t context, uint32_t from, uint32_t to)
 {
     return &channels[(context * MAX_RANKS + from) * MAX_RANKS + to];
 }
@@ -209,8 +200,8 @@ static struct wf_p2p *fifo_take(struct fifo *f)
     return p;
 }
 
-static void fill(struct wf_p2p *p, struct wf_comm *comm, void *buf,
-                 uint64_t count, struct wf_type *type, int peer)
+static void fill_operation(struct wf_p2p *p, struct wf_comm *comm, void *buf,
+                           uint64_t count, struct wf_type *type, int peer)
 {
     p->req.comm = comm;
     p->buf = buf;
@@ -233,12 +224,14 @@ int wf_isend(struct wf_comm *comm, const void *buf, uint64_t count,
     if (fail_after >= 0 && fail_after-- == 0)
         return wf_error(MPI_ERR_OTHER, "the link broke");
     p = make_p2p(comm->wf, WF_REQ_SEND);
-    fill(p, comm, (void *)(uintptr_t)buf, count, type, dest);
+    fill_operation(p, comm, (void *)(uintptr_t)buf, count, type, dest);
     p->tag = tag;
-    fifo_put(&channel(comm->send_context, me, wf_group_proc(comm->peers, dest))
-                  ->sends, p);
+    fifo_put(
+        &channel_of(comm->send_context, me, wf_group_proc(comm->peers, dest))
+             ->sends,
+        p);
     *out = &p->req;
-    if (dice(2)) { /* eager: copied and done at once */
+    if (roll_dice(2)) { /* eager: copied and done at once */
         struct wf_p2p *copy = make_p2p(comm->wf, WF_REQ_SEND);
         p->packed = malloc(p->bytes + 1);
         gather_bytes(type, buf, p->bytes, p->packed);
@@ -257,15 +250,16 @@ int wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
     uint32_t me = wf_group_proc(comm->local, comm->rank);
 
     assert_in_range(source, 0, comm->peers->size - 1);
-    fill(p, comm, buf, count, type, source);
+    fill_operation(p, comm, buf, count, type, source);
     p->tag = tag;
-    fifo_put(&channel(comm->context, wf_group_proc(comm->peers, source), me)
-                  ->recvs, p);
+    fifo_put(&channel_of(comm->context, wf_group_proc(comm->peers, source), me)
+                  ->recvs,
+             p);
     *out = &p->req;
     return MPI_SUCCESS;
 }
 
-static void deliver(struct channel *c)
+static void deliver_message(struct channel *c)
 {
     struct wf_p2p *from = fifo_take(&c->sends), *to = fifo_take(&c->recvs);
     uint64_t n = from->bytes < to->bytes ? from->bytes : to->bytes;
@@ -280,7 +274,7 @@ static void deliver(struct channel *c)
     scatter_bytes(to->type, to->buf, n, data);
     to->req.bytes = n;
     free(data);
-    if (dice(2)) {
+    if (roll_dice(2)) {
         wf_req_complete(&from->req, 0);
         wf_req_complete(&to->req, error);
     } else {
@@ -296,12 +290,13 @@ static bool world_step(void)
     uint32_t n = 0, size = (uint32_t)world_size;
 
     for (uint32_t i = 0; i < CONTEXTS * size * size; i++) {
-        struct channel *c = channel(i / size / size, i / size % size, i % size);
-        if (c->sends.n && c->recvs.n && dice(++n) == 0)
+        struct channel *c =
+            channel_of(i / size / size, i / size % size, i % size);
+        if (c->sends.n && c->recvs.n && roll_dice(++n) == 0)
             ready = c;
     }
     if (ready)
-        deliver(ready);
+        deliver_message(ready);
     return ready != NULL;
 }
 
@@ -315,19 +310,21 @@ bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
     struct wf_p2p *p;
 
     assert_in_range(dest, 0, comm->peers->size - 1);
-    if (dice(4) == 0 || fail_after >= 0) {
+    if (roll_dice(4) == 0 || fail_after >= 0) {
         direct_refusals++;
         return false;
     }
     p = make_p2p(comm->wf, WF_REQ_SEND);
-    fill(p, comm, (void *)(uintptr_t)data, bytes, &byte_type, dest);
+    fill_operation(p, comm, (void *)(uintptr_t)data, bytes, &byte_type, dest);
     p->tag = tag;
     p->packed = malloc(bytes + 1);
     if (bytes)
         memcpy(p->packed, data, bytes);
     p->req.flags |= WF_REQ_DETACHED;
-    fifo_put(&channel(comm->send_context, me, wf_group_proc(comm->peers, dest))
-                  ->sends, p);
+    fifo_put(
+        &channel_of(comm->send_context, me, wf_group_proc(comm->peers, dest))
+             ->sends,
+        p);
     direct_sends++;
     return true;
 }
@@ -337,13 +334,13 @@ bool wf_try_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
 {
     uint32_t me = wf_group_proc(comm->local, comm->rank);
     struct channel *c =
-        channel(comm->context, wf_group_proc(comm->peers, source), me);
+        channel_of(comm->context, wf_group_proc(comm->peers, source), me);
     struct wf_p2p *p;
 
     assert_in_range(source, 0, comm->peers->size - 1);
-    while (!c->sends.n && dice(16) && world_step())
+    while (!c->sends.n && roll_dice(16) && world_step())
         ;
-    if (!c->sends.n || c->recvs.n || dice(8) == 0) {
+    if (!c->sends.n || c->recvs.n || roll_dice(8) == 0) {
         direct_refusals++;
         return false;
     }

@@ -19,7 +19,7 @@ static void assert_rule(const struct wf_coll_rule *r, int algorithm,
 
 static void without_the_section_there_are_no_rules(void **state)
 {
-    struct wf_config *c = good(NULL);
+    struct wf_config *c = parse_good(NULL);
     for (int i = 0; i < WF_COLL_KINDS; i++)
         assert_int_equal(wf_config_collectives(c)->count[i], 0);
     wf_config_free(c);
@@ -27,14 +27,14 @@ static void without_the_section_there_are_no_rules(void **state)
 
 static void auto_is_no_rule(void **state)
 {
-    struct wf_config *c = good("[collectives]\nbcast = auto\n");
+    struct wf_config *c = parse_good("[collectives]\nbcast = auto\n");
     assert_int_equal(wf_config_collectives(c)->count[WF_COLL_BCAST], 0);
     wf_config_free(c);
 }
 
 static void rules_keep_their_order_sizes_and_conditions(void **state)
 {
-    struct wf_config *c = good(
+    struct wf_config *c = parse_good(
         "[collectives]\nallreduce = recursive_doubling -4K,"
         "blocks  4K-1M ranks:4-16 nodes:2-, blocks ranks:8- crowded # tail\n");
     const struct wf_coll_rules *all = wf_config_collectives(c);
@@ -106,10 +106,10 @@ static void too_many_rules_are_a_problem(void **state)
 
 static void processes_must_agree_on_the_rules(void **state)
 {
-    struct wf_config *a = good("[collectives]\nbcast = chain\n");
-    struct wf_config *b = good("[collectives]\nbcast = binomial\n");
-    struct wf_config *plain = good(NULL);
-    struct wf_config *same = good("[collectives]\nbcast = auto\n");
+    struct wf_config *a = parse_good("[collectives]\nbcast = chain\n");
+    struct wf_config *b = parse_good("[collectives]\nbcast = binomial\n");
+    struct wf_config *plain = parse_good(NULL);
+    struct wf_config *same = parse_good("[collectives]\nbcast = auto\n");
     assert_true(wf_config_hash(a) != wf_config_hash(b));
     assert_true(wf_config_hash(a) != wf_config_hash(plain));
     assert_true(wf_config_hash(same) == wf_config_hash(plain));

@@ -25,7 +25,7 @@ static void assert_address(const struct wf_config *c, uint32_t rank,
 
 static void assert_hosts(const char *ini, const char *wanted)
 {
-    struct wf_config *c = good(ini);
+    struct wf_config *c = parse_good(ini);
     char found[256] = "";
     for (uint32_t r = 0; r < wf_config_ranks(c); r++) {
         const char *host = wf_config_host(c, r);
@@ -37,7 +37,7 @@ static void assert_hosts(const char *ini, const char *wanted)
 
 static void host_and_address_ranges_expand_together(void **state)
 {
-    struct wf_config *c = good(appliance);
+    struct wf_config *c = parse_good(appliance);
     const char *where;
     assert_int_equal(wf_config_ranks(c), 7);
     assert_address(c, 0, "tcp", "10.0.0.1:7000");
@@ -52,7 +52,7 @@ static void host_and_address_ranges_expand_together(void **state)
 
 static void the_second_rank_of_a_host_listens_on_the_next_port(void **state)
 {
-    struct wf_config *c = good(appliance);
+    struct wf_config *c = parse_good(appliance);
     assert_address(c, 1, "tcp", "10.0.0.11:7000");
     assert_address(c, 2, "tcp", "10.0.0.11:7001");
     assert_address(c, 6, "tcp", "10.0.0.13:7001");
@@ -61,7 +61,7 @@ static void the_second_rank_of_a_host_listens_on_the_next_port(void **state)
 
 static void address_serves_only_transports_with_a_fixed_port(void **state)
 {
-    struct wf_config *c = good(appliance);
+    struct wf_config *c = parse_good(appliance);
     assert_address(c, 1, "self", NULL);
     wf_config_free(c);
 }
@@ -85,10 +85,11 @@ static void rank_lists_with_steps_and_gaps(void **state)
 
 static void the_word_nearest_to_the_rank_wins(void **state)
 {
-    struct wf_config *c = good("[transport tcp]\nport = 7\n"
-                               "[host h]\naddress = 1.1.1.1\ntcp = 2.2.2.2:90\n"
-                               "[rank 0-1]\nhost = h\n[rank 2-3]\nhost = h\n"
-                               "tcp = 3.3.3.[3-4]:5\n");
+    struct wf_config *c =
+        parse_good("[transport tcp]\nport = 7\n"
+                   "[host h]\naddress = 1.1.1.1\ntcp = 2.2.2.2:90\n"
+                   "[rank 0-1]\nhost = h\n[rank 2-3]\nhost = h\n"
+                   "tcp = 3.3.3.[3-4]:5\n");
     assert_address(c, 0, "tcp", "2.2.2.2:90");
     assert_address(c, 1, "tcp", "2.2.2.2:91");
     assert_address(c, 2, "tcp", "3.3.3.3:5");
@@ -99,9 +100,9 @@ static void the_word_nearest_to_the_rank_wins(void **state)
 static void ipv6_addresses_get_brackets_before_the_port(void **state)
 {
     struct wf_config *c =
-        good("[transport tcp]\nport = 7\n[host h]\naddress = fe80::1\n"
-             "[host i]\ntcp = [fe80::2]:9\n"
-             "[rank 0]\nhost = h\n[rank 1-2]\nhost = i\n");
+        parse_good("[transport tcp]\nport = 7\n[host h]\naddress = fe80::1\n"
+                   "[host i]\ntcp = [fe80::2]:9\n"
+                   "[rank 0]\nhost = h\n[rank 1-2]\nhost = i\n");
     assert_address(c, 0, "tcp", "[fe80::1]:7");
     assert_address(c, 1, "tcp", "[fe80::2]:9");
     assert_address(c, 2, "tcp", "[fe80::2]:10");
@@ -130,8 +131,8 @@ static void mistakes_name_both_sides(void **state)
 
 static void a_range_as_large_as_allowed_is_quick(void **state)
 {
-    struct wf_config *c = good("[host n[0-65535]]\n[rank 0-65535]\n"
-                               "host = cyclic n[0-65535]\n");
+    struct wf_config *c = parse_good("[host n[0-65535]]\n[rank 0-65535]\n"
+                                     "host = cyclic n[0-65535]\n");
     assert_string_equal(wf_config_host(c, 65535), "n65535");
     wf_config_free(c);
 }

@@ -112,14 +112,14 @@ static void the_manual_lists_the_algorithms_of_each_collective(void **state)
 static void the_sample_is_without_mistakes(void **state)
 {
     char *sample = tree_file("mpi.ini");
-    wf_config_free(good(sample));
+    wf_config_free(parse_good(sample));
     free(sample);
 }
 
 static void the_sample_changes_nothing(void **state)
 {
     char *sample = tree_file("mpi.ini");
-    struct wf_config *c = good(sample), *plain = good(NULL);
+    struct wf_config *c = parse_good(sample), *plain = parse_good(NULL);
     assert_true(wf_config_hash(c) == wf_config_hash(plain));
     assert_memory_equal(wf_config_core(c), wf_config_core(plain),
                         sizeof *wf_config_core(c));
@@ -159,7 +159,7 @@ static void every_line_of_the_sample_may_be_uncommented(void **state)
     uncomment_line(sample);
     assert_holds(sample, "\n[rank 0-5]\nhost = dsp[1-3] ");
     assert_holds(sample, "\nspin = auto ");
-    struct wf_config *c = good(sample);
+    struct wf_config *c = parse_good(sample);
     assert_string_equal(wf_config_address(c, 3, "tcp", NULL), "10.0.0.12:7001");
     wf_config_free(c);
     free(sample);
@@ -174,7 +174,7 @@ static void every_example_of_the_manual_is_without_mistakes(void **state)
         char *end = strstr(at, "```");
         assert_non_null(end);
         *end = '\0';
-        wf_config_free(good(at));
+        wf_config_free(parse_good(at));
         at = end + 3;
         examples++;
     }

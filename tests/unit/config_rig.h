@@ -33,7 +33,7 @@ static inline char *problems_of(const char *ini, struct wf_config **config)
     return text;
 }
 
-static inline struct wf_config *good(const char *ini)
+static inline struct wf_config *parse_good(const char *ini)
 {
     struct wf_config *c;
     char *problems = problems_of(ini, &c);

@@ -1,32 +1,27 @@
 /* Where the configuration comes from: files, environment, and who wins.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "directory.h"
+
 #include "config/shared.h"
 #include "config_rig.h"
-
 #include "openat_fails.h"
 #include "report/error.h"
 #include "route/route.h"
 #include "config/words.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* A directory of its own as current one and as home. */
-static int enter(void **state)
+/* The directory is the current one and home. */
+static int enter_home(void **state)
 {
     static const char *const names[] = {"WEFT_INI", "WEFT_SET", "WEFT_ROUTE",
                                         "WEFT_LOG", "WEFT_SETT"};
-    static char dir[64];
-    strcpy(dir, "/tmp/weft-config-XXXXXX");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unsetenv(names[i]);
-    *state = dir;
-    return mkdtemp(dir) == NULL || chdir(dir) != 0 ||
-           setenv("HOME", dir, 1) != 0;
+    return enter_directory(state) != 0 || setenv("HOME", *state, 1) != 0;
 }
 
-static int leave(void **state)
+/* Nothing but these files may have been made. */
+static int leave_home(void **state)
 {
     static const char *const made[] = {
         "mpi.ini",      "a.ini",   "sub/b.ini", ".config/weft/mpi.ini",
@@ -34,14 +29,6 @@ static int leave(void **state)
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
         remove(made[i]);
     return chdir("/") != 0 || rmdir(*state) != 0;
-}
-
-static void put_data(const char *file, const char *text)
-{
-    FILE *f = fopen(file, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
 }
 
 static char *load_file(struct wf_config **config)
@@ -83,12 +70,12 @@ static void the_current_directory_comes_before_home(void **state)
 {
     mkdir(".config", 0700);
     mkdir(".config/weft", 0700);
-    put_data(".config/weft/mpi.ini", "[core]\njob = home\n");
+    put_text(".config/weft/mpi.ini", "[core]\njob = home\n");
     char wanted[128];
     snprintf(wanted, sizeof wanted, "home (%s/.config/weft/mpi.ini:2)",
              (char *)*state);
     assert_job(wanted);
-    put_data("mpi.ini", "[core]\n\njob = here\n");
+    put_text("mpi.ini", "[core]\n\njob = here\n");
     assert_job("here (mpi.ini:3)");
 }
 
@@ -96,15 +83,15 @@ static void files_are_never_merged(void **state)
 {
     mkdir(".config", 0700);
     mkdir(".config/weft", 0700);
-    put_data(".config/weft/mpi.ini", "[core]\njob = home\n");
-    put_data("mpi.ini", "[core]\nlog = info\n");
+    put_text(".config/weft/mpi.ini", "[core]\njob = home\n");
+    put_text("mpi.ini", "[core]\nlog = info\n");
     assert_job(" (default)");
 }
 
 static void weft_ini_names_a_file_or_none(void **state)
 {
-    put_data("mpi.ini", "[core]\njob = here\n");
-    put_data("a.ini", "[core]\njob = named\n");
+    put_text("mpi.ini", "[core]\njob = here\n");
+    put_text("a.ini", "[core]\njob = named\n");
     setenv("WEFT_INI", "a.ini", 1);
     assert_job("named (a.ini:2)");
     setenv("WEFT_INI", "-", 1);
@@ -116,19 +103,19 @@ static void weft_ini_names_a_file_or_none(void **state)
 static void include_is_relative_to_the_file_that_names_it(void **state)
 {
     mkdir("sub", 0700);
-    put_data("sub/b.ini", "[core]\njob = included\n");
-    put_data("a.ini", "include = sub/b.ini\n[transport tcp]\n");
+    put_text("sub/b.ini", "[core]\njob = included\n");
+    put_text("a.ini", "include = sub/b.ini\n[transport tcp]\n");
     setenv("WEFT_INI", "a.ini", 1);
     assert_job("included (sub/b.ini:2)");
-    put_data("sub/b.ini", "include = c.ini\n");
+    put_text("sub/b.ini", "include = c.ini\n");
     assert_refused("sub/b.ini:1:1: cannot read 'sub/c.ini': No such file");
-    put_data("a.ini", "include = a.ini\n");
+    put_text("a.ini", "include = a.ini\n");
     assert_refused("a.ini:1:1: includes are nested more than 8 deep");
 }
 
 static void weft_set_wins_over_the_file(void **state)
 {
-    put_data("mpi.ini", "[core]\njob = here\n");
+    put_text("mpi.ini", "[core]\njob = here\n");
     setenv("WEFT_SET", "core.job=there", 1);
     assert_job("there (WEFT_SET)");
 }
@@ -193,7 +180,7 @@ static void weft_route_replaces_every_route_section(void **state)
     struct wf_config *c;
     const char *section;
     int order[2];
-    put_data("mpi.ini", "[route mine]\nto = local\nuse = shm\n");
+    put_text("mpi.ini", "[route mine]\nto = local\nuse = shm\n");
     setenv("WEFT_ROUTE", "tcp", 1);
     free(load_file(&c));
     assert_int_equal(wf_route_choose(c, &a, &b, 0, all, 2, order, &section), 1);
@@ -209,7 +196,7 @@ static void weft_route_takes_no_protection_away(void **state)
 {
     struct wf_config *c;
 
-    put_data("mpi.ini", "[route mine]\nto = remote\nuse = tcp\n"
+    put_text("mpi.ini", "[route mine]\nto = remote\nuse = tcp\n"
                    "security = encrypt\n");
     setenv("WEFT_ROUTE", "tcp", 1);
     free(load_file(&c));
@@ -263,8 +250,8 @@ static void lack_of_memory_is_no_mistake_of_the_file(void **state)
     } lacks[] = {{ENOMEM, WEFT_ENOMEM, MPI_ERR_NO_MEM},
                  {EMFILE, WEFT_ESYS, MPI_ERR_OTHER},
                  {ENFILE, WEFT_ESYS, MPI_ERR_OTHER}};
-    put_data("mpi.ini", "include = a.ini\n[transport tcp]\n");
-    put_data("a.ini", "[core]\nlog = info\n");
+    put_text("mpi.ini", "include = a.ini\n[transport tcp]\n");
+    put_text("a.ini", "[core]\nlog = info\n");
     for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
         for (int n = 1;; n++) {
             struct wf_config *c;
@@ -306,7 +293,8 @@ static void two_swapped_letters_are_one_mistake(void **state)
 
 int main(void)
 {
-#define CASE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
+#define CASE(f)                                                                \
+    cmocka_unit_test_setup_teardown(f, enter_home, leave_home)
     const struct CMUnitTest tests[] = {
         CASE(the_current_directory_comes_before_home),
         CASE(files_are_never_merged),

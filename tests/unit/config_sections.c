@@ -9,7 +9,7 @@
 
 static void an_empty_file_means_the_defaults(void **state)
 {
-    struct wf_config *c = good(NULL);
+    struct wf_config *c = parse_good(NULL);
     const struct wf_core_options *o = wf_config_core(c);
     assert_int_equal(o->progress, WF_PROGRESS_AUTO);
     assert_true(o->spin == WF_AUTO && o->eager == WF_AUTO);
@@ -25,11 +25,12 @@ static void an_empty_file_means_the_defaults(void **state)
 
 static void values_of_core_arrive_in_their_units(void **state)
 {
-    struct wf_config *c = good("[core]\nspin = 3us\neager = 16K\nrndv = pull\n"
-                               "progress = caller\nbootstrap = single\n"
-                               "job = a b\nlog = debug\nstats = on\n"
-                               "check = no\ncredits = 1M\non_failure = abort\n"
-                               "close_timeout = 100ms\n");
+    struct wf_config *c =
+        parse_good("[core]\nspin = 3us\neager = 16K\nrndv = pull\n"
+                   "progress = caller\nbootstrap = single\n"
+                   "job = a b\nlog = debug\nstats = on\n"
+                   "check = no\ncredits = 1M\non_failure = abort\n"
+                   "close_timeout = 100ms\n");
     const struct wf_core_options *o = wf_config_core(c);
     assert_int_equal(o->spin, 3000);
     assert_int_equal(o->eager, 16384);
@@ -46,7 +47,7 @@ static void values_of_core_arrive_in_their_units(void **state)
 
 static void assert_transports(const char *ini, const char *wanted)
 {
-    struct wf_config *c = good(ini);
+    struct wf_config *c = parse_good(ini);
     const struct wf_transport_config *t;
     char found[512] = "";
     int n = wf_config_transports(c, &t);
@@ -178,8 +179,8 @@ static void an_avalanche_of_problems_is_cut(void **state)
 
 static void origins_name_the_line_or_the_default(void **state)
 {
-    struct wf_config *c = good("[core]\nlog = info\n[transport tcp]\n"
-                               "port = 7000\n");
+    struct wf_config *c = parse_good("[core]\nlog = info\n[transport tcp]\n"
+                                     "port = 7000\n");
     const char *value;
     assert_string_equal(wf_config_origin(c, "core", "log", &value), "text:2");
     assert_string_equal(value, "info");
@@ -193,7 +194,7 @@ static void origins_name_the_line_or_the_default(void **state)
 
 static uint64_t hash_of(const char *ini)
 {
-    struct wf_config *c = good(ini);
+    struct wf_config *c = parse_good(ini);
     uint64_t hash = wf_config_hash(c);
     wf_config_free(c);
     return hash;
@@ -223,7 +224,7 @@ static void keep_machine(void *text, const char *key, const char *value)
 static void
 what_must_agree_names_what_the_machine_makes_of_numbers(void **state)
 {
-    struct wf_config *c = good("[transport tcp]\n");
+    struct wf_config *c = parse_good("[transport tcp]\n");
     const uint16_t probe = 1;
     char said[64] = "", right[64];
 
@@ -262,7 +263,7 @@ static const weft_plugin plugin = {.name = "fab",
 static struct wf_config *fill_buffer(const char *ini, struct cfg *cfg,
                                      char **problems)
 {
-    struct wf_config *c = good(ini);
+    struct wf_config *c = parse_good(ini);
     const struct wf_transport_config *t;
     size_t n;
     FILE *errors = open_memstream(problems, &n);
@@ -327,8 +328,8 @@ static void plugin_options_are_checked_by_their_own_table(void **state)
 
 static void cost_keys_replace_what_the_transport_says(void **state)
 {
-    struct wf_config *c = good("[transport fab]\nlatency = 3us\n"
-                               "bandwidth = 12000\n");
+    struct wf_config *c = parse_good("[transport fab]\nlatency = 3us\n"
+                                     "bandwidth = 12000\n");
     const struct wf_transport_config *t;
     weft_cost cost = {sizeof cost, 10, 20, 30};
     wf_config_transports(c, &t);

@@ -26,7 +26,7 @@ static void has_changed(struct wf_cs *c)
     ends += !wf_cs_uses_lock(c);
 }
 
-static void *help(void *arg)
+static void *help_caller(void *arg)
 {
     while (!wf_load_acquire(&over)) {
         if (!wf_mutex_try(&cs.mutex)) {
@@ -71,7 +71,7 @@ static void caller_and_helper_exclude_each_other(void **state)
     unsigned calls = 0;
 
     cs.changed = has_changed;
-    assert_int_equal(pthread_create(&helper, NULL, help, NULL), 0);
+    assert_int_equal(pthread_create(&helper, NULL, help_caller, NULL), 0);
     for (int i = 0; i < CALLS; i++) {
         if (!wf_cs_uses_lock(&cs) || i % 7 == 0) {
             start_one();

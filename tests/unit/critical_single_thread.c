@@ -37,7 +37,7 @@ static void has_changed(struct wf_cs *c)
     changes++;
 }
 
-static unsigned tickets(void)
+static unsigned count_tickets(void)
 {
     return wf_load_relaxed(&cs.mutex.next);
 }
@@ -56,7 +56,7 @@ static void *call_often(void *unused)
     return unused;
 }
 
-static pthread_t started(void)
+static pthread_t start_other(void)
 {
     pthread_t other;
 
@@ -77,7 +77,7 @@ static void one_thread_enters_nothing(void)
 {
     begin_case();
     call_often(NULL);
-    MUST(tickets() == 0 && wf_cs_is_alone(&cs));
+    MUST(count_tickets() == 0 && wf_cs_is_alone(&cs));
 }
 
 static void two_threads_exclude_each_other(void)
@@ -86,7 +86,7 @@ static void two_threads_exclude_each_other(void)
 
     begin_case();
     make_call();
-    other = started();
+    other = start_other();
     call_often(NULL);
     pthread_join(other, NULL);
     MUST(plain == 2 * CALLS + 1);
@@ -101,7 +101,7 @@ static void a_callback_may_start_the_second(void)
     begin_case();
     wf_cs_enter(&cs);
     wf_cs_leave(&cs);
-    other = started();
+    other = start_other();
     wf_cs_enter(&cs);
     plain++;
     MUST(wf_cs_uses_lock(&cs));
@@ -134,7 +134,7 @@ static void beside_the_helper_it_stays_on(void)
     wf_cs_enter(&cs);
     wf_cs_enable_for_helper(&cs);
     cs.helper_ops = 1;
-    helper = started();
+    helper = start_other();
     cs.helper_ops = 0;
     wf_cs_leave(&cs);
     MUST(!wf_cs_is_alone(&cs) && cs.on);

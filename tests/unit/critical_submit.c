@@ -32,7 +32,7 @@ static struct item items[THREADS][EACH];
 static int last[THREADS], inside;
 static unsigned done, disorder, company;
 
-static void process(struct item *i)
+static void process_item(struct item *i)
 {
     company += inside++ != 0;
     disorder += i->number != last[i->thread] + 1;
@@ -47,7 +47,7 @@ static void run_case(struct wf_cs *c)
 
     for (l = wf_stack_reverse(wf_stack_take_all(&c->submitted)); l; l = next) {
         next = l->next;
-        process((struct item *)l);
+        process_item((struct item *)l);
     }
 }
 
@@ -64,7 +64,7 @@ static void make_fresh(void)
 static void enter_with(struct item *i, bool yields)
 {
     wf_cs_enter(&cs);
-    process(i);
+    process_item(i);
     if (yields)
         wf_cs_yield(&cs);
     wf_cs_leave(&cs);
@@ -77,7 +77,7 @@ static void enter_or_submit(struct item *i)
         wf_cs_submit(&cs, &i->link);
         return;
     }
-    process(i);
+    process_item(i);
     wf_cs_unlock(&cs);
 }
 
@@ -127,7 +127,7 @@ static void submissions_run_in_order_and_all_run(void **state)
 
 /* The owner of a bias comes and goes; what is submitted ends the bias, and both
  * go on. */
-static void *own(void *arg)
+static void *own_bias(void *arg)
 {
     for (int k = 0; k < EACH; k++) {
         struct item *i = &items[0][k];
@@ -140,7 +140,7 @@ static void *own(void *arg)
 static void *own_or_submit(void *arg)
 {
     if (*(int *)arg == 0)
-        return own(arg);
+        return own_bias(arg);
     for (int k = 0; k < ALONE; k++) {
         struct item *i = &items[1][k];
         *i = (struct item){.thread = 1, .number = k};

@@ -16,12 +16,12 @@
 static struct wf_instance wf = {.rank = 5, .nprocs = 64};
 static struct wf_group *world;
 
-static struct wf_group *of(MPI_Group g)
+static struct wf_group *group_of(MPI_Group g)
 {
     return wf_group_of(&wf, g);
 }
 
-static struct wf_group *group(int n, const uint32_t *procs)
+static struct wf_group *make_group(int n, const uint32_t *procs)
 {
     uint32_t *copy = malloc((size_t)(n + 1) * sizeof *copy);
     memcpy(copy, procs, (size_t)n * sizeof *copy);
@@ -30,7 +30,7 @@ static struct wf_group *group(int n, const uint32_t *procs)
 
 static void expect_result(MPI_Group handle, int n, const uint32_t *procs)
 {
-    struct wf_group *g = of(handle);
+    struct wf_group *g = group_of(handle);
     assert_non_null(g);
     assert_int_equal(g->size, n);
     for (int i = 0; i < n; i++)
@@ -41,14 +41,14 @@ static void expect_result(MPI_Group handle, int n, const uint32_t *procs)
 
 static void evenly_spaced_members_take_no_array(void **state)
 {
-    struct wf_group *g = group(4, (uint32_t[]){40, 30, 20, 10});
+    struct wf_group *g = make_group(4, (uint32_t[]){40, 30, 20, 10});
     assert_null(g->procs);
     assert_int_equal(g->stride, -10);
     assert_int_equal(wf_group_rank_of(g, 20), 2);
     assert_int_equal(wf_group_rank_of(g, 15), MPI_UNDEFINED);
     assert_int_equal(wf_group_rank_of(g, 50), MPI_UNDEFINED);
     wf_group_put(g);
-    g = group(3, (uint32_t[]){1, 5, 2});
+    g = make_group(3, (uint32_t[]){1, 5, 2});
     assert_non_null(g->procs);
     assert_int_equal(g->rank, 1);
     wf_group_put(g);
@@ -56,8 +56,8 @@ static void evenly_spaced_members_take_no_array(void **state)
 
 static void set_operations_keep_the_order_of_the_standard(void **state)
 {
-    struct wf_group *a = group(4, (uint32_t[]){7, 3, 9, 1});
-    struct wf_group *b = group(4, (uint32_t[]){1, 2, 3, 4});
+    struct wf_group *a = make_group(4, (uint32_t[]){7, 3, 9, 1});
+    struct wf_group *b = make_group(4, (uint32_t[]){1, 2, 3, 4});
     MPI_Group g;
     wf_mpi_group_union(&wf, a, b, &g);
     expect_result(g, 6, (uint32_t[]){7, 3, 9, 1, 2, 4});
@@ -67,7 +67,8 @@ static void set_operations_keep_the_order_of_the_standard(void **state)
     expect_result(g, 2, (uint32_t[]){7, 9});
     wf_mpi_group_difference(&wf, a, a, &g);
     assert_ptr_equal(g, MPI_GROUP_EMPTY);
-    wf_mpi_group_union(&wf, of(MPI_GROUP_EMPTY), of(MPI_GROUP_EMPTY), &g);
+    wf_mpi_group_union(&wf, group_of(MPI_GROUP_EMPTY),
+                       group_of(MPI_GROUP_EMPTY), &g);
     assert_ptr_equal(g, MPI_GROUP_EMPTY);
     wf_group_put(a);
     wf_group_put(b);
@@ -112,9 +113,9 @@ static void wrong_ranks_are_named(void **state)
 
 static void comparison_tells_order_from_membership(void **state)
 {
-    struct wf_group *a = group(3, (uint32_t[]){1, 5, 2});
-    struct wf_group *b = group(3, (uint32_t[]){1, 2, 5});
-    struct wf_group *c = group(3, (uint32_t[]){1, 2, 6});
+    struct wf_group *a = make_group(3, (uint32_t[]){1, 5, 2});
+    struct wf_group *b = make_group(3, (uint32_t[]){1, 2, 5});
+    struct wf_group *c = make_group(3, (uint32_t[]){1, 2, 6});
     int result;
     wf_mpi_group_compare(&wf, a, a, &result);
     assert_int_equal(result, MPI_IDENT);
@@ -129,7 +130,7 @@ static void comparison_tells_order_from_membership(void **state)
 
 static void ranks_translate_between_groups(void **state)
 {
-    struct wf_group *a = group(3, (uint32_t[]){9, 4, 7});
+    struct wf_group *a = make_group(3, (uint32_t[]){9, 4, 7});
     int in[4] = {4, MPI_PROC_NULL, 9, 8}, out[4];
     assert_int_equal(wf_mpi_group_translate_ranks(&wf, world, 4, in, a, out),
                      MPI_SUCCESS);

@@ -3,36 +3,19 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include <cmocka.h>
+#include "directory.h"
 
 #include "os/hardware.h"
 
 static char root[] = "/tmp/weft-hardware-XXXXXX";
 
-/* Write a file, with the folders on its way. */
 static void say_something(const char *text, const char *format, int a, int b)
 {
     char path[256];
     int n = snprintf(path, sizeof path, "%s/", root);
-    FILE *f;
 
     snprintf(path + n, sizeof path - (size_t)n, format, a, b);
-    for (char *at = path + n; (at = strchr(at, '/')); *at++ = '/') {
-        *at = '\0';
-        mkdir(path, 0700);
-    }
-    f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
+    put_text(path, text);
 }
 
 /* Two packages of two cores of two threads; thread t of core c is CPU
@@ -61,20 +44,17 @@ static int describe_case(void **state)
 
 static int forget_all(void **state)
 {
-    char command[64];
-
-    snprintf(command, sizeof command, "rm -r %s", root);
-    return system(command);
+    return remove_tree(root);
 }
 
-static struct wf_cpus cpus(uint64_t bits)
+static struct wf_cpus cpus_of(uint64_t bits)
 {
     return (struct wf_cpus){{bits}};
 }
 
 static int part_of(uint64_t bits, enum wf_hardware type)
 {
-    struct wf_cpus mine = cpus(bits);
+    struct wf_cpus mine = cpus_of(bits);
 
     return wf_hardware_instance(root, &mine, type);
 }

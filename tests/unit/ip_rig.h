@@ -334,6 +334,21 @@ static inline void rig_close(struct rig_side *s)
     s->key = NULL;
 }
 
+/* Opens the first `n` sides anew. */
+static inline void rig_open_sides(struct rig_side *all, uint32_t n,
+                                  const char *secret)
+{
+    memset(all, 0, RIG_SIDES * sizeof *all);
+    for (uint32_t i = 0; i < n; i++)
+        rig_open(all, i, secret);
+}
+
+static inline void rig_close_sides(struct rig_side *all)
+{
+    for (int i = 0; i < RIG_SIDES; i++)
+        rig_close(&all[i]);
+}
+
 /* A message with the pattern of its number. */
 static inline struct rig_tx *rig_make(uint64_t seq, uint64_t len, bool segments)
 {

@@ -30,7 +30,7 @@ static struct receive receives[ENTRIES];
 static struct message messages[ENTRIES];
 static int receive_count, message_count;
 
-static bool matches(const struct receive *r, uint64_t env0, uint64_t env1)
+static bool does_match(const struct receive *r, uint64_t env0, uint64_t env1)
 {
     return r->env0 == env0 && ((r->env1 ^ env1) & r->mask) == 0;
 }
@@ -38,7 +38,7 @@ static bool matches(const struct receive *r, uint64_t env0, uint64_t env1)
 static struct receive *model_take(uint64_t env0, uint64_t env1)
 {
     for (int i = 0; i < receive_count; i++)
-        if (receives[i].live && matches(&receives[i], env0, env1)) {
+        if (receives[i].live && does_match(&receives[i], env0, env1)) {
             receives[i].live = false;
             return &receives[i];
         }
@@ -49,7 +49,7 @@ static struct message *model_find(const struct receive *r)
 {
     for (int i = 0; i < message_count; i++)
         if (messages[i].live &&
-            matches(r, messages[i].arrived.env0, messages[i].arrived.env1))
+            does_match(r, messages[i].arrived.env0, messages[i].arrived.env1))
             return &messages[i];
     return NULL;
 }
@@ -159,7 +159,7 @@ static int check_scattered(int i)
     return (int)((uint32_t)i * 40503u % DEEP);
 }
 
-static uint64_t tagged(int i)
+static uint64_t tag_of(int i)
 {
     return wf_env1((uint32_t)(i & 3), (uint32_t)i);
 }
@@ -168,7 +168,7 @@ static void post_all(struct wf_match *m)
 {
     for (int i = 0; i < DEEP; i++) {
         deep_posted[i].env0 = wf_env0(0, CONTEXT, 0);
-        deep_posted[i].env1 = tagged(i);
+        deep_posted[i].env1 = tag_of(i);
         wf_match_post(m, &deep_posted[i]);
     }
     assert_int_equal(wf_match_posted_count(m), DEEP);
@@ -178,7 +178,7 @@ static void store_all(struct wf_match *m)
 {
     for (int i = 0; i < DEEP; i++) {
         deep_arrived[i].env0 = wf_env0(0, CONTEXT, 0);
-        deep_arrived[i].env1 = tagged(i);
+        deep_arrived[i].env1 = tag_of(i);
         wf_match_store(m, &deep_arrived[i]);
     }
     assert_int_equal(wf_match_arrived_count(m), DEEP);
@@ -191,9 +191,9 @@ static void each_posted_one_is_found(int (*order)(int))
     wf_match_init(&m);
     post_all(&m);
     for (int i = 0; i < DEEP; i++)
-        assert_ptr_equal(wf_match_take_posted(&m, wf_env0(0, CONTEXT, 0),
-                                              tagged(order(i))),
-                         &deep_posted[order(i)]);
+        assert_ptr_equal(
+            wf_match_take_posted(&m, wf_env0(0, CONTEXT, 0), tag_of(order(i))),
+            &deep_posted[order(i)]);
     assert_int_equal(wf_match_posted_count(&m), 0);
     wf_match_fini(&m);
 }
@@ -206,7 +206,7 @@ static void each_stored_one_is_found(int (*order)(int))
     store_all(&m);
     for (int i = 0; i < DEEP; i++) {
         struct wf_arrived *a = wf_match_find_arrived(
-            &m, wf_env0(0, CONTEXT, 0), tagged(order(i)), UINT64_MAX);
+            &m, wf_env0(0, CONTEXT, 0), tag_of(order(i)), UINT64_MAX);
         assert_ptr_equal(a, &deep_arrived[order(i)]);
         wf_match_unstore(&m, a);
     }

@@ -39,8 +39,8 @@ static void free_self(void)
 
 /* Returns what a process finds that is started after `parent` and calls `child`
  * first. */
-static uint32_t found(uint32_t (*cpus)(void), void (*parent)(void),
-                      void (*child)(void))
+static uint32_t count_found(uint32_t (*cpus)(void), void (*parent)(void),
+                            void (*child)(void))
 {
     uint32_t *n = mmap(NULL, sizeof *n, PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -70,29 +70,30 @@ static uint32_t found(uint32_t (*cpus)(void), void (*parent)(void),
 
 static void a_process_bound_by_itself_has_the_cpus_of_its_parent(void **state)
 {
-    assert_int_equal(found(wf_node_cpus, NULL, bind_self), CPU_COUNT(&all));
+    assert_int_equal(count_found(wf_node_cpus, NULL, bind_self),
+                     CPU_COUNT(&all));
 }
 
 static void a_bound_process_has_its_own_cpus(void **state)
 {
-    assert_int_equal(found(wf_node_own_cpus, NULL, bind_self), 1);
+    assert_int_equal(count_found(wf_node_own_cpus, NULL, bind_self), 1);
 }
 
 static void a_bound_parent_adds_no_cpus(void **state)
 {
-    assert_int_equal(found(wf_node_cpus, bind_self, NULL), 1);
+    assert_int_equal(count_found(wf_node_cpus, bind_self, NULL), 1);
 }
 
 static void a_parent_with_fewer_cpus_is_ignored(void **state)
 {
-    assert_int_equal(found(wf_node_cpus, bind_self, free_self),
+    assert_int_equal(count_found(wf_node_cpus, bind_self, free_self),
                      CPU_COUNT(&all));
 }
 
 static void a_number_in_the_environment_comes_first(void **state)
 {
     setenv("WEFT_BOUND_CPUS", "77", 1);
-    assert_int_equal(found(wf_node_cpus, NULL, bind_self), 77);
+    assert_int_equal(count_found(wf_node_cpus, NULL, bind_self), 77);
     unsetenv("WEFT_BOUND_CPUS");
 }
 

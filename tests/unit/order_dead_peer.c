@@ -39,7 +39,7 @@ static const struct wf_boot_ops launcher_ops = {.hear = hear_peer,
 
 static void begin_case(bool launched, enum wf_boot_state says)
 {
-    assert_int_equal(setup(&brief, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&brief, 1 << 20, 1 << 20), 0);
     memset(&engine, 0, sizeof engine);
     memset(&launcher, 0, sizeof launcher);
     launcher.boot.ops = &launcher_ops;
@@ -55,7 +55,7 @@ static void end_case(void)
 {
     free(loc->down_reason);
     free(engine.dead);
-    teardown();
+    close_order();
 }
 
 static void refuse_all(void)

@@ -13,7 +13,7 @@ static const struct wf_route_failover two = {.several = true,
 /* A pair that has had its turn, and nothing to do. */
 static void begin_case(void)
 {
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
     wf.orders = order;
     wf_orders_maintain(&wf);
     wf.rx_stalled = false;
@@ -33,7 +33,7 @@ static void only_without_pairs_there_is_no_deadline(void **state)
     order->failed = false;
     wf.parting = true;
     assert_int_equal(wf_orders_deadline(&wf), 0);
-    teardown();
+    close_order();
 }
 
 /* An acknowledgement is owed for a millisecond, counted from when it is
@@ -46,7 +46,7 @@ static void an_owed_acknowledgement_has_a_deadline(void **state)
     wf.rx_stalled = false;
     order->owed_since = now - MS / 2;
     assert_int_equal(wf_orders_deadline(&wf), now + MS / 2);
-    teardown();
+    close_order();
 }
 
 /* So has a message that is not acknowledged, and the silence that is judged
@@ -62,7 +62,7 @@ static void unacknowledged_containers_have_a_deadline(void **state)
         WEFT_DONE);
     assert_in_range(wf_orders_deadline(&wf), now + 1, now + 1000 * MS);
     assert_int_equal(order->silent_since, now);
-    teardown();
+    close_order();
 }
 
 /* After a sleep the first turn looks at the clock: it is due at once. */
@@ -71,7 +71,7 @@ static void a_stalled_turn_is_due_at_once(void **state)
     begin_case();
     wf.rx_stalled = true;
     assert_int_equal(wf_orders_deadline(&wf), now);
-    teardown();
+    close_order();
 }
 
 int main(void)

@@ -5,11 +5,11 @@
 #define ORDER_CARRIERS 3
 #include "order_rig.h"
 
-static void answers(int k, int times)
+static void answer_probes(int k, int times)
 {
     for (int i = 0; i < times; i++) {
         order->carrier[k].probed_at = now;
-        pong(k);
+        take_pong(k);
     }
 }
 
@@ -22,21 +22,21 @@ static void failback_goes_to_the_first_that_is_good(void **state)
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
     (void)state;
-    assert_int_equal(setup(&back, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&back, 1 << 20, 1 << 20), 0);
     order->at = CARRIERS - 1;
     assert_int_equal(
         wf_order_send_short((weft_peer *)order, (const weft_hdr *)&w, "x", 1,
                             0),
         WEFT_DONE);
-    answers(0, 2);
+    answer_probes(0, 2);
     assert_int_equal(order->failback_to, -1);
-    answers(0, 1);
+    answer_probes(0, 1);
     assert_int_equal(order->failback_to, 0);
-    answers(1, 3); /* too late */
+    answer_probes(1, 3); /* too late */
     assert_int_equal(order->failback_to, 0);
-    answers(2, 4); /* it is there already */
+    answer_probes(2, 4); /* it is there already */
     assert_int_equal(order->failback_to, 0);
-    teardown();
+    close_order();
 }
 
 int main(void)

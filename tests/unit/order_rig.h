@@ -53,7 +53,7 @@ static struct fake *fake_of(weft_peer *p)
     return (struct fake *)p;
 }
 
-static void took(struct fake *f, const weft_hdr *hdr)
+static void note_taken(struct fake *f, const weft_hdr *hdr)
 {
     const struct wf_wire *w = (const struct wf_wire *)hdr;
 
@@ -71,37 +71,37 @@ static void took(struct fake *f, const weft_hdr *hdr)
 static int take_short(weft_peer *p, const weft_hdr *hdr, const void *data,
                       size_t len, unsigned flags)
 {
-    took(fake_of(p), hdr);
+    note_taken(fake_of(p), hdr);
     return WEFT_DONE;
 }
 
 static int take_long(weft_peer *p, weft_tx *tx)
 {
-    took(fake_of(p), tx->hdr);
+    note_taken(fake_of(p), tx->hdr);
     wf_container(tx, struct wf_tx, tx)->done(
         wf_container(tx, struct wf_tx, tx), WEFT_OK);
     return WEFT_OK;
 }
 
 /* No second connection. */
-static int refuse(weft_ep *e, weft_loc *to, uint32_t id, const void *address,
-                  size_t len, weft_peer **out)
+static int refuse_peer(weft_ep *e, weft_loc *to, uint32_t id,
+                       const void *address, size_t len, weft_peer **out)
 {
     return WEFT_EUNREACH;
 }
 
-static int forget(weft_peer *p, int abrupt)
+static int forget_peer(weft_peer *p, int abrupt)
 {
     fake_of(p)->n = 0;
     return WEFT_OK;
 }
 
-static uint64_t traffic(weft_peer *p)
+static uint64_t traffic_of(weft_peer *p)
 {
     return fake_of(p)->traffic;
 }
 
-static uint64_t silent(weft_peer *p, uint64_t within)
+static uint64_t silence_of(weft_peer *p, uint64_t within)
 {
     return fake_of(p)->silent;
 }
@@ -109,14 +109,14 @@ static uint64_t silent(weft_peer *p, uint64_t within)
 static const weft_ops ops = {.size = sizeof ops,
                              .send = take_long,
                              .send_short = take_short,
-                             .peer_add = refuse,
-                             .peer_del = forget,
-                             .traffic = traffic,
-                             .silent = silent};
+                             .peer_add = refuse_peer,
+                             .peer_del = forget_peer,
+                             .traffic = traffic_of,
+                             .silent = silence_of};
 
 /* The payload of the first carrier and that of the others. */
-static int setup(const struct wf_route_failover *f, uint64_t first,
-                 uint64_t others)
+static int open_order(const struct wf_route_failover *f, uint64_t first,
+                      uint64_t others)
 {
     int eps[CARRIERS];
 
@@ -154,14 +154,14 @@ static int setup(const struct wf_route_failover *f, uint64_t first,
     return 0;
 }
 
-static void teardown(void)
+static void close_order(void)
 {
     wf_order_free(order);
     free(loc);
 }
 
 /* The peer probes this carrier. */
-static inline void ping(int k)
+static inline void take_ping(int k)
 {
     struct wf_wire w = {.type = WF_PING | WF_SEQUENCED};
 
@@ -169,7 +169,7 @@ static inline void ping(int k)
 }
 
 /* The peer answers a probe on this carrier. */
-static inline void pong(int k)
+static inline void take_pong(int k)
 {
     struct wf_wire w = {.type = WF_PONG | WF_SEQUENCED};
 

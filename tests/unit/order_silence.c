@@ -34,7 +34,7 @@ static int run_case(int most, int each)
             return ms;
         if (fakes[1].pings) {
             fakes[1].pings = 0;
-            pong(1);
+            take_pong(1);
         }
     }
     return most;
@@ -42,67 +42,67 @@ static int run_case(int most, int each)
 
 static void a_dead_carrier_is_left_soon(void **state)
 {
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
     send_one();
     assert_in_range(run_case(1000, 0), 50, 80);
-    teardown();
+    close_order();
 }
 
 static void a_slow_carrier_is_not_left(void **state)
 {
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
     send_one();
     assert_int_equal(run_case(2000, 10), 2000);
     assert_int_equal(order->counts[WF_ORDER_MOVES], 0);
     assert_int_equal(fakes[0].pings, 0); /* nor asked */
-    teardown();
+    close_order();
 }
 
 static void a_slow_carrier_that_dies_is_left_soon(void **state)
 {
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
     send_one();
     assert_int_equal(run_case(300, 5), 300);
     assert_in_range(run_case(1000, 0), 50, 130);
-    teardown();
+    close_order();
 }
 
 /* It gives no sign for 50 ms, is asked, and then it does: a gap was
  * repaired. */
 static void a_carrier_is_not_left_after_a_pause_of_this_process(void **state)
 {
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
     send_one();
     assert_int_equal(run_case(60, 0), 60);
     assert_int_equal(fakes[0].pings, 1);
     assert_int_equal(run_case(1000, 10), 1000);
     assert_int_equal(order->counts[WF_ORDER_MOVES], 0);
-    teardown();
+    close_order();
 }
 
 /* By the carrier that it came by, and once. */
 static void a_question_is_answered(void **state)
 {
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
     for (int n = 1; n <= 3; n++) {
-        ping(1);
+        take_ping(1);
         assert_int_equal(run_case(3, 1), 3);
         assert_int_equal(fakes[0].pongs, 0);
         assert_int_equal(fakes[1].pongs, n);
     }
-    teardown();
+    close_order();
 }
 
 /* A peer that sends by the other one knows why. */
 static void the_peers_choice_counts_more(void **state)
 {
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
     send_one();
     assert_int_equal(run_case(100, 10), 100);
     order->carrier[1].state = WF_CARRIER_TRIED;
     wf_carrier_note_heard(order, &wf.eps[1], 1);
     assert_in_range(run_case(1000, 10), 20, 30);
-    teardown();
+    close_order();
 }
 
 /* ---- the peer's life ----------------------------------------------------- */
@@ -114,7 +114,7 @@ static struct weft_loc *nobody[1]; /* no process to tell that one is gone */
 
 static void setup_brief(void)
 {
-    assert_int_equal(setup(&brief, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&brief, 1 << 20, 1 << 20), 0);
     memset(&engine, 0, sizeof engine);
     wf_match_init(&engine.match);
     wf.engine = &engine;
@@ -126,7 +126,7 @@ static void end_brief(void)
 {
     free(loc->down_reason);
     free(engine.dead);
-    teardown();
+    close_order();
 }
 
 /* From now on the carriers that can tell hear nothing of the peer, for so many
@@ -145,7 +145,7 @@ static int fall_silent_but(int most, int carriers, int answers)
         for (int k = answers; k < CARRIERS; k++)
             if (fakes[k].pings) {
                 fakes[k].pings = 0;
-                pong(k);
+                take_pong(k);
             }
     }
     return most;

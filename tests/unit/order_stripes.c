@@ -17,18 +17,18 @@ static void the_smallest_carrier_limits_all(void **state)
                                    plain = {.several = true},
                                    striped = {.several = true, .stripe = true};
 
-    assert_int_equal(setup(&sealed, 3000, 1 << 20), 0);
+    assert_int_equal(open_order(&sealed, 3000, 1 << 20), 0);
     assert_int_equal(loc->lane[0].max_payload, 3000 - WEFT_HDR);
-    teardown();
-    assert_int_equal(setup(&sealed, 1 << 20, 3000), 0);
+    close_order();
+    assert_int_equal(open_order(&sealed, 1 << 20, 3000), 0);
     assert_int_equal(loc->lane[0].max_payload, 3000 - WEFT_HDR);
-    teardown();
-    assert_int_equal(setup(&plain, 1 << 20, 1 << 20), 0);
+    close_order();
+    assert_int_equal(open_order(&plain, 1 << 20, 1 << 20), 0);
     assert_int_equal(loc->lane[0].max_payload, WF_ORDER_CHUNK);
-    teardown();
-    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    close_order();
+    assert_int_equal(open_order(&striped, 1 << 20, 1 << 20), 0);
     assert_int_equal(loc->lane[0].max_payload, WF_STRIPE_PIECE);
-    teardown();
+    close_order();
 }
 
 /* ---- pieces -------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static const struct wf_route_failover striped = {
     .several = true, .stripe = true, .timeout = 60000 * MS};
 
 /* One message of many pieces, which are handed over as they are taken. */
-static struct wf_p2p *message(uint64_t pieces)
+static struct wf_p2p *make_message(uint64_t pieces)
 {
     struct wf_p2p *p = calloc(1, (sizeof *p + 127) / 128 * 128);
 
@@ -64,7 +64,7 @@ static bool next_piece(struct wf_p2p *p)
     return true;
 }
 
-static uint32_t oldest(void)
+static uint32_t find_oldest(void)
 {
     uint32_t least = order->next;
 
@@ -76,7 +76,7 @@ static uint32_t oldest(void)
 
 /* The oldest piece of a carrier arrives, and its sender is told by one message:
  * which piece, and up to where there is none missing. */
-static void lands(int k)
+static void land_piece(int k)
 {
     struct wf_wire w = {.type = WF_ACK | WF_SEQUENCED};
     struct fake *f = &fakes[k];
@@ -84,7 +84,7 @@ static void lands(int k)
     assert_in_range(f->n, 1, MOST);
     w.a = wf_le64(UINT64_C(1) << 32 | f->seq[0]);
     memmove(f->seq, f->seq + 1, (size_t)--f->n * sizeof *f->seq);
-    w.ack = wf_le32(oldest());
+    w.ack = wf_le32(find_oldest());
     wf_order_deliver(order, &wf.eps[k], k, &w, NULL);
 }
 
@@ -97,7 +97,7 @@ static void advance_clock(struct wf_p2p *p, const int *takes, int *age)
         if (!takes[k] || age[k] < takes[k])
             continue;
         age[k] = 0;
-        lands(k);
+        land_piece(k);
     }
     while (next_piece(p))
         ;
@@ -119,13 +119,13 @@ static int deliver_message(int messages, const int *takes)
     int age[CARRIERS] = {0}, ms = 0;
 
     for (int i = 0; i < messages; i++) {
-        struct wf_p2p *p = message(32);
+        struct wf_p2p *p = make_message(32);
         do {
             advance_clock(p, takes, age);
             assert_in_range(++ms, 1, 1000000); /* else it never ends */
             for (int k = 0; k < CARRIERS; k++)
                 if (fakes[k].pings)
-                    pong(k);
+                    take_pong(k);
         } while (p->moved < p->expected || fakes[0].n || fakes[1].n);
         free(p);
     }
@@ -137,16 +137,16 @@ static void carriers_share_by_what_they_move(void **state)
     static const int takes[CARRIERS] = {1, 4};
     struct wf_p2p *p;
 
-    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
-    p = message(1000);
+    p = make_message(1000);
     run_case(p, 400, takes);
     assert_in_range(fakes[0].taken, 380, 430);
     assert_in_range(fakes[1].taken, 80, 110);
     assert_int_equal(order->counts[WF_ORDER_STRIPED], fakes[1].taken);
     assert_in_range(fakes[0].n, 1, 25); /* 20 ms, not all there is */
     assert_in_range(fakes[1].n, 1, 8);
-    teardown();
+    close_order();
     free(p);
 }
 
@@ -155,13 +155,13 @@ static void a_carrier_without_a_sign_takes_no_piece(void **state)
     static const int takes[CARRIERS] = {1, 1};
     struct wf_p2p *p;
 
-    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
-    p = message(50);
+    assert_int_equal(open_order(&striped, 1 << 20, 1 << 20), 0);
+    p = make_message(50);
     run_case(p, 100, takes);
     assert_int_equal(fakes[0].taken, 50);
     assert_int_equal(fakes[1].taken, 0);
     assert_int_equal(fakes[1].pings, 1); /* it was asked */
-    teardown();
+    close_order();
     free(p);
 }
 
@@ -169,7 +169,7 @@ static void small_messages_stay_on_the_first(void **state)
 {
     struct wf_wire w = {.type = WF_EAGER, .ver = WF_WIRE_VERSION};
 
-    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
     for (int i = 0; i < 20; i++)
         assert_int_equal(wf_order_send_short((weft_peer *)order,
@@ -177,7 +177,7 @@ static void small_messages_stay_on_the_first(void **state)
                          WEFT_DONE);
     assert_int_equal(fakes[0].taken, 20);
     assert_int_equal(fakes[1].taken, 0);
-    teardown();
+    close_order();
 }
 
 /* The tail of a message does not go by one that the other overtakes. */
@@ -186,21 +186,21 @@ static void the_last_pieces_take_the_faster_carrier(void **state)
     static const int takes[CARRIERS] = {1, 40};
     struct wf_p2p *p;
 
-    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
-    p = message(1000);
+    p = make_message(1000);
     run_case(p, 300, takes);
     free(p);
     while (fakes[0].n)
-        lands(0);
+        land_piece(0);
     while (fakes[1].n)
-        lands(1);
+        land_piece(1);
     fakes[1].taken = 0;
-    p = message(10);
+    p = make_message(10);
     run_case(p, 30, takes);
     assert_int_equal(p->moved, p->expected);
     assert_int_equal(fakes[1].taken, 0);
-    teardown();
+    close_order();
     free(p);
 }
 
@@ -210,26 +210,26 @@ static void a_carrier_slow_at_first_gets_its_share_later(void **state)
 {
     static const int slow[CARRIERS] = {400, 10}, even[CARRIERS] = {10, 10};
 
-    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
     deliver_message(1, slow);
     deliver_message(20, even);
     fakes[0].taken = fakes[1].taken = 0;
     deliver_message(10, even);
     assert_in_range(fakes[0].taken, 100, 220);
-    teardown();
+    close_order();
 }
 
 static void a_carrier_that_stays_slow_is_rarely_tried_again(void **state)
 {
     static const int takes[CARRIERS] = {10, 1000};
 
-    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
     deliver_message(10, takes);
     assert_in_range(deliver_message(100, takes), 100 * 300,
                     100 * 320 * 115 / 100);
-    teardown();
+    close_order();
 }
 
 /* The time of a piece that has the carrier to itself: a shorter one counts at
@@ -238,14 +238,14 @@ static void a_path_that_gets_longer_is_learned(void **state)
 {
     static const int takes[] = {10, 20, 5};
 
-    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&striped, 1 << 20, 1 << 20), 0);
     for (int i = 0; i < 3; i++) {
         for (int n = 0; n < 60; n++) {
             uint64_t before = order->carrier[0].flight.base;
-            struct wf_p2p *p = message(1);
+            struct wf_p2p *p = make_message(1);
             assert_true(next_piece(p));
             now += takes[i] * MS;
-            lands(0);
+            land_piece(0);
             free(p);
             if (before && before < takes[i] * MS)
                 assert_in_range(order->carrier[0].flight.base, before,
@@ -254,7 +254,7 @@ static void a_path_that_gets_longer_is_learned(void **state)
         assert_in_range(order->carrier[0].flight.base,
                         takes[i] * MS * 95 / 100, takes[i] * MS);
     }
-    teardown();
+    close_order();
 }
 
 /* The peer answers on the first carrier only. */
@@ -264,16 +264,16 @@ static void pieces_of_a_silent_carrier_go_by_the_other(void **state)
     struct wf_p2p *p;
     int had;
 
-    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&striped, 1 << 20, 1 << 20), 0);
     order->carrier[1].up = true;
-    p = message(400);
+    p = make_message(400);
     run_case(p, 50, takes);
     had = fakes[1].n;
     assert_in_range(had, 1, MOST);
     for (int ms = 0; ms < 120; ms += 2) {
         run_case(p, 2, alone);
         if (fakes[0].pings)
-            pong(0);
+            take_pong(0);
     }
     assert_int_equal(order->carrier[1].state, WF_CARRIER_BROKEN);
     assert_int_equal(order->carrier[1].flight.bytes, 0);
@@ -282,7 +282,7 @@ static void pieces_of_a_silent_carrier_go_by_the_other(void **state)
     run_case(p, 500, alone);
     assert_null(order->first); /* all arrived, by the first */
     assert_int_equal(p->moved, p->expected);
-    teardown();
+    close_order();
     free(p);
 }
 
@@ -292,7 +292,7 @@ static void finished_pieces_leave_their_carrier(void **state)
 {
     static const uint64_t piece = WF_STRIPE_PIECE;
 
-    assert_int_equal(setup(&striped, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&striped, 1 << 20, 1 << 20), 0);
     for (int k = 0; k < CARRIERS; k++) {
         struct wf_retained r = {.via = (int8_t)k};
         r.tx.tx.len = WF_STRIPE_PIECE;
@@ -306,7 +306,7 @@ static void finished_pieces_leave_their_carrier(void **state)
         wf_stripe_end_flight(order, &r); /* again: nothing more is taken off */
         assert_int_equal(order->carrier[0].flight.bytes, (k + 1) * piece);
     }
-    teardown();
+    close_order();
 }
 
 int main(void)

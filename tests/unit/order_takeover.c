@@ -25,7 +25,7 @@ static int try_to_send(void)
 static void a_sender_goes_on_when_all_is_acknowledged(void **state)
 {
     (void)state;
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
     assert_int_equal(try_to_send(), WEFT_DONE);
     assert_true(wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "cut"));
     assert_int_equal(try_to_send(), WEFT_EAGAIN);
@@ -33,11 +33,11 @@ static void a_sender_goes_on_when_all_is_acknowledged(void **state)
     wf_carrier_request_probe(order, 1);
     wf_order_process_ack(order, 2, false);
     assert_true(loc->lane[0].blocked); /* nobody carries yet */
-    pong(1);
+    take_pong(1);
     assert_int_equal(order->at, 1);
     assert_false(loc->lane[0].blocked);
     assert_int_equal(try_to_send(), WEFT_DONE);
-    teardown();
+    close_order();
 }
 
 /* Back and forth between two that answer probes, and take nothing away. */
@@ -50,7 +50,7 @@ static void move_for(uint64_t time)
         loc->peers[next] = (weft_peer *)&fakes[next]; /* connected again */
         order->carrier[next].state = WF_CARRIER_FRESH;
         wf_carrier_request_probe(order, next);
-        pong(next);
+        take_pong(next);
         assert_int_equal(order->at, next);
     }
 }
@@ -62,7 +62,7 @@ static void a_peer_that_answers_and_acknowledges_nothing_counts_as_gone(
                                                        .timeout = 2000 * MS};
 
     (void)state;
-    assert_int_equal(setup(&short_one, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&short_one, 1 << 20, 1 << 20), 0);
     wf.orders = order;
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(1500 * MS);
@@ -74,13 +74,13 @@ static void a_peer_that_answers_and_acknowledges_nothing_counts_as_gone(
     assert_false(order->stuck);
     move_for(600 * MS);
     assert_true(order->stuck); /* the next turn says so */
-    teardown();
+    close_order();
 }
 
 static void each_failed_takeover_doubles_the_silence_limit(void **state)
 {
     (void)state;
-    assert_int_equal(setup(&two, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
     wf.orders = order;
     assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 50);
     assert_int_equal(try_to_send(), WEFT_DONE);
@@ -98,7 +98,7 @@ static void each_failed_takeover_doubles_the_silence_limit(void **state)
     assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 200);
     now += 4000 * MS;
     assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 50);
-    teardown();
+    close_order();
 }
 
 int main(void)

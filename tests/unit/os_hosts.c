@@ -63,7 +63,7 @@ static const char *lookup_name(const char *host, int family, size_t room)
                      sizeof out);
 }
 
-static void is(const char *host, int family, const char *address)
+static void check_address(const char *host, int family, const char *address)
 {
     assert_string_equal(
         lookup_name(host, family, sizeof(struct sockaddr_storage)), address);
@@ -72,36 +72,37 @@ static void is(const char *host, int family, const char *address)
 static void an_address_needs_no_file(void **state)
 {
     text = NULL;
-    is("10.1.2.3", 0, "10.1.2.3");
-    is("10.1.2.3", AF_INET, "10.1.2.3");
-    is("10.1.2.3", AF_INET6, "");
-    is("fd00::7", 0, "fd00::7");
-    is("fd00::7", AF_INET6, "fd00::7");
-    is("fd00::7", AF_INET, "");
-    is("node1", 0, "");
+    check_address("10.1.2.3", 0, "10.1.2.3");
+    check_address("10.1.2.3", AF_INET, "10.1.2.3");
+    check_address("10.1.2.3", AF_INET6, "");
+    check_address("fd00::7", 0, "fd00::7");
+    check_address("fd00::7", AF_INET6, "fd00::7");
+    check_address("fd00::7", AF_INET, "");
+    check_address("node1", 0, "");
 }
 
 static void any_name_of_a_line_counts(void **state)
 {
     text = usual;
-    is("node1.cluster", 0, "10.0.0.1");
-    is("node1", AF_INET, "10.0.0.1");
-    is("node2", 0, "10.0.0.2");
-    is("gone", 0, ""); /* a comment */
-    is("node", 0, "");
-    is("10.0.0.3", 0, "10.0.0.3");
-    is("broken", 0, "");
+    check_address("node1.cluster", 0, "10.0.0.1");
+    check_address("node1", AF_INET, "10.0.0.1");
+    check_address("node2", 0, "10.0.0.2");
+    check_address("gone", 0, ""); /* a comment */
+    check_address("node", 0, "");
+    check_address("10.0.0.3", 0, "10.0.0.3");
+    check_address("broken", 0, "");
 }
 
 static void a_line_of_another_family_is_passed_by(void **state)
 {
     text = usual;
-    is("localhost", 0, "127.0.0.1");
-    is("localhost", AF_INET6, "::1");
-    is("six", AF_INET6, "::1");
-    is("six", AF_INET, "");
-    is("node5", 0, "fd00::5");
-    is("node5", AF_INET, "10.0.0.5"); /* in a last line without an end */
+    check_address("localhost", 0, "127.0.0.1");
+    check_address("localhost", AF_INET6, "::1");
+    check_address("six", AF_INET6, "::1");
+    check_address("six", AF_INET, "");
+    check_address("node5", 0, "fd00::5");
+    check_address("node5", AF_INET,
+                  "10.0.0.5"); /* in a last line without an end */
 }
 
 static void an_address_that_does_not_fit_is_none(void **state)

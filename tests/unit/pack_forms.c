@@ -18,7 +18,7 @@
 
 static struct wf_instance wf;
 
-static struct wf_type *T(MPI_Datatype handle)
+static struct wf_type *type_of(MPI_Datatype handle)
 {
     return wf_type_of(handle);
 }
@@ -30,33 +30,34 @@ static void packing_appends_at_the_position(void **state)
     char buffer[20];
     MPI_Count at = 0, size;
 
-    wf_mpi_pack_size(&wf, 3, T(MPI_INT), NULL, &size);
+    wf_mpi_pack_size(&wf, 3, type_of(MPI_INT), NULL, &size);
     assert_int_equal(size, 12);
-    assert_int_equal(wf_mpi_pack(&wf, a, 3, T(MPI_INT), buffer, 20, &at, NULL),
-                     MPI_SUCCESS);
+    assert_int_equal(
+        wf_mpi_pack(&wf, a, 3, type_of(MPI_INT), buffer, 20, &at, NULL),
+        MPI_SUCCESS);
     assert_int_equal(at, 12);
     assert_int_equal(
-        wf_mpi_pack(&wf, &b, 1, T(MPI_DOUBLE), buffer, 20, &at, NULL),
+        wf_mpi_pack(&wf, &b, 1, type_of(MPI_DOUBLE), buffer, 20, &at, NULL),
         MPI_SUCCESS);
     assert_int_equal(at, 20);
     assert_int_equal(
-        wf_mpi_pack(&wf, &b, 1, T(MPI_DOUBLE), buffer, 20, &at, NULL),
+        wf_mpi_pack(&wf, &b, 1, type_of(MPI_DOUBLE), buffer, 20, &at, NULL),
         MPI_ERR_TRUNCATE);
     assert_int_equal(at, 20);
     at = 0;
-    wf_mpi_unpack(&wf, buffer, 20, &at, back, 3, T(MPI_INT), NULL);
-    wf_mpi_unpack(&wf, buffer, 20, &at, &bback, 1, T(MPI_DOUBLE), NULL);
+    wf_mpi_unpack(&wf, buffer, 20, &at, back, 3, type_of(MPI_INT), NULL);
+    wf_mpi_unpack(&wf, buffer, 20, &at, &bback, 1, type_of(MPI_DOUBLE), NULL);
     assert_memory_equal(a, back, sizeof a);
     assert_true(bback == b);
     assert_int_equal(
-        wf_mpi_unpack(&wf, buffer, 20, &at, back, 1, T(MPI_INT), NULL),
+        wf_mpi_unpack(&wf, buffer, 20, &at, back, 1, type_of(MPI_INT), NULL),
         MPI_ERR_TRUNCATE);
     at = 21;
     assert_int_equal(
-        wf_mpi_unpack(&wf, buffer, 20, &at, back, 0, T(MPI_INT), NULL),
+        wf_mpi_unpack(&wf, buffer, 20, &at, back, 0, type_of(MPI_INT), NULL),
         MPI_ERR_ARG);
     assert_int_equal(
-        wf_mpi_pack_size(&wf, INT64_MAX, T(MPI_INT), NULL, &size),
+        wf_mpi_pack_size(&wf, INT64_MAX, type_of(MPI_INT), NULL, &size),
         MPI_ERR_COUNT);
 }
 
@@ -67,24 +68,24 @@ static void pack_is(MPI_Datatype type, const void *value, const char *bytes,
     char back[64];
     MPI_Count at = 0, size;
 
-    wf_mpi_pack_external_size(&wf, "external32", 1, T(type), &size);
+    wf_mpi_pack_external_size(&wf, "external32", 1, type_of(type), &size);
     assert_int_equal(size, n);
-    assert_int_equal(wf_mpi_pack_external(&wf, "external32", value, 1, T(type),
-                                          out, sizeof out, &at),
+    assert_int_equal(wf_mpi_pack_external(&wf, "external32", value, 1,
+                                          type_of(type), out, sizeof out, &at),
                      MPI_SUCCESS);
     assert_int_equal(at, n);
     assert_memory_equal(out, bytes, (size_t)n);
     at = 0;
     memset(back, 0, sizeof back);
     assert_int_equal(wf_mpi_unpack_external(&wf, "external32", out, sizeof out,
-                                            &at, back, 1, T(type)),
+                                            &at, back, 1, type_of(type)),
                      MPI_SUCCESS);
     assert_int_equal(at, n);
     /* padding bits of long double are not part of the value */
     if (type == MPI_LONG_DOUBLE)
         assert_true(*(const long double *)value == *(long double *)back);
-    else if (T(type)->size == T(type)->extent)
-        assert_memory_equal(back, value, (size_t)T(type)->size);
+    else if (type_of(type)->size == type_of(type)->extent)
+        assert_memory_equal(back, value, (size_t)type_of(type)->size);
 }
 
 static void external32_is_big_endian_of_fixed_size(void **state)
@@ -119,17 +120,17 @@ static void values_that_do_not_fit_external32_are_refused(void **state)
     if (sizeof big == 4)
         skip();
     assert_int_equal(wf_mpi_pack_external(&wf, "external32", &big, 1,
-                                          T(MPI_LONG), out, 16, &at),
+                                          type_of(MPI_LONG), out, 16, &at),
                      MPI_ERR_CONVERSION);
     assert_int_equal(at, 0);
     assert_int_equal(wf_mpi_pack_external(&wf, "external32", &big, 1,
-                                          T(MPI_LONG), out, 3, &at),
+                                          type_of(MPI_LONG), out, 3, &at),
                      MPI_ERR_TRUNCATE);
-    assert_int_equal(wf_mpi_pack_external(&wf, "native", &big, 1, T(MPI_LONG),
-                                          out, 16, &at),
+    assert_int_equal(wf_mpi_pack_external(&wf, "native", &big, 1,
+                                          type_of(MPI_LONG), out, 16, &at),
                      MPI_ERR_UNSUPPORTED_DATAREP);
     assert_int_equal(wf_mpi_pack_external(&wf, "external32", &big, -1,
-                                          T(MPI_LONG), out, 16, &at),
+                                          type_of(MPI_LONG), out, 16, &at),
                      MPI_ERR_COUNT);
 }
 
@@ -147,14 +148,16 @@ static void external32_follows_derived_layouts(void **state)
     wf_mpi_type_create_struct(
         &wf, 2, (struct wf_ints){(int[]){1, 2}, 4}, (struct wf_ints){at, 8},
         (MPI_Datatype[]){MPI_CHAR, MPI_INT}, &t);
-    wf_mpi_pack_external_size(&wf, "external32", 2, T(t), &size);
+    wf_mpi_pack_external_size(&wf, "external32", 2, type_of(t), &size);
     assert_int_equal(size, 18);
-    wf_mpi_pack_external(&wf, "external32", record, 2, T(t), out, 32, &pos);
+    wf_mpi_pack_external(&wf, "external32", record, 2, type_of(t), out, 32,
+                         &pos);
     assert_int_equal(pos, 18);
     assert_memory_equal(out, "a\0\0\0\1\0\0\0\2b\0\0\0\3\0\0\0\4", 18);
     memset(back, 0, sizeof back);
     pos = 0;
-    wf_mpi_unpack_external(&wf, "external32", out, 18, &pos, back, 2, T(t));
+    wf_mpi_unpack_external(&wf, "external32", out, 18, &pos, back, 2,
+                           type_of(t));
     for (int i = 0; i < 2; i++) {
         assert_int_equal(back[i].c, record[i].c);
         assert_memory_equal(back[i].i, record[i].i, sizeof back[i].i);
@@ -189,8 +192,8 @@ static void complex_values_go_beside_types_that_change_size(void **state)
         (struct wf_ints){at, 8},
         (MPI_Datatype[]){MPI_LONG, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
                          MPI_C_LONG_DOUBLE_COMPLEX}, &t);
-    assert_int_equal(wf_mpi_pack_external(&wf, "external32", &record, 1, T(t),
-                                          out, sizeof out, &pos),
+    assert_int_equal(wf_mpi_pack_external(&wf, "external32", &record, 1,
+                                          type_of(t), out, sizeof out, &pos),
                      MPI_SUCCESS);
     assert_int_equal(pos, 60);
     assert_memory_equal(out,
@@ -201,7 +204,7 @@ static void complex_values_go_beside_types_that_change_size(void **state)
     memset(&back, 0, sizeof back);
     pos = 0;
     wf_mpi_unpack_external(&wf, "external32", out, sizeof out, &pos, &back, 1,
-                           T(t));
+                           type_of(t));
     assert_int_equal(pos, 60);
     assert_int_equal(back.n, 5);
     assert_true(back.f == record.f && back.d == record.d &&

@@ -25,12 +25,12 @@ static void end_case(void)
     wf_engine_fini(&wf);
 }
 
-static bool polled(void *times)
+static bool has_polled(void *times)
 {
     return fabric.polls >= *(int *)times;
 }
 
-static bool slept(void *unused)
+static bool has_slept(void *unused)
 {
     return wf.progress->sleeps > 0;
 }
@@ -48,7 +48,7 @@ static void with_more_waiters_than_cpus_a_waiter_yields(void **state)
     int looks = LOOKS;
 
     begin_with(WF_AUTO, 2);
-    wait_for(polled, &looks);
+    wait_for(has_polled, &looks);
     assert_in_range(yields, LOOKS / 512, LOOKS / 128);
     assert_true(wf.progress->sleeps == 0);
     end_case();
@@ -59,7 +59,7 @@ static void with_a_cpu_for_each_waiter_there_is_no_yield(void **state)
     int looks = LOOKS / 4;
 
     begin_with(WF_AUTO, 1);
-    wait_for(polled, &looks);
+    wait_for(has_polled, &looks);
     assert_int_equal(yields, 0);
     end_case();
 }
@@ -67,7 +67,7 @@ static void with_a_cpu_for_each_waiter_there_is_no_yield(void **state)
 static void a_waiter_sleeps_in_the_end(void **state)
 {
     begin_with(WF_AUTO, 2);
-    wait_for(slept, NULL);
+    wait_for(has_slept, NULL);
     assert_in_range(yields, 1, 64);
     assert_in_range(fabric.polls, 1, MANY);
     end_case();
@@ -77,7 +77,7 @@ static void a_waiter_sleeps_in_the_end(void **state)
 static void a_waiter_that_may_not_spin_sleeps_at_once(void **state)
 {
     begin_with(0, 2);
-    wait_for(slept, NULL);
+    wait_for(has_slept, NULL);
     assert_int_equal(yields, 0);
     assert_in_range(fabric.polls, 1, 4);
     end_case();

@@ -1,18 +1,7 @@
 /* CPU quotas of control groups count like an affinity mask.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "directory.h"
 
 #include "os/quota.h"
 
@@ -20,20 +9,10 @@ static char root[] = "/tmp/quotaXXXXXX";
 
 static void put_data(const char *folders, const char *name, const char *text)
 {
-    char path[256] = "";
-    FILE *f;
+    char path[256];
 
-    strcat(path, root);
-    for (const char *f0 = folders; *f0; f0 = strchrnul(f0 + 1, '/')) {
-        snprintf(path, sizeof path, "%s%.*s", root,
-                 (int)(strchrnul(f0 + 1, '/') - folders), folders);
-        mkdir(path, 0700);
-    }
     snprintf(path, sizeof path, "%s%s/%s", root, folders, name);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
+    put_text(path, text);
 }
 
 static void version_2_says_it_in_one_file(void **state)
@@ -94,12 +73,10 @@ int main(void)
         cmocka_unit_test(a_container_that_does_not_see_its_group_asks_its_root),
         cmocka_unit_test(an_invalid_file_is_no_limit),
     };
-    char command[64];
     int failed;
 
     if (!mkdtemp(root))
         return 1;
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command) || failed;
+    return remove_tree(root) || failed;
 }

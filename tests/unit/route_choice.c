@@ -56,7 +56,7 @@ static void assert_choice(const char *ini, const struct wf_route_end *from,
                           const char *wanted)
 {
     struct wf_route_candidate c[4];
-    struct wf_config *config = good(ini);
+    struct wf_config *config = parse_good(ini);
     char found[256] = "";
     const char *section;
     int order[4], n = make_world(from, to, c);
@@ -211,7 +211,7 @@ static void bad_selectors_are_explained(void **state)
 
 static void assert_splits(const char *ini, const char *wanted)
 {
-    struct wf_config *c = good(ini);
+    struct wf_config *c = parse_good(ini);
     uint64_t sizes[4];
     char found[128] = "";
     int n = wf_route_size_splits(c, &r0, &r5, sizes, 4);
@@ -244,9 +244,9 @@ static void time_is_latency_and_overhead_and_bytes_over_bandwidth(void **state)
 
 static void a_transport_on_no_route_is_of_no_use(void **state)
 {
-    struct wf_config *automatic = good("");
-    struct wf_config *listed = good("[transport shm]\n[transport tcp]\n"
-                                    "[route default]\nuse = tcp\n");
+    struct wf_config *automatic = parse_good("");
+    struct wf_config *listed = parse_good("[transport shm]\n[transport tcp]\n"
+                                          "[route default]\nuse = tcp\n");
     assert_true(wf_route_may_use(automatic, "shm"));
     assert_true(wf_route_may_use(listed, "tcp"));
     assert_false(wf_route_may_use(listed, "shm"));
@@ -258,7 +258,7 @@ static void assert_encrypts(const char *ini, const struct wf_route_end *to,
                             bool wanted)
 {
     struct wf_route_candidate c[4];
-    struct wf_config *config = good(ini);
+    struct wf_config *config = parse_good(ini);
     int n = make_world(&r0, to, c);
 
     assert_int_equal(wf_route_pair_encrypts(config, &r0, to, c, n), wanted);
@@ -291,7 +291,7 @@ static void assert_checks(const char *ini, const struct wf_route_end *to,
                           bool wanted)
 {
     struct wf_route_candidate c[4];
-    struct wf_config *config = good(ini);
+    struct wf_config *config = parse_good(ini);
     int n = make_world(&r0, to, c);
 
     assert_int_equal(wf_route_pair_checks(config, &r0, to, c, n), wanted);
@@ -320,7 +320,7 @@ static void assert_stripe(const char *ini, const struct wf_route_end *to,
 {
     struct wf_route_candidate c[4];
     struct wf_route_failover f;
-    struct wf_config *config = good(ini);
+    struct wf_config *config = parse_good(ini);
     int order[4], n = make_world(&r0, to, c);
     int found = wf_route_choose(config, &r0, to, 0, c, n, order, NULL);
 
@@ -348,11 +348,11 @@ static void stripes_need_two_networks_and_may_be_encrypted(void **state)
 
 static void trust_must_be_said_in_every_section_of_a_transport(void **state)
 {
-    struct wf_config *auth = good(""),
-                     *none = good("[core]\nsecurity = none\n");
-    struct wf_config *mixed = good("[route a]\nto = local\nuse = tcp\n"
-                                   "security = none\n"
-                                   "[route b]\nuse = tcp\n");
+    struct wf_config *auth = parse_good(""),
+                     *none = parse_good("[core]\nsecurity = none\n");
+    struct wf_config *mixed = parse_good("[route a]\nto = local\nuse = tcp\n"
+                                         "security = none\n"
+                                         "[route b]\nuse = tcp\n");
 
     assert_false(wf_route_trusts(auth, "tcp"));
     assert_true(wf_route_trusts(none, "tcp"));

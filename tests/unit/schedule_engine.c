@@ -19,13 +19,13 @@ static int fails_with(void *arg)
     return (int)(intptr_t)arg;
 }
 
-static int counting(void *arg)
+static int count_call(void *arg)
 {
     ++*(int *)arg;
     return MPI_SUCCESS;
 }
 
-static int setup(void **state)
+static int start_case(void **state)
 {
     traced = 0;
     fail_after = -1;
@@ -33,7 +33,7 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+static int stop_case(void **state)
 {
     for (int i = 1; i < world_size; i++)
         comms[i].coll_tag = comms[0].coll_tag; /* not every rank took part */
@@ -128,7 +128,7 @@ static void a_long_chain_needs_no_deep_stack(void **state)
     getrlimit(RLIMIT_STACK, &before);
     small.rlim_max = before.rlim_max;
     for (int i = 0; i < links; i++, last = v) {
-        v = wf_sched_call(s, counting, &n);
+        v = wf_sched_call(s, count_call, &n);
         if (last >= 0)
             wf_sched_after(s, v, last);
     }
@@ -185,11 +185,11 @@ static void after_a_lost_connection_no_message_begins(void **state)
     wf_sched_fence(s);
     wf_sched_send(s, out, 1, &pair_type, 2);
     wf_sched_start(s, &r);
-    message = &fifo_take(&channel(comms[0].context, 1, 0)->recvs)->req;
+    message = &fifo_take(&channel_of(comms[0].context, 1, 0)->recvs)->req;
     wf_req_complete(message, wf_req_mark_link_lost(message, WEFT_ENOMEM));
     assert_true(wf_req_done(r));
     assert_int_equal(r->error, MPI_ERR_NO_MEM);
-    assert_int_equal(channel(comms[0].context, 0, 2)->sends.n, 0);
+    assert_int_equal(channel_of(comms[0].context, 0, 2)->sends.n, 0);
     wf_req_release(r);
 }
 
@@ -341,7 +341,7 @@ static void derived_types_live_as_long_as_the_schedule(void **state)
     assert_int_equal(gap_type.object.refs, 1);
 }
 
-#define RULE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define RULE(f) cmocka_unit_test_setup_teardown(f, start_case, stop_case)
 
 int main(void)
 {

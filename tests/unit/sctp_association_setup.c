@@ -44,7 +44,8 @@ static void peer_up(weft_core *c, weft_loc *loc)
     ((struct side *)c)->ups++;
 }
 
-static uint64_t mac(weft_core *c, uint64_t nonce, const struct iovec *v, int n)
+static uint64_t compute_mac(weft_core *c, uint64_t nonce, const struct iovec *v,
+                            int n)
 {
     uint64_t h = nonce ^ ((struct side *)c)->key;
 
@@ -148,12 +149,12 @@ static int prepare_case(void **state)
     host = fake_host;
     host.now_ns = clock_of;
     host.peer_up = peer_up;
-    host.mac64 = mac;
+    host.mac64 = compute_mac;
     now = 1000u * MS;
     return 0;
 }
 
-static void rounds(int n)
+static void run_rounds(int n)
 {
     while (n-- > 0) {
         wf_sctp_poll(&a->f.ep, 64);
@@ -179,13 +180,13 @@ static void say_hello(struct side *from)
 static void two_sides_connect(void **state)
 {
     open_two(1, 1);
-    rounds(10);
+    run_rounds(10);
     assert_int_equal(a->ups, 1);
     assert_int_equal(b->ups, 1);
     assert_int_equal(b->f.ep.callers, 0);
     say_hello(a);
     say_hello(b);
-    rounds(2);
+    run_rounds(2);
     assert_int_equal(a->f.shown, 1);
     assert_int_equal(b->f.shown, 1);
 }
@@ -194,7 +195,7 @@ static void two_sides_connect(void **state)
 static void the_larger_number_of_associations_is_used(void **state)
 {
     open_two(2, 3);
-    rounds(10);
+    run_rounds(10);
     assert_int_equal(a->ups, 1);
     assert_int_equal(b->ups, 1);
     for (int i = 0; i < ASSOCS_MAX; i++) {
@@ -214,7 +215,7 @@ static void an_unknown_caller_is_closed(void **state)
 
     setenv("FAKE_SCTP_MUTE", "1", 1);
     open_two(1, 1);
-    rounds(1);
+    run_rounds(1);
     wf_sctp_assocs_close(a->f.peer);
     unsetenv("FAKE_SCTP_MUTE");
     s = (struct wf_sctp_kernel_settings){.ip = &a->f.ep.ip};
@@ -265,7 +266,7 @@ static void a_wrong_key_breaks_the_link(void **state)
 {
     open_two(1, 1);
     b->key = 1;
-    rounds(10);
+    run_rounds(10);
     assert_int_equal(a->ups, 0);
     assert_int_equal(b->ups, 0);
     assert_true(b->f.ep.calls.foreign_packets > 0);
@@ -280,15 +281,15 @@ static void a_closed_caller_calls_again(void **state)
     now += TIMEOUT_MS * (uint64_t)MS;
     wf_sctp_callers_watch(&b->f.ep, now);
     assert_int_equal(b->f.ep.callers, 0);
-    rounds(3);
+    run_rounds(3);
     assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
     assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
     now += 100u * MS;
-    rounds(10);
+    run_rounds(10);
     assert_int_equal(a->ups, 1);
     assert_int_equal(b->ups, 1);
     say_hello(a);
-    rounds(2);
+    run_rounds(2);
     assert_int_equal(b->f.shown, 1);
 }
 
@@ -302,11 +303,11 @@ static void an_accepted_association_is_not_yet_connected(void **state)
     assert_non_null(b->f.peer->assoc[0]);
     assert_non_null(b->f.peer->assoc[1]);
     wf_sctp_setup_fail(a->f.peer, "a test");
-    rounds(2);
+    run_rounds(2);
     assert_null(b->f.peer->assoc[0]);
     assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
     now += 100u * MS;
-    rounds(10);
+    run_rounds(10);
     assert_int_equal(a->ups, 1);
     assert_int_equal(b->ups, 1);
 }
@@ -326,7 +327,7 @@ static void a_token_that_lacks_memory_is_sent_again(void **state)
         wf_sctp_poll(&(step % 2 ? b : a)->f.ep, 64);
         assert_int_equal(fake_next.send_error, 0);
         assert_int_equal(a->ups, 0); /* nothing may pass GO */
-        rounds(10);
+        run_rounds(10);
         assert_int_equal(a->ups, 1);
         assert_int_equal(b->ups, 1); /* though nobody has said anything else */
     }
@@ -341,7 +342,7 @@ static void a_process_that_paused_does_not_give_up(void **state)
     unsetenv("FAKE_SCTP_MUTE");
     wf_sctp_watch_peer(a->f.peer, now);
     assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
-    rounds(10);
+    run_rounds(10);
     assert_int_equal(a->ups, 1);
 }
 
@@ -375,11 +376,11 @@ static void without_an_answer_the_link_breaks(void **state)
 {
     setenv("FAKE_SCTP_MUTE", "1", 1);
     open_two(1, 1);
-    rounds(3);
+    run_rounds(3);
     assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
     for (int i = 0; i < 10 * TIMEOUT_MS / 100; i++) {
         now += 100u * MS;
-        rounds(1);
+        run_rounds(1);
     }
     assert_int_equal(a->f.peer->party.state, PARTY_BROKEN);
     assert_int_equal(a->f.peer->why_status, WEFT_ELINK);

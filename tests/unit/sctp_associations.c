@@ -104,7 +104,7 @@ static void read_output(void *ctx, const void *bytes, size_t n)
 }
 
 /* Its packets go our way. */
-static struct wf_sctp_assoc *tapped(struct side *s, uint32_t number)
+static struct wf_sctp_assoc *tap_association(struct side *s, uint32_t number)
 {
     struct wf_sctp_assoc *assoc = wf_sctp_assoc_get(s->f.peer, number);
 
@@ -126,8 +126,8 @@ static void let_arrive(struct side *s)
             s->wire[s->packets++] = here[i];
             continue;
         }
-        wf_sctp_user_input(&tapped(s, here[i].assoc)->user, here[i].bytes,
-                           here[i].n);
+        wf_sctp_user_input(&tap_association(s, here[i].assoc)->user,
+                           here[i].bytes, here[i].n);
         p->unread |= 1u << here[i].assoc;
         wf_sctp_take_arrived(p);
         free(here[i].bytes);
@@ -138,7 +138,7 @@ static void let_arrive(struct side *s)
         wf_sctp_spread_watch(p, atomic_load(&clock_ns));
     for (uint32_t i = 0; i < ASSOCS_MAX; i++)
         if (p->assoc[i])
-            tapped(s, i);
+            tap_association(s, i);
 }
 
 static void take_step(struct side *a, struct side *b)
@@ -168,7 +168,7 @@ static struct side *open_side(int associations)
     p->ep->message = malloc(SCTP_RBUF);
     assert_int_equal(wf_sctp_assocs_open(p), WEFT_OK);
     for (int i = 0; i < associations; i++)
-        tapped(s, (uint32_t)i);
+        tap_association(s, (uint32_t)i);
     return s;
 }
 
@@ -304,7 +304,8 @@ static void there_are_no_more_than_sixteen(void **state)
 
 enum { CALM = 15, STANDING = 20 }; /* ms, after 10; answers come 5 late */
 
-static int judged(struct wf_sctp_spread *s, uint32_t repeated, uint32_t rtt_ms)
+static int judge_loss(struct wf_sctp_spread *s, uint32_t repeated,
+                      uint32_t rtt_ms)
 {
     const struct wf_sctp_loss_sample seen = {repeated, rtt_ms, true};
 
@@ -316,13 +317,13 @@ static void losses_without_a_queue_double_their_number(void **state)
 {
     struct wf_sctp_spread s = {.now = 1};
 
-    assert_int_equal(judged(&s, 0, 10), 1);
-    assert_int_equal(judged(&s, 7, CALM), 1);
-    assert_int_equal(judged(&s, 1, CALM), 2);
-    assert_int_equal(judged(&s, 3, CALM), 2);
-    assert_int_equal(judged(&s, 1, CALM), 4);
+    assert_int_equal(judge_loss(&s, 0, 10), 1);
+    assert_int_equal(judge_loss(&s, 7, CALM), 1);
+    assert_int_equal(judge_loss(&s, 1, CALM), 2);
+    assert_int_equal(judge_loss(&s, 3, CALM), 2);
+    assert_int_equal(judge_loss(&s, 1, CALM), 4);
     for (int i = 0; i < 10; i++)
-        judged(&s, 8, CALM);
+        judge_loss(&s, 8, CALM);
     assert_int_equal(s.now, 16);
 }
 
@@ -330,12 +331,12 @@ static void losses_in_a_queue_halve_it(void **state)
 {
     struct wf_sctp_spread s = {.now = 16};
 
-    judged(&s, 0, 10);
-    assert_int_equal(judged(&s, 8, STANDING), 8);
-    assert_int_equal(judged(&s, 1, CALM), 8);
-    assert_int_equal(judged(&s, 3, STANDING), 4);
+    judge_loss(&s, 0, 10);
+    assert_int_equal(judge_loss(&s, 8, STANDING), 8);
+    assert_int_equal(judge_loss(&s, 1, CALM), 8);
+    assert_int_equal(judge_loss(&s, 3, STANDING), 4);
     for (int i = 0; i < 10; i++)
-        judged(&s, 8, STANDING);
+        judge_loss(&s, 8, STANDING);
     assert_int_equal(s.now, 1);
 }
 
@@ -345,7 +346,7 @@ static void a_short_path_and_a_silent_peer_change_nothing(void **state)
     const struct wf_sctp_loss_sample silent = {100, 10, false};
 
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(judged(&s, 100, 2), 1);
+        assert_int_equal(judge_loss(&s, 100, 2), 1);
         wf_sctp_spread_judge(&t, &silent, 1, 16);
         assert_int_equal(t.now, 1);
     }

@@ -74,13 +74,15 @@ static void has_failed(struct wf_ip_party *p, int status, const char *why)
     ((struct side *)p->peer)->fails++;
 }
 
-static struct wf_ip_party *party(weft_ep *ep, uint32_t id)
+static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
 {
     return &((struct side *)ep)->other;
 }
 
-static const struct wf_ip_call_ops ops = {
-    .say = say_something, .up = is_up, .failed = has_failed, .party = party};
+static const struct wf_ip_call_ops ops = {.say = say_something,
+                                          .up = is_up,
+                                          .failed = has_failed,
+                                          .party = find_party};
 static const weft_host host = {.size = sizeof host,
                                .now_ns = clock_of,
                                .auth_step = auth_step,
@@ -101,7 +103,7 @@ static void prepare_case(struct side *s, uint32_t me)
     s->other = (struct wf_ip_party){.peer = (weft_peer *)s, .id = 1 - me};
 }
 
-static struct wf_ip_path somewhere(void)
+static struct wf_ip_path make_path(void)
 {
     struct wf_ip_path p = {.to_len = sizeof(struct sockaddr_in)};
     struct sockaddr_in at = {.sin_family = AF_INET,
@@ -114,7 +116,7 @@ static struct wf_ip_path somewhere(void)
 
 static void dial_peer(struct side *s)
 {
-    struct wf_ip_path path = somewhere();
+    struct wf_ip_path path = make_path();
     struct wf_ip_call *c = wf_ip_call_new(&s->calls, &path);
 
     assert_non_null(c);
@@ -129,7 +131,7 @@ static void dial_peer(struct side *s)
 /* Take the next packet of either side. */
 static struct said hear_peer(struct side *s, const struct said *what)
 {
-    struct wf_ip_path path = somewhere();
+    struct wf_ip_path path = make_path();
 
     memset(&s->last, 0, sizeof s->last);
     wf_ip_take_word(&s->calls, &path, &what->word, what->body, what->n);

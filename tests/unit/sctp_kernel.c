@@ -57,7 +57,7 @@ static void show_frame(uint32_t type, uint16_t stream, const void *data,
     assert_int_equal(send(there, bytes, sizeof head + n, 0), sizeof head + n);
 }
 
-static enum wf_sctp_event next(struct wf_sctp_message *m, void *buf)
+static enum wf_sctp_event receive_next(struct wf_sctp_message *m, void *buf)
 {
     return wf_sctp_kernel_receive(here, buf, SCTP_MESSAGE_MAX, m);
 }
@@ -72,17 +72,17 @@ static void pieces_become_messages(void **state)
     setenv("FAKE_SCTP_PIECES", "400", 1);
     show_frame(FRAME_MESSAGE, 5, sent, sizeof sent);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(next(&m, got), SCTP_MESSAGE);
+        assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
         assert_int_equal(m.n, 0);
     }
-    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
     assert_int_equal(m.n, sizeof sent);
     assert_int_equal(m.stream, 5);
     assert_int_equal(m.kind, 9);
     assert_memory_equal(got, sent, sizeof sent);
-    assert_int_equal(next(&m, got), SCTP_NOTHING);
+    assert_int_equal(receive_next(&m, got), SCTP_NOTHING);
     show_frame(FRAME_MESSAGE, 5, sent, 10);
-    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
     assert_int_equal(m.n, 10);
 }
 
@@ -97,7 +97,7 @@ static void an_endless_message_is_the_end(void **state)
     setenv("FAKE_SCTP_PIECES", "4000", 1);
     show_frame(FRAME_MESSAGE, 3, sent, sizeof sent);
     while (event == SCTP_MESSAGE) {
-        event = next(&m, got);
+        event = receive_next(&m, got);
         assert_int_equal(m.n, 0);
     }
     assert_int_equal(event, SCTP_DOWN);
@@ -109,7 +109,7 @@ static void no_stream_of_ours_is_the_end(void **state)
     struct wf_sctp_message m;
 
     show_frame(FRAME_MESSAGE, SCTP_STREAMS, "x", 1);
-    assert_int_equal(next(&m, got), SCTP_DOWN);
+    assert_int_equal(receive_next(&m, got), SCTP_DOWN);
 }
 
 static void show_change(uint16_t what)
@@ -143,19 +143,19 @@ static void notifications_become_events(void **state)
     show_path(SCTP_ADDR_AVAILABLE, "10.1.2.4");
     show_path(SCTP_ADDR_CONFIRMED, "10.1.2.4");
     show_change(SCTP_COMM_LOST);
-    assert_int_equal(next(&m, got), SCTP_UP);
-    assert_int_equal(next(&m, got), SCTP_PATH);
+    assert_int_equal(receive_next(&m, got), SCTP_UP);
+    assert_int_equal(receive_next(&m, got), SCTP_PATH);
     assert_false(here->works);
     assert_int_equal(here->about.ip[3], 3);
-    assert_int_equal(next(&m, got), SCTP_PATH);
+    assert_int_equal(receive_next(&m, got), SCTP_PATH);
     assert_true(here->works);
     assert_int_equal(here->about.ip[3], 4);
-    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
     assert_int_equal(m.n, 0);
-    assert_int_equal(next(&m, got), SCTP_DOWN);
+    assert_int_equal(receive_next(&m, got), SCTP_DOWN);
     close(there);
     there = -1;
-    assert_int_equal(next(&m, got), SCTP_DOWN);
+    assert_int_equal(receive_next(&m, got), SCTP_DOWN);
 }
 
 static void a_full_buffer_says_so_and_bulk_leaves_some(void **state)
@@ -238,10 +238,10 @@ static void errors_of_receiving_say_who_ended_it(void **state)
     show_frame(FRAME_MESSAGE, 5, "kept", 4);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         fake_next.receive_error = all[i].error;
-        assert_int_equal(next(&m, got), all[i].event);
+        assert_int_equal(receive_next(&m, got), all[i].event);
         assert_int_equal(m.n, 0);
     }
-    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
     assert_memory_equal(got, "kept", 4);
 }
 
@@ -253,16 +253,16 @@ static void the_association_s_error_tells_lost_from_ended(void **state)
 
     show_change(SCTP_COMM_LOST);
     fake_next.so_error = ETIMEDOUT;
-    assert_int_equal(next(&m, got), SCTP_LOST);
+    assert_int_equal(receive_next(&m, got), SCTP_LOST);
     show_change(SCTP_CANT_STR_ASSOC);
     fake_next.so_error = EHOSTUNREACH;
-    assert_int_equal(next(&m, got), SCTP_LOST);
+    assert_int_equal(receive_next(&m, got), SCTP_LOST);
     show_change(SCTP_CANT_STR_ASSOC);
     fake_next.so_error = ECONNREFUSED;
-    assert_int_equal(next(&m, got), SCTP_DOWN);
+    assert_int_equal(receive_next(&m, got), SCTP_DOWN);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         show_change(ends[i]);
-        assert_int_equal(next(&m, got), SCTP_DOWN);
+        assert_int_equal(receive_next(&m, got), SCTP_DOWN);
     }
 }
 
@@ -299,13 +299,13 @@ static void notes_of_no_interest_are_passed_over(void **state)
     struct wf_sctp_message m;
 
     show_frame(FRAME_NOTE, 0, other, sizeof other);
-    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
     assert_int_equal(m.n, 0);
     show_frame(FRAME_NOTE, 0, &odd, sizeof odd); /* an address of no family */
-    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
     assert_int_equal(m.n, 0);
     show_frame(FRAME_NOTE, 0, &torn, sizeof torn); /* its rest will not come */
-    assert_int_equal(next(&m, got), SCTP_DOWN);
+    assert_int_equal(receive_next(&m, got), SCTP_DOWN);
 }
 
 static void a_message_without_information_is_the_end(void **state)
@@ -314,7 +314,7 @@ static void a_message_without_information_is_the_end(void **state)
     struct wf_sctp_message m;
 
     show_frame(FRAME_BARE, 5, "x", 1);
-    assert_int_equal(next(&m, got), SCTP_DOWN);
+    assert_int_equal(receive_next(&m, got), SCTP_DOWN);
 }
 
 static void pieces_of_several_streams_do_not_mix(void **state)
@@ -330,23 +330,23 @@ static void pieces_of_several_streams_do_not_mix(void **state)
     show_frame(FRAME_MESSAGE, 5, "ve", 2);
     show_frame(FRAME_PIECE, 8, "never", 5); /* freed with the socket */
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(next(&m, got), SCTP_MESSAGE);
+        assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
         assert_int_equal(m.n, 0);
     }
-    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
     assert_int_equal(m.stream, 7);
     assert_memory_equal(got, "seven", m.n);
-    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
     assert_int_equal(m.n, 0);
-    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
     assert_int_equal(m.stream, 6);
     assert_int_equal(m.n, 7);
     assert_memory_equal(got, "six-end", 7);
-    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
     assert_int_equal(m.stream, 5);
     assert_int_equal(m.n, 9);
     assert_memory_equal(got, "five-five", 9);
-    assert_int_equal(next(&m, got), SCTP_MESSAGE);
+    assert_int_equal(receive_next(&m, got), SCTP_MESSAGE);
     assert_int_equal(m.n, 0);
 }
 

@@ -38,7 +38,7 @@ static bool announce_peer(struct fake *f, int stream, uint32_t plen,
                         sizeof h);
 }
 
-static void more(struct fake *f, int stream, int from, int to)
+static void deliver_more(struct fake *f, int stream, int from, int to)
 {
     assert_true(fake_deliver(f, stream, KIND_PAYLOAD, pattern + from,
                              (size_t)(to - from)));
@@ -140,12 +140,12 @@ static void payload_lands_while_others_pass(void **state)
     fake_open(&f);
     assert_true(announce_peer(&f, STREAM, LONG, 1));
     assert_true(announce_peer(&f, STREAM + 1, 10, 2));
-    more(&f, STREAM, 0, 400);
+    deliver_more(&f, STREAM, 0, 400);
     short_one(&f, STREAM_ORDER, 3);
     short_one(&f, STREAM_URGENT, 4);
-    more(&f, STREAM + 1, 0, 10);
+    deliver_more(&f, STREAM + 1, 0, 10);
     assert_int_equal(f.finished, 1);
-    more(&f, STREAM, 400, LONG);
+    deliver_more(&f, STREAM, 400, LONG);
     assert_int_equal(f.finished, 2);
     assert_int_equal(f.failed, 0);
     assert_int_equal(f.shown, 4);
@@ -164,10 +164,10 @@ static void payload_waits_for_its_announcement(void **state)
     struct fake f;
 
     fake_open(&f);
-    more(&f, STREAM, 0, 100);
-    more(&f, STREAM + 1, 0, 50);
-    more(&f, STREAM, 100, 300);
-    more(&f, STREAM, 0, 70); /* of the next one on this stream */
+    deliver_more(&f, STREAM, 0, 100);
+    deliver_more(&f, STREAM + 1, 0, 50);
+    deliver_more(&f, STREAM, 100, 300);
+    deliver_more(&f, STREAM, 0, 70); /* of the next one on this stream */
     assert_int_equal(f.shown, 0);
     assert_true(announce_peer(&f, STREAM, 300, 1));
     assert_int_equal(f.finished, 1);
@@ -178,7 +178,8 @@ static void payload_waits_for_its_announcement(void **state)
     assert_memory_equal(f.sink[1].memory, pattern, 70);
     assert_memory_equal(f.sink[2].memory, pattern, 50);
     assert_int_equal(f.peer->early_bytes, 0);
-    more(&f, STREAM, 0, 10); /* the list still works when it was emptied */
+    deliver_more(&f, STREAM, 0,
+                 10); /* the list still works when it was emptied */
     assert_true(announce_peer(&f, STREAM, 10, 4));
     assert_int_equal(f.finished, 4);
     fake_close(&f);
@@ -191,19 +192,19 @@ static void unwanted_payload_is_dropped(void **state)
     fake_open(&f);
     f.rx_answer = WEFT_SKIP;
     assert_true(announce_peer(&f, STREAM, LONG, 1));
-    more(&f, STREAM, 0, LONG);
+    deliver_more(&f, STREAM, 0, LONG);
     f.rx_answer = WEFT_OK;
     f.shorten = 600;
     assert_true(announce_peer(&f, STREAM, LONG, 2));
-    more(&f, STREAM, 0, 300);
-    more(&f, STREAM, 300, LONG);
+    deliver_more(&f, STREAM, 0, 300);
+    deliver_more(&f, STREAM, 300, LONG);
     assert_int_equal(f.finished, 1);
     assert_int_equal(f.failed, 0);
     assert_memory_equal(f.sink[1].memory, pattern, 400);
     f.shorten = LONG;
     assert_true(announce_peer(&f, STREAM, LONG, 3)); /* wants nothing of it */
     assert_int_equal(f.finished, 2);
-    more(&f, STREAM, 0, LONG);
+    deliver_more(&f, STREAM, 0, LONG);
     assert_int_equal(f.peer->party.state, PARTY_OPEN);
     fake_close(&f);
 }
@@ -220,7 +221,7 @@ static void without_memory_a_message_is_asked_for_again(void **state)
     assert_false(fake_deliver(&f, STREAM_ORDER, KIND_WHOLE, h, sizeof h));
     f.rx_answer = WEFT_OK;
     assert_true(announce_peer(&f, STREAM, 40, 1));
-    more(&f, STREAM, 0, 40);
+    deliver_more(&f, STREAM, 0, 40);
     assert_int_equal(f.finished, 1);
     fake_close(&f);
 }
@@ -232,8 +233,8 @@ static void the_end_gives_back_what_is_under_way(void **state)
     fake_open(&f);
     assert_true(announce_peer(&f, STREAM, LONG, 1));
     assert_true(announce_peer(&f, STREAM, LONG, 2));
-    more(&f, STREAM, 0, 400);
-    more(&f, STREAM + 1, 0, 400);
+    deliver_more(&f, STREAM, 0, 400);
+    deliver_more(&f, STREAM + 1, 0, 400);
     wf_sctp_rx_cancel(f.peer, WEFT_ELINK);
     assert_int_equal(f.finished, 2);
     assert_int_equal(f.failed, 2);
@@ -286,8 +287,8 @@ static void more_payload_than_announced_breaks_the_link(void **state)
 
     fake_open(&f);
     assert_true(announce_peer(&f, STREAM, 300, 1));
-    more(&f, STREAM, 0, 200);
-    more(&f, STREAM, 200, 301);
+    deliver_more(&f, STREAM, 0, 200);
+    deliver_more(&f, STREAM, 200, 301);
     assert_int_equal(f.peer->party.state, PARTY_BROKEN);
     assert_int_equal(f.finished, 0);
     fake_close(&f);
@@ -300,7 +301,7 @@ static void payload_that_nobody_announces_is_bounded(void **state)
 
     fake_open(&f);
     while (f.peer->party.state == PARTY_OPEN && sent < 4u * SCTP_EARLY_MAX) {
-        more(&f, STREAM, 0, LONG);
+        deliver_more(&f, STREAM, 0, LONG);
         sent += LONG;
     }
     assert_int_equal(f.peer->party.state, PARTY_BROKEN);

@@ -50,7 +50,7 @@ struct end {
  * never the other way. */
 static pthread_mutex_t wires = PTHREAD_MUTEX_INITIALIZER;
 
-static uint32_t draw(struct end *e, uint32_t below)
+static uint32_t draw_random(struct end *e, uint32_t below)
 {
     e->random = e->random * 1664525u + 1013904223u;
     return (e->random >> 8) % below;
@@ -82,7 +82,7 @@ static void look_at(struct end *to, struct packet *p)
         forget_idata(p->bytes, p->n);
 }
 
-static void fly(struct end *to, const void *bytes, size_t n)
+static void add_packet(struct end *to, const void *bytes, size_t n)
 {
     struct packet *p = &to->wire[to->packets];
 
@@ -95,20 +95,20 @@ static void fly(struct end *to, const void *bytes, size_t n)
     to->packets++;
 }
 
-static void travel(struct end *to, const void *bytes, size_t n)
+static void send_packet(struct end *to, const void *bytes, size_t n)
 {
     if (n > to->mtu) { /* never leaves; we hold the lock of the stack */
         to->too_long++;
         return;
     }
-    if (draw(to, 1000) < to->lost) {
+    if (draw_random(to, 1000) < to->lost) {
         to->missed++;
         return;
     }
-    fly(to, bytes, n);
-    if (draw(to, 1000) < to->doubled)
-        fly(to, bytes, n);
-    if (to->packets > 1 && draw(to, 1000) < to->swapped) {
+    add_packet(to, bytes, n);
+    if (draw_random(to, 1000) < to->doubled)
+        add_packet(to, bytes, n);
+    if (to->packets > 1 && draw_random(to, 1000) < to->swapped) {
         struct packet p = to->wire[to->packets - 1];
         to->wire[to->packets - 1] = to->wire[to->packets - 2];
         to->wire[to->packets - 2] = p;
@@ -134,15 +134,15 @@ static void count_again(struct end *from, const uint8_t *packet, size_t n)
     }
 }
 
-static void output(void *ctx, const void *bytes, size_t n)
+static void output_packet(void *ctx, const void *bytes, size_t n)
 {
     pthread_mutex_lock(&wires);
     count_again(ctx, bytes, n);
-    travel(((struct end *)ctx)->other, bytes, n);
+    send_packet(((struct end *)ctx)->other, bytes, n);
     pthread_mutex_unlock(&wires);
 }
 
-static void arrive(struct end *e)
+static void deliver_packets(struct end *e)
 {
     struct packet here[WIRE];
     int n;

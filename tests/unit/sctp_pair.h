@@ -25,14 +25,14 @@
 
 enum { STEPS = 400000 };
 
-static inline void finish(struct end *e)
+static inline void close_end(struct end *e)
 {
     wf_sctp_user_close(&e->assoc);
     while (e->packets)
         free(e->wire[--e->packets].bytes);
 }
 
-static inline void join(void)
+static inline void enter_stack(void)
 {
     char why[300];
 
@@ -42,9 +42,9 @@ static inline void join(void)
     }
 }
 
-static inline void meet(struct end *a, struct end *b,
-                        const struct wf_sctp_user_settings *s,
-                        const struct network *net)
+static inline void connect_ends(struct end *a, struct end *b,
+                                const struct wf_sctp_user_settings *s,
+                                const struct network *net)
 {
     struct end *both[] = {a, b};
     struct wf_sctp_user_settings setup = *s;
@@ -56,22 +56,22 @@ static inline void meet(struct end *a, struct end *b,
         both[i]->random = net->seed + 17 + (uint32_t)i + net->trouble;
         both[i]->lost = both[i]->doubled = both[i]->swapped = net->trouble;
         both[i]->assoc.ctx = both[i];
-        both[i]->assoc.output = output;
+        both[i]->assoc.output = output_packet;
         setup.old = both[i]->old;
         assert_int_equal(wf_sctp_user_open(&both[i]->assoc, &setup), WEFT_OK);
     }
 }
 
-static inline void part(struct end *a, struct end *b)
+static inline void close_ends(struct end *a, struct end *b)
 {
     assert_int_equal(a->too_long + b->too_long, 0);
-    finish(a);
-    finish(b);
+    close_end(a);
+    close_end(b);
     free(a);
     free(b);
 }
 
-static inline void say(struct end *e, uint16_t stream, size_t n)
+static inline void send_message(struct end *e, uint16_t stream, size_t n)
 {
     static const uint8_t zeros[1 << 16];
     struct wf_sctp_message m = {.stream = stream, .kind = 5, .n = n};
@@ -79,7 +79,7 @@ static inline void say(struct end *e, uint16_t stream, size_t n)
     assert_int_equal(wf_sctp_user_send(&e->assoc, &m, zeros, false), WEFT_OK);
 }
 
-static inline int heard(struct end *e)
+static inline int count_heard(struct end *e)
 {
     static uint8_t bytes[1 << 16];
     struct wf_sctp_message m;
@@ -95,7 +95,7 @@ static inline int heard(struct end *e)
     return n;
 }
 
-static inline void pass(void)
+static inline void pass_time(void)
 {
     wf_sctp_stack_tick(clock_forward_ms());
 }
@@ -104,13 +104,13 @@ static inline void pass(void)
 static inline void come_up(struct end *a, struct end *b,
                            const struct wf_sctp_user_settings *setup)
 {
-    join();
-    meet(a, b, setup, &(struct network){.mtu = setup->mtu});
-    for (int i = 0; i < STEPS && !(a->up && b->up); i++, pass()) {
-        arrive(a);
-        arrive(b);
-        heard(a);
-        heard(b);
+    enter_stack();
+    connect_ends(a, b, setup, &(struct network){.mtu = setup->mtu});
+    for (int i = 0; i < STEPS && !(a->up && b->up); i++, pass_time()) {
+        deliver_packets(a);
+        deliver_packets(b);
+        count_heard(a);
+        count_heard(b);
     }
 }
 

@@ -16,7 +16,7 @@ static void an_address_that_is_taken_is_refused(void **state)
     assert_int_equal(wf_sctp_user_open(&a->assoc, &setup), WEFT_ENOMEM);
     assert_null(a->assoc.so);
     a->assoc.so = first;
-    part(a, b);
+    close_ends(a, b);
     wf_sctp_stack_leave();
 }
 
@@ -32,11 +32,11 @@ static void alternating_peers_count_retransmissions(void **state)
     for (int turn = 0; turn < 60; turn++) {
         struct end *speaker = both[turn % 2], *listener = both[1 - turn % 2];
         int got = 0;
-        say(speaker, 0, 100);
-        for (int i = 0; i < STEPS && !got; i++, pass()) {
-            arrive(listener);
-            got = heard(listener);
-            arrive(speaker);
+        send_message(speaker, 0, 100);
+        for (int i = 0; i < STEPS && !got; i++, pass_time()) {
+            deliver_packets(listener);
+            got = count_heard(listener);
+            deliver_packets(speaker);
         }
         assert_int_equal(got, 1);
     }
@@ -45,7 +45,7 @@ static void alternating_peers_count_retransmissions(void **state)
         assert_int_equal(wf_sctp_user_take_retransmitted(&both[i]->assoc),
                          both[i]->again);
     }
-    part(both[0], both[1]);
+    close_ends(both[0], both[1]);
     wf_sctp_stack_leave();
 }
 

@@ -83,7 +83,7 @@ static void take_step(struct end *a, struct end *b)
     struct end *both[] = {a, b};
 
     for (int i = 0; i < 2; i++) {
-        arrive(both[i]);
+        deliver_packets(both[i]);
         receive_message(both[i]);
         send_some(both[i]);
         wf_sctp_user_make_room(&both[i]->assoc);
@@ -106,7 +106,7 @@ static bool talk_to_peers(const struct network *net)
                                           .check = net->check};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
-    meet(a, b, &setup, net);
+    connect_ends(a, b, &setup, net);
     for (int i = 0; i < STEPS_LIMIT && (is_busy(a) || is_busy(b)); i++)
         take_step(a, b);
     assert_int_equal(a->got, MESSAGES);
@@ -115,20 +115,20 @@ static bool talk_to_peers(const struct network *net)
     assert_int_equal(wf_sctp_user_take_retransmitted(&a->assoc), a->again);
     assert_int_equal(wf_sctp_user_take_retransmitted(&b->assoc), b->again);
     bool both_lost = a->again && b->again;
-    part(a, b);
+    close_ends(a, b);
     return both_lost;
 }
 
 static void messages_arrive_in_order_on_a_good_network(void **state)
 {
-    join();
+    enter_stack();
     talk_to_peers(&(struct network){.mtu = 60000});
     wf_sctp_stack_leave();
 }
 
 static void messages_arrive_in_order_on_a_bad_network(void **state)
 {
-    join();
+    enter_stack();
     assert_true(talk_to_peers(
         &(struct network){.mtu = 1400, .check = true, .trouble = 20}));
     assert_true(talk_to_peers(&(struct network){.mtu = 9000, .trouble = 50}));
@@ -141,7 +141,7 @@ static void awaited_messages_find_room(void **state)
 {
     static const uint32_t seeds[] = {69, 81, 129, 139, 145, 199};
 
-    join();
+    enter_stack();
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
         assert_true(talk_to_peers(&(struct network){
             .mtu = 60000, .trouble = 30, .seed = seeds[i]}));
@@ -161,18 +161,18 @@ static void retransmitted_packets_fit(void **state)
     for (size_t n = MTU - 80; n <= MTU - 60; n += 4) {
         int got = 0;
         b->lost = 1000;
-        say(a, 0, 24);
-        say(a, 2, n);
+        send_message(a, 0, 24);
+        send_message(a, 2, n);
         b->lost = 0;
-        for (int i = 0; i < STEPS && got < 2; i++, pass()) {
-            arrive(b);
-            got += heard(b);
-            arrive(a);
-            heard(a);
+        for (int i = 0; i < STEPS && got < 2; i++, pass_time()) {
+            deliver_packets(b);
+            got += count_heard(b);
+            deliver_packets(a);
+            count_heard(a);
         }
         assert_int_equal(got, 2);
     }
-    part(a, b);
+    close_ends(a, b);
     wf_sctp_stack_leave();
 }
 
@@ -188,17 +188,17 @@ static void interleaving_is_agreed_upon(void **state)
         int got = 0;
         a->plain = b->plain = plain;
         come_up(a, b, &setup);
-        say(a, 2, 16 << 10);
-        say(a, 3, 16 << 10);
-        for (int i = 0; i < STEPS && got < 2; i++, pass()) {
-            arrive(b);
-            got += heard(b);
-            arrive(a);
+        send_message(a, 2, 16 << 10);
+        send_message(a, 3, 16 << 10);
+        for (int i = 0; i < STEPS && got < 2; i++, pass_time()) {
+            deliver_packets(b);
+            got += count_heard(b);
+            deliver_packets(a);
         }
         assert_int_equal(got, 2);
         assert_true(plain ? b->data > 0 : b->idata > 0);
         assert_int_equal(plain ? b->idata : b->data, 0);
-        part(a, b);
+        close_ends(a, b);
         wf_sctp_stack_leave();
     }
 }
@@ -216,20 +216,20 @@ static void interleaving_needs_both_sides(void **state)
         (first ? a : b)->old = true;
         come_up(a, b, &setup);
         for (uint16_t stream = 2; stream < 6; stream++) {
-            say(a, stream, 16 << 10);
-            say(b, stream, 16 << 10);
+            send_message(a, stream, 16 << 10);
+            send_message(b, stream, 16 << 10);
         }
-        say(a, 0, 24);
-        say(b, 0, 24);
-        for (int i = 0; i < STEPS && got < 10; i++, pass()) {
-            arrive(a);
-            arrive(b);
-            got += heard(a) + heard(b);
+        send_message(a, 0, 24);
+        send_message(b, 0, 24);
+        for (int i = 0; i < STEPS && got < 10; i++, pass_time()) {
+            deliver_packets(a);
+            deliver_packets(b);
+            got += count_heard(a) + count_heard(b);
         }
         assert_int_equal(got, 10);
         assert_int_equal(a->idata + b->idata, 0);
         assert_true(a->data > 0 && b->data > 0);
-        part(a, b);
+        close_ends(a, b);
         wf_sctp_stack_leave();
     }
 }
@@ -253,16 +253,16 @@ static void silence_ends_no_association(void **state)
                                       &soon, sizeof soon),
                      0);
     b->lost = 1000;
-    say(a, 0, 1000);
-    for (int i = 0; i < STEPS && b->missed < 100; i++, pass())
-        assert_int_equal(heard(a), 0);
+    send_message(a, 0, 1000);
+    for (int i = 0; i < STEPS && b->missed < 100; i++, pass_time())
+        assert_int_equal(count_heard(a), 0);
     b->lost = 0;
-    for (int i = 0; i < STEPS && !got; i++, pass()) {
-        arrive(b);
-        got = heard(b);
+    for (int i = 0; i < STEPS && !got; i++, pass_time()) {
+        deliver_packets(b);
+        got = count_heard(b);
     }
     assert_int_equal(got, 1);
-    part(a, b);
+    close_ends(a, b);
     wf_sctp_stack_leave();
 }
 #else
@@ -274,12 +274,12 @@ static void silence_ends_no_association(void **state)
 
 static void the_stack_is_shared_and_starts_again(void **state)
 {
-    join();
-    join();
+    enter_stack();
+    enter_stack();
     wf_sctp_stack_leave();
     talk_to_peers(&(struct network){.mtu = 1400});
     wf_sctp_stack_leave();
-    join();
+    enter_stack();
     talk_to_peers(&(struct network){.mtu = 1400});
     wf_sctp_stack_leave();
 }
@@ -301,28 +301,29 @@ static void unacknowledged_data_are_counted_while_there_is_room(void **state)
     come_up(a, b, &setup);
     assert_false(wf_sctp_user_awaits_ack(&a->assoc));
     b->lost = 1000;
-    say(a, 2, 1000);
-    for (int i = 0; i < 3000; i++, pass())
-        arrive(a);
+    send_message(a, 2, 1000);
+    for (int i = 0; i < 3000; i++, pass_time())
+        deliver_packets(a);
     assert_true(wf_sctp_user_awaits_ack(&a->assoc));
     b->lost = 0;
     a->assoc.progress = false;
-    for (int i = 0; i < STEPS && wf_sctp_user_unacked(&a->assoc); i++, pass()) {
-        arrive(b);
-        arrive(a);
+    for (int i = 0; i < STEPS && wf_sctp_user_unacked(&a->assoc);
+         i++, pass_time()) {
+        deliver_packets(b);
+        deliver_packets(a);
     }
     assert_true(a->assoc.progress);
     assert_false(wf_sctp_user_awaits_ack(&a->assoc));
     for (int i = 0; i < 100; i++)
-        say(a, 2, 10000); /* and b reads none of it */
-    for (int i = 0; i < 3000; i++, pass()) {
-        arrive(b);
+        send_message(a, 2, 10000); /* and b reads none of it */
+    for (int i = 0; i < 3000; i++, pass_time()) {
+        deliver_packets(b);
         wf_sctp_user_make_room(&b->assoc);
-        arrive(a);
+        deliver_packets(a);
     }
     assert_true(wf_sctp_user_unacked(&a->assoc) > 0);
     assert_false(wf_sctp_user_awaits_ack(&a->assoc));
-    part(a, b);
+    close_ends(a, b);
     wf_sctp_stack_leave();
 }
 
@@ -330,7 +331,7 @@ static void threads_share_the_stack(void **state)
 {
     pthread_t aside;
 
-    join();
+    enter_stack();
     assert_int_equal(pthread_create(&aside, NULL, talk_aside, NULL), 0);
     talk_to_peers(&(struct network){.mtu = 1400, .check = true, .trouble = 10});
     pthread_join(aside, NULL);
@@ -343,12 +344,12 @@ static void damaged_packets_are_dropped(void **state)
         .mtu = 1400, .window = 1 << 20, .room = 4 << 20, .check = true};
     struct end *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
-    join();
+    enter_stack();
     a->other = b;
     b->other = a;
     b->mtu = setup.mtu;
     a->assoc.ctx = a;
-    a->assoc.output = output;
+    a->assoc.output = output_packet;
     assert_int_equal(wf_sctp_user_open(&a->assoc, &setup), WEFT_OK);
     assert_int_equal(b->packets, 1); /* the first packet of an association */
     for (size_t i = 0; i < b->wire[0].n; i++) {
@@ -358,7 +359,7 @@ static void damaged_packets_are_dropped(void **state)
         assert_int_equal(a->packets + b->packets, 1); /* no answer */
         b->wire[0].bytes[i] ^= 0x10;
     }
-    finish(a);
+    close_end(a);
     while (b->packets)
         free(b->wire[--b->packets].bytes);
     free(a);

@@ -77,13 +77,13 @@ static void run_handshake(struct ends *e, unsigned char seed)
 }
 
 /* Its proof has arrived. */
-static void listened(struct ends *e)
+static void add_listened(struct ends *e)
 {
     e->made.dialled = false;
     assert_int_equal(wf_seal_add_session(e->b, &e->made), WEFT_OK);
 }
 
-static void setup(struct ends *e)
+static void open_ends(struct ends *e)
 {
     memset(&net, 0, sizeof net);
     net.answer = WEFT_DONE;
@@ -93,16 +93,16 @@ static void setup(struct ends *e)
     assert_non_null(e->a);
     assert_non_null(e->b);
     run_handshake(e, 1);
-    listened(e);
+    add_listened(e);
 }
 
-static void teardown(struct ends *e)
+static void close_ends(struct ends *e)
 {
     wf_seal_free(e->a);
     wf_seal_free(e->b);
 }
 
-static struct wf_wire inner(uint32_t plen)
+static struct wf_wire make_inner(uint32_t plen)
 {
     struct wf_wire w;
 
@@ -122,15 +122,15 @@ static int bytes_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
     return off < tx->len;
 }
 
-static int sends(struct wf_seal *s, const void *data, uint32_t n)
+static int send_sealed(struct wf_seal *s, const void *data, uint32_t n)
 {
-    struct wf_wire w = inner(n);
+    struct wf_wire w = make_inner(n);
     weft_tx tx = {.len = n, .seg = bytes_seg, .priv = {(uintptr_t)data}};
 
     return wf_seal_send(s, &core, NULL, &w, n ? &tx : NULL);
 }
 
-static enum wf_opened opens(struct wf_seal *s)
+static enum wf_opened open_sealed(struct wf_seal *s)
 {
     struct wf_session *by;
     enum wf_opened r;
@@ -144,7 +144,7 @@ static enum wf_opened opens(struct wf_seal *s)
     return r;
 }
 
-static bool holds(const void *bytes, size_t n, const void *what, size_t m)
+static bool has_bytes(const void *bytes, size_t n, const void *what, size_t m)
 {
     return memmem(bytes, n, what, m) != NULL;
 }
@@ -153,16 +153,16 @@ static void sealed_containers_open_and_cannot_be_read(void **state)
 {
     struct ends e;
 
-    setup(&e);
-    assert_int_equal(sends(e.a, text, sizeof text), WEFT_DONE);
-    assert_false(holds(net.text, net.n, text, 4));
-    assert_int_equal(opens(e.b), WF_OPENED);
+    open_ends(&e);
+    assert_int_equal(send_sealed(e.a, text, sizeof text), WEFT_DONE);
+    assert_false(has_bytes(net.text, net.n, text, 4));
+    assert_int_equal(open_sealed(e.b), WF_OPENED);
     assert_memory_equal(net.out + WEFT_HDR, text, sizeof text);
     assert_int_equal(((struct wf_wire *)net.out)->seq, wf_le32(5));
-    assert_int_equal(sends(e.b, NULL, 0), WEFT_DONE);
+    assert_int_equal(send_sealed(e.b, NULL, 0), WEFT_DONE);
     assert_int_equal(net.n, WEFT_HDR);
-    assert_int_equal(opens(e.a), WF_OPENED);
-    teardown(&e);
+    assert_int_equal(open_sealed(e.a), WF_OPENED);
+    close_ends(&e);
 }
 
 static void long_containers_are_sealed_and_may_be_kept(void **state)
@@ -170,18 +170,18 @@ static void long_containers_are_sealed_and_may_be_kept(void **state)
     uint8_t *data = malloc(LONG);
     struct ends e;
 
-    setup(&e);
+    open_ends(&e);
     assert_non_null(data);
     memset(data, 'x', LONG);
     for (net.answer = WEFT_OK; net.answer <= WEFT_DONE; net.answer++) {
-        assert_int_equal(sends(e.a, data, LONG), WEFT_DONE);
-        assert_int_equal(opens(e.b), WF_OPENED);
+        assert_int_equal(send_sealed(e.a, data, LONG), WEFT_DONE);
+        assert_int_equal(open_sealed(e.b), WF_OPENED);
         assert_memory_equal(net.out + WEFT_HDR, data, LONG);
     }
     net.answer = WEFT_EAGAIN;
-    assert_int_equal(sends(e.a, data, LONG), WEFT_EAGAIN);
+    assert_int_equal(send_sealed(e.a, data, LONG), WEFT_EAGAIN);
     free(data);
-    teardown(&e);
+    close_ends(&e);
 }
 
 static void equal_containers_are_sealed_differently(void **state)
@@ -189,14 +189,14 @@ static void equal_containers_are_sealed_differently(void **state)
     uint8_t first[ROOM];
     struct ends e;
 
-    setup(&e);
-    sends(e.a, text, sizeof text);
+    open_ends(&e);
+    send_sealed(e.a, text, sizeof text);
     memcpy(first, net.text, net.n);
-    sends(e.a, text, sizeof text);
+    send_sealed(e.a, text, sizeof text);
     assert_memory_not_equal(first, net.text, net.n);
-    sends(e.b, text, sizeof text); /* its first, with another key */
+    send_sealed(e.b, text, sizeof text); /* its first, with another key */
     assert_memory_not_equal(first, net.text, net.n);
-    teardown(&e);
+    close_ends(&e);
 }
 
 static void a_change_of_any_bit_is_refused(void **state)
@@ -204,12 +204,12 @@ static void a_change_of_any_bit_is_refused(void **state)
     struct wf_wire outer;
     struct ends e;
 
-    setup(&e);
-    sends(e.a, text, sizeof text);
+    open_ends(&e);
+    send_sealed(e.a, text, sizeof text);
     outer = net.outer;
     for (size_t i = 0; i < 8 * net.n; i++) {
         net.text[i / 8] ^= (uint8_t)(1 << i % 8);
-        assert_int_equal(opens(e.b), WF_FORGED);
+        assert_int_equal(open_sealed(e.b), WF_FORGED);
         net.text[i / 8] ^= (uint8_t)(1 << i % 8);
     }
     for (size_t i = 0; i < 8 * WEFT_HDR; i++) {
@@ -217,8 +217,8 @@ static void a_change_of_any_bit_is_refused(void **state)
         assert_false(wf_seal_is_header(e.b, &net.outer));
         net.outer = outer;
     }
-    assert_int_equal(opens(e.b), WF_OPENED);
-    teardown(&e);
+    assert_int_equal(open_sealed(e.b), WF_OPENED);
+    close_ends(&e);
 }
 
 /* An attacker that can make the plain checksum still cannot change anything
@@ -229,11 +229,11 @@ static void a_correct_checksum_is_not_enough(void **state)
     struct ends e;
     uint32_t sum;
 
-    setup(&e);
+    open_ends(&e);
     for (size_t at = 8; at < 48; at++) { /* counter, session, tag */
         if (at >= 24 && at < 32)
             continue; /* zero */
-        sends(e.a, text, sizeof text);
+        send_sealed(e.a, text, sizeof text);
         ((uint8_t *)w)[at] ^= 1;
         w->check = 0;
         w->crc = 0;
@@ -241,9 +241,9 @@ static void a_correct_checksum_is_not_enough(void **state)
         w->check = wf_le16((uint16_t)(sum ^ sum >> 16));
         w->crc = wf_le32(sum);
         assert_true(wf_seal_is_header(e.b, w));
-        assert_int_not_equal(opens(e.b), WF_OPENED);
+        assert_int_not_equal(open_sealed(e.b), WF_OPENED);
     }
-    teardown(&e);
+    close_ends(&e);
 }
 
 static void a_replayed_container_is_dropped(void **state)
@@ -253,18 +253,18 @@ static void a_replayed_container_is_dropped(void **state)
     size_t n;
     struct ends e;
 
-    setup(&e);
-    sends(e.a, text, sizeof text);
+    open_ends(&e);
+    send_sealed(e.a, text, sizeof text);
     first = net.outer;
     memcpy(kept, net.text, n = net.n);
-    assert_int_equal(opens(e.b), WF_OPENED);
-    assert_int_equal(opens(e.b), WF_STALE);
-    sends(e.a, text, sizeof text);
-    assert_int_equal(opens(e.b), WF_OPENED);
+    assert_int_equal(open_sealed(e.b), WF_OPENED);
+    assert_int_equal(open_sealed(e.b), WF_STALE);
+    send_sealed(e.a, text, sizeof text);
+    assert_int_equal(open_sealed(e.b), WF_OPENED);
     net.outer = first;
     memcpy(net.text, kept, net.n = n);
-    assert_int_equal(opens(e.b), WF_STALE);
-    teardown(&e);
+    assert_int_equal(open_sealed(e.b), WF_STALE);
+    close_ends(&e);
 }
 
 /* The core had no memory for it; the plugin brings it again. */
@@ -273,22 +273,22 @@ static void a_container_that_was_not_taken_may_come_again(void **state)
     struct wf_session *by;
     struct ends e;
 
-    setup(&e);
-    sends(e.a, text, sizeof text);
+    open_ends(&e);
+    send_sealed(e.a, text, sizeof text);
     assert_int_equal(wf_seal_open(e.b, &net.outer, net.text, net.out, &by),
                      WF_OPENED);
-    assert_int_equal(opens(e.b), WF_OPENED);
-    teardown(&e);
+    assert_int_equal(open_sealed(e.b), WF_OPENED);
+    close_ends(&e);
 }
 
 static void a_process_cannot_open_its_own_containers(void **state)
 {
     struct ends e;
 
-    setup(&e);
-    sends(e.a, text, sizeof text);
-    assert_int_equal(opens(e.a), WF_FORGED);
-    teardown(&e);
+    open_ends(&e);
+    send_sealed(e.a, text, sizeof text);
+    assert_int_equal(open_sealed(e.a), WF_FORGED);
+    close_ends(&e);
 }
 
 static void without_a_session_the_plugin_is_asked_to_connect(void **state)
@@ -297,7 +297,7 @@ static void without_a_session_the_plugin_is_asked_to_connect(void **state)
 
     memset(&net, 0, sizeof net);
     assert_non_null(s);
-    assert_int_equal(sends(s, text, sizeof text), WEFT_EAGAIN);
+    assert_int_equal(send_sealed(s, text, sizeof text), WEFT_EAGAIN);
     assert_int_equal(net.connects, 1);
     assert_int_equal(net.n, 0);
     wf_seal_free(s);
@@ -307,65 +307,67 @@ static void a_session_that_the_peer_may_not_have_waits_for_a_sign(void **state)
 {
     struct ends e;
 
-    setup(&e);
+    open_ends(&e);
     run_handshake(&e, 2); /* b has not heard the proof */
-    sends(e.b, text, sizeof text);
-    assert_int_equal(opens(e.a), WF_OPENED); /* so a knows: b has the first */
-    sends(e.a, text, sizeof text);
-    assert_int_equal(opens(e.b), WF_OPENED);
-    listened(&e);
-    sends(e.b, text, sizeof text); /* with the second, which the dialler has */
-    assert_int_equal(opens(e.a), WF_OPENED);
-    sends(e.a, text, sizeof text);
+    send_sealed(e.b, text, sizeof text);
+    assert_int_equal(open_sealed(e.a),
+                     WF_OPENED); /* so a knows: b has the first */
+    send_sealed(e.a, text, sizeof text);
+    assert_int_equal(open_sealed(e.b), WF_OPENED);
+    add_listened(&e);
+    send_sealed(e.b, text,
+                sizeof text); /* with the second, which the dialler has */
+    assert_int_equal(open_sealed(e.a), WF_OPENED);
+    send_sealed(e.a, text, sizeof text);
     assert_int_equal(wf_le64(net.outer.b), e.made.id);
-    assert_int_equal(opens(e.b), WF_OPENED);
-    teardown(&e);
+    assert_int_equal(open_sealed(e.b), WF_OPENED);
+    close_ends(&e);
 }
 
 static void old_sessions_are_forgotten(void **state)
 {
     struct ends e;
 
-    setup(&e);
-    sends(e.a, text, sizeof text);
+    open_ends(&e);
+    send_sealed(e.a, text, sizeof text);
     for (unsigned char i = 2; i < 2 + WF_SESSIONS; i++) {
         run_handshake(&e, i);
-        listened(&e);
+        add_listened(&e);
     }
-    assert_int_equal(opens(e.b), WF_FORGED);
-    sends(e.a, text, sizeof text);
-    assert_int_equal(opens(e.b), WF_OPENED);
-    teardown(&e);
+    assert_int_equal(open_sealed(e.b), WF_FORGED);
+    send_sealed(e.a, text, sizeof text);
+    assert_int_equal(open_sealed(e.b), WF_OPENED);
+    close_ends(&e);
 }
 
 static void keys_that_are_used_up_are_used_no_more(void **state)
 {
     struct ends e;
 
-    setup(&e);
+    open_ends(&e);
     e.a->session[0].sent = WF_SEAL_LIMIT - 1;
-    assert_int_equal(sends(e.a, text, sizeof text), WEFT_DONE);
-    assert_int_equal(opens(e.b), WF_OPENED);
-    assert_int_equal(sends(e.a, text, sizeof text), WEFT_ELINK);
+    assert_int_equal(send_sealed(e.a, text, sizeof text), WEFT_DONE);
+    assert_int_equal(open_sealed(e.b), WF_OPENED);
+    assert_int_equal(send_sealed(e.a, text, sizeof text), WEFT_ELINK);
     run_handshake(&e, 2); /* of the next connection */
-    listened(&e);
-    assert_int_equal(sends(e.a, text, sizeof text), WEFT_DONE);
-    assert_int_equal(opens(e.b), WF_OPENED);
-    teardown(&e);
+    add_listened(&e);
+    assert_int_equal(send_sealed(e.a, text, sizeof text), WEFT_DONE);
+    assert_int_equal(open_sealed(e.b), WF_OPENED);
+    close_ends(&e);
 }
 
 static void noise_is_not_opened(void **state)
 {
     struct ends e;
 
-    setup(&e);
+    open_ends(&e);
     srand(1);
     for (int round = 0; round < 10000; round++) {
         for (size_t i = 0; i < WEFT_HDR; i++)
             ((uint8_t *)&net.outer)[i] = (uint8_t)rand();
         assert_false(wf_seal_is_header(e.b, &net.outer));
     }
-    teardown(&e);
+    close_ends(&e);
 }
 
 int main(void)

@@ -3,17 +3,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
+#include "shm_two_nodes.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plugins/shm/shm.h"
-
 enum { CHUNK = 32 << 10, FIRST = SHM_FIRST_CHUNKS * CHUNK, LARGE = 8 * CHUNK };
 
-static struct fake_node a, b;
 static off_t machine_has = INT32_MAX; /* bytes */
 
 /* In the place of the C library's. */
@@ -27,16 +24,12 @@ int fallocate(int fd, int mode, off_t at, off_t bytes)
 
 static void settle_all(void)
 {
-    for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++)
+        progress_both();
     assert_int_equal(b.loc[0].got, a.loc[1].sent);
     for (int i = 0; i < 10000 && (b.loc[0].sinking || a.loc[1].peer->out.tx);
-         i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+         i++)
+        progress_both();
     assert_false(b.loc[0].sinking);
 }
 
@@ -65,20 +58,19 @@ static void start_on(uint32_t cpus)
     settle_all();
 }
 
-static int start(void **state)
+static int start_case(void **state)
 {
     (void)state;
     start_on(2);
     return 0;
 }
 
-static int stop(void **state)
+static int stop_case(void **state)
 {
     (void)state;
     settle_all();
     assert_int_equal(b.loc[0].rx_bad, 0);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
     return 0;
 }
 
@@ -166,7 +158,7 @@ static void much_traffic_does_not_where_ranks_share_cpus(void **state)
     start_on(1);
     send_all(CHUNK, 5 * LARGE / CHUNK);
     assert_both_use(FIRST);
-    stop(NULL);
+    stop_case(NULL);
 }
 
 static void there_a_ring_often_full_brings_it(void **state)
@@ -181,7 +173,7 @@ static void there_a_ring_often_full_brings_it(void **state)
     fill_the_ring();
     settle_all();
     assert_both_use(LARGE);
-    stop(NULL);
+    stop_case(NULL);
 }
 
 static void without_memory_the_first_ring_stays(void **state)
@@ -221,7 +213,7 @@ static void a_ring_of_few_chunks_has_no_other(void **state)
     settle_all();
     assert_both_use(FIRST);
     assert_int_equal(a.loc[1].peer->memory, -1);
-    stop(NULL);
+    stop_case(NULL);
 }
 
 /* Whatever the sender has written. */
@@ -248,7 +240,7 @@ static void invalid_offsets_do_not_leave_the_segment(void **state)
     p->in.bulk = before; /* what was published lies there */
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start_case, stop_case)
 
 int main(void)
 {
@@ -263,7 +255,7 @@ int main(void)
         cmocka_unit_test(there_a_ring_often_full_brings_it),
         TEST(without_memory_the_first_ring_stays),
         cmocka_unit_test_setup(without_memory_for_any_ring_the_link_goes_down,
-                               start),
+                               start_case),
         cmocka_unit_test(a_ring_of_few_chunks_has_no_other),
         TEST(invalid_offsets_do_not_leave_the_segment)};
 

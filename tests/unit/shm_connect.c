@@ -2,23 +2,18 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "plugins/shm/shm.h"
-#include "shm_fake.h"
+#include "shm_two_nodes.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define OPS (weft_plugin_2_shm.ops)
+static struct fake_node many[FAKE_PEERS];
 
-static struct fake_node a, b, many[FAKE_PEERS];
-
-static void turn(int times)
+static void run_turns(int times)
 {
-    for (int i = 0; i < times; i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    for (int i = 0; i < times; i++)
+        progress_both();
 }
 
 static void stop_both(void)
@@ -46,14 +41,14 @@ static void simultaneous_calls_leave_one_connection(void **state)
         assert_true(rc == WEFT_EAGAIN || rc == WEFT_DONE);
         for (int i = 0; i < 5000 && !(a.loc[1].up && b.loc[0].up); i++)
             fake_progress(rand_r(&seed) % 3 ? &a : &b);
-        turn(300); /* whatever lost the race must end without a trace */
+        run_turns(300); /* whatever lost the race must end without a trace */
         assert_int_equal(a.loc[1].up, 1);
         assert_int_equal(b.loc[0].up, 1);
         assert_int_equal(a.loc[1].ready, 1);
         assert_int_equal(a.loc[1].down + b.loc[0].down, 0);
         assert_int_equal(fake_send(&a, 1, 8, 6), WEFT_DONE);
         assert_int_equal(fake_send(&b, 0, 8, 6), WEFT_DONE);
-        turn(3);
+        run_turns(3);
         assert_true(b.loc[0].got == a.loc[1].sent);
         assert_true(a.loc[1].got == b.loc[0].sent);
         stop_both();
@@ -68,9 +63,9 @@ static void no_descriptor_stays_open(void **state)
     for (int i = 0; i < 20; i++) {
         fake_pair(&a, &b, NULL);
         fake_send(&a, 1, 100000, 2);
-        turn(600);
+        run_turns(600);
         assert_true(fake_send(&a, 1, 100000, 2) >= 0);
-        turn(10);
+        run_turns(10);
         stop_both();
     }
     assert_int_equal(fake_open_fds(), before);
@@ -87,7 +82,7 @@ static void an_unknown_caller_is_located(void **state)
     assert_int_equal(fake_add(&a, 1), WEFT_OK);
     assert_null(b.loc[0].peer);
     fake_send(&a, 1, 8, 6);
-    turn(1000);
+    run_turns(1000);
     assert_non_null(b.loc[0].peer);
     assert_int_equal(b.loc[0].up, 1);
     stop_both();
@@ -104,7 +99,7 @@ static void a_caller_without_route_is_refused(void **state)
     fake_add(&a, 1);
     b.stranger = true;
     fake_send(&a, 1, 8, 6);
-    turn(1000);
+    run_turns(1000);
     assert_int_equal(a.loc[1].down, 1);
     assert_int_equal(a.loc[1].status, WEFT_ELINK);
     assert_non_null(strstr(a.loc[1].why, "no route"));
@@ -118,7 +113,7 @@ static void another_job_key_is_refused(void **state)
     fake_pair(&a, &b, NULL);
     b.key = 1;
     fake_send(&a, 1, 8, 6);
-    turn(1000);
+    run_turns(1000);
     assert_int_equal(a.loc[1].down, 1);
     assert_non_null(strstr(a.loc[1].why, "job keys differ"));
     assert_int_equal(b.loc[0].up, 0);
@@ -174,7 +169,7 @@ static void goodbye_lets_the_last_messages_through(void **state)
     (void)state;
     fake_pair(&a, &b, NULL);
     fake_send(&a, 1, 8, 6);
-    turn(600);
+    run_turns(600);
     for (int i = 0; i < 10; i++)
         assert_int_equal(fake_send(&a, 1, 1000, 6), WEFT_DONE);
     assert_int_equal(OPS->drain(a.ep), WEFT_OK);
@@ -191,7 +186,7 @@ static void close_without_goodbye_is_a_dead_peer(void **state)
     (void)state;
     fake_pair(&a, &b, NULL);
     fake_send(&a, 1, 8, 6);
-    turn(600);
+    run_turns(600);
     assert_int_equal(fake_send(&a, 1, 2000000, 2), WEFT_OK);
     OPS->close(b.ep);
     for (int i = 0; i < 600; i++)
@@ -207,17 +202,17 @@ static void a_peer_may_come_back_after_goodbye(void **state)
     (void)state;
     fake_pair(&a, &b, NULL);
     fake_send(&a, 1, 8, 6);
-    turn(600);
+    run_turns(600);
     assert_int_equal(OPS->peer_del(a.loc[1].peer, 0), WEFT_OK);
-    turn(600);
+    run_turns(600);
     assert_int_equal(b.loc[0].down, 0);
     memset(&a.loc[1], 0, sizeof a.loc[1]);
     memset(&b.loc[0].got, 0, sizeof b.loc[0].got);
     assert_int_equal(fake_add(&a, 1), WEFT_OK);
     assert_int_equal(fake_send(&a, 1, 8, 6), WEFT_EAGAIN);
-    turn(600);
+    run_turns(600);
     assert_int_equal(fake_send(&a, 1, 8, 6), WEFT_DONE);
-    turn(2);
+    run_turns(2);
     assert_true(b.loc[0].got == 1);
     assert_int_equal(b.loc[0].up, 2);
     stop_both();
@@ -263,7 +258,7 @@ static void forbid_descriptors(struct rlimit *was)
 static void call_in_vain(void)
 {
     for (int i = 0; i < 2000 && !a.loc[1].down; i++, fake_later += 50000000)
-        turn(1);
+        run_turns(1);
     assert_int_equal(a.loc[1].down, 1);
 }
 
@@ -307,7 +302,7 @@ static void a_listener_without_memory_tells_its_callers(void **state)
     fake_pair(&a, &b, NULL);
     b.no_memory = true;
     fake_send(&a, 1, 8, 6);
-    turn(100);
+    run_turns(100);
     assert_int_equal(a.loc[1].down, 0); /* there may be some again */
     call_in_vain();
     assert_int_equal(a.loc[1].status, WEFT_ENOMEM);
@@ -321,10 +316,10 @@ static void a_listener_that_has_memory_again_is_reached(void **state)
     fake_pair(&a, &b, NULL);
     b.no_memory = true;
     fake_send(&a, 1, 8, 6);
-    turn(100);
+    run_turns(100);
     b.no_memory = false;
     for (int i = 0; i < 2000 && !a.loc[1].up; i++, fake_later += 1000000)
-        turn(1);
+        run_turns(1);
     assert_int_equal(a.loc[1].up, 1);
     stop_both();
 }
@@ -339,10 +334,8 @@ static void a_limit_of_file_sizes_ends_the_link_and_not_the_process(
     small = (struct rlimit){65536, was.rlim_max};
     setrlimit(RLIMIT_FSIZE, &small);
     fake_send(&a, 1, 8, 6);
-    for (int i = 0; i < 600; i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    for (int i = 0; i < 600; i++)
+        progress_both();
     setrlimit(RLIMIT_FSIZE, &was);
     assert_int_equal(a.loc[1].down, 1);
     assert_non_null(strstr(a.loc[1].why, "File too large"));

@@ -2,35 +2,17 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
-
-#include "../../plugins/shm/shm.h"
+#include "shm_two_nodes.h"
 
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OPS (weft_plugin_2_shm.ops)
-
-static struct fake_node a, b;
-
-/* Exchange addresses over a socket pair; no peer knows the other before. */
-static void connect_both(struct fake_node *n, uint32_t id, int fd)
-{
-    memset(n, 0, sizeof *n);
-    if (fake_open(n, id, 2, 7, NULL) != WEFT_OK)
-        _exit(3);
-    if (write(fd, n->address[id], n->address_len) < 0 ||
-        read(fd, n->address[1 - id], n->address_len) < 0)
-        _exit(4);
-    fake_add(n, 1 - id);
-}
-
 /* The child: talks at random until it is killed. */
 static void send_chatter(int fd, unsigned seed)
 {
-    connect_both(&b, 1, fd);
+    connect_over(fd, &b, 1);
     b.answer_random = true;
     b.seed = seed;
     for (;;) {
@@ -52,7 +34,7 @@ static void kill_one(unsigned seed)
         send_chatter(pair[1], seed);
     }
     close(pair[1]);
-    connect_both(&a, 0, pair[0]);
+    connect_over(pair[0], &a, 0);
     a.answer_random = true;
     long when = rand_r(&seed) % 3 ? rand_r(&seed) % 300 : rand_r(&seed) % 8000;
     fake_send(&a, 1, 8, 6);
@@ -167,8 +149,7 @@ static void invalid_bytes_end_only_the_link(void **state)
         a.ep->host = b.ep->host = &loose;
         fake_send(&a, 1, 8, 6);
         for (int i = 0; i < 40 && !(a.loc[1].up && b.loc[0].up); i++) {
-            fake_progress(&a);
-            fake_progress(&b);
+            progress_both();
             a.ep->attend = b.ep->attend = true;
         }
         fake_send(&a, 1, 200000, 2);

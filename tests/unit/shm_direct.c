@@ -4,21 +4,11 @@
  */
 #include <sys/stat.h>
 
-#include "plugins/shm/shm.h"
-#include "shm_fake.h"
-
-#define OPS (weft_plugin_2_shm.ops)
+#include "shm_two_nodes.h"
 
 enum { BYTES = 4 << 20, ANNOUNCED = 48 << 10, TRIES = 100000 };
 
-static struct fake_node a, b;
 static unsigned char heap[BYTES];
-
-static void progress_both(void)
-{
-    fake_progress(&a);
-    fake_progress(&b);
-}
 
 static void connect_both(const struct fake_config *c)
 {
@@ -28,7 +18,7 @@ static void connect_both(const struct fake_config *c)
         progress_both();
 }
 
-static int start(void **state)
+static int start_case(void **state)
 {
     (void)state;
     connect_both(NULL);
@@ -55,16 +45,7 @@ static int start_oversubscribed(void **state)
     return 0;
 }
 
-static int stop(void **state)
-{
-    (void)state;
-    fake_close(&a, &b);
-    if (b.ep)
-        fake_close(&b, NULL);
-    return 0;
-}
-
-static unsigned char *area(struct fake_node *n, weft_mem *mem)
+static unsigned char *allocate_area(struct fake_node *n, weft_mem *mem)
 {
     *mem = (weft_mem){.len = BYTES};
     assert_int_equal(OPS->mem_alloc(n->ep, mem), WEFT_OK);
@@ -118,7 +99,7 @@ static int finish_case(weft_get *r, int rc)
 static void memory_of_an_area_is_read_by_the_peer(void **state)
 {
     weft_mem mem;
-    unsigned char *from = area(&a, &mem);
+    unsigned char *from = allocate_area(&a, &mem);
     weft_rkey *k = open_key(&a, &b, from, BYTES);
     (void)state;
     for (uint64_t len = 1; len <= BYTES - 7; len = len * 5 + 2) {
@@ -135,7 +116,8 @@ static void memory_of_an_area_is_read_by_the_peer(void **state)
 static void the_owner_copies_with_the_reader(void **state)
 {
     weft_mem mem, into;
-    unsigned char *from = area(&a, &mem), *to = area(&b, &into);
+    unsigned char *from = allocate_area(&a, &mem),
+                  *to = allocate_area(&b, &into);
     weft_rkey *k = open_key(&a, &b, from, BYTES);
     (void)state;
     open_key(&b, &a, to, BYTES);
@@ -157,7 +139,7 @@ static void the_owner_copies_with_the_reader(void **state)
 static void reads_queue_and_finish_in_order(void **state)
 {
     weft_mem mem;
-    unsigned char *from = area(&a, &mem);
+    unsigned char *from = allocate_area(&a, &mem);
     weft_rkey *k = open_key(&a, &b, from, BYTES);
     weft_get r[4];
     (void)state;
@@ -176,7 +158,7 @@ static void addresses_outside_the_area_are_refused(void **state)
 {
     static const unsigned char nonsense[8] = {77, 1, 2, 3, 4, 5, 6, 7};
     weft_mem mem;
-    unsigned char *from = area(&a, &mem);
+    unsigned char *from = allocate_area(&a, &mem);
     weft_rkey *k = open_key(&a, &b, from, BYTES);
     weft_peer *p = b.loc[0].peer;
     weft_get r[] = {read_of(k, from - 1, heap, 2),
@@ -199,7 +181,7 @@ static void freed_memory_is_forgotten_by_the_peer(void **state)
     weft_mem mem;
     unsigned char key[64];
     int fds = fake_open_fds();
-    unsigned char *from = area(&a, &mem);
+    unsigned char *from = allocate_area(&a, &mem);
     size_t n = pack_data(&a, from, BYTES, key);
     weft_rkey *k = open_key(&a, &b, from, BYTES);
     (void)state;
@@ -238,7 +220,7 @@ static void small_memory_is_left_to_the_heap(void **state)
 static void a_lost_peer_ends_its_reads(void **state)
 {
     weft_mem mem;
-    unsigned char *from = area(&a, &mem);
+    unsigned char *from = allocate_area(&a, &mem);
     weft_rkey *k = open_key(&a, &b, from, BYTES);
     weft_get r[2] = {read_of(k, from, heap, BYTES),
                      read_of(k, from, heap, BYTES)};
@@ -319,7 +301,7 @@ static void a_kernel_that_refuses_is_not_asked_again(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start_case, end_pair)
     const struct CMUnitTest tests[] = {
         CASE(memory_of_an_area_is_read_by_the_peer),
         CASE(the_owner_copies_with_the_reader),
@@ -330,12 +312,13 @@ int main(void)
         CASE(small_memory_is_left_to_the_heap),
         CASE(a_lost_peer_ends_its_reads),
         cmocka_unit_test_setup_teardown(
-            any_memory_is_read_where_the_kernel_allows_it, start_cma, stop),
+            any_memory_is_read_where_the_kernel_allows_it, start_cma,
+            end_pair),
         CASE(shorter_messages_go_through_the_ring),
         cmocka_unit_test_setup_teardown(
             where_many_ranks_share_a_cpu_the_receiver_reads_all,
-            start_oversubscribed, stop),
+            start_oversubscribed, end_pair),
         cmocka_unit_test_setup_teardown(
-            a_kernel_that_refuses_is_not_asked_again, start_cma, stop)};
+            a_kernel_that_refuses_is_not_asked_again, start_cma, end_pair)};
     return cmocka_run_group_tests_name("shm direct", tests, NULL, NULL);
 }

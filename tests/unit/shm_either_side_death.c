@@ -20,22 +20,12 @@ enum { DEATHS = 25 };
 /* This is the id of the first offer of an endpoint. */
 static const uint64_t first_id = UINT64_C(1) << 63 | UINT64_C(1) << 32;
 
-static void connect_to(struct fake_node *n, uint32_t id, int fd)
-{
-    memset(n, 0, sizeof *n);
-    if (fake_open(n, id, 2, 7, NULL) != WEFT_OK ||
-        write(fd, n->address[id], n->address_len) < 0 ||
-        read(fd, n->address[1 - id], n->address_len) < 0)
-        _exit(4);
-    fake_add(n, 1 - id);
-}
-
 /* Ask for one transfer after the other; both processes have `source` at the
  * same address. */
 static void keep_asking(struct fake_node *n, struct transfer *t)
 {
     weft_peer *p = n->loc[1 - n->id].peer;
-    if (t->key && !ended(t))
+    if (t->key && !has_ended(t))
         return;
     if (t->key) {
         int status = (int)t->rma.priv[5] - 1000;
@@ -68,7 +58,7 @@ static void run_child(int fd, unsigned seed)
 {
     struct transfer t = {0};
     weft_mr *mr;
-    connect_to(&b, 1, fd);
+    connect_over(fd, &b, 1);
     if (OPS->mr_reg(b.ep, source, BYTES, &mr) != WEFT_OK)
         _exit(5);
     while (fake_send(&b, 0, 8, 6) < 0)
@@ -90,7 +80,7 @@ static void kill_one(unsigned seed)
         run_child(pair[1], seed);
     }
     close(pair[1]);
-    connect_to(&a, 0, pair[0]);
+    connect_over(pair[0], &a, 0);
     assert_int_equal(OPS->mr_reg(a.ep, source, BYTES, &mr), WEFT_OK);
     while (fake_send(&a, 1, 8, 6) < 0)
         fake_progress(&a);
@@ -101,7 +91,7 @@ static void kill_one(unsigned seed)
     }
     assert_int_equal(a.loc[1].status, WEFT_EPEER);
     if (t.key) {
-        assert_true(ended(&t));
+        assert_true(has_ended(&t));
         OPS->rkey_close(NULL, t.key);
     }
     OPS->close(a.ep);

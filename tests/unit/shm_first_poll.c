@@ -2,13 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
-
-#include "plugins/shm/shm.h"
+#include "shm_two_nodes.h"
 
 enum { BYTES = 8, STYLE = 2 | 4, PROMPT = 32 };
-
-static struct fake_node a, b;
 
 static void send_to(struct fake_node *x, struct fake_node *y)
 {
@@ -54,24 +50,10 @@ static void ask_and_look_too_early(void)
  * for. */
 static int start_case(void **state)
 {
-    struct fake_config tiny = {16, 4096, 4096, 4, 0, 0, 0};
-
     (void)state;
-    fake_pair(&a, &b, &tiny);
-    a.ep->rx_words = b.ep->rx_words = fake_rx_words;
-    ask_peer();
-    send_to(&b, &a);
-    fake_receive_all(&a, &b);
+    connect_by_words(BYTES, STYLE);
     look_at();
     peer_of()->in.pre_poll_pauses = peer_of()->in.prompt_answers = 0;
-    return 0;
-}
-
-static int stop_case(void **state)
-{
-    (void)state;
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
     return 0;
 }
 
@@ -126,14 +108,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             a_poll_that_is_too_early_delays_the_next_one, start_case,
-            stop_case),
+            end_pair),
         cmocka_unit_test_setup_teardown(
-            only_the_first_poll_for_an_answer_counts, start_case, stop_case),
+            only_the_first_poll_for_an_answer_counts, start_case, end_pair),
         cmocka_unit_test_setup_teardown(
             messages_that_are_no_answers_change_no_delay, start_case,
-            stop_case),
+            end_pair),
         cmocka_unit_test_setup_teardown(prompt_answers_are_polled_for_sooner,
-                                        start_case, stop_case)};
+                                        start_case, end_pair)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

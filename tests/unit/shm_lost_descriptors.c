@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
+#include "shm_two_nodes.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -13,7 +13,6 @@
 
 enum { NONE = -1, TURNS = 20000, LATER_NS = 1000000 };
 
-static struct fake_node a, b;
 /* which of those with descriptors; how many */
 static int lose = NONE, messages;
 
@@ -44,8 +43,7 @@ static void connect_both(void)
     fake_pair(&a, &b, NULL);
     fake_send(&a, 1, 8, 6);
     for (int i = 0; i < TURNS && !(a.loc[1].up && b.loc[0].up); i++) {
-        fake_progress(&a);
-        fake_progress(&b);
+        progress_both();
         fake_later += LATER_NS;
     }
 }

@@ -2,17 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
-
-#define OPS (weft_plugin_2_shm.ops)
-
-static struct fake_node a, b;
-
-static void progress_both(void)
-{
-    fake_progress(&a);
-    fake_progress(&b);
-}
+#include "shm_two_nodes.h"
 
 /* Send from x to y until accepted, with both sides making progress. */
 static void must_send(struct fake_node *x, struct fake_node *y, uint32_t len,

@@ -2,13 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
-
-#include "plugins/shm/shm.h"
+#include "shm_two_nodes.h"
 
 enum { STYLE = 2 | 4, ROW = 3, ALL = 40 /* bytes: the slot is full */ };
-
-static struct fake_node a, b;
 
 static void send_to(struct fake_node *x, struct fake_node *y)
 {
@@ -18,23 +14,8 @@ static void send_to(struct fake_node *x, struct fake_node *y)
 /* Connected: each has sent the other a message. */
 static int start_case(void **state)
 {
-    struct fake_config tiny = {16, 4096, 4096, 4, 0, 0, 0};
-
     (void)state;
-    fake_pair(&a, &b, &tiny);
-    a.ep->rx_words = b.ep->rx_words = fake_rx_words;
-    send_to(&a, &b);
-    fake_receive_all(&b, &a);
-    send_to(&b, &a);
-    fake_receive_all(&a, &b);
-    return 0;
-}
-
-static int stop_case(void **state)
-{
-    (void)state;
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    connect_by_words(ALL, STYLE);
     return 0;
 }
 
@@ -101,11 +82,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             slots_are_handed_over_from_the_fourth_message_on, start_case,
-            stop_case),
+            end_pair),
         cmocka_unit_test_setup_teardown(answered_messages_are_not_handed_over,
-                                        start_case, stop_case),
+                                        start_case, end_pair),
         cmocka_unit_test_setup_teardown(a_returned_slot_is_not_written,
-                                        start_case, stop_case)};
+                                        start_case, end_pair)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

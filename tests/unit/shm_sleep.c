@@ -3,15 +3,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
+#include "shm_two_nodes.h"
 
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-
-#define OPS (weft_plugin_2_shm.ops)
-
-static struct fake_node a, b;
 
 /* A lost wake-up is a state and no time: both sleep, nothing is on its way to
  * either, and so nothing ever will be. However long a machine stands still, a
@@ -28,12 +24,12 @@ static struct rest *rest_of(const struct fake_node *n)
     return n == &a ? &rest_of_a : &rest_of_b;
 }
 
-static struct rest *beside(const struct fake_node *n)
+static struct rest *find_other_rest(const struct fake_node *n)
 {
     return n == &a ? &rest_of_b : &rest_of_a;
 }
 
-static bool rings(int fd, int ms)
+static bool does_ring(int fd, int ms)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     return poll(&p, 1, ms) > 0;
@@ -54,10 +50,10 @@ static void leave_all(struct fake_node *n)
 
 static bool nobody_will_wake(struct fake_node *n)
 {
-    struct rest *other = beside(n);
+    struct rest *other = find_other_rest(n);
     unsigned turns = atomic_load(&other->turns);
-    return turns % 2 != 0 && !rings(other->fd, 0) &&
-           !rings(rest_of(n)->fd, 0) && atomic_load(&other->turns) == turns;
+    return turns % 2 != 0 && !does_ring(other->fd, 0) &&
+           !does_ring(rest_of(n)->fd, 0) && atomic_load(&other->turns) == turns;
 }
 
 /* The descriptor that becomes readable. */
@@ -78,11 +74,11 @@ static bool doze_once(struct fake_node *n)
     if (rc == WEFT_EAGAIN)
         return true;
     if (deadline != UINT64_MAX) {
-        rings(news_of(n), 2);
+        does_ring(news_of(n), 2);
         return true;
     }
     lie_down(n, news_of(n));
-    while (!lost && !rings(news_of(n), LOOK_MS))
+    while (!lost && !does_ring(news_of(n), LOOK_MS))
         lost = nobody_will_wake(n);
     if (!lost)
         atomic_fetch_add(&rest_of(n)->turns, 1);
@@ -164,7 +160,7 @@ static void *talk_to_peers(void *arg)
     return NULL;
 }
 
-static void converse(int rounds, uint32_t most)
+static void hold_talk(int rounds, uint32_t most)
 {
     pthread_t other;
     make_pair();
@@ -175,20 +171,19 @@ static void converse(int rounds, uint32_t most)
     pthread_join(other, NULL);
     assert_false(ta.lost);
     assert_false(tb.lost);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 static void no_wake_up_is_lost_in_ping_pong(void **state)
 {
     (void)state;
-    converse(5000, 64);
+    hold_talk(5000, 64);
 }
 
 static void no_wake_up_is_lost_with_large_messages(void **state)
 {
     (void)state;
-    converse(150, 500000);
+    hold_talk(150, 500000);
 }
 
 struct flood {
@@ -223,8 +218,7 @@ static void run_flood(int messages, uint32_t len)
     leave_all(&b);
     pthread_join(thread, NULL);
     assert_false(lost || f.lost);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 static void a_blocked_sender_is_woken_by_room(void **state)
@@ -235,24 +229,11 @@ static void a_blocked_sender_is_woken_by_room(void **state)
     run_flood(200, 20000);
 }
 
-static uint64_t counter(struct fake_node *n, const char *wanted)
-{
-    const char *name;
-    uint64_t value;
-    for (int i = 0; OPS->stat(n->ep, i, &name, &value) == WEFT_OK; i++)
-        if (strcmp(name, wanted) == 0)
-            return value;
-    fail_msg("no counter %s", wanted);
-    return 0;
-}
-
 static void connect_both(void)
 {
     fake_send(&a, 1, 8, 6);
-    for (int i = 0; i < 600; i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    for (int i = 0; i < 600; i++)
+        progress_both();
     while (fake_send(&a, 1, 8, 6) < 0)
         fake_progress(&a);
     fake_progress(&b);
@@ -263,10 +244,10 @@ static void a_bell_is_rung_once_per_sleep(void **state)
     (void)state;
     fake_pair(&a, &b, NULL);
     connect_both();
-    uint64_t before = counter(&a, "bells_rung");
+    uint64_t before = read_count(&a, "bells_rung");
     for (int i = 0; i < 10; i++)
         fake_send(&a, 1, 8, 6);
-    assert_true(counter(&a, "bells_rung") == before); /* nobody sleeps */
+    assert_true(read_count(&a, "bells_rung") == before); /* nobody sleeps */
     fake_progress(&b);
     uint64_t deadline = UINT64_MAX;
     assert_int_equal(OPS->arm(b.ep, &deadline), WEFT_OK);
@@ -275,7 +256,7 @@ static void a_bell_is_rung_once_per_sleep(void **state)
     assert_int_equal(poll(&p, 1, 0), 0);
     for (int i = 0; i < 10; i++)
         fake_send(&a, 1, 8, 6);
-    assert_true(counter(&a, "bells_rung") == before + 1);
+    assert_true(read_count(&a, "bells_rung") == before + 1);
     assert_int_equal(poll(&p, 1, 0), 1);
     assert_int_equal(OPS->arm(b.ep, &deadline), WEFT_EAGAIN);
     fake_progress(&b);
@@ -298,8 +279,7 @@ static void arm_refuses_while_something_waits(void **state)
     fake_progress(&b);
     assert_int_equal(OPS->arm(b.ep, &deadline), WEFT_OK);
     fake_progress(&b);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 /* The core has no memory for it: to look again would not help. */
@@ -316,8 +296,7 @@ static void a_refused_message_keeps_no_process_awake(void **state)
     assert_int_equal(OPS->arm(b.ep, &deadline), WEFT_OK);
     b.answer = 0;
     fake_receive_all(&b, &a); /* takes it again */
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 int main(void)

@@ -3,20 +3,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
-
-#include "plugins/shm/shm.h"
+#include "shm_two_nodes.h"
 
 enum { MUCH = 256, SHORT = 8 };
 
-static struct fake_node a, b;
-
 static void settle_all(void)
 {
-    for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    for (int i = 0; i < 10000 && b.loc[0].got < a.loc[1].sent; i++)
+        progress_both();
     assert_int_equal(b.loc[0].got, a.loc[1].sent);
 }
 
@@ -32,8 +26,7 @@ static void stop_case(void)
 {
     settle_all();
     assert_int_equal(b.loc[0].rx_bad, 0);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 static void one_by_one(int messages)
@@ -50,7 +43,7 @@ static void fill_the_ring(void)
         continue;
 }
 
-static uint32_t slots(void)
+static uint32_t count_slots(void)
 {
     return a.loc[1].peer->out.mask + 1;
 }
@@ -66,7 +59,7 @@ static void a_pair_begins_with_few(void **state)
     start_on(2);
     assert_true(check_large() > SHM_FIRST_SLOTS);
     one_by_one(MUCH / 2);
-    assert_int_equal(slots(), SHM_FIRST_SLOTS);
+    assert_int_equal(count_slots(), SHM_FIRST_SLOTS);
     stop_case();
 }
 
@@ -75,7 +68,7 @@ static void many_messages_bring_the_large_ring(void **state)
     (void)state;
     start_on(2);
     one_by_one(MUCH + 2 * SHM_FIRST_SLOTS);
-    assert_int_equal(slots(), check_large());
+    assert_int_equal(count_slots(), check_large());
     stop_case();
 }
 
@@ -84,7 +77,7 @@ static void no_large_ring_where_ranks_share_cpus(void **state)
     (void)state;
     start_on(1);
     one_by_one(4 * MUCH);
-    assert_int_equal(slots(), SHM_FIRST_SLOTS);
+    assert_int_equal(count_slots(), SHM_FIRST_SLOTS);
     stop_case();
 }
 
@@ -96,7 +89,7 @@ static void a_full_ring_brings_the_large_one_there_too(void **state)
         fill_the_ring();
         settle_all();
         one_by_one(2 * SHM_FIRST_SLOTS);
-        assert_int_equal(slots(), check_large());
+        assert_int_equal(count_slots(), check_large());
         one_by_one(3 * (int)check_large());
         stop_case();
     }

@@ -3,15 +3,12 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
+#include "shm_two_nodes.h"
 
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plugins/shm/shm.h"
-
-static struct fake_node a, b;
 static int looks;
 
 /* In the place of the C library's. */
@@ -47,14 +44,6 @@ static int start_case(void **state)
     return 0;
 }
 
-static int stop_case(void **state)
-{
-    (void)state;
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
-    return 0;
-}
-
 static void a_poll_that_is_due_comes_with_the_256th_call(void **state)
 {
     (void)state;
@@ -75,9 +64,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             a_poll_that_is_due_comes_with_the_256th_call, start_case,
-            stop_case),
+            end_pair),
         cmocka_unit_test_setup_teardown(idle_sockets_are_polled_rarely,
-                                        start_case, stop_case)};
+                                        start_case, end_pair)};
 
     return cmocka_run_group_tests_name("shm looks", tests, NULL, NULL);
 }

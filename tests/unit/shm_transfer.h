@@ -5,62 +5,30 @@
 #ifndef SHM_TRANSFER_H
 #define SHM_TRANSFER_H
 
-#include "shm_fake.h"
-
-#include "../../plugins/shm/shm.h"
-
-#define OPS (weft_plugin_2_shm.ops)
+#include "shm_two_nodes.h"
 
 enum { NO_CPU = 2, BYTES = 5 << 20, LIMIT_S = 120, SEVERAL = 20 };
 
-static struct fake_node a, b;
 static unsigned char source[BYTES + 64], target[BYTES + 64];
 
 /* Returns the real time for limits; the clock of the transports may stand. */
-static inline uint64_t now(void)
+static inline uint64_t read_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static inline void both(void)
-{
-    fake_progress(&a);
-    fake_progress(&b);
-}
-
-static inline int start(void **state)
+static inline int start_case(void **state)
 {
     (void)state;
     fake_stands = 0;
     fake_pair(&a, &b, NULL);
     fake_connect(&a, &b, 8, 6);
     while (b.loc[0].got < 1)
-        both();
+        progress_both();
     fake_fill(source, 3, sizeof source);
     memset(target, 0xee, sizeof target);
-    return 0;
-}
-
-static inline int stop(void **state)
-{
-    (void)state;
-    if (a.ep)
-        fake_close(&a, b.ep ? &b : NULL);
-    if (b.ep)
-        fake_close(&b, NULL);
-    return 0;
-}
-
-static inline uint64_t count(struct fake_node *n, const char *what)
-{
-    const char *name;
-    uint64_t value;
-    for (int i = 0; OPS->stat(n->ep, i, &name, &value) == WEFT_OK; i++)
-        if (strcmp(name, what) == 0)
-            return value;
-    fail_msg("%s is not counted", what);
     return 0;
 }
 
@@ -71,7 +39,8 @@ struct transfer {
 };
 
 /* Let a offer its memory and b ask for it. */
-static inline void begin(struct transfer *t, uint64_t from, uint64_t len)
+static inline void begin_transfer(struct transfer *t, uint64_t from,
+                                  uint64_t len)
 {
     unsigned char key[64];
     size_t n = sizeof key;
@@ -93,18 +62,18 @@ static inline void begin(struct transfer *t, uint64_t from, uint64_t len)
         t->rma.priv[5] = 1000 + WEFT_OK;
 }
 
-static inline bool ended(const struct transfer *t)
+static inline bool has_ended(const struct transfer *t)
 {
     return t->rma.priv[5] != 0;
 }
 
-static inline void end(struct transfer *t)
+static inline void end_transfer(struct transfer *t)
 {
     OPS->rkey_close(b.loc[0].peer, t->key);
     OPS->mr_dereg(a.ep, t->mr);
 }
 
-static inline void check(const struct transfer *t)
+static inline void check_transfer(const struct transfer *t)
 {
     assert_int_equal(t->rma.priv[5], 1000 + WEFT_OK);
     uint64_t from = t->rma.raddr - (uintptr_t)source;
@@ -113,15 +82,15 @@ static inline void check(const struct transfer *t)
 }
 
 /* Drive one node, or both where other is given, until the transfer ends. */
-static inline void run(const struct transfer *t, struct fake_node *one,
-                struct fake_node *other)
+static inline void run_transfer(const struct transfer *t, struct fake_node *one,
+                                struct fake_node *other)
 {
-    uint64_t limit = now() + LIMIT_S * UINT64_C(1000000000);
-    while (!ended(t)) {
+    uint64_t limit = read_clock() + LIMIT_S * UINT64_C(1000000000);
+    while (!has_ended(t)) {
         fake_progress(one);
         if (other)
             fake_progress(other);
-        assert_true(now() < limit);
+        assert_true(read_clock() < limit);
     }
 }
 

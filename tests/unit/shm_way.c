@@ -2,9 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "shm_fake.h"
-
-#include "plugins/shm/shm.h"
+#include "shm_two_nodes.h"
 
 enum { MB = 1 << 20 };
 
@@ -17,14 +15,14 @@ static void begin_case(void)
     wf_shm_way_init(&in);
 }
 
-static uint32_t told(void)
+static uint32_t read_told_way(void)
 {
     return atomic_load_explicit(&line.way, memory_order_relaxed);
 }
 
-static enum shm_way used(void)
+static enum shm_way find_used_way(void)
 {
-    return told() % SHM_WAYS;
+    return read_told_way() % SHM_WAYS;
 }
 
 /* A message of a MB, whose sender has heard: what it took to copy it in and
@@ -33,33 +31,33 @@ static bool message_in(const uint64_t into[SHM_WAYS],
                        const uint64_t out[SHM_WAYS])
 {
     wf_shm_way_count_message(&in, MB);
-    enum shm_way way = used();
-    bool timed = told() & SHM_TIMED;
+    enum shm_way way = find_used_way();
+    bool timed = read_told_way() & SHM_TIMED;
     if (timed)
         wf_shm_way_add_time(&in, wf_shm_way_pack_time(way, into[way]), MB,
                             out[way]);
     return timed;
 }
 
-static bool message(const uint64_t ns[SHM_WAYS])
+static bool send_message(const uint64_t ns[SHM_WAYS])
 {
     const uint64_t half[] = {ns[0] / 2, ns[1] / 2};
     return message_in(half, half);
 }
 
 /* Messages until one is timed, then until one is not. */
-static int rest(const uint64_t ns[SHM_WAYS])
+static int count_untimed(const uint64_t ns[SHM_WAYS])
 {
     int n = 0;
-    while (!message(ns))
+    while (!send_message(ns))
         n++;
     return n;
 }
 
-static int trial(const uint64_t ns[SHM_WAYS])
+static int count_timed(const uint64_t ns[SHM_WAYS])
 {
-    int n = 1; /* the one that rest() has seen */
-    while (message(ns))
+    int n = 1; /* the one that count_untimed() has seen */
+    while (send_message(ns))
         n++;
     return n;
 }
@@ -70,13 +68,13 @@ static void the_faster_way_stays(void **state)
     const uint64_t around[] = {30000, 20000}, copy[] = {20000, 30000};
     (void)state;
     begin_case();
-    assert_int_equal(used(), SHM_BY_MEMCPY);
-    rest(around);
-    trial(around);
-    assert_int_equal(used(), SHM_NONTEMPORAL);
-    rest(copy);
-    trial(copy);
-    assert_int_equal(used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
+    count_untimed(around);
+    count_timed(around);
+    assert_int_equal(find_used_way(), SHM_NONTEMPORAL);
+    count_untimed(copy);
+    count_timed(copy);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
 }
 
 static void stores_around_the_caches_have_to_be_clearly_faster(void **state)
@@ -84,9 +82,9 @@ static void stores_around_the_caches_have_to_be_clearly_faster(void **state)
     const uint64_t ns[] = {20000, 19000};
     (void)state;
     begin_case();
-    rest(ns);
-    trial(ns);
-    assert_int_equal(used(), SHM_BY_MEMCPY);
+    count_untimed(ns);
+    count_timed(ns);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
 }
 
 static void a_trial_is_short_beside_what_follows(void **state)
@@ -94,10 +92,10 @@ static void a_trial_is_short_beside_what_follows(void **state)
     const uint64_t ns[] = {20000, 25000};
     (void)state;
     begin_case();
-    rest(ns);
-    int tried = trial(ns);
+    count_untimed(ns);
+    int tried = count_timed(ns);
     assert_true(tried >= 12 && tried <= 20);
-    assert_true(rest(ns) >= 12 * tried);
+    assert_true(count_untimed(ns) >= 12 * tried);
 }
 
 /* Where the second way takes several times as long: it gets no second turn, and
@@ -107,10 +105,10 @@ static void a_hopeless_way_is_not_tried_to_the_end(void **state)
     const uint64_t ns[] = {20000, 90000};
     (void)state;
     begin_case();
-    rest(ns);
-    assert_true(trial(ns) <= 4 + 2 + 1);
-    assert_int_equal(used(), SHM_BY_MEMCPY);
-    assert_true(rest(ns) >= 200);
+    count_untimed(ns);
+    assert_true(count_timed(ns) <= 4 + 2 + 1);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
+    assert_true(count_untimed(ns) >= 200);
 }
 
 /* A message that was interrupted costs its way one turn of two. */
@@ -119,12 +117,12 @@ static void one_pause_does_not_decide(void **state)
     const uint64_t ns[] = {20000, 30000}, paused[] = {5000000, 30000};
     (void)state;
     begin_case();
-    while (!(told() & SHM_TIMED))
+    while (!(read_told_way() & SHM_TIMED))
         wf_shm_way_count_message(&in, MB);
-    assert_int_equal(used(), SHM_BY_MEMCPY);
-    message(paused);
-    trial(ns);
-    assert_int_equal(used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
+    send_message(paused);
+    count_timed(ns);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
 }
 
 static void copies_of_the_former_way_are_not_counted(void **state)
@@ -132,14 +130,14 @@ static void copies_of_the_former_way_are_not_counted(void **state)
     const uint64_t ns[] = {20000, 30000};
     (void)state;
     begin_case();
-    rest(ns);
-    while (used() == SHM_BY_MEMCPY)
-        message(ns);
+    count_untimed(ns);
+    while (find_used_way() == SHM_BY_MEMCPY)
+        send_message(ns);
     for (int i = 0; i < 100; i++) /* the sender has not heard */
         wf_shm_way_add_time(&in, wf_shm_way_pack_time(SHM_BY_MEMCPY, 1), MB, 1);
-    assert_int_equal(used(), SHM_NONTEMPORAL);
-    trial(ns);
-    assert_int_equal(used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_NONTEMPORAL);
+    count_timed(ns);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
 }
 
 /* Where both sides send at once each has copied all of it before the other
@@ -153,7 +151,7 @@ static void the_time_of_the_sender_counts(void **state)
         continue;
     while (message_in(into, out))
         continue;
-    assert_int_equal(used(), SHM_BY_MEMCPY);
+    assert_int_equal(find_used_way(), SHM_BY_MEMCPY);
 }
 
 static void hopeless_trials_become_rare(void **state)
@@ -161,13 +159,13 @@ static void hopeless_trials_become_rare(void **state)
     const uint64_t ns[] = {20000, 90000}, even[] = {20000, 20000};
     (void)state;
     begin_case();
-    rest(ns);
-    trial(ns);
-    int first = rest(ns);
-    trial(ns);
-    assert_true(rest(ns) >= 3 * first / 2);
-    trial(even);
-    assert_true(rest(ns) <= first);
+    count_untimed(ns);
+    count_timed(ns);
+    int first = count_untimed(ns);
+    count_timed(ns);
+    assert_true(count_untimed(ns) >= 3 * first / 2);
+    count_timed(even);
+    assert_true(count_untimed(ns) <= first);
 }
 
 static void a_time_out_of_range_still_names_its_way(void **state)
@@ -184,10 +182,8 @@ static void a_time_out_of_range_still_names_its_way(void **state)
 
 /* ---- between two endpoints ----------------------------------------------- */
 
-static struct fake_node a, b;
-
 /* A sender to whom memcpy into the ring is a burden. */
-static int burdened(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+static int find_burdened(weft_tx *tx, uint64_t off, struct iovec *v, int max)
 {
     if (a.loc[1].peer->out.way == SHM_BY_MEMCPY)
         fake_later += 5000000;
@@ -212,11 +208,9 @@ static void send_from(struct weft_loc *l,
 static void send_slowly(void)
 {
     struct weft_loc *l = &a.loc[1];
-    send_from(l, burdened);
-    while (b.loc[0].got < l->sent || l->lent > l->tx_back) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+    send_from(l, find_burdened);
+    while (b.loc[0].got < l->sent || l->lent > l->tx_back)
+        progress_both();
 }
 
 /* All of it was in the ring when the receiver looked for the first time. */
@@ -233,8 +227,7 @@ static void the_receiver_learns_what_it_cost_the_sender(void **state)
         send_slowly();
     assert_int_equal(c->way, SHM_NONTEMPORAL);
     assert_true(messages < 100);
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 /* ---- how long the pieces are --------------------------------------------- */
@@ -242,7 +235,7 @@ static void the_receiver_learns_what_it_cost_the_sender(void **state)
 static int copies;
 
 /* All that is left in one, so each copy asks once. */
-static int counted(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+static int find_counted(weft_tx *tx, uint64_t off, struct iovec *v, int max)
 {
     struct fake_tx *t = (struct fake_tx *)(void *)tx;
     (void)max;
@@ -253,17 +246,15 @@ static int counted(weft_tx *tx, uint64_t off, struct iovec *v, int max)
 
 static void send_counted(struct fake_node *from, uint32_t to)
 {
-    send_from(&from->loc[to], counted);
+    send_from(&from->loc[to], find_counted);
 }
 
 static void until_all_is_there(void)
 {
     struct weft_loc *to_b = &a.loc[1], *to_a = &b.loc[0];
     while (to_a->got < to_b->sent || to_b->got < to_a->sent ||
-           to_b->lent > to_b->tx_back || to_a->lent > to_a->tx_back) {
-        fake_progress(&a);
-        fake_progress(&b);
-    }
+           to_b->lent > to_b->tx_back || to_a->lent > to_a->tx_back)
+        progress_both();
 }
 
 static void a_receiver_that_also_sends_gets_long_pieces(void **state)
@@ -291,8 +282,7 @@ static void a_receiver_that_also_sends_gets_long_pieces(void **state)
         assert_true(fake_send(&a, 1, 20000 + 64 * (uint32_t)i, 0) >= 0);
         until_all_is_there();
     }
-    fake_close(&a, &b);
-    fake_close(&b, NULL);
+    close_both();
 }
 
 int main(void)

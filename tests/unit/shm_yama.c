@@ -26,7 +26,7 @@ static void keep_object(weft_core *core, int level, const char *fmt, ...)
     va_end(ap);
 }
 
-static const char *probed(char s, int ptracer)
+static const char *probe_reading(char s, int ptracer)
 {
     struct fake_config cfg = fake_defaults();
     weft_host host = {.size = sizeof host, .log = keep_object};
@@ -43,21 +43,21 @@ static const char *probed(char s, int ptracer)
 static void weft_info_names_the_rule_of_yama(void **state)
 {
     (void)state;
-    if (strcmp(probed(0, 0), "cma: refused by the kernel") == 0)
+    if (strcmp(probe_reading(0, 0), "cma: refused by the kernel") == 0)
         skip(); /* this one lets nobody */
     assert_string_equal(
-        probed(0, 0),
+        probe_reading(0, 0),
         "cma: for processes of the user (kernel.yama.ptrace_scope 0)");
     assert_string_equal(
-        probed('1', 0),
+        probe_reading('1', 0),
         "cma: for processes of one launcher (kernel.yama.ptrace_scope 1)");
     assert_string_equal(
-        probed('1', 1),
+        probe_reading('1', 1),
         "cma: for processes of the user (kernel.yama.ptrace_scope 1)");
-    assert_string_equal(probed('1', 2),
+    assert_string_equal(probe_reading('1', 2),
                         "cma: for nobody (kernel.yama.ptrace_scope 1)");
     assert_string_equal(
-        probed('2', 0),
+        probe_reading('2', 0),
         "cma: refused by the kernel (kernel.yama.ptrace_scope)");
 }
 

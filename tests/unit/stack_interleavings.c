@@ -93,7 +93,7 @@ static void act_once(void)
     }
 }
 
-static void *actor(void *arg)
+static void *run_actor(void *arg)
 {
     me = *(int *)arg;
     for (;;) {
@@ -107,7 +107,7 @@ static void *actor(void *arg)
 }
 
 /* Of the actors that are not through, the nth. -1: there are not so many. */
-static int runnable(int nth)
+static int find_runnable(int nth)
 {
     for (int i = 0; i < ACTORS; i++)
         if (!baton.finished[i] && nth-- == 0)
@@ -128,7 +128,7 @@ static void check_outcome(void)
     assert_true(place[0] < place[1]);
 }
 
-static void go(int i)
+static void let_go(int i)
 {
     sem_post(&baton.go[i]);
     sem_wait(&baton.back);
@@ -140,7 +140,7 @@ static void begin_all(void)
     memset(baton.finished, 0, sizeof baton.finished);
     taken_count = 0;
     for (int i = 0; i < ACTORS; i++)
-        go(i);
+        let_go(i);
 }
 
 /* One run: the first `fixed` choices as they are, then always the first one.
@@ -150,11 +150,11 @@ static int run_case(int *choice, int fixed)
     int n = 0;
 
     begin_all();
-    while (runnable(0) >= 0) {
+    while (find_runnable(0) >= 0) {
         assert_true(n < STEPS_MAX);
         if (n >= fixed)
             choice[n] = 0;
-        go(runnable(choice[n++]));
+        let_go(find_runnable(choice[n++]));
     }
     return n;
 }
@@ -166,11 +166,11 @@ static int options_at(const int *choice, int k)
 
     begin_all();
     for (int i = 0; i < k; i++)
-        go(runnable(choice[i]));
-    while (runnable(n) >= 0)
+        let_go(find_runnable(choice[i]));
+    while (find_runnable(n) >= 0)
         n++;
-    while (runnable(0) >= 0) /* to the end, so that all can begin again */
-        go(runnable(0));
+    while (find_runnable(0) >= 0) /* to the end, so that all can begin again */
+        let_go(find_runnable(0));
     take_next();
     return n;
 }
@@ -204,7 +204,8 @@ static void the_stack_is_right_in_every_order(void **state)
         items[i].value = i;
     for (int i = 0; i < ACTORS; i++) {
         sem_init(&baton.go[i], 0, 0);
-        assert_int_equal(pthread_create(&threads[i], NULL, actor, &ids[i]), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, run_actor, &ids[i]),
+                         0);
     }
     do {
         n = run_case(choice, fixed);

@@ -9,15 +9,14 @@
 static const weft_ops *ops;
 static struct rig_side all[RIG_SIDES];
 
-static int one(void **state)
+static int open_side(void **state)
 {
     ops = weft_plugin_2_tcp.ops;
-    memset(all, 0, sizeof all);
-    rig_open(all, 0, "key");
+    rig_open_sides(all, 1, "key");
     return 0;
 }
 
-static int none(void **state)
+static int close_side(void **state)
 {
     rig_close(&all[0]);
     return 0;
@@ -240,7 +239,7 @@ static void an_address_goes_by_the_interface_of_its_subnet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, one, none)
+#define T(name) cmocka_unit_test_setup_teardown(name, open_side, close_side)
         T(text_becomes_an_address_and_text_again),
         T(text_that_is_no_address_is_refused),
         T(a_damaged_blob_is_refused_not_believed),

@@ -24,11 +24,10 @@ static void open_two(uint64_t detect)
 
 static void close_two(void)
 {
-    for (int i = 0; i < RIG_SIDES; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
 }
 
-static int option(int level, int name)
+static int read_option(int level, int name)
 {
     int value = -1;
     socklen_t n = sizeof value;
@@ -43,10 +42,10 @@ static void keepalive_asks_more_than_once_within_the_time(void **state)
 {
     for (int s = 2; s <= 30; s++) {
         open_two(s * UINT64_C(1000000000));
-        int idle = option(IPPROTO_TCP, TCP_KEEPIDLE);
-        int every = option(IPPROTO_TCP, TCP_KEEPINTVL);
-        int tries = option(IPPROTO_TCP, TCP_KEEPCNT);
-        assert_int_equal(option(SOL_SOCKET, SO_KEEPALIVE), 1);
+        int idle = read_option(IPPROTO_TCP, TCP_KEEPIDLE);
+        int every = read_option(IPPROTO_TCP, TCP_KEEPINTVL);
+        int tries = read_option(IPPROTO_TCP, TCP_KEEPCNT);
+        assert_int_equal(read_option(SOL_SOCKET, SO_KEEPALIVE), 1);
         assert_true(tries >= 2);
         assert_true(idle + every * tries <= (s > 2 ? s : 3)); /* 1 + 1 * 2 */
         assert_true(idle + every * (tries + 1) >= s);
@@ -57,7 +56,7 @@ static void keepalive_asks_more_than_once_within_the_time(void **state)
 static void without_a_time_there_is_no_keepalive(void **state)
 {
     open_two(0);
-    assert_int_equal(option(SOL_SOCKET, SO_KEEPALIVE), 0);
+    assert_int_equal(read_option(SOL_SOCKET, SO_KEEPALIVE), 0);
     close_two();
 }
 

@@ -11,19 +11,16 @@
 static const weft_ops *ops;
 static struct rig_side all[RIG_SIDES];
 
-static int two(void **state)
+static int open_sides(void **state)
 {
     ops = weft_plugin_2_tcp.ops;
-    memset(all, 0, sizeof all);
-    rig_open(all, 0, "key");
-    rig_open(all, 1, "key");
+    rig_open_sides(all, 2, "key");
     return 0;
 }
 
-static int none(void **state)
+static int close_sides(void **state)
 {
-    for (int i = 0; i < RIG_SIDES; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
     return 0;
 }
 
@@ -37,6 +34,14 @@ static void try_to_send(uint32_t from, uint32_t to)
     assert_int_equal(ops->send(p->peer, &t->tx), WEFT_EAGAIN);
     RIG_UNTIL(all, RIG_SIDES, p->downs || p->readies);
     rig_free(t);
+}
+
+/* Side 0 may dial side 1, and no time passes for them by itself. */
+static void begin_on_stopped_clocks(void)
+{
+    rig_stop_clock(&all[0]);
+    rig_stop_clock(&all[1]);
+    rig_know(&all[0], 1);
 }
 
 static int make_call(int listener)
@@ -103,14 +108,12 @@ static void a_failed_connection_lists_every_address_tried(void **state)
     rig_know(&all[0], 2);
     ops->close(all[2].ep);
     all[2].ep = NULL;
+    try_to_send(0, 2);
     p = &all[0].peer[2];
-    struct rig_tx *t = rig_make(0, 10, false);
-    assert_int_equal(ops->send(p->peer, &t->tx), WEFT_EAGAIN);
-    RIG_UNTIL(all, 2, p->downs == 1);
+    assert_int_equal(p->downs, 1);
     assert_int_equal(p->down_status, WEFT_EPEER);
     assert_non_null(strstr(p->why, "lo 127.0.0.1 -> 127.0.0.1:"));
     assert_non_null(strstr(p->why, "Connection refused"));
-    rig_free(t);
 }
 
 static void a_stranger_that_dials_us_is_not_mistaken_for_a_peer(void **state)
@@ -183,9 +186,7 @@ static void a_listener_without_descriptors_tells_its_callers(void **state)
     struct rig_peer *p;
     uint64_t since;
 
-    rig_stop_clock(&all[0]);
-    rig_stop_clock(&all[1]);
-    rig_know(&all[0], 1);
+    begin_on_stopped_clocks();
     ops->connect(all[0].peer[1].peer); /* it has its socket */
     forbid_descriptors(&before);
     since = all[1].skew;
@@ -208,9 +209,7 @@ static void without_a_spare_descriptor_callers_are_closed(void **state)
     rig_open(all, 2, "key");
     close(all[1].ep->reserve);
     all[1].ep->reserve = -1;
-    rig_stop_clock(&all[0]);
-    rig_stop_clock(&all[1]);
-    rig_know(&all[0], 1);
+    begin_on_stopped_clocks();
     rig_know(&all[2], 1);
     ops->connect(all[0].peer[1].peer);
     place = dup(0); /* where the reserve was */
@@ -228,9 +227,7 @@ static void a_caller_without_descriptors_reports_it(void **state)
     struct rlimit before;
     struct rig_peer *p;
 
-    rig_stop_clock(&all[0]);
-    rig_stop_clock(&all[1]);
-    rig_know(&all[0], 1);
+    begin_on_stopped_clocks();
     forbid_descriptors(&before);
     ops->connect(all[0].peer[1].peer);
     p = call_in_vain();
@@ -244,9 +241,7 @@ static void a_listener_without_memory_tells_its_callers(void **state)
     struct rig_peer *p;
     uint64_t since;
 
-    rig_stop_clock(&all[0]);
-    rig_stop_clock(&all[1]);
-    rig_know(&all[0], 1);
+    begin_on_stopped_clocks();
     all[1].no_memory = true;
     ops->connect(all[0].peer[1].peer);
     since = all[0].skew;
@@ -482,7 +477,7 @@ static void a_frame_of_unknown_type_breaks_the_link_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, two, none)
+#define T(name) cmocka_unit_test_setup_teardown(name, open_sides, close_sides)
         T(a_wrong_key_ends_with_a_reason_and_harms_no_link),
         T(the_wrong_process_is_recognised),
         T(a_failed_connection_lists_every_address_tried),

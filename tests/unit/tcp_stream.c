@@ -25,7 +25,7 @@ static void number_bytes(void)
 
 /* Pieces v, of which the first begins at byte `at`, and the last may be empty;
  * returns where they end. */
-static size_t follow(const struct iovec *v, int n, size_t at)
+static size_t follow_pieces(const struct iovec *v, int n, size_t at)
 {
     for (int i = 0; i < n; i++) {
         if (v[i].iov_len)
@@ -60,21 +60,22 @@ static void what_is_sent_begins_at_any_byte(void **state)
     for (size_t at = 0; at < sizeof memory; at++) {
         int n = wf_ip_tx_pieces(&tx, WEFT_HDR + at, v, 1 + SEGMENTS);
         assert_int_equal(n, SEGMENTS - at / SEGMENT);
-        assert_int_equal(follow(v, n, at), sizeof memory);
+        assert_int_equal(follow_pieces(v, n, at), sizeof memory);
     }
     for (size_t at = 0; at < WEFT_HDR; at++) {
         int n = wf_ip_tx_pieces(&tx, at, v, 1 + SEGMENTS);
         assert_int_equal(n, 1 + SEGMENTS);
         assert_ptr_equal(v[0].iov_base, (char *)&hdr + at);
         assert_int_equal(v[0].iov_len, WEFT_HDR - at);
-        assert_int_equal(follow(v + 1, n - 1, 0), sizeof memory);
+        assert_int_equal(follow_pieces(v + 1, n - 1, 0), sizeof memory);
     }
     assert_int_equal(wf_ip_tx_pieces(&tx, WEFT_HDR, v, 2), 2);
-    assert_int_equal(follow(v, 2, 0), 2 * SEGMENT);
+    assert_int_equal(follow_pieces(v, 2, 0), 2 * SEGMENT);
 }
 
 /* Its memory is larger than what is wanted of the message. */
-static int segments(weft_sink *s, uint64_t off, struct iovec *v, int max)
+static int find_sink_segments(weft_sink *s, uint64_t off, struct iovec *v,
+                              int max)
 {
     return find_segments(off, v, max);
 }
@@ -85,9 +86,9 @@ static void what_arrives_goes_no_further_than_it_is_wanted(void **state)
 
     for (size_t len = 1; len <= sizeof memory; len++)
         for (size_t at = 0; at < len; at++) {
-            weft_sink s = {.len = len, .seg = segments};
+            weft_sink s = {.len = len, .seg = find_sink_segments};
             int n = wf_ip_sink_pieces(&s, at, v, SEGMENTS);
-            assert_int_equal(follow(v, n, at), len);
+            assert_int_equal(follow_pieces(v, n, at), len);
         }
 }
 
@@ -98,7 +99,7 @@ static void it_is_put_there(void **state)
     for (size_t i = 0; i < sizeof data; i++)
         data[i] = (uint8_t)(i + 100);
     for (size_t at = 0; at < LENGTH; at++) {
-        weft_sink s = {.len = LENGTH, .seg = segments};
+        weft_sink s = {.len = LENGTH, .seg = find_sink_segments};
         number_bytes();
         assert_int_equal(wf_ip_sink_write(&s, at, data, sizeof data),
                          LENGTH - at);

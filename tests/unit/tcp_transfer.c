@@ -11,19 +11,16 @@ static const weft_ops *ops;
 
 static struct rig_side all[RIG_SIDES];
 
-static int two(void **state)
+static int open_sides(void **state)
 {
     ops = weft_plugin_2_tcp.ops;
-    memset(all, 0, sizeof all);
-    rig_open(all, 0, "key");
-    rig_open(all, 1, "key");
+    rig_open_sides(all, 2, "key");
     return 0;
 }
 
-static int none(void **state)
+static int close_sides(void **state)
 {
-    for (int i = 0; i < RIG_SIDES; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
     return 0;
 }
 
@@ -202,8 +199,8 @@ static void simultaneous_calls_leave_one_connection(void **state)
             assert_int_equal(p[i]->got, 1);
             rig_free(t[i]);
         }
-        none(NULL);
-        two(NULL);
+        close_sides(NULL);
+        open_sides(NULL);
     }
 }
 
@@ -428,10 +425,10 @@ static void no_descriptor_is_left_behind(void **state)
 {
     int before = open_descriptors();
     for (int i = 0; i < 20; i++) {
-        two(NULL);
+        open_sides(NULL);
         rig_send(all, 2, 0, 1, 100);
         rig_send(all, 2, 1, 0, 100);
-        none(NULL);
+        close_sides(NULL);
     }
     assert_int_equal(open_descriptors(), before);
 }
@@ -439,7 +436,7 @@ static void no_descriptor_is_left_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, two, none)
+#define T(name) cmocka_unit_test_setup_teardown(name, open_sides, close_sides)
         T(messages_of_all_sizes_arrive_whole_and_in_order),
         T(scattered_memory_is_read_and_written_in_place),
         T(the_rest_of_a_truncated_message_is_discarded),

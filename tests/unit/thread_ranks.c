@@ -43,7 +43,7 @@ static void end_case(void)
 
 /* ---- messages ------------------------------------------------------------ */
 
-static void around(int rank, int size, int n)
+static void send_around(int rank, int size, int n)
 {
     int *out = malloc(sizeof(int) * (size_t)n), *in = calloc((size_t)n, 4);
     for (int i = 0; i < n; i++)
@@ -63,7 +63,7 @@ static int pass_ring(void *arg)
     CHECK(size == *(int *)arg);
     int most = size > RANKS ? 3000 : LARGE;
     for (int n = 1; n < most; n = n * 7 + 1)
-        around(rank, size, n);
+        send_around(rank, size, n);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     CHECK(sum == size * (size - 1) / 2);
     end_case();
@@ -181,7 +181,7 @@ static void error_codes(int rank)
     CHECK(code == MPI_ERR_LASTCODE + 1 + rank);
 }
 
-static void buffered(int rank, int size)
+static void send_buffered(int rank, int size)
 {
     char *buffer = malloc(MPI_BSEND_OVERHEAD + 100);
     void *back;
@@ -218,7 +218,7 @@ static int own_things(void *arg)
     check_attributes(rank);
     error_handlers(rank);
     error_codes(rank);
-    buffered(rank, size);
+    send_buffered(rank, size);
     check_communicators(rank, size);
     end_case();
     return 0;
@@ -286,7 +286,7 @@ static void levels_say_what_a_rank_thread_may(void **state)
 }
 
 /* A thread that is no rank acts as one that was given the level. */
-static void *stranger(void *arg)
+static void *act_as_rank(void *arg)
 {
     int rank, main_thread, flag;
     MPI_Initialized(&flag);
@@ -308,7 +308,7 @@ static int check_filtered(void *arg)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        pthread_create(&thread, NULL, stranger, NULL);
+        pthread_create(&thread, NULL, act_as_rank, NULL);
     for (int i = 0; rank == 0 && i < 1000; i++) {
         MPI_Recv(&who, 1, MPI_INT, MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &status);
         CHECK(status.MPI_SOURCE == who);
@@ -327,7 +327,7 @@ static void filtered_lets_other_threads_in(void **state)
 }
 
 /* Without that level a thread that is no rank is told so. */
-static void *refused(void *arg)
+static void *expect_refusal(void *arg)
 {
     int rank;
     CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_ERR_OTHER);
@@ -338,7 +338,7 @@ static int check_unfiltered(void *arg)
 {
     int size, rank = begin_case(&size);
     pthread_t thread;
-    pthread_create(&thread, NULL, refused, NULL);
+    pthread_create(&thread, NULL, expect_refusal, NULL);
     pthread_join(thread, NULL);
     MPI_Barrier(MPI_COMM_WORLD);
     end_case();

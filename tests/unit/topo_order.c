@@ -73,7 +73,7 @@ static uint32_t in_turn(int rank)
     return (uint32_t)rank % 4;
 }
 
-static uint32_t anywhere(int rank)
+static uint32_t choose_node(int rank)
 {
     return (uint32_t)rand() % 5;
 }
@@ -90,7 +90,7 @@ static void check_permutation(const int *order, int n)
 }
 
 /* Edges between nodes, when order[v] has become rank v; NULL: v itself. */
-static int cut(const struct wf_edges *g, const int *order)
+static int count_cut(const struct wf_edges *g, const int *order)
 {
     int n = 0;
 
@@ -117,7 +117,7 @@ static int grid_cut(const struct wf_grid *g, int n, const int *order)
         }
     }
     first[n] = at;
-    return cut(&e, order);
+    return count_cut(&e, order);
 }
 
 static void rows_on_nodes_become_squares(void **state)
@@ -172,11 +172,11 @@ static void partners_come_to_one_node(void **state)
     int *order;
 
     make_world(8, 2, by_fours);
-    assert_int_equal(cut(&g, NULL), 8);
+    assert_int_equal(count_cut(&g, NULL), 8);
     assert_int_equal(wf_reorder_graph(&comm, &g, &order), MPI_SUCCESS);
     assert_non_null(order);
     check_permutation(order, 8);
-    assert_int_equal(cut(&g, order), 0);
+    assert_int_equal(count_cut(&g, order), 0);
     for (int i = 0; i < 8; i++) {
         comm.rank = order[i];
         assert_int_equal(wf_reorder_rank(&comm, 8, order), i);
@@ -192,7 +192,7 @@ static void no_order_is_ever_worse(void **state)
         int n = 2 + seed % (MOST - 2), at = 0, *order;
         struct wf_edges g = {n, first, adjacent, NULL};
         srand((unsigned)seed);
-        make_world(n, 5, anywhere);
+        make_world(n, 5, choose_node);
         for (int v = 0; v < n; v++)
             for (int k = first[v] = at, more = k + rand() % 6; k < more; k++)
                 adjacent[at++] = rand() % n;
@@ -202,7 +202,7 @@ static void no_order_is_ever_worse(void **state)
             continue;
         found++;
         check_permutation(order, n);
-        assert_true(cut(&g, order) < cut(&g, NULL));
+        assert_true(count_cut(&g, order) < count_cut(&g, NULL));
         free(order);
     }
     assert_true(found > 150);

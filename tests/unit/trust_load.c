@@ -4,9 +4,8 @@
  * $GOOD_MARK or $BAD_MARK.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
+#include "directory.h"
+
 #include "adi/loader.h"
 #include "config_rig.h"
 
@@ -26,25 +25,13 @@
 
 static char err[4096];
 
-static int enter(void **state)
+static int enter_trusted(void **state)
 {
-    static char dir[64];
-    strcpy(dir, "/tmp/weft-load-XXXXXX");
-    *state = dir;
-    if (mkdtemp(dir) == NULL || chdir(dir) != 0 || chmod(dir, 0755) != 0)
-        return -1;
     setenv("GOOD_MARK", "good.mark", 1);
     setenv("BAD_MARK", "bad.mark", 1);
     unsetenv("WEFT_PLUGIN_PATH");
     unsetenv("WEFT_LAUNCHER_PLUGINS");
-    return 0;
-}
-
-static int leave(void **state)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
-    return chdir("/") != 0 || system(command) != 0;
+    return enter_directory(state);
 }
 
 /* Copy the first `size` bytes of a file; -1: all. */
@@ -62,7 +49,7 @@ static void copy_data(const char *from, const char *to, long size, mode_t mode)
     assert_int_equal(chmod(to, mode), 0);
 }
 
-static bool executed(const char *mark)
+static bool was_executed(const char *mark)
 {
     return access(mark, F_OK) == 0;
 }
@@ -73,7 +60,7 @@ static const weft_plugin *find_item(const char *file, const char *name)
     char path[256], here[128];
     const struct wf_transport_config t = {
         .name = name, .plugin = name, .path = path, .where = "mpi.ini:3"};
-    struct wf_config *c = good("");
+    struct wf_config *c = parse_good("");
     snprintf(path, sizeof path, "%s/%s", getcwd(here, sizeof here), file);
     if (strncmp(file, "./", 2) == 0)
         snprintf(path, sizeof path, "%s", file);
@@ -90,7 +77,7 @@ static void assert_refused(const char *file, const char *wanted)
     assert_non_null(strstr(err, wanted));
     assert_non_null(strstr(err, "mpi.ini:3: plugin 'good' of transport 'good' "
                                 "cannot be loaded; tried "));
-    assert_false(executed("good.mark"));
+    assert_false(was_executed("good.mark"));
 }
 
 static void a_trusted_plugin_is_loaded(void **state)
@@ -100,7 +87,7 @@ static void a_trusted_plugin_is_loaded(void **state)
     if (p == NULL)
         print_error("%s\n", err);
     assert_non_null(p);
-    assert_true(executed("good.mark"));
+    assert_true(was_executed("good.mark"));
     assert_string_equal(p->name, "good");
 }
 
@@ -236,7 +223,7 @@ static void a_lack_of_descriptors_is_reported(void **state)
 static void the_first_file_found_counts_even_if_it_is_refused(void **state)
 {
     char dirs[256];
-    struct wf_config *c = good("");
+    struct wf_config *c = parse_good("");
     const struct wf_transport_config t = {
         .name = "good", .plugin = "good", .where = "mpi.ini:3"};
     assert_int_equal(mkdir("1", 0755) | mkdir("2", 0755), 0);
@@ -249,7 +236,7 @@ static void the_first_file_found_counts_even_if_it_is_refused(void **state)
     assert_non_null(strstr(err, "/1/weft_good.so: others may write file"));
     assert_non_null(strstr(err, "tried rel/weft_good.so: the directory is "
                                 "relative; write an absolute one"));
-    assert_false(executed("good.mark"));
+    assert_false(was_executed("good.mark"));
     unlink("1/weft_good.so");
     assert_non_null(wf_plugin_find(c, &t, err, sizeof err));
     wf_config_free(c);
@@ -259,14 +246,14 @@ static void a_plugin_that_is_only_looked_at_is_named_and_not_executed(
     void **state)
 {
     char *left = NULL, path[128];
-    struct wf_config *c = good("");
+    struct wf_config *c = parse_good("");
     const struct wf_transport_config t = {
         .name = "good", .plugin = "good", .path = path, .where = "mpi.ini:3"};
     copy_data(GOOD, "a.so", -1, 0644);
     snprintf(path, sizeof path, "%s/a.so", (char *)*state);
     assert_null(wf_plugin_find_or_name(c, &t, err, sizeof err, &left));
     assert_string_equal(left, path);
-    assert_false(executed("good.mark"));
+    assert_false(was_executed("good.mark"));
     free(left);
     left = NULL;
     assert_int_equal(chmod("a.so", 0666), 0);
@@ -310,8 +297,8 @@ static void an_exchanged_plugin_is_never_executed(void **state)
     print_message("loaded %u, refused %u, exchanged %lu times\n", loaded,
                   refused, s.swaps);
     assert_true(loaded > 0 && refused > 0 && s.swaps > 0);
-    assert_true(executed("good.mark"));
-    assert_false(executed("bad.mark"));
+    assert_true(was_executed("good.mark"));
+    assert_false(was_executed("bad.mark"));
 }
 
 /* In a child with mounts of its own, whose /proc is empty. */
@@ -327,9 +314,9 @@ static void without_proc_the_path_is_loaded(void **state)
             mount("none", "/proc", "tmpfs", 0, NULL) != 0)
             _exit(77);
         bool refused =
-            find_item("b.so", "good") == NULL && !executed("good.mark");
+            find_item("b.so", "good") == NULL && !was_executed("good.mark");
         bool loaded =
-            find_item("a.so", "good") != NULL && executed("good.mark");
+            find_item("a.so", "good") != NULL && was_executed("good.mark");
         _exit(refused && loaded ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -342,7 +329,8 @@ static void without_proc_the_path_is_loaded(void **state)
 
 int main(void)
 {
-#define CASE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
+#define CASE(f)                                                                \
+    cmocka_unit_test_setup_teardown(f, enter_trusted, leave_directory)
     const struct CMUnitTest tests[] = {
         CASE(a_trusted_plugin_is_loaded),
         CASE(a_plugin_that_others_may_write_is_not_executed),

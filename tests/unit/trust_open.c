@@ -5,9 +5,6 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "trust_tree.h"
 
 #include <limits.h>
@@ -25,7 +22,7 @@ static void an_own_file_in_own_directories_is_trusted(void **state)
 {
     char text[8] = "";
     make_dir("d", 0755);
-    put("d/f", 0644);
+    put_file("d/f", 0644);
     int fd = wf_trust_open("d/f", why, sizeof why);
     assert_int_equal(read(fd, text, sizeof text - 1), 3);
     assert_string_equal(text, "d/f");
@@ -41,13 +38,13 @@ static void a_file_of_root_is_trusted(void **state)
 
 static void a_file_that_others_may_write_is_refused(void **state)
 {
-    put("g", 0664);
-    assert_refused("g", "others may write file /tmp/weft-trust-");
+    put_file("g", 0664);
+    assert_refused("g", "others may write file /tmp/weft-unit-");
     assert_says("/g (user ");
     assert_says("mode 0664); correct it with chmod go-w");
-    put("o", 0646);
+    put_file("o", 0646);
     assert_refused("o", "mode 0646");
-    put("all", 0666);
+    put_file("all", 0666);
     assert_refused("all", "mode 0666");
 }
 
@@ -55,8 +52,8 @@ static void a_file_of_another_user_is_refused(void **state)
 {
     char wanted[128];
     NEED_ROOT();
-    put("f", 0644);
-    give("f", STRANGER);
+    put_file("f", 0644);
+    change_owner("f", STRANGER);
     snprintf(wanted, sizeof wanted,
              "file %s/f belongs to user 65534 (mode 0644), and only what "
              "belongs to root or to user 0 is trusted; use a copy",
@@ -67,12 +64,12 @@ static void a_file_of_another_user_is_refused(void **state)
 static void the_effective_user_counts(void **state)
 {
     NEED_ROOT();
-    put("mine", 0600);
-    put("roots", 0644);
-    put("others", 0644);
-    put("secret", 0600);
-    give("mine", STRANGER);
-    give("others", OTHER);
+    put_file("mine", 0600);
+    put_file("roots", 0644);
+    put_file("others", 0644);
+    put_file("secret", 0600);
+    change_owner("mine", STRANGER);
+    change_owner("others", OTHER);
     assert_int_equal(seteuid(STRANGER), 0);
     assert_trusted("mine");
     assert_trusted("roots");
@@ -87,7 +84,7 @@ static void a_file_that_cannot_be_reached_from_the_root_is_refused(void **state)
     NEED_ROOT();
     make_dir("closed", 0700);
     make_dir("closed/d", 0755);
-    put("closed/d/f", 0644);
+    put_file("closed/d/f", 0644);
     assert_int_equal(chdir("closed/d"), 0);
     assert_int_equal(seteuid(STRANGER), 0);
     assert_refused("f", "file f cannot be reached from the root directory: "
@@ -109,7 +106,7 @@ static void a_special_file_is_absent_and_does_not_block(void **state)
     assert_absent("", "No such file");
     assert_absent("missing", "No such file");
     assert_absent("missing/f", "No such file");
-    put("f", 0644);
+    put_file("f", 0644);
     assert_absent("f/g", "Not a directory");
 }
 
@@ -128,8 +125,8 @@ static void long_names_are_absent(void **state)
 static void a_directory_that_others_may_write_is_refused(void **state)
 {
     make_dir("d", 0777);
-    put("d/f", 0644);
-    assert_refused("d/f", "others may write directory /tmp/weft-trust-");
+    put_file("d/f", 0644);
+    assert_refused("d/f", "others may write directory /tmp/weft-unit-");
     assert_says("/d (user ");
     assert_says("mode 0777");
     assert_int_equal(chmod("d", 0775), 0);
@@ -143,7 +140,7 @@ static void every_directory_above_counts(void **state)
     make_dir("a", 0777);
     make_dir("a/b", 0755);
     make_dir("a/b/c", 0755);
-    put("a/b/c/f", 0644);
+    put_file("a/b/c/f", 0644);
     assert_refused("a/b/c/f", "/a (user");
     assert_int_equal(chdir("a/b/c"), 0);
     assert_refused("f", "/a (user");
@@ -155,9 +152,9 @@ static void a_directory_of_another_user_is_refused(void **state)
 {
     NEED_ROOT();
     make_dir("d", 0755);
-    put("d/f", 0644);
-    give("d", STRANGER);
-    assert_refused("d/f", "directory /tmp/weft-trust-");
+    put_file("d/f", 0644);
+    change_owner("d", STRANGER);
+    assert_refused("d/f", "directory /tmp/weft-unit-");
     assert_says("belongs to user 65534 (mode 0755)");
 }
 
@@ -171,8 +168,8 @@ static void a_sticky_directory_may_be_passed_through(void **state)
 {
     make_dir("s", 01777);
     make_dir("s/d", 0755);
-    put("s/d/f", 0644);
-    put("s/f", 0644);
+    put_file("s/d/f", 0644);
+    put_file("s/f", 0644);
     assert_trusted("s/d/f");
     assert_trusted("s/f");
     assert_int_equal(chmod("s/f", 0666), 0);
@@ -184,21 +181,21 @@ static void what_others_have_in_a_sticky_directory_is_refused(void **state)
     NEED_ROOT();
     make_dir("s", 01777);
     make_dir("s/d", 0755);
-    put("s/d/f", 0644);
-    put("s/f", 0644);
-    give("s/d", STRANGER);
-    give("s/f", STRANGER);
+    put_file("s/d/f", 0644);
+    put_file("s/f", 0644);
+    change_owner("s/d", STRANGER);
+    change_owner("s/f", STRANGER);
     assert_refused("s/d/f", "belongs to user 65534");
     assert_refused("s/f", "belongs to user 65534");
     make_dir("t", 01777); /* its owner may rename everything in it */
-    put("t/f", 0644);
-    give("t", STRANGER);
+    put_file("t/f", 0644);
+    change_owner("t", STRANGER);
     assert_refused("t/f", "belongs to user 65534 (mode 1777)");
 }
 
 static void a_hard_link_in_a_sticky_directory_is_refused(void **state)
 {
-    put("f", 0644);
+    put_file("f", 0644);
     make_dir("s", 01777);
     assert_int_equal(link("f", "s/mpi.ini"), 0);
     assert_refused("s/mpi.ini", "is a mount point or a hard link");
@@ -236,7 +233,7 @@ static void own_links_in_own_directories_are_followed(void **state)
 {
     char path[128];
     make_dir("d", 0755);
-    put("d/f", 0644);
+    put_file("d/f", 0644);
     assert_int_equal(symlink("d/f", "relative"), 0);
     snprintf(path, sizeof path, "%s/d", (char *)*state);
     assert_int_equal(symlink(path, "absolute"), 0);
@@ -249,22 +246,22 @@ static void own_links_in_own_directories_are_followed(void **state)
 static void a_link_to_what_is_not_trusted_is_refused(void **state)
 {
     make_dir("d", 0777);
-    put("d/f", 0644);
+    put_file("d/f", 0644);
     assert_int_equal(symlink("d/f", "l"), 0);
     assert_refused("l", "mode 0777");
-    put("g", 0666);
+    put_file("g", 0666);
     assert_int_equal(symlink("g", "k"), 0);
-    assert_refused("k", "file /tmp/weft-trust-");
+    assert_refused("k", "file /tmp/weft-unit-");
 }
 
 static void a_link_in_an_untrusted_directory_is_refused(void **state)
 {
-    put("f", 0644);
+    put_file("f", 0644);
     make_dir("d", 0777);
     assert_int_equal(symlink("../f", "d/l"), 0);
-    assert_refused("d/l", "directory /tmp/weft-trust-");
+    assert_refused("d/l", "directory /tmp/weft-unit-");
     assert_int_equal(symlink("d/l", "twice"), 0);
-    assert_refused("twice", "directory /tmp/weft-trust-");
+    assert_refused("twice", "directory /tmp/weft-unit-");
 }
 
 static void a_link_of_another_user_is_refused(void **state)
@@ -272,8 +269,8 @@ static void a_link_of_another_user_is_refused(void **state)
     NEED_ROOT();
     make_dir("s", 01777);
     assert_int_equal(symlink("/etc/passwd", "s/l"), 0);
-    give("s/l", STRANGER);
-    assert_refused("s/l", "link /tmp/weft-trust-");
+    change_owner("s/l", STRANGER);
+    assert_refused("s/l", "link /tmp/weft-unit-");
     assert_says("belongs to user 65534");
 }
 
@@ -294,7 +291,7 @@ static void a_lack_of_resources_is_told_from_absence(void **state)
 {
     static const int lacks[] = {ENOMEM, EMFILE, ENFILE};
     make_dir("d", 0755);
-    put("d/f", 0644);
+    put_file("d/f", 0644);
     for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++) {
         int n = 0, fd;
         do {
@@ -360,8 +357,8 @@ static void never_the_bad_one(const char *a, const char *b, const char *path,
 static void an_exchanged_file_is_never_opened(void **state)
 {
     struct stat st;
-    put("good", 0644);
-    put("bad", 0666);
+    put_file("good", 0644);
+    put_file("bad", 0666);
     assert_int_equal(stat("good", &st), 0);
     never_the_bad_one("good", "bad", "good", st.st_ino);
 }
@@ -371,8 +368,8 @@ static void an_exchanged_directory_is_never_entered(void **state)
     struct stat st;
     make_dir("good", 0755);
     make_dir("bad", 0777);
-    put("good/f", 0644);
-    put("bad/f", 0644);
+    put_file("good/f", 0644);
+    put_file("bad/f", 0644);
     assert_int_equal(stat("good/f", &st), 0);
     never_the_bad_one("good", "bad", "good/f", st.st_ino);
 }
@@ -380,9 +377,9 @@ static void an_exchanged_directory_is_never_entered(void **state)
 static void an_exchanged_link_is_never_followed(void **state)
 {
     struct stat st;
-    put("f", 0644);
+    put_file("f", 0644);
     make_dir("bad", 0777);
-    put("bad/f", 0644);
+    put_file("bad/f", 0644);
     assert_int_equal(symlink("f", "a"), 0);
     assert_int_equal(symlink("bad/f", "b"), 0);
     assert_int_equal(stat("f", &st), 0);
@@ -391,7 +388,8 @@ static void an_exchanged_link_is_never_followed(void **state)
 
 int main(void)
 {
-#define CASE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
+#define CASE(f)                                                                \
+    cmocka_unit_test_setup_teardown(f, enter_directory, leave_directory)
     const struct CMUnitTest tests[] = {
         CASE(an_own_file_in_own_directories_is_trusted),
         CASE(a_file_of_root_is_trusted),

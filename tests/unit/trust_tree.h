@@ -8,20 +8,10 @@
 #ifndef TRUST_TREE_H
 #define TRUST_TREE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "os/trust.h"
 
@@ -29,27 +19,7 @@ enum { STRANGER = 65534, OTHER = 65533 };
 
 static char why[WF_TRUST_WHY_MAX];
 
-static inline int enter(void **state)
-{
-    static char dir[64];
-    strcpy(dir, "/tmp/weft-trust-XXXXXX");
-    *state = dir;
-    return mkdtemp(dir) == NULL || chdir(dir) != 0 || chmod(dir, 0755) != 0;
-}
-
-static inline int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *at)
-{
-    return remove(path);
-}
-
-static inline int leave(void **state)
-{
-    return chdir("/") != 0 ||
-           nftw(*state, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0;
-}
-
-static inline void put(const char *file, mode_t mode)
+static inline void put_file(const char *file, mode_t mode)
 {
     FILE *f = fopen(file, "w");
     assert_non_null(f);
@@ -64,7 +34,7 @@ static inline void make_dir(const char *dir, mode_t mode)
     assert_int_equal(chmod(dir, mode), 0);
 }
 
-static inline void give(const char *path, uid_t to)
+static inline void change_owner(const char *path, uid_t to)
 {
     assert_int_equal(lchown(path, to, to), 0);
 }

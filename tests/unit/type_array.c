@@ -32,16 +32,16 @@ static void darray_covers(int ndims, const int *gsizes, const int *distribs,
         uint64_t off = 0;
 
         assert_int_equal(wf_mpi_type_create_darray(
-                             &wf, size, rank, ndims, ints(gsizes), distribs,
-                             dargs, psizes, order, T(MPI_BYTE), &t),
+                             &wf, size, rank, ndims, ints_of(gsizes), distribs,
+                             dargs, psizes, order, type_of(MPI_BYTE), &t),
                          MPI_SUCCESS);
         extent_is(t, 0, total);
-        while (wf_type_list_segments(T(t), owner, 1, off, &v, 1)) {
+        while (wf_type_list_segments(type_of(t), owner, 1, off, &v, 1)) {
             for (size_t i = 0; i < v.iov_len; i++)
                 ((unsigned char *)v.iov_base)[i]++;
             off += v.iov_len;
         }
-        assert_int_equal(off, T(t)->size);
+        assert_int_equal(off, type_of(t)->size);
         free_type(t);
     }
     for (int i = 0; i < total; i++)
@@ -79,12 +79,12 @@ static void a_darray_places_its_elements_in_row_major_process_order(void **st)
     for (int i = 0; i < 12; i++)
         data[i] = (unsigned char)i;
     wf_mpi_type_create_darray(
-        &wf, 4, 1, 2, ints((int[]){3, 4}),
+        &wf, 4, 1, 2, ints_of((int[]){3, 4}),
         (int[]){MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_BLOCK},
         (int[]){MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG},
-        (int[]){2, 2}, MPI_ORDER_C, T(MPI_BYTE), &t);
-    assert_int_equal(T(t)->size, 4);
-    wf_type_pack(T(t), data, 1, 1, packed, 2);
+        (int[]){2, 2}, MPI_ORDER_C, type_of(MPI_BYTE), &t);
+    assert_int_equal(type_of(t)->size, 4);
+    wf_type_pack(type_of(t), data, 1, 1, packed, 2);
     assert_int_equal(packed[0], 3);
     assert_int_equal(packed[1], 6);
     free_type(t);
@@ -94,27 +94,29 @@ static void wrong_array_arguments_are_named(void **state)
 {
     MPI_Datatype t = MPI_DATATYPE_NULL;
 
+    assert_int_equal(
+        wf_mpi_type_create_subarray(&wf, 1, ints_of((int[]){4}),
+                                    ints_of((int[]){5}), ints_of((int[]){0}),
+                                    MPI_ORDER_C, type_of(MPI_INT), &t),
+        MPI_ERR_ARG);
+    assert_int_equal(
+        wf_mpi_type_create_subarray(&wf, 1, ints_of((int[]){4}),
+                                    ints_of((int[]){2}), ints_of((int[]){3}),
+                                    MPI_ORDER_C, type_of(MPI_INT), &t),
+        MPI_ERR_ARG);
     assert_int_equal(wf_mpi_type_create_subarray(
-                         &wf, 1, ints((int[]){4}), ints((int[]){5}),
-                         ints((int[]){0}), MPI_ORDER_C, T(MPI_INT), &t),
-                     MPI_ERR_ARG);
-    assert_int_equal(wf_mpi_type_create_subarray(
-                         &wf, 1, ints((int[]){4}), ints((int[]){2}),
-                         ints((int[]){3}), MPI_ORDER_C, T(MPI_INT), &t),
-                     MPI_ERR_ARG);
-    assert_int_equal(wf_mpi_type_create_subarray(
-                         &wf, 1, ints((int[]){4}), ints((int[]){2}),
-                         ints((int[]){0}), 77, T(MPI_INT), &t),
+                         &wf, 1, ints_of((int[]){4}), ints_of((int[]){2}),
+                         ints_of((int[]){0}), 77, type_of(MPI_INT), &t),
                      MPI_ERR_ARG);
     assert_int_equal(wf_mpi_type_create_darray(
-                         &wf, 4, 0, 1, ints((int[]){9}),
-                         (int[]){MPI_DISTRIBUTE_BLOCK}, (int[]){2},
-                         (int[]){4}, MPI_ORDER_C, T(MPI_INT), &t),
+                         &wf, 4, 0, 1, ints_of((int[]){9}),
+                         (int[]){MPI_DISTRIBUTE_BLOCK}, (int[]){2}, (int[]){4},
+                         MPI_ORDER_C, type_of(MPI_INT), &t),
                      MPI_ERR_ARG);
     assert_int_equal(wf_mpi_type_create_darray(
-                         &wf, 4, 0, 1, ints((int[]){9}),
-                         (int[]){MPI_DISTRIBUTE_BLOCK}, (int[]){4},
-                         (int[]){3}, MPI_ORDER_C, T(MPI_INT), &t),
+                         &wf, 4, 0, 1, ints_of((int[]){9}),
+                         (int[]){MPI_DISTRIBUTE_BLOCK}, (int[]){4}, (int[]){3},
+                         MPI_ORDER_C, type_of(MPI_INT), &t),
                      MPI_ERR_ARG);
     assert_ptr_equal(t, MPI_DATATYPE_NULL);
 }

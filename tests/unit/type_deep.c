@@ -37,7 +37,7 @@ static MPI_Datatype level_of(MPI_Datatype old, int kind, int i)
     return t;
 }
 
-static void deep(int kind)
+static void check_deep(int kind)
 {
     static char from[3 * DEPTH], to[DEPTH + 8], external[DEPTH + 8];
     MPI_Datatype t, next;
@@ -68,7 +68,7 @@ static void deep(int kind)
 static void ten_thousand_levels_are_packed_and_freed(void **state)
 {
     for (int kind = 0; kind < 3; kind++)
-        deep(kind);
+        check_deep(kind);
 }
 
 /* Each level holds the one before twice: 2^40 ints. */

@@ -55,7 +55,7 @@ static void bounds_agree(const struct model *m)
     assert_int_equal(ext, high - low);
     wf_mpi_type_get_extent(&wf, wf_type_of(m->handle), &lb, &ext);
     assert_int_equal(lb, m->lb);
-    assert_int_equal(ext, extent(m));
+    assert_int_equal(ext, extent_of(m));
     assert_int_equal(wf_type_of(m->handle)->size, model_size(m));
 }
 
@@ -71,7 +71,7 @@ static struct memory memory_for(const struct model *m, int64_t count)
 
     for (int64_t c = 0; c < count; c++)
         for (int64_t i = 0; i < m->n; i++) {
-            int64_t at = c * extent(m) + m->map[i].disp;
+            int64_t at = c * extent_of(m) + m->map[i].disp;
 
             if (at < low)
                 low = at;
@@ -93,14 +93,13 @@ static int64_t *stream_places(const struct model *m, int64_t count,
     for (int64_t c = 0; c < count; c++)
         for (int64_t i = 0; i < m->n; i++)
             for (int b = 0; b < m->map[i].size; b++)
-                where[k++] =
-                    mem->origin + c * extent(m) + m->map[i].disp +
-                    (swapped ? m->map[i].size - 1 - b : b);
+                where[k++] = mem->origin + c * extent_of(m) + m->map[i].disp +
+                             (swapped ? m->map[i].size - 1 - b : b);
     return where;
 }
 
-static bool overlaps(const int64_t *where, int64_t total,
-                     const struct memory *mem)
+static bool does_overlap(const int64_t *where, int64_t total,
+                         const struct memory *mem)
 {
     unsigned char *seen = calloc((size_t)mem->n + 1, 1);
     bool twice = false;
@@ -170,7 +169,7 @@ static void segments_agree(const struct model *m, const struct memory *mem,
     int n;
 
     do {
-        int max = (int)between(1, 5);
+        int max = (int)draw_between(1, 5);
 
         n = wf_type_list_segments(wf_type_of(m->handle),
                                   mem->bytes + mem->origin, (uint64_t)count,
@@ -195,11 +194,11 @@ static void order_agrees(const struct order *order, const struct model *m,
 {
     int64_t *where = stream_places(m, count, mem, order->swapped);
     int64_t total = count * model_size(m);
-    bool twice = overlaps(where, total, mem);
+    bool twice = does_overlap(where, total, mem);
 
     for (int i = 0; i < 12; i++) {
-        int64_t off = i == 0 ? 0 : between(0, total);
-        int64_t n = i == 0 ? total : between(0, total - off);
+        int64_t off = i == 0 ? 0 : draw_between(0, total);
+        int64_t n = i == 0 ? total : draw_between(0, total - off);
 
         pack_agrees(order, m, mem, where, count, off, n);
         if (!twice)
@@ -219,7 +218,7 @@ static void ranges_agree(const struct model *m, int64_t count)
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         order_agrees(&orders[i], m, &mem, count);
     segments_agree(m, &mem, where, count, total, 0);
-    segments_agree(m, &mem, where, count, total, between(0, total));
+    segments_agree(m, &mem, where, count, total, draw_between(0, total));
     free(where);
     free(mem.bytes);
 }
@@ -227,7 +226,7 @@ static void ranges_agree(const struct model *m, int64_t count)
 /* Copying between two layouts is packing with one, unpacking with the other. */
 static void copies_agree(const struct model *a, const struct model *b)
 {
-    int64_t ca = between(1, 30), cb = between(1, 30);
+    int64_t ca = draw_between(1, 30), cb = draw_between(1, 30);
     struct memory from = memory_for(a, ca), to = memory_for(b, cb);
     int64_t *src = stream_places(a, ca, &from, false);
     int64_t *dst = stream_places(b, cb, &to, false);
@@ -235,7 +234,7 @@ static void copies_agree(const struct model *a, const struct model *b)
     int64_t n = na < nb ? na : nb;
     unsigned char *wanted = malloc((size_t)to.n + 1);
 
-    if (!overlaps(dst, n, &to)) {
+    if (!does_overlap(dst, n, &to)) {
         for (int64_t i = 0; i < from.n; i++)
             from.bytes[i] = (unsigned char)next_random();
         memset(to.bytes, 0xee, (size_t)to.n);
@@ -298,10 +297,10 @@ static void random_types_agree_with_their_typemaps(void **state)
         for (; n < POOL; n++) {
             make_any(&pool[n], pool, n);
             bounds_agree(&pool[n]);
-            ranges_agree(&pool[n], between(0, 3));
-            ranges_agree(&pool[n], between(1, 60));
+            ranges_agree(&pool[n], draw_between(0, 3));
+            ranges_agree(&pool[n], draw_between(1, 60));
             elements_agree(&pool[n], 2);
-            copies_agree(&pool[n], &pool[between(0, n)]);
+            copies_agree(&pool[n], &pool[draw_between(0, n)]);
         }
         while (n > 0) /* the older first: younger types keep them alive */
             model_free(&pool[POOL - n--]);
@@ -319,23 +318,23 @@ static void long_lists_are_found_by_any_byte(void **state)
     m.map = malloc(N * 3 * sizeof *m.map);
     m.align = 4;
     for (int i = 0; i < N; i++) {
-        blk[i] = (int)between(1, 3);
+        blk[i] = (int)draw_between(1, 3);
         disp[i] = at;
-        at += blk[i] + (int)between(0, 2);
+        at += blk[i] + (int)draw_between(0, 2);
         for (int k = 0; k < blk[i]; k++)
             m.map[m.n++] = (struct basic){4 * ((int64_t)disp[i] + k), 4};
     }
     m.ub = 4 * (disp[N - 1] + blk[N - 1]);
-    wf_mpi_type_indexed(&wf, N, view(blk), view(disp), wf_type_of(MPI_INT),
-                        &listed);
+    wf_mpi_type_indexed(&wf, N, ints_of(blk), ints_of(disp),
+                        wf_type_of(MPI_INT), &listed);
     m.handle = listed;
     bounds_agree(&m);
     for (int i = 0; i < 30; i++)
-        ranges_agree(&m, between(1, 2));
+        ranges_agree(&m, draw_between(1, 2));
     /* a list whose parts are loops */
     wf_mpi_type_vector(&wf, 40, 1, 2, wf_type_of(MPI_INT), &column);
-    wf_mpi_type_indexed(&wf, 3, view((int[]){2, 1, 3}),
-                        view((int[]){0, 4, 6}), wf_type_of(column), &pieces);
+    wf_mpi_type_indexed(&wf, 3, ints_of((int[]){2, 1, 3}),
+                        ints_of((int[]){0, 4, 6}), wf_type_of(column), &pieces);
     m.handle = pieces;
     m.n = 0;
     for (int part = 0; part < 6; part++) {
@@ -348,7 +347,7 @@ static void long_lists_are_found_by_any_byte(void **state)
     m.ub = 9 * 79 * 4;
     bounds_agree(&m);
     for (int i = 0; i < 30; i++)
-        ranges_agree(&m, between(1, 4));
+        ranges_agree(&m, draw_between(1, 4));
     wf_mpi_type_free(&wf, &listed);
     wf_mpi_type_free(&wf, &column);
     wf_mpi_type_free(&wf, &pieces);

@@ -40,7 +40,7 @@ static uint64_t next_random(void)
     return random_state;
 }
 
-static int64_t between(int64_t low, int64_t high)
+static int64_t draw_between(int64_t low, int64_t high)
 {
     return low + (int64_t)(next_random() % (uint64_t)(high - low + 1));
 }
@@ -62,7 +62,7 @@ static void model_basic(struct model *m)
         {MPI_CHAR, 1, 1},   {MPI_SHORT, 2, 2},        {MPI_INT, 4, 4},
         {MPI_DOUBLE, 8, 8}, {MPI_LONG_DOUBLE, 16, 16}, {MPI_BYTE, 1, 1},
     };
-    int64_t i = between(0, 5);
+    int64_t i = draw_between(0, 5);
 
     m->handle = basics[i].type;
     m->map = malloc(sizeof *m->map);
@@ -88,7 +88,7 @@ static void model_short_int(struct model *m)
     m->sticky = false;
 }
 
-static int64_t extent(const struct model *m)
+static int64_t extent_of(const struct model *m)
 {
     return m->ub - m->lb;
 }
@@ -107,7 +107,7 @@ static bool define_add(struct model *m, int64_t disp, int64_t count,
                        const struct model *old)
 {
     for (int64_t i = 0; i < count; i++) {
-        int64_t at = disp + i * extent(old);
+        int64_t at = disp + i * extent_of(old);
 
         if (m->n + old->n > MAP_MAX)
             return false;
@@ -148,7 +148,7 @@ static void define_end(struct model *m)
 
 enum { PARTS = 6 };
 
-static struct wf_ints view(const int *a)
+static struct wf_ints ints_of(const int *a)
 {
     return (struct wf_ints){a, sizeof *a};
 }
@@ -160,9 +160,9 @@ static struct wf_ints view64(const MPI_Aint *a)
 
 static bool make_vector(struct model *m, const struct model *old, bool bytes)
 {
-    int64_t count = between(0, 6), blk = between(0, 4);
-    int64_t stride = bytes ? between(-40, 80) : between(-3, 6);
-    int64_t step = bytes ? stride : stride * extent(old);
+    int64_t count = draw_between(0, 6), blk = draw_between(0, 4);
+    int64_t stride = bytes ? draw_between(-40, 80) : draw_between(-3, 6);
+    int64_t step = bytes ? stride : stride * extent_of(old);
     int rc;
 
     for (int64_t i = 0; i < count; i++)
@@ -180,7 +180,7 @@ static bool make_vector(struct model *m, const struct model *old, bool bytes)
 
 static bool make_contiguous(struct model *m, const struct model *old)
 {
-    int64_t count = between(0, 20);
+    int64_t count = draw_between(0, 20);
 
     if (!define_add(m, 0, count, old))
         return false;
@@ -193,21 +193,21 @@ static bool make_contiguous(struct model *m, const struct model *old)
 
 static bool make_indexed(struct model *m, const struct model *old, bool bytes)
 {
-    int count = (int)between(0, PARTS), blk[PARTS], disp[PARTS], rc;
+    int count = (int)draw_between(0, PARTS), blk[PARTS], disp[PARTS], rc;
     MPI_Aint at[PARTS];
 
     for (int i = 0; i < count; i++) {
-        blk[i] = (int)between(0, 4);
-        disp[i] = (int)between(-8, 8);
-        at[i] = bytes ? between(-60, 60) : disp[i] * extent(old);
+        blk[i] = (int)draw_between(0, 4);
+        disp[i] = (int)draw_between(-8, 8);
+        at[i] = bytes ? draw_between(-60, 60) : disp[i] * extent_of(old);
         if (!define_add(m, at[i], blk[i], old))
             return false;
     }
     if (bytes)
-        rc = wf_mpi_type_create_hindexed(&wf, count, view(blk), view64(at),
+        rc = wf_mpi_type_create_hindexed(&wf, count, ints_of(blk), view64(at),
                                          wf_type_of(old->handle), &m->handle);
     else
-        rc = wf_mpi_type_indexed(&wf, count, view(blk), view(disp),
+        rc = wf_mpi_type_indexed(&wf, count, ints_of(blk), ints_of(disp),
                                  wf_type_of(old->handle), &m->handle);
     assert_int_equal(rc, MPI_SUCCESS);
     return true;
@@ -216,14 +216,14 @@ static bool make_indexed(struct model *m, const struct model *old, bool bytes)
 static bool make_indexed_block(struct model *m, const struct model *old,
                                bool bytes)
 {
-    int count = (int)between(0, PARTS), blk = (int)between(0, 3);
-    int disp[PARTS], rc, step = (int)between(-4, 6);
-    bool regular = between(0, 1);
+    int count = (int)draw_between(0, PARTS), blk = (int)draw_between(0, 3);
+    int disp[PARTS], rc, step = (int)draw_between(-4, 6);
+    bool regular = draw_between(0, 1);
     MPI_Aint at[PARTS];
 
     for (int i = 0; i < count; i++) {
-        disp[i] = regular ? i * step : (int)between(-8, 8);
-        at[i] = bytes ? disp[i] * 5 : disp[i] * extent(old);
+        disp[i] = regular ? i * step : (int)draw_between(-8, 8);
+        at[i] = bytes ? disp[i] * 5 : disp[i] * extent_of(old);
         if (!define_add(m, at[i], blk, old))
             return false;
     }
@@ -231,28 +231,29 @@ static bool make_indexed_block(struct model *m, const struct model *old,
         rc = wf_mpi_type_create_hindexed_block(
             &wf, count, blk, view64(at), wf_type_of(old->handle), &m->handle);
     else
-        rc = wf_mpi_type_create_indexed_block(
-            &wf, count, blk, view(disp), wf_type_of(old->handle), &m->handle);
+        rc = wf_mpi_type_create_indexed_block(&wf, count, blk, ints_of(disp),
+                                              wf_type_of(old->handle),
+                                              &m->handle);
     assert_int_equal(rc, MPI_SUCCESS);
     return true;
 }
 
 static bool make_struct(struct model *m, const struct model *pool, int npool)
 {
-    int count = (int)between(0, PARTS), blk[PARTS];
+    int count = (int)draw_between(0, PARTS), blk[PARTS];
     MPI_Datatype types[PARTS];
     MPI_Aint at[PARTS];
 
     for (int i = 0; i < count; i++) {
-        const struct model *old = &pool[between(0, npool - 1)];
+        const struct model *old = &pool[draw_between(0, npool - 1)];
 
-        blk[i] = (int)between(0, 3);
-        at[i] = between(-100, 200);
+        blk[i] = (int)draw_between(0, 3);
+        at[i] = draw_between(-100, 200);
         types[i] = old->handle;
         if (!define_add(m, at[i], blk[i], old))
             return false;
     }
-    assert_int_equal(wf_mpi_type_create_struct(&wf, count, view(blk),
+    assert_int_equal(wf_mpi_type_create_struct(&wf, count, ints_of(blk),
                                                view64(at), types, &m->handle),
                      MPI_SUCCESS);
     return true;
@@ -260,7 +261,7 @@ static bool make_struct(struct model *m, const struct model *pool, int npool)
 
 static bool make_resized(struct model *m, const struct model *old)
 {
-    int64_t lb = between(-20, 20), size = between(-10, 120);
+    int64_t lb = draw_between(-20, 20), size = draw_between(-10, 120);
 
     if (!define_add(m, 0, 1, old))
         return false;
@@ -284,14 +285,14 @@ static bool make_dup(struct model *m, const struct model *old)
 
 static bool make_subarray(struct model *m, const struct model *old)
 {
-    int sizes[3], subs[3], starts[3], n = (int)between(1, 3);
-    bool fortran = between(0, 1);
-    int64_t full = extent(old), total = 1, index[3] = {0};
+    int sizes[3], subs[3], starts[3], n = (int)draw_between(1, 3);
+    bool fortran = draw_between(0, 1);
+    int64_t full = extent_of(old), total = 1, index[3] = {0};
 
     for (int d = 0; d < n; d++) {
-        sizes[d] = (int)between(1, 6);
-        subs[d] = (int)between(1, sizes[d]);
-        starts[d] = (int)between(0, sizes[d] - subs[d]);
+        sizes[d] = (int)draw_between(1, 6);
+        subs[d] = (int)draw_between(1, sizes[d]);
+        starts[d] = (int)draw_between(0, sizes[d] - subs[d]);
         full *= sizes[d];
         total *= subs[d];
     }
@@ -302,7 +303,7 @@ static bool make_subarray(struct model *m, const struct model *old)
             int d = fortran ? n - 1 - k : k;
             at = at * sizes[d] + starts[d] + index[d];
         }
-        if (!define_add(m, at * extent(old), 1, old))
+        if (!define_add(m, at * extent_of(old), 1, old))
             return false;
         for (int k = 0; k < n; k++) { /* fastest dimension first */
             int d = fortran ? k : n - 1 - k;
@@ -315,7 +316,7 @@ static bool make_subarray(struct model *m, const struct model *old)
     m->lb = 0;
     m->ub = full;
     assert_int_equal(wf_mpi_type_create_subarray(
-                         &wf, n, view(sizes), view(subs), view(starts),
+                         &wf, n, ints_of(sizes), ints_of(subs), ints_of(starts),
                          fortran ? MPI_ORDER_FORTRAN : MPI_ORDER_C,
                          wf_type_of(old->handle), &m->handle),
                      MPI_SUCCESS);
@@ -326,11 +327,11 @@ static bool make_subarray(struct model *m, const struct model *old)
 static void make_any(struct model *m, const struct model *pool, int npool)
 {
     for (;;) {
-        const struct model *old = &pool[between(0, npool - 1)];
+        const struct model *old = &pool[draw_between(0, npool - 1)];
         bool ok = false;
 
         define_start(m);
-        switch (between(0, 10)) {
+        switch (draw_between(0, 10)) {
         case 0: ok = make_contiguous(m, old); break;
         case 1: ok = make_vector(m, old, false); break;
         case 2: ok = make_vector(m, old, true); break;

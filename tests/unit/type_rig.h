@@ -11,12 +11,12 @@
 
 static struct wf_instance wf;
 
-static struct wf_ints ints(const int *a)
+static struct wf_ints ints_of(const int *a)
 {
     return (struct wf_ints){a, sizeof *a};
 }
 
-static struct wf_type *T(MPI_Datatype handle)
+static struct wf_type *type_of(MPI_Datatype handle)
 {
     struct wf_type *t = wf_type_of(handle);
 
@@ -34,7 +34,7 @@ static void extent_is(MPI_Datatype type, MPI_Count lb, MPI_Count extent)
 {
     MPI_Count got_lb, got_extent;
 
-    wf_mpi_type_get_extent(&wf, T(type), &got_lb, &got_extent);
+    wf_mpi_type_get_extent(&wf, type_of(type), &got_lb, &got_extent);
     assert_int_equal(got_lb, lb);
     assert_int_equal(got_extent, extent);
 }

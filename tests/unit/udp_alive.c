@@ -25,8 +25,7 @@ static void make_pair(uint64_t keepalive)
 
 static void end_case(void)
 {
-    for (int i = 0; i < 2; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
 }
 
 static void the_end_of_a_peer_is_noticed(void **state)

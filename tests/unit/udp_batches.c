@@ -65,8 +65,7 @@ static void send_packets_of(size_t n, size_t expected)
         }
     }
     merged = all[1].ep->merged;
-    for (int i = 0; i < 2; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
 }
 
 static void a_batch_is_filled_to_its_last_byte(void **state)
@@ -105,8 +104,7 @@ static void large_packets_go_one_by_one(void **state)
         RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
         assert_int_equal(largest,
                          8000 + (mac == CHECKSUM_ON ? PACKET_MAC : 0));
-        for (int i = 0; i < 2; i++)
-            rig_close(&all[i]);
+        rig_close_sides(all);
     }
 }
 

@@ -20,15 +20,6 @@ struct datagram {
 static struct rig_side all[RIG_SIDES];
 static int between;
 
-static struct sockaddr_storage address_of(const struct rig_side *s,
-                                          socklen_t *n)
-{
-    struct sockaddr_storage sa;
-
-    *n = wf_ip_to_sockaddr(&s->ep->ip.use[0].addr, &sa);
-    return sa;
-}
-
 /* Side 0 knows side 1 by the address of the one in between. */
 static void introduce_peers(void)
 {
@@ -61,8 +52,7 @@ static void introduce_peers(void)
 
 static void begin_case(void)
 {
-    for (uint32_t i = 0; i < 2; i++)
-        rig_open(all, i, "secret");
+    rig_open_sides(all, 2, "secret");
     introduce_peers();
     assert_int_equal(RIG_PLUGIN.ops->connect(all[0].peer[1].peer), WEFT_OK);
 }
@@ -70,8 +60,7 @@ static void begin_case(void)
 static void end_case(void)
 {
     close(between);
-    for (int i = 0; i < 2; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
 }
 
 /* The next datagram of one of them; -1: there is none. */
@@ -92,7 +81,7 @@ static int listen_in(struct datagram *d)
     return n == len && memcmp(&from, &zero, n) == 0 ? 0 : 1;
 }
 
-static bool said(int who, uint8_t type, struct datagram *d)
+static bool has_said(int who, uint8_t type, struct datagram *d)
 {
     rig_progress(&all[who]);
     for (int from; (from = listen_in(d)) >= 0;)
@@ -106,7 +95,7 @@ static struct datagram hear_peer(int who, uint8_t type)
 {
     struct datagram d;
 
-    RIG_UNTIL(all, 0, said(who, type, &d));
+    RIG_UNTIL(all, 0, has_said(who, type, &d));
     return d;
 }
 
@@ -171,8 +160,7 @@ static void an_answer_to_an_earlier_call_is_ignored(void **state)
 /* A peer that has forgotten the link says so when it is spoken to. */
 static void a_link_that_the_other_side_forgot_ends_at_once(void **state)
 {
-    for (uint32_t i = 0; i < 2; i++)
-        rig_open(all, i, "secret");
+    rig_open_sides(all, 2, "secret");
     rig_send(all, 2, 0, 1, 10);
     RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
     for (int i = 0; i < 2; i++) { /* nothing is found out by waiting */
@@ -185,8 +173,7 @@ static void a_link_that_the_other_side_forgot_ends_at_once(void **state)
     for (int i = 0; i < 10000 && !all[0].peer[1].downs; i++)
         rig_turn(all, 2);
     assert_int_equal(all[0].peer[1].downs, 1);
-    for (int i = 0; i < 2; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
 }
 
 /* The answer was lost. */
@@ -211,8 +198,7 @@ static void messages_of_a_peer_that_left_are_read_to_the_end(void **state)
 {
     struct rig_peer *from = &all[1].peer[0];
 
-    for (uint32_t i = 0; i < 2; i++)
-        rig_open(all, i, "secret");
+    rig_open_sides(all, 2, "secret");
     rig_send(all, 2, 0, 1, 10);
     RIG_UNTIL(all, 2, from->got == 1);
     all[1].refusing = true;

@@ -30,7 +30,7 @@ static int make_object(void **state)
     return 0;
 }
 
-static size_t digest(size_t n, uint64_t *out)
+static size_t digest_text(size_t n, uint64_t *out)
 {
     struct iovec v = {.iov_base = text, .iov_len = n};
 
@@ -38,7 +38,7 @@ static size_t digest(size_t n, uint64_t *out)
 }
 
 /* Word i of the text, of which n bytes count. */
-static uint64_t word(size_t i, size_t n)
+static uint64_t word_at(size_t i, size_t n)
 {
     uint64_t w = 0;
 
@@ -65,7 +65,7 @@ static void the_digest_is_the_published_one(void **state)
     uint64_t got[DIGEST_MAX];
 
     for (size_t n = 0; n <= TEXT; n += n < 40 ? 1 : 37) {
-        size_t words = digest(n, got),
+        size_t words = digest_text(n, got),
                blocks = (n + DIGEST_BLOCK - 1) / DIGEST_BLOCK;
         assert_int_equal(words, 2 * blocks + 1);
         for (size_t b = 0; b < blocks; b++) {
@@ -73,8 +73,8 @@ static void the_digest_is_the_published_one(void **state)
             for (size_t i = 0; i < DIGEST_KEY; i += 2) {
                 size_t at = b * DIGEST_KEY + i;
                 if (8 * at < n)
-                    add_product(word(at, n) + key[i],
-                                word(at + 1, n) + key[i + 1], sum);
+                    add_product(word_at(at, n) + key[i],
+                                word_at(at + 1, n) + key[i + 1], sum);
             }
             assert_memory_equal(got + 2 * b, sum, sizeof sum);
         }
@@ -85,7 +85,7 @@ static void the_digest_is_the_published_one(void **state)
 static void pieces_make_no_difference(void **state)
 {
     uint64_t whole[DIGEST_MAX], cut[DIGEST_MAX];
-    size_t words = digest(TEXT, whole);
+    size_t words = digest_text(TEXT, whole);
 
     for (size_t a = 0; a <= TEXT; a += 13)
         for (size_t b = a; b <= TEXT; b += 111) {
@@ -99,11 +99,11 @@ static void pieces_make_no_difference(void **state)
 static void a_change_of_any_bit_changes_the_digest(void **state)
 {
     uint64_t first[DIGEST_MAX], other[DIGEST_MAX];
-    size_t words = digest(TEXT, first);
+    size_t words = digest_text(TEXT, first);
 
     for (size_t i = 0; i < 8 * TEXT; i += 5) {
         text[i / 8] ^= (uint8_t)(1 << i % 8);
-        digest(TEXT, other);
+        digest_text(TEXT, other);
         assert_memory_not_equal(first, other, words * sizeof *first);
         text[i / 8] ^= (uint8_t)(1 << i % 8);
     }
@@ -114,9 +114,9 @@ static void zeros_at_the_end_count(void **state)
     uint64_t first[DIGEST_MAX], other[DIGEST_MAX];
 
     memset(text + 30, 0, 10);
-    digest(30, first);
+    digest_text(30, first);
     for (size_t n = 31; n < 40; n++) {
-        size_t words = digest(n, other);
+        size_t words = digest_text(n, other);
         assert_memory_not_equal(first, other, words * sizeof *first);
     }
     make_object(state);

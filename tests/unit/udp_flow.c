@@ -11,11 +11,11 @@ static void weather_holds(const char *name, struct weather w, int seeds)
 
     for (int seed = 1; seed <= seeds; seed++) {
         print_message("%s, seed %d\r", name, seed);
-        start((uint64_t)seed, w, packets[seed % 4]);
+        start_net((uint64_t)seed, w, packets[seed % 4]);
         net.end[0].refuse = net.end[1].refuse = seed % 3 ? 0 : 50;
         net.end[0].place = net.end[1].place = seed % 2 ? 0 : 800;
-        talk(150);
-        stop();
+        talk_both(150);
+        stop_net();
         free_loads();
     }
     print_message("%s, %d seeds   \n", name, seeds);
@@ -23,13 +23,13 @@ static void weather_holds(const char *name, struct weather w, int seeds)
 
 static void a_good_network_repeats_nothing(void **state)
 {
-    start(7, (struct weather){0}, 1432);
-    talk(300);
+    start_net(7, (struct weather){0}, 1432);
+    talk_both(300);
     assert_int_equal(net.end[0].flow.packets_lost, 0);
     assert_int_equal(net.end[1].flow.packets_lost, 0);
     assert_int_equal(net.end[0].flow.packets_twice, 0);
     assert_int_equal(net.end[1].flow.packets_twice, 0);
-    stop();
+    stop_net();
     free_loads();
 }
 
@@ -50,11 +50,11 @@ static void reordering_duplicates_and_damage_pass_unnoticed(void **state)
 
 static void early_data_goes_to_its_place(void **state)
 {
-    start(9, (struct weather){.lost = 30}, 1432);
+    start_net(9, (struct weather){.lost = 30}, 1432);
     net.end[1].place = 1000;
-    carry(4, net.weather);
+    carry_bulk(4, net.weather);
     assert_true(net.end[1].places > 100);
-    stop();
+    stop_net();
     free_loads();
 }
 
@@ -63,16 +63,16 @@ static void damage_does_not_slow_a_path_down(void **state)
 {
     uint64_t before;
 
-    start(3, (struct weather){0}, 1432);
-    before = carry(1, (struct weather){0});
-    assert_true(carry(6, (struct weather){.lost = 10}) >= before);
+    start_net(3, (struct weather){0}, 1432);
+    before = carry_bulk(1, (struct weather){0});
+    assert_true(carry_bulk(6, (struct weather){.lost = 10}) >= before);
     assert_true(net.end[0].flow.packets_lost > 10);
-    stop();
+    stop_net();
     free_loads();
 }
 
 /* Packets that go out now; how many of them want an answer. */
-static int asking(struct wf_udp_flow *f, int *sent)
+static int count_asking(struct wf_udp_flow *f, int *sent)
 {
     struct wf_udp_flow_out o = {0};
     int n = 0;
@@ -104,17 +104,17 @@ static void probes_repeat_what_the_peer_needs_next(void **state)
     struct wf_udp_flow_out o = {0};
     int sent = 0;
 
-    start(3, (struct weather){0}, 1432);
-    assert_true(post(0, 64 * 1432, true));
-    asking(f, &sent);
+    start_net(3, (struct weather){0}, 1432);
+    assert_true(post_load(0, 64 * 1432, true));
+    count_asking(f, &sent);
     assert_in_range(sent, 40, 68);
     for (int i = 0; i < 60; i++) {
         assert_true(probe_message(f, &o));
         assert_true(o.len > 0);
         assert_int_equal(o.head.offset, f->una);
-        asking(f, &sent); /* what this packet had no room for */
+        count_asking(f, &sent); /* what this packet had no room for */
     }
-    stop();
+    stop_net();
     free_loads();
 }
 
@@ -126,18 +126,19 @@ static void probes_never_lack_a_record(void **state)
     struct wf_udp_flow_out o = {0};
     int sent = 0;
 
-    start(3, (struct weather){0}, FLOW_PACKET_MIN);
+    start_net(3, (struct weather){0}, FLOW_PACKET_MIN);
     f->limit = f->congestion = UINT64_MAX;
-    while (post(0, 1 << 20, true) && f->end < FLOW_PACKETS * FLOW_PACKET_MIN)
+    while (post_load(0, 1 << 20, true) &&
+           f->end < FLOW_PACKETS * FLOW_PACKET_MIN)
         ;
-    asking(f, &sent);
+    count_asking(f, &sent);
     assert_in_range(sent, FLOW_PACKETS - FLOW_RESERVE, FLOW_PACKETS);
     for (int i = 0; i < 3 * FLOW_PACKETS; i++) {
         assert_true(probe_message(f, &o));
         assert_true(o.repeats);
         assert_in_range(f->number - f->oldest, 1, FLOW_PACKETS);
     }
-    stop();
+    stop_net();
     free_loads();
 }
 
@@ -149,20 +150,20 @@ static void a_full_window_asks_for_an_answer_to_each_quarter(void **state)
     struct wf_udp_packet k = {.type = UDP_ACK, .room = 256 << 10};
     int asked, sent = 0;
 
-    start(5, (struct weather){0}, 1432);
+    start_net(5, (struct weather){0}, 1432);
     f->limit = 256 << 10;
     f->congestion = f->threshold = f->full = 32 * 1432;
-    assert_true(post(0, 128 * 1432, true));
-    asked = asking(f, &sent);
+    assert_true(post_load(0, 128 * 1432, true));
+    asked = count_asking(f, &sent);
     for (int i = 0; i < 64; i++) {
         k.seen = (uint32_t)i;
         k.next = (uint64_t)(i + 1) * 1432;
         wf_udp_flow_take_packet(f, net.now, &k, NULL, 0);
-        asked += asking(f, &sent);
+        asked += count_asking(f, &sent);
     }
     assert_in_range(sent, 32 + 64, 32 + 64 + 4);
     assert_in_range(asked, sent / 10, sent / 6);
-    stop();
+    stop_net();
     free_loads();
 }
 
@@ -170,11 +171,11 @@ static void a_loss_beside_a_queue_slows_it_down(void **state)
 {
     uint64_t before;
 
-    start(3, (struct weather){0}, 1432);
-    before = carry(1, (struct weather){0});
-    assert_true(carry(3, (struct weather){.lost = 10, .queue = 2000000}) <
+    start_net(3, (struct weather){0}, 1432);
+    before = carry_bulk(1, (struct weather){0});
+    assert_true(carry_bulk(3, (struct weather){.lost = 10, .queue = 2000000}) <
                 before / 2);
-    stop();
+    stop_net();
     free_loads();
 }
 
@@ -182,10 +183,10 @@ static void many_losses_slow_it_down(void **state)
 {
     uint64_t before;
 
-    start(3, (struct weather){0}, 1432);
-    before = carry(1, (struct weather){0});
-    assert_true(carry(3, (struct weather){.lost = 60}) < before / 2);
-    stop();
+    start_net(3, (struct weather){0}, 1432);
+    before = carry_bulk(1, (struct weather){0});
+    assert_true(carry_bulk(3, (struct weather){.lost = 60}) < before / 2);
+    stop_net();
     free_loads();
 }
 
@@ -198,11 +199,11 @@ static void a_cut_is_survived(void **state)
 
 static void a_reordering_path_is_not_taken_for_a_lossy_one(void **state)
 {
-    start(3, (struct weather){.late = 250}, 1432);
-    talk(400);
+    start_net(3, (struct weather){.late = 250}, 1432);
+    talk_both(400);
     assert_true(net.end[0].flow.reorder > 3);
     assert_true(net.end[0].flow.packets_lost * 8 < net.sent);
-    stop();
+    stop_net();
     free_loads();
 }
 
@@ -218,13 +219,13 @@ static void numbers_are_found_across_the_wrap(void **state)
 /* A round trip that is longer than several probes of who does not know it. */
 static void a_far_peer_is_not_taken_for_a_gone_one(void **state)
 {
-    start(3, (struct weather){0}, 1432);
-    carry(1, (struct weather){.queue = 100000000});
+    start_net(3, (struct weather){0}, 1432);
+    carry_bulk(1, (struct weather){.queue = 100000000});
     assert_true(net.end[0].flow.congestion >= 64 << 10);
     assert_int_equal(net.end[0].flow.cfg.packet, 1432);
     assert_false(net.end[0].flow.search.tries);
     assert_true(net.now < 3000000000u);
-    stop();
+    stop_net();
     free_loads();
 }
 
@@ -235,7 +236,7 @@ static void a_window_that_was_cut_comes_back(void **state)
     struct wf_udp_flow *f = &net.end[0].flow;
     uint64_t now = 1000000, full = 100 * 1432;
 
-    start(3, (struct weather){0}, 1432);
+    start_net(3, (struct weather){0}, 1432);
     f->congestion = full;
     f->rtt = 10000000;
     f->rtt_min = 1000000;
@@ -253,13 +254,13 @@ static void a_window_that_was_cut_comes_back(void **state)
     }
     assert_true(f->congestion > 20 * full); /* the curve, not the line */
     f->flying = 0;
-    stop();
+    stop_net();
 }
 
 /* Numbers are 32 bits on the wire, offsets 64. */
 static void counters_wrap_in_the_middle_of_a_stream(void **state)
 {
-    start(11, (struct weather){.lost = 100, .late = 100}, 1432);
+    start_net(11, (struct weather){.lost = 100, .late = 100}, 1432);
     for (int i = 0; i < 2; i++) {
         struct wf_udp_flow *f = &net.end[i].flow;
         f->number = f->oldest = 0xfffffff0u;
@@ -269,24 +270,24 @@ static void counters_wrap_in_the_middle_of_a_stream(void **state)
         f->end = f->sent = f->una = f->next = f->whole = 0xffffff00u;
         f->limit = f->offered = f->next + f->cfg.window;
     }
-    talk(200);
+    talk_both(200);
     assert_true(net.end[0].flow.number > UINT32_MAX);
     assert_true(net.end[0].flow.una > UINT32_MAX);
-    stop();
+    stop_net();
     free_loads();
 }
 
 static void nonsense_from_outside_changes_nothing(void **state)
 {
-    start(13, (struct weather){0}, 1432);
+    start_net(13, (struct weather){0}, 1432);
     for (int i = 0; i < 20000; i++) {
         uint8_t bytes[200];
         struct wf_udp_packet k;
-        size_t n = dice() % sizeof bytes, head;
+        size_t n = roll_dice() % sizeof bytes, head;
         for (size_t b = 0; b < n; b++)
-            bytes[b] = chance(300) ? 0 : (uint8_t)dice();
+            bytes[b] = has_chance(300) ? 0 : (uint8_t)roll_dice();
         if (n > 1) {
-            bytes[0] = UDP_DATA + dice() % 2;
+            bytes[0] = UDP_DATA + roll_dice() % 2;
             bytes[1] = 1;
         }
         head = wf_udp_packet_unpack(&k, bytes, n);
@@ -297,8 +298,8 @@ static void nonsense_from_outside_changes_nothing(void **state)
         wf_udp_flow_take_packet(&net.end[0].flow, net.now, &k, bytes + head,
                           n - head);
     }
-    talk(50);
-    stop();
+    talk_both(50);
+    stop_net();
     free_loads();
 }
 
@@ -327,10 +328,10 @@ static void start_with_all_faults(uint64_t seed)
 {
     static const uint32_t packets[] = {1100, 1432, 8900, FLOW_PACKET_MAX};
 
-    start(seed,
-          (struct weather){
-              .lost = 50, .late = 250, .doubled = 10, .damaged = 10},
-          packets[seed % 4]);
+    start_net(
+        seed,
+        (struct weather){.lost = 50, .late = 250, .doubled = 10, .damaged = 10},
+        packets[seed % 4]);
     net.end[0].refuse = net.end[1].refuse = seed % 3 ? 0 : 50;
     net.end[0].place = net.end[1].place = seed % 2 ? 0 : 800;
 }
@@ -348,7 +349,7 @@ static void talk_shortly(void)
 {
     start_with_all_faults(short_seed);
     talk_of(5, 10000);
-    stop();
+    stop_net();
     free_loads();
 }
 
@@ -383,13 +384,13 @@ static void all_faults_by_hand(void **state)
     for (unsigned long seed = first_seed; seed < first_seed + seeds; seed++) {
         print_message("seed %lu\r", seed);
         start_with_all_faults(seed);
-        talk(150);
+        talk_both(150);
         n += net.sent;
         for (int i = 0; i < 2; i++) {
             lost += net.end[i].flow.packets_lost;
             twice += net.end[i].flow.packets_twice;
         }
-        stop();
+        stop_net();
         free_loads();
     }
     print_message("%lu messages in %llu packets: %llu packets were sent again, "

@@ -10,17 +10,15 @@ enum { MANY = 200 };
 
 static struct rig_side all[RIG_SIDES];
 
-static int three(void **state)
+static int open_sides(void **state)
 {
-    for (uint32_t i = 0; i < 3; i++)
-        rig_open(all, i, "secret");
+    rig_open_sides(all, 3, "secret");
     return 0;
 }
 
-static int none(void **state)
+static int close_sides(void **state)
 {
-    for (int i = 0; i < 3; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
     return 0;
 }
 
@@ -100,7 +98,7 @@ static void large_and_small_pass_in_both_directions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, three, none)
+#define T(name) cmocka_unit_test_setup_teardown(name, open_sides, close_sides)
         T(the_busiest_peer_gets_a_connected_socket),
         T(other_peers_are_still_received),
         T(a_busier_peer_takes_the_socket_over),

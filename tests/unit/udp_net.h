@@ -60,7 +60,7 @@ static struct {
  * it. */
 static uint8_t scripts[2][2][SCRIPT];
 
-static inline uint64_t dice(void)
+static inline uint64_t roll_dice(void)
 {
     net.seed ^= net.seed << 13;
     net.seed ^= net.seed >> 7;
@@ -68,20 +68,20 @@ static inline uint64_t dice(void)
     return net.seed;
 }
 
-static inline bool chance(unsigned per_mille)
+static inline bool has_chance(unsigned per_mille)
 {
-    return dice() % 1000 < per_mille;
+    return roll_dice() % 1000 < per_mille;
 }
 
-static inline size_t deliver(void *ctx, const uint8_t *data, size_t n)
+static inline size_t deliver_bytes(void *ctx, const uint8_t *data, size_t n)
 {
     struct end *e = ctx;
     struct end *from = &net.end[e == &net.end[0]];
     size_t most = n;
 
-    if (chance(e->refuse)) {
+    if (has_chance(e->refuse)) {
         e->stopped = true;
-        most = dice() % n;
+        most = roll_dice() % n;
     }
     assert_true(e->received + most <= from->written);
     if (!data)
@@ -91,12 +91,12 @@ static inline size_t deliver(void *ctx, const uint8_t *data, size_t n)
     return most;
 }
 
-static inline bool place(void *ctx, uint64_t offset, const uint8_t *data,
-                         size_t n)
+static inline bool place_early(void *ctx, uint64_t offset, const uint8_t *data,
+                               size_t n)
 {
     struct end *e = ctx;
 
-    if (!chance(e->place))
+    if (!has_chance(e->place))
         return false;
     assert_true(offset + n <= SCRIPT);
     memcpy(e->placed + offset, data, n);
@@ -104,7 +104,7 @@ static inline bool place(void *ctx, uint64_t offset, const uint8_t *data,
     return true;
 }
 
-static inline void fly(int to, const uint8_t *bytes, size_t n)
+static inline void add_flight(int to, const uint8_t *bytes, size_t n)
 {
     struct flight *p = &net.air[net.flying];
 
@@ -117,10 +117,10 @@ static inline void fly(int to, const uint8_t *bytes, size_t n)
     p->to = to;
     p->order = net.order++;
     p->at = net.now + 20000 + net.weather.queue;
-    if (chance(net.weather.late))
-        p->at += dice() % 300000;
-    if (chance(net.weather.damaged))
-        p->bytes[dice() % n] ^= (uint8_t)(1 + dice() % 255);
+    if (has_chance(net.weather.late))
+        p->at += roll_dice() % 300000;
+    if (has_chance(net.weather.damaged))
+        p->bytes[roll_dice() % n] ^= (uint8_t)(1 + roll_dice() % 255);
 }
 
 static inline void send_all(int who)
@@ -140,14 +140,14 @@ static inline void send_all(int who)
         net.sent++;
         if (net.now >= net.weather.dark_from && net.now < net.weather.dark_to)
             continue;
-        if (!chance(net.weather.lost))
-            fly(!who, bytes, at);
-        if (chance(net.weather.doubled))
-            fly(!who, bytes, at);
+        if (!has_chance(net.weather.lost))
+            add_flight(!who, bytes, at);
+        if (has_chance(net.weather.doubled))
+            add_flight(!who, bytes, at);
     }
 }
 
-static inline void arrive(struct flight p)
+static inline void take_flight(struct flight p)
 {
     struct wf_udp_packet k;
     struct end *e = &net.end[p.to];
@@ -163,7 +163,7 @@ static inline void arrive(struct flight p)
         e->returned++;
 }
 
-static inline int first(void)
+static inline int find_first(void)
 {
     int best = 0;
 
@@ -176,10 +176,10 @@ static inline int first(void)
 }
 
 /* The next thing that happens; false: nothing will. */
-static inline bool step(void)
+static inline bool run_step(void)
 {
     uint64_t next = UINT64_MAX;
-    int packet = net.flying ? first() : -1;
+    int packet = net.flying ? find_first() : -1;
 
     for (int i = 0; i < 2; i++) {
         uint64_t at = wf_udp_flow_deadline(&net.end[i].flow);
@@ -190,7 +190,7 @@ static inline bool step(void)
         struct flight p = net.air[packet];
         net.air[packet] = net.air[--net.flying];
         net.now = p.at > net.now ? p.at : net.now;
-        arrive(p);
+        take_flight(p);
     } else if (next != UINT64_MAX) {
         net.now = next > net.now ? next : net.now;
     } else {
@@ -199,7 +199,7 @@ static inline bool step(void)
     for (int i = 0; i < 2; i++) {
         struct end *e = &net.end[i];
         wf_udp_flow_expire(&e->flow, net.now);
-        if (e->stopped && chance(300)) {
+        if (e->stopped && has_chance(300)) {
             e->stopped = false;
             wf_udp_flow_resume_delivery(&e->flow, net.now);
         }
@@ -208,7 +208,7 @@ static inline bool step(void)
     return true;
 }
 
-static inline void start(uint64_t seed, struct weather w, uint32_t packet)
+static inline void start_net(uint64_t seed, struct weather w, uint32_t packet)
 {
     struct wf_udp_flow_config cfg = {.packet = packet,
                                      .window = 256 << 10,
@@ -222,15 +222,15 @@ static inline void start(uint64_t seed, struct weather w, uint32_t packet)
     for (int i = 0; i < 2; i++) {
         struct end *e = &net.end[i];
         assert_int_equal(wf_udp_flow_open(&e->flow, &cfg), WEFT_OK);
-        e->flow.deliver = deliver;
-        e->flow.place = place;
+        e->flow.deliver = deliver_bytes;
+        e->flow.place = place_early;
         e->flow.ctx = e;
         e->script = scripts[i][0];
         e->placed = scripts[i][1];
     }
 }
 
-static inline void stop(void)
+static inline void stop_net(void)
 {
     while (net.flying > 0)
         free(net.air[--net.flying].bytes);
@@ -275,15 +275,15 @@ static inline struct load *load_new(size_t n)
 {
     struct load *l = calloc(1, sizeof *l);
     uint8_t *h = (uint8_t *)&l->hdr;
-    size_t cut = n ? dice() % n : 0;
+    size_t cut = n ? roll_dice() % n : 0;
 
     l->data = malloc(n + 1);
     for (size_t i = 0; i < sizeof l->hdr; i++)
-        h[i] = (uint8_t)dice();
+        h[i] = (uint8_t)roll_dice();
     h[2] = 0;
     h[3] = WEFT_HDR_SHORT >> 8;
     for (size_t i = 0; i < n; i += 8) {
-        uint64_t word = dice();
+        uint64_t word = roll_dice();
         memcpy(l->data + i, &word, n - i < 8 ? n - i : 8);
     }
     l->v[0] = (struct iovec){l->data, cut};
@@ -296,7 +296,7 @@ static inline struct load *load_new(size_t n)
 }
 
 /* Queue one container, copied or lent; it must have room. */
-static inline bool post(int who, size_t n, bool lend)
+static inline bool post_load(int who, size_t n, bool lend)
 {
     struct end *e = &net.end[who];
     struct load *l = load_new(n);
@@ -332,10 +332,11 @@ static inline bool all_done(void)
 static inline void talk_of(int messages, size_t longest)
 {
     for (long steps = 0; messages > 0 || !all_done(); steps++) {
-        if (messages > 0 && (chance(200) || all_done())) {
-            int who = chance(500);
-            size_t n = chance(100) ? dice() % longest : dice() % 300;
-            if (post(who, n, n > 2000 || chance(100)))
+        if (messages > 0 && (has_chance(200) || all_done())) {
+            int who = has_chance(500);
+            size_t n =
+                has_chance(100) ? roll_dice() % longest : roll_dice() % 300;
+            if (post_load(who, n, n > 2000 || has_chance(100)))
                 messages--;
             send_all(who);
         }
@@ -345,7 +346,7 @@ static inline void talk_of(int messages, size_t longest)
                 wf_udp_flow_resume_delivery(&net.end[i].flow, net.now);
                 send_all(i);
             }
-        if (!step())
+        if (!run_step())
             assert_true(messages > 0 || all_done() || net.end[0].stopped ||
                         net.end[1].stopped);
         assert_true(steps < 2000000);
@@ -354,23 +355,23 @@ static inline void talk_of(int messages, size_t longest)
         assert_int_equal(net.end[i].returned, net.end[i].lent);
 }
 
-static inline void talk(int messages)
+static inline void talk_both(int messages)
 {
     talk_of(messages, 100000);
 }
 
 /* One way, so much; what may be under way after it. */
-static inline uint64_t carry(int megabytes, struct weather w)
+static inline uint64_t carry_bulk(int megabytes, struct weather w)
 {
     net.weather = w;
     for (int i = 0; i < 10 * megabytes; i++) {
-        assert_true(post(0, 100000, true));
+        assert_true(post_load(0, 100000, true));
         send_all(0);
         while (wf_udp_flow_has_unsent(&net.end[0].flow))
-            assert_true(step());
+            assert_true(run_step());
     }
     while (!all_done())
-        assert_true(step());
+        assert_true(run_step());
     return net.end[0].flow.congestion;
 }
 

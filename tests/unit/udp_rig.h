@@ -23,4 +23,13 @@ static inline struct wf_udp_cfg rig_defaults(void)
 
 #include "ip_rig.h"
 
+static inline struct sockaddr_storage address_of(const struct rig_side *s,
+                                                 socklen_t *n)
+{
+    struct sockaddr_storage sa;
+
+    *n = wf_ip_to_sockaddr(&s->ep->ip.use[0].addr, &sa);
+    return sa;
+}
+
 #endif

@@ -56,15 +56,6 @@ static void end_of_pair(void)
     }
 }
 
-static struct sockaddr_storage address_of(const struct rig_side *s,
-                                          socklen_t *n)
-{
-    struct sockaddr_storage sa;
-
-    *n = wf_ip_to_sockaddr(&s->ep->ip.use[0].addr, &sa);
-    return sa;
-}
-
 static void throw_datagram(int fd, const struct rig_side *to, const void *p,
                            size_t n)
 {
@@ -75,7 +66,7 @@ static void throw_datagram(int fd, const struct rig_side *to, const void *p,
         assert_true(errno == ECONNREFUSED || errno == EAGAIN);
 }
 
-static int stranger(void)
+static int open_stranger(void)
 {
     int fd = socket(all[0].ep->ip.use[0].addr.family == 4 ? AF_INET : AF_INET6,
                     SOCK_DGRAM | SOCK_NONBLOCK, 0);
@@ -91,7 +82,7 @@ static void noise_during_a_job_reaches_no_rank(void **state)
     int fd;
 
     make_pair(CHECKSUM_AUTO);
-    fd = stranger();
+    fd = open_stranger();
     for (int i = 0; i < (10 << 20) / SIZE; i++) {
         size_t n = throw_dice() % sizeof p;
         random_bytes(p, n);
@@ -203,9 +194,8 @@ static void ten_thousand_calls_leave_room_for_one(void **state)
     uint32_t whom = 1;
     int fd;
 
-    for (uint32_t i = 0; i < 3; i++)
-        rig_open(all, i, "secret");
-    fd = stranger();
+    rig_open_sides(all, 3, "secret");
+    fd = open_stranger();
     wf_auth_advance(all[2].key, 2, &auth, NULL, 0, hello, &n, &whom);
     wf_auth_advance(all[2].key, 2, &auth, NULL, 0, NULL, NULL, NULL);
     for (uint32_t i = 0; i < 10000; i++) {
@@ -224,8 +214,7 @@ static void ten_thousand_calls_leave_room_for_one(void **state)
     rig_send(all, 2, 0, 1, 100);
     RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
     close(fd);
-    for (int i = 0; i < 3; i++)
-        rig_close(&all[i]);
+    rig_close_sides(all);
 }
 
 static void call_with_a_wrong_key(int fd, uint32_t number)
@@ -258,7 +247,7 @@ static void handshakes_of_strangers_time_out(void **state)
     int fd;
 
     make_pair(CHECKSUM_AUTO);
-    fd = stranger();
+    fd = open_stranger();
     rig_stop_clock(&all[0]);
     all[0].skew += IP_UNKNOWN_CALLERS_NS;
     for (uint32_t i = 0; i < CALLS; i++)

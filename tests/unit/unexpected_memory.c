@@ -55,7 +55,7 @@ static void take_burst(void)
         wf_unexpected_free(stored[i]);
 }
 
-static uint32_t slabs(void)
+static uint32_t count_slabs(void)
 {
     uint32_t n = 0;
 
@@ -67,14 +67,14 @@ static uint32_t slabs(void)
 static void the_next_burst_uses_the_memory_of_the_last(void **state)
 {
     for (size_t bytes = 1; bytes <= LARGEST; bytes *= 2) {
-        uint32_t before = slabs(), after;
+        uint32_t before = count_slabs(), after;
         store_burst(bytes);
-        after = slabs();
+        after = count_slabs();
         assert_true(after > 0 && after >= before);
         take_burst();
         for (int i = 0; i < 3; i++) {
             store_burst(bytes);
-            assert_int_equal(slabs(), after);
+            assert_int_equal(count_slabs(), after);
             take_burst();
         }
     }
@@ -85,18 +85,18 @@ static void the_next_burst_uses_the_memory_of_the_last(void **state)
  * page. */
 static void memory_of_the_largest_messages_stays_too(void **state)
 {
-    uint32_t before = slabs();
+    uint32_t before = count_slabs();
 
     store_burst(LARGEST);
-    assert_true(slabs() > before);
+    assert_true(count_slabs() > before);
     take_burst();
-    assert_true(slabs() > before);
+    assert_true(count_slabs() > before);
 }
 
 static void larger_messages_have_memory_of_their_own(void **state)
 {
     store_burst(LARGEST + WF_CACHE_LINE);
-    assert_int_equal(slabs(), 0);
+    assert_int_equal(count_slabs(), 0);
     take_burst();
 }
 

@@ -53,7 +53,7 @@ static void the_helper_is_woken_by_an_endpoint(void **state)
     wf_cs_enter(&wf.api);
     leave_to_itself();
     until_the_helper_has_armed();
-    announce(&fabrics[1], complete_request, NULL);
+    announce_arrival(&fabrics[1], complete_request, NULL);
     until_the_request_is_done();
     nothing_was_missed();
 }
@@ -64,7 +64,7 @@ static void a_poll_that_disarms_it_wakes_the_helper(void **state)
     leave_to_itself();
     until_the_helper_has_armed();
     wf_progress_poll(&wf, UINT32_MAX);
-    announce(&fabrics[0], complete_request, NULL);
+    announce_arrival(&fabrics[0], complete_request, NULL);
     until_the_request_is_done();
     nothing_was_missed();
 }
@@ -83,7 +83,7 @@ static void a_call_that_leaves_something_wakes_a_parked_helper(void **state)
     until_parked();
     leave_to_itself();
     until_the_helper_has_armed();
-    announce(&fabrics[0], complete_request, NULL);
+    announce_arrival(&fabrics[0], complete_request, NULL);
     until_the_request_is_done();
     nothing_was_missed();
 }
@@ -91,14 +91,14 @@ static void a_call_that_leaves_something_wakes_a_parked_helper(void **state)
 /* While somebody waits, that one does what the helper would. */
 static void the_last_waiter_wakes_a_parked_helper(void **state)
 {
-    doze(1);
+    start_sleepers(1);
     leave_to_itself();
     until_parked();
-    flag(&sleepers[0].done);
+    set_flag(&sleepers[0].done);
     wf_progress_notify(&wf);
     until_woken(0);
     until_the_helper_has_armed();
-    announce(&fabrics[0], complete_request, NULL);
+    announce_arrival(&fabrics[0], complete_request, NULL);
     until_the_request_is_done();
     nothing_was_missed();
 }
@@ -158,7 +158,7 @@ static void such_an_operation_is_still_completed(void **state)
     until_parked();
     leave_an_offer(WEFT_CAP_GET_ALONE, false);
     until_the_helper_has_armed();
-    announce(&fabrics[0], complete_request, NULL);
+    announce_arrival(&fabrics[0], complete_request, NULL);
     until_the_request_is_done();
     nothing_was_missed();
 }
@@ -177,7 +177,7 @@ static void a_waiter_that_disarms_it_does_not_wake_the_helper(void **state)
     complete_request(NULL);
     leave_to_itself();
     until_the_helper_has_armed();
-    announce(&fabrics[0], complete_request, NULL);
+    announce_arrival(&fabrics[0], complete_request, NULL);
     until_the_request_is_done();
     nothing_was_missed();
 }
@@ -286,19 +286,19 @@ static void a_large_receive_meets_its_sender(void **state)
 {
     wf_cs_enter(&wf.api);
     post_a_large_receive(16 << 20);
-    announce(&fabrics[1], match_message, NULL);
+    announce_arrival(&fabrics[1], match_message, NULL);
     wf_store_relaxed(&lost, 1000000); /* it looks once, however late it is */
     wf_helper_poll_announcement(&left.req);
     wf_store_relaxed(&lost, 0);
     assert_ptr_equal(left.pull.core, &fetched_from);
     post_a_large_receive(1 << 20); /* this one does not wait for it */
-    announce(&fabrics[1], match_message, NULL);
+    announce_arrival(&fabrics[1], match_message, NULL);
     wf_helper_poll_announcement(&left.req);
     assert_null(left.pull.core);
     nothing_was_missed();
 }
 
-#define RULE(name) cmocka_unit_test_setup_teardown(name, rig, end)
+#define RULE(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 
 int main(void)
 {

@@ -60,12 +60,12 @@ static struct sleeper sleepers[SLEEPERS];
 static struct wf_instance wf;
 static struct wf_core_options options;
 
-static void flag(void *arg)
+static void set_flag(void *arg)
 {
     wf_store_release((wf_atomic_u32 *)arg, 1);
 }
 
-static bool flagged(void *arg)
+static bool is_flagged(void *arg)
 {
     return wf_load_acquire((wf_atomic_u32 *)arg) != 0;
 }
@@ -116,7 +116,7 @@ static const weft_ops without = {.size = sizeof without,
                                  .progress = fake_progress};
 
 /* Section held. */
-static void announce(weft_ep *e, void (*deliver)(void *), void *arg)
+static void announce_arrival(weft_ep *e, void (*deliver)(void *), void *arg)
 {
     uint64_t one = 1;
 
@@ -176,12 +176,12 @@ static int rig_with(const weft_ops *ops)
     return 0;
 }
 
-static int rig(void **state)
+static int open_rig(void **state)
 {
     return rig_with(&with_descriptor);
 }
 
-static int end(void **state)
+static int close_rig(void **state)
 {
     wf_progress_stop_helper(&wf);
     wf_progress_fini(&wf);
@@ -198,12 +198,12 @@ static void *sleep_until_flagged(void *arg)
     struct sleeper *s = arg;
 
     wf_cs_enter(&wf.api);
-    wf_progress_wait(&wf, s->mask, flagged, &s->done, NULL);
+    wf_progress_wait(&wf, s->mask, is_flagged, &s->done, NULL);
     wf_cs_leave(&wf.api);
     return NULL;
 }
 
-static int asleep(void)
+static int count_asleep(void)
 {
     struct wf_list *head = &wf.progress->waiters;
     int n = 0;
@@ -216,7 +216,7 @@ static int asleep(void)
 /* Section left while it is not so. */
 static void until_asleep(int n)
 {
-    while (asleep() != n) {
+    while (count_asleep() != n) {
         wf_cs_leave(&wf.api);
         sched_yield();
         wf_cs_enter(&wf.api);
@@ -225,7 +225,7 @@ static void until_asleep(int n)
 
 /* n threads sleep, each through all endpoints, number 0 as the leader. The
  * section is held then. */
-static void doze(int n)
+static void start_sleepers(int n)
 {
     wf_cs_enter(&wf.api);
     for (int i = 0; i < n; i++) {

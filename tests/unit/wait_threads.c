@@ -122,7 +122,7 @@ static pthread_t begin_thread(void *(*fn)(void *), void *arg)
     return thread;
 }
 
-static void wakes(void (*waker)(void), void (*blocked)(void))
+static void check_waker(void (*waker)(void), void (*blocked)(void))
 {
     pthread_t t = begin_thread(run_case, (void *)(uintptr_t)blocked);
 
@@ -191,14 +191,14 @@ static void nothing_was_missed(void)
 
 static void a_message_wakes_its_receiver(void **state)
 {
-    wakes(send_message, receive_message);
+    check_waker(send_message, receive_message);
     wakes_a_follower(send_message, receive_message);
     nothing_was_missed();
 }
 
 static void a_message_wakes_a_thread_that_probes_for_it(void **state)
 {
-    wakes(send_message, probe_message);
+    check_waker(send_message, probe_message);
     receive_message();
     wakes_a_follower(send_message, probe_message);
     receive_message();
@@ -207,7 +207,7 @@ static void a_message_wakes_a_thread_that_probes_for_it(void **state)
 
 static void a_receive_wakes_a_synchronous_sender(void **state)
 {
-    wakes(receive_message, send_synchronously);
+    check_waker(receive_message, send_synchronously);
     wakes_a_follower(receive_message, send_synchronously);
     nothing_was_missed();
 }
@@ -238,7 +238,7 @@ static void start_generalized(void)
 static void the_end_of_a_generalized_request_wakes_its_waiter(void **state)
 {
     start_generalized();
-    wakes(complete_request, wait_for_request);
+    check_waker(complete_request, wait_for_request);
     start_generalized();
     wakes_a_follower(complete_request, wait_for_request);
     start_generalized();
@@ -270,7 +270,7 @@ static void a_message_wakes_the_waiter_of_a_posted_receive(void **state)
 
     for (int i = 0; i < 2; i++) {
         posts[i]();
-        wakes(send_message, wait_for_request);
+        check_waker(send_message, wait_for_request);
         posts[i]();
         wakes_a_follower(send_message, wait_for_request);
     }
@@ -281,7 +281,7 @@ static void a_message_wakes_the_waiter_of_a_posted_receive(void **state)
 static void a_cancelled_receive_wakes_its_waiter(void **state)
 {
     post_receive();
-    wakes(cancel_request, wait_for_one_of_two);
+    check_waker(cancel_request, wait_for_one_of_two);
     post_receive();
     wakes_a_follower(cancel_request, wait_for_one_of_two);
     nothing_was_missed();
@@ -306,8 +306,8 @@ static void the_last_partition_wakes_its_receiver(void **state)
         MPI_Start(&request);
         MPI_Start(&partitioned);
         MPI_Pready(0, request);
-        (i ? wakes : wakes_a_follower)(ready_the_second_half,
-                                       wait_for_partitions);
+        (i ? check_waker : wakes_a_follower)(ready_the_second_half,
+                                             wait_for_partitions);
         wait_for_request();
         assert_int_equal(in[1], 2);
     }
@@ -335,7 +335,7 @@ static void the_last_buffered_message_wakes_a_flush(void **state)
 {
     MPI_Comm_attach_buffer(MPI_COMM_WORLD, MPI_BUFFER_AUTOMATIC, 0);
     send_buffered();
-    wakes(receive_large, flush_messages);
+    check_waker(receive_large, flush_messages);
     send_buffered();
     wakes_a_follower(receive_large, flush_messages);
     nothing_was_missed();

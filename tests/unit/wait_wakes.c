@@ -18,8 +18,8 @@ static void the_descriptor_of_any_endpoint_wakes_the_leader(void **state)
 {
     for (int i = 0; i < ENDPOINTS; i++) {
         sleepers[0].done = 0;
-        doze(1);
-        announce(&fabrics[i], flag, &sleepers[0].done);
+        start_sleepers(1);
+        announce_arrival(&fabrics[i], set_flag, &sleepers[0].done);
         until_woken(0);
         nothing_was_missed();
     }
@@ -28,7 +28,7 @@ static void the_descriptor_of_any_endpoint_wakes_the_leader(void **state)
 static void an_endpoint_that_has_something_keeps_the_leader_awake(void **state)
 {
     fabrics[1].refuses = true;
-    fabrics[1].deliver = flag;
+    fabrics[1].deliver = set_flag;
     fabrics[1].arg = &sleepers[0].done;
     wf_cs_enter(&wf.api);
     sleepers[0].mask = 1; /* not what it polls, so only arm can know */
@@ -42,7 +42,7 @@ static void an_endpoint_that_has_something_keeps_the_leader_awake(void **state)
 static void the_time_that_an_endpoint_wants_ends_the_sleep(void **state)
 {
     fabrics[0].deadline_in = 5000000;
-    fabrics[0].deliver = flag;
+    fabrics[0].deliver = set_flag;
     fabrics[0].arg = &sleepers[0].done;
     wf_cs_enter(&wf.api);
     sleepers[0].mask = 1;
@@ -55,8 +55,8 @@ static void the_time_that_an_endpoint_wants_ends_the_sleep(void **state)
 
 static void an_endpoint_that_wakes_nobody_is_polled_meanwhile(void **state)
 {
-    doze(1);
-    announce(&fabrics[0], flag, &sleepers[0].done);
+    start_sleepers(1);
+    announce_arrival(&fabrics[0], set_flag, &sleepers[0].done);
     until_woken(0);
     nothing_was_missed();
 }
@@ -76,9 +76,9 @@ static void another_thread_wakes_the_leader(void **state)
 {
     pthread_t thread;
 
-    doze(1);
+    start_sleepers(1);
     fabrics[0].blind = true;
-    announce(&fabrics[0], flag, &sleepers[0].done);
+    announce_arrival(&fabrics[0], set_flag, &sleepers[0].done);
     pthread_create(&thread, NULL, wake_leader, &wf);
     until_woken(0);
     pthread_join(thread, NULL);
@@ -89,7 +89,7 @@ static void another_thread_wakes_the_leader(void **state)
 static void the_first_are_woken(int n)
 {
     for (int i = 0; i < n; i++)
-        flag(&sleepers[i].done);
+        set_flag(&sleepers[i].done);
     wf_progress_notify(&wf);
     for (int i = 0; i < n; i++)
         until_woken(i);
@@ -97,7 +97,7 @@ static void the_first_are_woken(int n)
 
 static void a_leader_whose_request_another_thread_completes_is_woken(void **s)
 {
-    doze(1);
+    start_sleepers(1);
     the_first_are_woken(1);
     nothing_was_missed();
 }
@@ -120,10 +120,10 @@ static void a_follower_is_woken_by_its_own_request_and_no_other(void **state)
 {
     struct wf_waiter *other;
 
-    doze(3);
+    start_sleepers(3);
     other = waiter_of(1);
     assert_non_null(other);
-    flag(&sleepers[2].done);
+    set_flag(&sleepers[2].done);
     wf_progress_notify(&wf);
     until_woken(2);
     assert_ptr_equal(waiter_of(1), other);
@@ -164,7 +164,7 @@ static void so_where_they_are_bound_to_one_of_many(void **state)
 /* It has polled, and what the leader had armed is not any more. */
 static void who_lies_down_beside_a_leader_lets_it_sleep(void **state)
 {
-    doze(3);
+    start_sleepers(3);
     assert_true(waiter_of(0)->leads && wf.progress->sleeps == 3);
     assert_true(fabrics[0].armed && fabrics[1].armed);
     the_first_are_woken(3);
@@ -174,8 +174,8 @@ static void who_lies_down_beside_a_leader_lets_it_sleep(void **state)
 /* Not the next in the list: that one is woken when the leader passes on. */
 static void what_the_leader_receives_for_a_follower_wakes_it(void **state)
 {
-    doze(3);
-    announce(&fabrics[0], flag, &sleepers[2].done);
+    start_sleepers(3);
+    announce_arrival(&fabrics[0], set_flag, &sleepers[2].done);
     until_woken(2);
     the_first_are_woken(2);
     nothing_was_missed();
@@ -183,20 +183,20 @@ static void what_the_leader_receives_for_a_follower_wakes_it(void **state)
 
 static void a_leader_that_leaves_hands_its_place_to_a_follower(void **state)
 {
-    doze(2);
-    announce(&fabrics[0], flag, &sleepers[0].done);
+    start_sleepers(2);
+    announce_arrival(&fabrics[0], set_flag, &sleepers[0].done);
     until_woken(0);
     until_asleep(1); /* led again */
-    announce(&fabrics[1], flag, &sleepers[1].done);
+    announce_arrival(&fabrics[1], set_flag, &sleepers[1].done);
     until_woken(1);
     nothing_was_missed();
 }
 
 static void who_polls_completes_for_those_who_sleep(void **state)
 {
-    doze(3);
+    start_sleepers(3);
     fabrics[0].blind = true; /* so that the leader learns nothing of it */
-    announce(&fabrics[0], flag, &sleepers[2].done);
+    announce_arrival(&fabrics[0], set_flag, &sleepers[2].done);
     wf_progress_poll(&wf, 1);
     until_woken(2);
     assert_true(wf.progress->sleeps == 3); /* no other has got up */
@@ -207,9 +207,9 @@ static void who_polls_completes_for_those_who_sleep(void **state)
 /* A poll disarms: what comes after it rings no bell. */
 static void who_polls_last_makes_the_leader_arm_again(void **state)
 {
-    doze(1);
+    start_sleepers(1);
     assert_int_equal(wf_progress_poll(&wf, 1), 0);
-    announce(&fabrics[0], flag, &sleepers[0].done);
+    announce_arrival(&fabrics[0], set_flag, &sleepers[0].done);
     until_woken(0);
     nothing_was_missed();
 }
@@ -225,12 +225,12 @@ static bool bell_rings(void)
 static void who_polls_calls_the_leader_for_an_earlier_time(void **state)
 {
     fabrics[0].deadline_in = 30000000000u;
-    doze(1);
+    start_sleepers(1);
     fabrics[0].deadline_in = 40000000000u;
     assert_int_equal(wf_progress_poll(&wf, 1), 0);
     assert_false(bell_rings());
     fabrics[0].deadline_in = 5000000;
-    fabrics[0].deliver = flag;
+    fabrics[0].deliver = set_flag;
     fabrics[0].arg = &sleepers[0].done;
     assert_int_equal(wf_progress_poll(&wf, 1), 0);
     assert_true(bell_rings());
@@ -242,7 +242,7 @@ static void who_polls_calls_the_leader_for_an_earlier_time(void **state)
 static void who_polls_much_keeps_the_leader_awake(void **state)
 {
     fabrics[0].deadline_in = 40000000000u;
-    doze(1);
+    start_sleepers(1);
     wf_store_relaxed(&lost, 1000000); /* between two readings of the clock */
     for (int i = 0; i < 100; i++)
         assert_int_equal(wf_progress_poll(&wf, 1), 0);
@@ -251,19 +251,19 @@ static void who_polls_much_keeps_the_leader_awake(void **state)
     for (int i = 0; i < 100000 && !bell_rings(); i++)
         assert_int_equal(wf_progress_poll(&wf, 1), 0);
     assert_true(bell_rings());
-    announce(&fabrics[0], flag, &sleepers[0].done);
+    announce_arrival(&fabrics[0], set_flag, &sleepers[0].done);
     until_woken(0);
     nothing_was_missed();
 }
 
 /* ---- other things that are waited for ------------------------------------ */
 
-static void down(struct weft_loc *loc)
+static void end_peer(struct weft_loc *loc)
 {
     wf_host.peer_down(&wf.eps[0], loc, WEFT_EPEER, "the test ends it");
 }
 
-static bool gone(void *arg)
+static bool is_gone(void *arg)
 {
     return ((struct weft_loc *)arg)->failed;
 }
@@ -280,7 +280,7 @@ static struct weft_loc *add_peer(struct weft_loc *loc)
 static void *wait_for_the_end(void *loc)
 {
     wf_cs_enter(&wf.api);
-    wf_progress_wait(&wf, UINT32_MAX, gone, loc, NULL); /* as a probe does */
+    wf_progress_wait(&wf, UINT32_MAX, is_gone, loc, NULL); /* as a probe does */
     wf_cs_leave(&wf.api);
     return NULL;
 }
@@ -290,10 +290,10 @@ static void the_death_of_a_peer_wakes_who_waits_for_it(void **state)
     struct weft_loc loc, *peer = add_peer(&loc);
     pthread_t thread;
 
-    doze(2);
+    start_sleepers(2);
     pthread_create(&thread, NULL, wait_for_the_end, peer);
     until_asleep(3);
-    down(peer); /* this thread hears of it */
+    end_peer(peer); /* this thread hears of it */
     wf_cs_leave(&wf.api);
     pthread_join(thread, NULL);
     wf_cs_enter(&wf.api);
@@ -311,27 +311,27 @@ struct word {
     wf_atomic_u32 asked;
 };
 
-static void ask(struct wf_flag_wait *wait)
+static void ask_wait(struct wf_flag_wait *wait)
 {
-    flag(&((struct word *)wait)->asked);
+    set_flag(&((struct word *)wait)->asked);
 }
 
 static void a_word_that_is_waited_for_is_announced_from_the_sleep_on(void **s)
 {
     struct weft_loc gone_already = {.failed = true};
-    struct word word = {.wait = {.arm = ask, .loc = &gone_already}};
+    struct word word = {.wait = {.arm = ask_wait, .loc = &gone_already}};
 
     wf.flag_waits = &word.wait;
-    doze(1);
-    flag(&sleepers[0].done); /* the word */
-    if (flagged(&word.asked))
-        announce(&fabrics[0], nothing, NULL);
+    start_sleepers(1);
+    set_flag(&sleepers[0].done); /* the word */
+    if (is_flagged(&word.asked))
+        announce_arrival(&fabrics[0], nothing, NULL);
     until_woken(0);
     wf.flag_waits = NULL;
     nothing_was_missed();
 }
 
-static bool never(void *arg)
+static bool never_holds(void *arg)
 {
     return false;
 }
@@ -342,15 +342,17 @@ static void who_serves_peers_is_called_by_the_launchers_descriptor(void **state)
     int fd = eventfd(1, EFD_CLOEXEC);
 
     wf_cs_enter(&wf.api);
-    assert_true(wf_progress_poll_until(&wf, fd, never, NULL, 0));
+    assert_true(wf_progress_poll_until(&wf, fd, never_holds, NULL, 0));
     assert_int_equal(read(fd, &one, sizeof one), sizeof one);
-    assert_false(wf_progress_poll_until(&wf, fd, never, NULL, wf_now(&wf) + 1));
+    assert_false(
+        wf_progress_poll_until(&wf, fd, never_holds, NULL, wf_now(&wf) + 1));
     close(fd);
     nothing_was_missed();
 }
 
-#define WITH(name, begin) cmocka_unit_test_setup_teardown(name, begin, end)
-#define RULE(name) WITH(name, rig)
+#define WITH(name, begin)                                                      \
+    cmocka_unit_test_setup_teardown(name, begin, close_rig)
+#define RULE(name) WITH(name, open_rig)
 
 int main(void)
 {

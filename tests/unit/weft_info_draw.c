@@ -2,71 +2,42 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "config/collectives.h"
-#include "config_rig.h"
-
-#include <unistd.h>
+#include "weft_info_rig.h"
 
 #include "tools/weft-info/draw.c"
 #include "tools/weft-info/plan.c"
 
-static int saved[3];
-
-static void capture_begin(int fd)
+/* Returns the output to `fd` of a drawing that must have this status. */
+static char *draw_to(int fd, const char *ini, struct draw_arguments a,
+                     int status)
 {
-    fflush(fd == 1 ? stdout : stderr);
-    saved[fd] = dup(fd);
-    FILE *f = tmpfile();
-    assert_true(saved[fd] >= 0 && f != NULL && dup2(fileno(f), fd) == fd);
-    fclose(f);
-}
-
-static char *capture_end(int fd)
-{
-    static char text[1 << 16];
-    fflush(fd == 1 ? stdout : stderr);
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    dup2(saved[fd], fd);
-    close(saved[fd]);
-    text[n > 0 ? n : 0] = '\0';
-    return text;
-}
-
-static void assert_says(const char *text, const char *wanted)
-{
-    if (strstr(text, wanted) == NULL)
-        print_error("wanted: %s\nfound: %s\n", wanted, text);
-    assert_non_null(strstr(text, wanted));
-}
-
-static char *drawn(const char *ini, struct draw_arguments a)
-{
-    struct wf_config *c = good(ini);
-    capture_begin(1);
+    struct wf_config *c = parse_good(ini);
+    capture_begin(fd);
     int rc = info_draw(wf_config_collectives(c), &a);
-    char *text = capture_end(1);
+    char *text = capture_end(fd);
     wf_config_free(c);
-    assert_int_equal(rc, 0);
+    assert_int_equal(rc, status);
     return text;
+}
+
+static char *draw_text(const char *ini, struct draw_arguments a)
+{
+    return draw_to(1, ini, a, 0);
 }
 
 /* What is wrong with these arguments? */
-static char *refused(struct draw_arguments a)
+static char *read_refusal(struct draw_arguments a)
 {
-    struct wf_config *c = good(NULL);
-    capture_begin(2);
-    int rc = info_draw(wf_config_collectives(c), &a);
-    char *text = capture_end(2);
-    wf_config_free(c);
-    assert_int_equal(rc, 2);
-    return text;
+    return draw_to(2, NULL, a, 2);
 }
 
 static void steps_have_rounds_sizes_and_partners(void **state)
 {
-    char *text = drawn(NULL, (struct draw_arguments){
-                                 .collective = "allreduce", .ranks = "4",
-                                 .size = "1K",
-                                 .algorithm = "recursive_doubling"});
+    char *text = draw_text(
+        NULL, (struct draw_arguments){.collective = "allreduce",
+                                      .ranks = "4",
+                                      .size = "1K",
+                                      .algorithm = "recursive_doubling"});
     assert_says(text, "allreduce on 4 ranks, 1024 bytes (the vector)\n"
                       "algorithm  recursive_doubling: ");
     assert_says(text, "critical path  2 messages one after the other; at most "
@@ -81,10 +52,11 @@ static void steps_have_rounds_sizes_and_partners(void **state)
 
 static void a_linear_broadcast_is_one_round_and_one_busy_rank(void **state)
 {
-    char *text = drawn(NULL, (struct draw_arguments){
-                                 .collective = "bcast", .ranks = "9",
-                                 .size = "2", .algorithm = "linear",
-                                 .root = "5"});
+    char *text = draw_text(NULL, (struct draw_arguments){.collective = "bcast",
+                                                         .ranks = "9",
+                                                         .size = "2",
+                                                         .algorithm = "linear",
+                                                         .root = "5"});
     assert_says(text, "bcast on 9 ranks, root 5, 2 bytes");
     assert_says(text, "critical path  1 message one after the other");
     assert_says(text, "at most 8 messages; most bytes are sent by rank 5: 16");
@@ -94,11 +66,11 @@ static void the_choice_is_that_of_mpi_ini(void **state)
 {
     struct draw_arguments a = {.collective = "bcast", .ranks = "4",
                                .size = "100"};
-    assert_says(drawn(NULL, a), "algorithm  binomial: ");
-    assert_says(drawn("[collectives]\nbcast = chain -100\n", a),
+    assert_says(draw_text(NULL, a), "algorithm  binomial: ");
+    assert_says(draw_text("[collectives]\nbcast = chain -100\n", a),
                 "algorithm  chain: ");
     a.size = "101";
-    assert_says(drawn("[collectives]\nbcast = chain -100\n", a),
+    assert_says(draw_text("[collectives]\nbcast = chain -100\n", a),
                 "algorithm  binomial: ");
 }
 
@@ -143,21 +115,23 @@ static void the_built_in_choice_depends_on_size_and_ranks(void **state)
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         char line[64];
         snprintf(line, sizeof line, "algorithm  %s: ", cells[i][3]);
-        assert_says(drawn(NULL, (struct draw_arguments){
-                                    .collective = cells[i][0],
-                                    .ranks = cells[i][1],
-                                    .size = cells[i][2],
-                                    .nodes = cells[i][4]}),
-                    line);
+        assert_says(
+            draw_text(NULL, (struct draw_arguments){.collective = cells[i][0],
+                                                    .ranks = cells[i][1],
+                                                    .size = cells[i][2],
+                                                    .nodes = cells[i][4]}),
+            line);
     }
 }
 
 static void between_nodes_only_leaders_speak(void **state)
 {
-    char *text = drawn(NULL, (struct draw_arguments){
-                                 .collective = "bcast", .ranks = "8",
-                                 .nodes = "2", .size = "1K",
-                                 .algorithm = "nodes", .root = "1"});
+    char *text = draw_text(NULL, (struct draw_arguments){.collective = "bcast",
+                                                         .ranks = "8",
+                                                         .nodes = "2",
+                                                         .size = "1K",
+                                                         .algorithm = "nodes",
+                                                         .root = "1"});
     assert_says(text, "bcast on 8 ranks of 2 nodes, root 1");
     assert_says(text, "algorithm  nodes: ");
     assert_says(text, ", 1024 of them between nodes\n");
@@ -166,8 +140,8 @@ static void between_nodes_only_leaders_speak(void **state)
 
 static void a_barrier_has_no_bytes(void **state)
 {
-    char *text = drawn(NULL, (struct draw_arguments){.collective = "barrier",
-                                                     .ranks = "5"});
+    char *text = draw_text(
+        NULL, (struct draw_arguments){.collective = "barrier", .ranks = "5"});
     assert_says(text, "barrier on 5 ranks\nalgorithm  dissemination: ");
     assert_says(text,
                 "critical path  3 messages one after the other; at most 0 "
@@ -184,16 +158,16 @@ static void every_collective_can_be_drawn_by_every_algorithm(void **state)
             if (!(wf_coll_kinds[known[i].kind].algorithms >> k & 1))
                 continue;
             a.algorithm = wf_coll_algorithms[k].name;
-            assert_says(drawn(NULL, a), a.algorithm);
+            assert_says(draw_text(NULL, a), a.algorithm);
         }
 }
 
 static void dot_has_a_cluster_per_rank_and_an_edge_per_message(void **state)
 {
-    char *text = drawn(NULL, (struct draw_arguments){.collective = "bcast",
-                                                     .ranks = "2",
-                                                     .size = "8",
-                                                     .dot = true});
+    char *text = draw_text(NULL, (struct draw_arguments){.collective = "bcast",
+                                                         .ranks = "2",
+                                                         .size = "8",
+                                                         .dot = true});
     assert_string_equal(text,
                         "digraph \"bcast\" {\n  rankdir=LR;\n"
                         "  node [shape=box];\n"
@@ -206,51 +180,50 @@ static void dot_has_a_cluster_per_rank_and_an_edge_per_message(void **state)
 
 static void wrong_arguments_are_explained(void **state)
 {
-    assert_says(refused((struct draw_arguments){.collective = "alreduce",
-                                                .ranks = "4"}),
+    assert_says(read_refusal((struct draw_arguments){.collective = "alreduce",
+                                                     .ranks = "4"}),
                 "--collective 'alreduce' cannot be drawn; did you mean "
                 "'allreduce'? known: allgather ");
-    assert_says(refused((struct draw_arguments){.collective = "bcast"}),
+    assert_says(read_refusal((struct draw_arguments){.collective = "bcast"}),
                 "--collective 'bcast' needs --ranks N as well");
-    assert_says(refused((struct draw_arguments){.collective = "bcast",
-                                                .ranks = "4097"}),
+    assert_says(read_refusal((struct draw_arguments){.collective = "bcast",
+                                                     .ranks = "4097"}),
                 "--ranks '4097' is not a number of 1..4096");
-    assert_says(refused((struct draw_arguments){.collective = "bcast",
-                                                .ranks = "4", .nodes = "5"}),
+    assert_says(read_refusal((struct draw_arguments){
+                    .collective = "bcast", .ranks = "4", .nodes = "5"}),
                 "--nodes '5' is not a number of 1..4");
-    assert_says(refused((struct draw_arguments){.collective = "bcast",
-                                                .ranks = "4", .root = "4"}),
+    assert_says(read_refusal((struct draw_arguments){
+                    .collective = "bcast", .ranks = "4", .root = "4"}),
                 "--root '4' is not a number of 0..3");
-    assert_says(refused((struct draw_arguments){.collective = "scan",
-                                                .ranks = "4", .root = "1"}),
+    assert_says(read_refusal((struct draw_arguments){
+                    .collective = "scan", .ranks = "4", .root = "1"}),
                 "--root '1' is for bcast, gather, reduce and scatter");
-    assert_says(refused((struct draw_arguments){.collective = "bcast",
-                                                .ranks = "4", .size = "4Q"}),
+    assert_says(read_refusal((struct draw_arguments){
+                    .collective = "bcast", .ranks = "4", .size = "4Q"}),
                 "--size '4Q' is not a size up to 1T");
 }
 
 static void wrong_algorithms_are_explained(void **state)
 {
-    assert_says(refused((struct draw_arguments){.collective = "exscan",
-                                                .ranks = "4",
-                                                .algorithm = "rong"}),
+    assert_says(read_refusal((struct draw_arguments){
+                    .collective = "exscan", .ranks = "4", .algorithm = "rong"}),
                 "--algorithm 'rong' is not an algorithm of scan");
-    assert_says(refused((struct draw_arguments){.collective = "allgather",
-                                                .ranks = "6",
-                                                .algorithm =
-                                                    "recursive_doubling"}),
+    assert_says(read_refusal(
+                    (struct draw_arguments){.collective = "allgather",
+                                            .ranks = "6",
+                                            .algorithm = "recursive_doubling"}),
                 "--algorithm 'recursive_doubling' cannot do this call");
-    assert_says(refused((struct draw_arguments){.collective = "bcast",
-                                                .ranks = "4",
-                                                .algorithm = "nodes"}),
+    assert_says(read_refusal((struct draw_arguments){
+                    .collective = "bcast", .ranks = "4", .algorithm = "nodes"}),
                 "--algorithm 'nodes' cannot do this call");
 }
 
 static void the_rules_in_force_are_those_of_the_file_and_then_the_built_in(
     void **state)
 {
-    struct wf_config *c = good("[collectives]\n"
-                               "scan = chain 64K-1M ranks:2-8 nodes:2-\n");
+    struct wf_config *c =
+        parse_good("[collectives]\n"
+                   "scan = chain 64K-1M ranks:2-8 nodes:2-\n");
     capture_begin(1);
     info_choice(WF_COLL_SCAN, wf_config_collectives(c));
     assert_string_equal(capture_end(1),

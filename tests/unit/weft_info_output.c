@@ -5,9 +5,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "config_rig.h"
-
-#include <unistd.h>
+#include "weft_info_rig.h"
 
 #include "tools/weft-info/check.c"
 #include "tools/weft-info/explain.c"
@@ -47,46 +45,17 @@ static void invent_address(struct info *info, struct wf_config *config)
     }
 }
 
-static int saved;
-
-static void capture_begin(void)
-{
-    fflush(stdout);
-    saved = dup(1);
-    FILE *f = tmpfile();
-    assert_true(saved >= 0 && f != NULL && dup2(fileno(f), 1) == 1);
-    fclose(f);
-}
-
-static char *capture_end(void)
-{
-    static char text[8192];
-    fflush(stdout);
-    ssize_t n = pread(1, text, sizeof text - 1, 0);
-    dup2(saved, 1);
-    close(saved);
-    text[n > 0 ? n : 0] = '\0';
-    return text;
-}
-
-static int explained(const char *ini, const char *pair, const char *size,
-                     bool json, char **text)
+static int explain_pair(const char *ini, const char *pair, const char *size,
+                        bool json, char **text)
 {
     static struct info info;
-    struct wf_config *c = good(ini);
+    struct wf_config *c = parse_good(ini);
     invent_address(&info, c);
-    capture_begin();
+    capture_begin(1);
     int rc = info_explain(&info, pair, size, json);
-    *text = capture_end();
+    *text = capture_end(1);
     wf_config_free(c);
     return rc;
-}
-
-static void assert_says(const char *text, const char *wanted)
-{
-    if (strstr(text, wanted) == NULL)
-        print_error("wanted: %s\nfound: %s\n", wanted, text);
-    assert_non_null(strstr(text, wanted));
 }
 
 static const char two_hosts[] =
@@ -98,14 +67,16 @@ static const char two_hosts[] =
 static void every_rejected_transport_has_its_reason(void **state)
 {
     char *text;
-    assert_int_equal(explained(two_hosts, "0@a->3@b", NULL, false, &text), 0);
+    assert_int_equal(explain_pair(two_hosts, "0@a->3@b", NULL, false, &text),
+                     0);
     assert_says(text, "pair 0 (a) -> 3 (b), configuration text\n");
     assert_says(text, "messages, in order: route 'net' (text:10)\n"
                       "    uses       tcp ");
     assert_says(text, "rejected   shm            other node\n");
     assert_says(text, "rejected   dead           no such device\n");
     assert_says(text, "rejected   self           reaches only the own process");
-    assert_int_equal(explained(two_hosts, "0@a->3@a", NULL, false, &text), 0);
+    assert_int_equal(explain_pair(two_hosts, "0@a->3@a", NULL, false, &text),
+                     0);
     assert_says(text, "uses       shm ");
     assert_says(text, "rejected   tcp            not listed in use= (text:6)");
 }
@@ -113,7 +84,8 @@ static void every_rejected_transport_has_its_reason(void **state)
 static void a_size_shows_the_way_of_the_payload_too(void **state)
 {
     char *text;
-    assert_int_equal(explained(two_hosts, "0@a->3@b", "1M", false, &text), 0);
+    assert_int_equal(explain_pair(two_hosts, "0@a->3@b", "1M", false, &text),
+                     0);
     assert_says(text, "messages, in order: route 'net'");
     assert_says(text, "payload of 1048576 bytes: route 'bulk' (text:7)");
 }
@@ -132,20 +104,21 @@ static void failover_and_stripes_are_explained(void **state)
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         snprintf(ini, sizeof ini, format, lines[i][0]);
-        assert_int_equal(explained(ini, "0@a->1@b", NULL, false, &text), 0);
+        assert_int_equal(explain_pair(ini, "0@a->1@b", NULL, false, &text), 0);
         assert_says(text, lines[i][1]);
-        assert_int_equal(explained(ini, "0@a->1@b", NULL, true, &text), 0);
+        assert_int_equal(explain_pair(ini, "0@a->1@b", NULL, true, &text), 0);
         assert_says(text, "\"together\": \"");
     }
-    assert_int_equal(explained(two_hosts, "0@a->3@b", NULL, false, &text), 0);
+    assert_int_equal(explain_pair(two_hosts, "0@a->3@b", NULL, false, &text),
+                     0);
     assert_null(strstr(text, "failover"));
 }
 
 static void no_route_is_exit_code_one(void **state)
 {
     char *text;
-    assert_int_equal(explained("[route x]\nto = remote\nuse = none\n",
-                               "0@a->1@b", NULL, false, &text),
+    assert_int_equal(explain_pair("[route x]\nto = remote\nuse = none\n",
+                                  "0@a->1@b", NULL, false, &text),
                      1);
     assert_says(text, "nothing: these messages cannot be sent");
     assert_says(text, "rejected   tcp            route 'x' (text:1) has use = "
@@ -155,13 +128,14 @@ static void no_route_is_exit_code_one(void **state)
 static void hosts_and_addresses_of_the_file_are_used(void **state)
 {
     char *text;
-    assert_int_equal(explained("[transport tcp]\nport=1\n[host a]\n"
-                               "address=10.0.0.1\n[host b]\naddress=10.1.0.1\n"
-                               "[rank 0]\nhost=a\n[rank 1]\nhost=b\n"
-                               "[route x]\nto = net:10.1.0.0/16\nuse = tcp\n"
-                               "[route y]\nuse = none\n",
-                               "0->1", NULL, false, &text),
-                     0);
+    assert_int_equal(
+        explain_pair("[transport tcp]\nport=1\n[host a]\n"
+                     "address=10.0.0.1\n[host b]\naddress=10.1.0.1\n"
+                     "[rank 0]\nhost=a\n[rank 1]\nhost=b\n"
+                     "[route x]\nto = net:10.1.0.0/16\nuse = tcp\n"
+                     "[route y]\nuse = none\n",
+                     "0->1", NULL, false, &text),
+        0);
     assert_says(text, "pair 0 (a) -> 1 (b)");
     assert_says(text, "route 'x'");
 }
@@ -169,7 +143,8 @@ static void hosts_and_addresses_of_the_file_are_used(void **state)
 static void json_says_the_same(void **state)
 {
     char *text;
-    assert_int_equal(explained(two_hosts, "0@a\"->3@b", "1M", true, &text), 0);
+    assert_int_equal(explain_pair(two_hosts, "0@a\"->3@b", "1M", true, &text),
+                     0);
     assert_says(text, "\"host\": \"a\\\"\"");
     assert_says(text, "\"section\": \"route 'bulk' (text:7)\"");
     assert_says(text, "\"transport\": \"shm\",\n        \"reason\": "
@@ -181,19 +156,19 @@ static void json_says_the_same(void **state)
 static void wrong_arguments_are_exit_code_two(void **state)
 {
     char *text;
-    assert_int_equal(explained(NULL, "0-1", NULL, false, &text), 2);
-    assert_int_equal(explained(NULL, "0->x", NULL, false, &text), 2);
-    assert_int_equal(explained(NULL, "0@->1", NULL, false, &text), 2);
-    assert_int_equal(explained(NULL, "0->1", "1Q", false, &text), 2);
-    assert_int_equal(explained(NULL, "", NULL, false, &text), 2);
+    assert_int_equal(explain_pair(NULL, "0-1", NULL, false, &text), 2);
+    assert_int_equal(explain_pair(NULL, "0->x", NULL, false, &text), 2);
+    assert_int_equal(explain_pair(NULL, "0@->1", NULL, false, &text), 2);
+    assert_int_equal(explain_pair(NULL, "0->1", "1Q", false, &text), 2);
+    assert_int_equal(explain_pair(NULL, "", NULL, false, &text), 2);
 }
 
 static void tables_hold_self_and_what_is_named(void **state)
 {
     char *names[] = {"tcp", "udp-reliable", "self"};
-    capture_begin();
+    capture_begin(1);
     int rc = info_table(names, 3);
-    char *text = capture_end();
+    char *text = capture_end(1);
     assert_int_equal(rc, 0);
     assert_says(text, "= {\n    &weft_plugin_2_self,\n    &weft_plugin_2_tcp,\n"
                       "    &weft_plugin_2_udp_reliable,\n    0\n};");
@@ -201,7 +176,7 @@ static void tables_hold_self_and_what_is_named(void **state)
     assert_int_equal(info_table(bad, 1), 2);
 }
 
-static char *scratch(const char *text)
+static char *write_scratch(const char *text)
 {
     static char path[32];
     strcpy(path, "/tmp/weft-info-XXXXXX");
@@ -214,10 +189,10 @@ static char *scratch(const char *text)
 
 static void an_embedded_file_is_a_c_string(void **state)
 {
-    char *file = scratch("[core]\njob = \"a\\b\" # \xc3\xa9?\n");
-    capture_begin();
+    char *file = write_scratch("[core]\njob = \"a\\b\" # \xc3\xa9?\n");
+    capture_begin(1);
     int rc = info_embed(file);
-    char *text = capture_end();
+    char *text = capture_end(1);
     assert_int_equal(rc, 0);
     assert_says(text, "weft_ini_text[] =\n    \"[core]\\n\"\n"
                       "    \"job = \\\"a\\\\b\\\" # \\303\\251\\077\\n\";\n");
@@ -226,10 +201,10 @@ static void an_embedded_file_is_a_c_string(void **state)
 
 static void a_wrong_file_is_exit_code_78_and_is_not_embedded(void **state)
 {
-    char *file = scratch("[core]\njbo = x\n");
-    capture_begin();
+    char *file = write_scratch("[core]\njbo = x\n");
+    capture_begin(1);
     int checked = info_check(file, false, true), embedded = info_embed(file);
-    char *text = capture_end();
+    char *text = capture_end(1);
     assert_int_equal(checked, 78);
     assert_int_equal(embedded, 78);
     assert_says(text, "\"problems\": 1");

@@ -62,7 +62,7 @@ static struct trial over_sizes(const double *us)
     return t;
 }
 
-static int crossover(const double *eager, const double *asking, int now)
+static int find_crossover(const double *eager, const double *asking, int now)
 {
     struct trial e = over_sizes(eager), a = over_sizes(asking);
     return tune_crossover(&e, &a, now, 0.05);
@@ -71,33 +71,33 @@ static int crossover(const double *eager, const double *asking, int now)
 static void eager_ends_where_asking_first_becomes_faster(void **state)
 {
     const double eager[] = {1, 1, 1, 9}, asking[] = {2, 2, 2, 2};
-    assert_int_equal(crossover(eager, asking, 0), 2);
-    assert_int_equal(crossover(eager, asking, 3), 2);
+    assert_int_equal(find_crossover(eager, asking, 0), 2);
+    assert_int_equal(find_crossover(eager, asking, 3), 2);
 }
 
 static void one_odd_size_does_not_end_eager(void **state)
 {
     const double eager[] = {1, 2.1, 1, 1}, asking[] = {2, 2, 2, 2};
-    assert_int_equal(crossover(eager, asking, 0), 3);
+    assert_int_equal(find_crossover(eager, asking, 0), 3);
 }
 
 static void the_limit_stays_when_both_take_as_long(void **state)
 {
     const double eager[] = {2, 2, 2, 2}, asking[] = {2, 2.01, 2, 2.01};
-    assert_int_equal(crossover(eager, asking, 1), 1);
+    assert_int_equal(find_crossover(eager, asking, 1), 1);
 }
 
 static void a_larger_limit_needs_a_gain_at_each_size(void **state)
 {
     const double eager[] = {1, 1, 1, 1}, asking[] = {2, 2, 1.04, 1.04};
-    assert_int_equal(crossover(eager, asking, 1), 1);
-    assert_int_equal(crossover(eager, asking, 3), 3);
+    assert_int_equal(find_crossover(eager, asking, 1), 1);
+    assert_int_equal(find_crossover(eager, asking, 3), 3);
 }
 
 static void nothing_is_eager_when_asking_is_always_faster(void **state)
 {
     const double eager[] = {2, 2, 2, 2}, asking[] = {1, 1, 1, 1};
-    assert_int_equal(crossover(eager, asking, 2), -1);
+    assert_int_equal(find_crossover(eager, asking, 2), -1);
 }
 
 static void sizes_count_as_one_mean(void **state)

@@ -36,7 +36,7 @@ static void assert_rules(const double *ring, const double *blocks,
     assert_string_equal(rules, wanted);
     snprintf(ini, sizeof ini, "[collectives]\nallreduce = %s\n",
              wanted[0] != '\0' ? wanted : "auto");
-    wf_config_free(good(ini));
+    wf_config_free(parse_good(ini));
 }
 
 static void an_algorithm_not_clearly_faster_changes_nothing(void **state)
@@ -96,7 +96,7 @@ static void the_parser_makes_the_rule_that_was_measured(void **state)
     char rules[256], ini[300];
     tune_coll_rules(t, 2, 4, rules, sizeof rules);
     snprintf(ini, sizeof ini, "[collectives]\nallreduce = %s\n", rules);
-    struct wf_config *c = good(ini);
+    struct wf_config *c = parse_good(ini);
     const struct wf_coll_rules *all = wf_config_collectives(c);
     const struct wf_coll_rule *r = all->of[WF_COLL_ALLREDUCE];
     assert_int_equal(all->count[WF_COLL_ALLREDUCE], 1);

@@ -12,6 +12,7 @@
 
 #include "options.h"
 #include "config/select.h"
+#include "config/pattern.h"
 
 enum { NAME_MOST = 256, SLOTS_MOST = 100000 };
 

@@ -14,6 +14,8 @@
 #include "plan.h"
 #include "config/value.h"
 #include "config/words.h"
+#include "coll/decision.h"
+#include "datatype/predefined.h"
 
 enum { WRONG_USE = 2 };
 

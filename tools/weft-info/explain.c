@@ -9,6 +9,8 @@
 
 #include "os/node.h"
 #include "config/value.h"
+#include "config/addresses.h"
+#include "route/cost.h"
 
 enum { ADDRESSES_LEN = 512 };
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "os/trust.h"
+#include "config/search.h"
 
 static bool make_identifier(const char *name, char *buf, size_t n)
 {

@@ -15,6 +15,8 @@
 #include "trace.h"
 #include "tune.h"
 #include "tune_coll.h"
+#include "config/collectives.h"
+#include "report/error.h"
 
 enum { TUNE_SECONDS = 30 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "coll/cleanup.h"
 
 enum { REFERENCES = 1 << 28 /* nobody drops the last one */ };
 

@@ -12,6 +12,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <time.h>
+#include "adi/loader.h"
+#include "config/options.h"
 
 static int no_rx(weft_core *core, weft_loc *from, const weft_hdr *hdr,
                  const void *data, size_t have, weft_sink **sink)

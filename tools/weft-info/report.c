@@ -7,6 +7,8 @@
 
 #include "draw.h"
 #include "config/value.h"
+#include "config/shared.h"
+#include "route/cost.h"
 
 /* Returns the value in force: what was set, or the default. */
 static const char *value_of(const struct info *info, const char *section,

@@ -57,8 +57,10 @@ static void ask_for_help(weft_peer *p, uint64_t word)
 {
     p->asked->store(word, rl::mo_release, $);
 }
-//@ core/thread/assist.c: claim_word claim_piece copy_piece wf_assist_copy wf_assist_is_done
-//@ core/thread/assist.c: wf_assist_await_done lead_bytes_of describe_job get_shared
+//@ core/thread/assist.c: claim_word claim_piece copy_piece wf_assist_copy
+//@ core/thread/assist.c: wf_assist_is_done
+//@ core/thread/assist.c: wf_assist_await_done lead_bytes_of describe_job
+//@ core/thread/assist.c: get_shared
 #undef memcpy
 #undef wf_copy_nontemporal
 
@@ -110,5 +112,5 @@ struct copies_meet : rl::test_suite<copies_meet, 3> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<copies_meet>();
+    return !does_hold<copies_meet>();
 }

@@ -1,8 +1,8 @@
 /* Sleeping and waking over shared memory (plugins/shm/bell.c, ring.h): with the
- * sender's fence, with the sleeper's membarrier, and with the bytes by which many
- * senders say that they have written.
- * CLAIM  Who sleeps is woken by what was published; who looks at bytes only finds
- * all of it.
+ * sender's fence, with the sleeper's membarrier, and with the bytes by which
+ * many senders say that they have written.
+ * CLAIM  A sleeper is woken by what was published; one that looks at bytes only
+ * finds all of it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "machine.h"
@@ -10,8 +10,18 @@
 #define shm_likely(x) (x)
 #define shm_unlikely(x) (x)
 enum { SENDERS = 2, EACH = 2, WEFT_OK = 0, WEFT_EAGAIN = -1 };
-enum { BARRIER_EXPEDITED = 2, SHM_BELL_BYTES = 2, SHM_UP = 1, SHM_PEER_BUDGET = 8 };
-enum { SHM_ASLEEP = 1u, SHM_MANY = 2u, SHM_HELPER_THREAD = 4u, SHM_SLEEP_COUNT = 8u };
+enum {
+    BARRIER_EXPEDITED = 2,
+    SHM_BELL_BYTES = 2,
+    SHM_UP = 1,
+    SHM_PEER_BUDGET = 8
+};
+enum {
+    SHM_ASLEEP = 1u,
+    SHM_MANY = 2u,
+    SHM_HELPER_THREAD = 4u,
+    SHM_SLEEP_COUNT = 8u
+};
 
 struct shm_page {
     atom<uint32_t> mode;
@@ -67,10 +77,11 @@ static void ring(futex_word *bell)
 #define write(bell, one, n) (ring(bell), 0)
 
 //@ plugins/shm/ring.h: shm_fence shm_peer_mode shm_wake_peer
-//@ plugins/shm/bell.c: full_barrier set_mode wf_shm_ring_bell wf_shm_require_bytes
+//@ plugins/shm/bell.c: full_barrier set_mode wf_shm_ring_bell
+//@ plugins/shm/bell.c: wf_shm_require_bytes
 //@ plugins/shm/bell.c: wf_shm_has_arrived has_work wf_shm_arm wf_shm_disarm
 
-/* What arrived from a peer. */
+/* Takes what arrived from a peer. */
 static int wf_shm_receive(weft_peer *p, int budget)
 {
     int n = 0;
@@ -83,11 +94,13 @@ static int wf_shm_receive(weft_peer *p, int budget)
 
 enum how { FENCE, MEMBARRIER, BYTES };
 
-template <how HOW> struct bell_rings : rl::test_suite<bell_rings<HOW>, SENDERS + 1> {
+template <how HOW>
+struct bell_rings : rl::test_suite<bell_rings<HOW>, SENDERS + 1> {
     struct shm_page page;
     struct shm_slot slots[SENDERS][EACH + 1];
     struct weft_ep ep;
-    struct weft_peer here[SENDERS], there[SENDERS]; /* at the sleeper's, senders' */
+    struct weft_peer here[SENDERS];  /* at the sleeper's */
+    struct weft_peer there[SENDERS]; /* at the senders' */
     futex_word bell;
 
     void before()
@@ -167,6 +180,7 @@ template <how HOW> struct bell_rings : rl::test_suite<bell_rings<HOW>, SENDERS +
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !(holds<bell_rings<FENCE>>() && holds<bell_rings<MEMBARRIER>>() &&
-             holds<bell_rings<BYTES>>());
+    return !(does_hold<bell_rings<FENCE>>() &&
+             does_hold<bell_rings<MEMBARRIER>>() &&
+             does_hold<bell_rings<BYTES>>());
 }

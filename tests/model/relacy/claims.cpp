@@ -1,7 +1,7 @@
-/* A transfer that sender and receiver both work on (plugins/shm/claims.h, offer.c,
- * fetch.c): pieces from either end, and a receiver that gives up.
- * CLAIM  Each piece is moved once; when the receiver says that all is there it is;
- * and nobody writes into the buffer of a transfer that was closed.
+/* A transfer that sender and receiver both work on (plugins/shm/claims.h,
+ * offer.c, fetch.c): pieces from either end, and a receiver that gives up.
+ * CLAIM  Each piece is moved once; when the receiver says that all is there it
+ * is; and nobody writes into the buffer of a transfer that was closed.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "machine.h"
@@ -81,7 +81,8 @@ static struct shm_fetch *fetch_of(weft_peer *p, uint32_t op)
 
 static uint64_t no_time(void *) { return 0; }
 
-template <bool CLOSED> struct pieces_move : rl::test_suite<pieces_move<CLOSED>, 2> {
+template <bool CLOSED>
+struct pieces_move : rl::test_suite<pieces_move<CLOSED>, 2> {
     struct shm_share share;
     struct weft_peer from, to;
     plain<int> bytes[PIECES];
@@ -152,5 +153,5 @@ template <bool CLOSED> struct pieces_move : rl::test_suite<pieces_move<CLOSED>, 
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !(holds<pieces_move<false>>() && holds<pieces_move<true>>());
+    return !(does_hold<pieces_move<false>>() && does_hold<pieces_move<true>>());
 }

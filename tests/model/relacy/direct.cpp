@@ -1,7 +1,7 @@
-/* A transfer between areas of memory that both sides have mapped, which the owner of
- * the source helps with (plugins/shm/direct.c).
- * CLAIM  Each piece is copied once, all of them are there when the receiver says so,
- * and a helper that is late copies nothing of another operation.
+/* A transfer between areas of memory that both sides have mapped, which the
+ * owner of the source helps with (plugins/shm/direct.c).
+ * CLAIM  Each piece is copied once, all of them are there when the receiver
+ * says so, and a helper that is late copies nothing of another operation.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "machine.h"
@@ -14,7 +14,8 @@ struct piece {
 static unsigned char source[JOBS][PIECES], target[JOBS][PIECES]; /* addresses */
 static struct piece (*pieces_of)[PIECES];
 
-static void wf_shm_copy(unsigned char *to, const unsigned char *from, uint64_t n)
+static void wf_shm_copy(unsigned char *to, const unsigned char *from,
+                        uint64_t n)
 {
     size_t at = to - target[0];
     struct piece *p = &pieces_of[at / PIECES][at % PIECES];
@@ -48,7 +49,8 @@ struct weft_peer {
     struct shm_help help;
 };
 static int wf_shm_cma_step(weft_peer *, weft_get *, uint64_t *) { return -1; }
-//@ plugins/shm/direct.c: count_pieces claim_piece copy_piece count_helped copy_some
+//@ plugins/shm/direct.c: count_pieces claim_piece copy_piece count_helped
+//@ plugins/shm/direct.c: copy_some
 //@ plugins/shm/direct.c: help_some
 
 struct areas_meet : rl::test_suite<areas_meet, 2> {
@@ -110,5 +112,5 @@ struct areas_meet : rl::test_suite<areas_meet, 2> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<areas_meet>();
+    return !does_hold<areas_meet>();
 }

@@ -32,7 +32,7 @@ template <typename T> struct atom : rl::atomic<T> {
 };
 struct futex_word : atom<uint32_t> {
     atom<int> bucket;  /* the kernel's lock */
-    atom<int> beds[2]; /* who sleeps on one of the lowest bits does so here */
+    atom<int> sleepers[2]; /* those of each of the lowest bits */
 };
 typedef futex_word wf_atomic_u32;
 typedef atom<uint64_t> wf_atomic_u64;
@@ -120,8 +120,9 @@ static inline uint64_t wf_clock_ns()
 /* Sleeps if the word has the value. As futex(2) has it: waiting and waking on
  * one word follow one another; nothing else is ordered by them. No return for
  * nothing, so that none can make good what is wrong. */
-template <typename BED>
-static void sleep_in(BED *bed, wf_atomic_u32 *word, uint32_t value, bool limit)
+template <typename PLACE>
+static void sleep_in(PLACE *place, wf_atomic_u32 *word, uint32_t value,
+                     bool limit)
 {
     rl::context &c = rl::ctx();
     uint32_t now;
@@ -132,7 +133,7 @@ static void sleep_in(BED *bed, wf_atomic_u32 *word, uint32_t value, bool limit)
         now = word->load(rl::mo_relaxed, $);
     }
     if (now == value)
-        bed->wait(c, limit, false, $);
+        place->wait(c, limit, false, $);
 }
 
 static inline void wf_futex_wait(wf_atomic_u32 *word, uint32_t value,
@@ -150,13 +151,13 @@ static inline void wf_futex_wake(wf_atomic_u32 *word)
 static inline void wf_futex_wait_bits(wf_atomic_u32 *word, uint32_t value,
                                       uint32_t bits)
 {
-    sleep_in(&word->beds[bits >> 1], word, value, false);
+    sleep_in(&word->sleepers[bits >> 1], word, value, false);
 }
 
 static inline void wf_futex_wake_bits(wf_atomic_u32 *word, uint32_t bits)
 {
     word->bucket.fetch_add(1, rl::mo_acq_rel, $);
-    word->beds[bits >> 1].wake(rl::ctx(), 1000, $);
+    word->sleepers[bits >> 1].wake(rl::ctx(), 1000, $);
 }
 
 /* ---- C ------------------------------------------------------------------- */
@@ -178,7 +179,7 @@ static int iterations = 20000;
 /* rl::simulate would have its two other searches compiled, too, which takes
  * longer than all runs. A fault that no mutant explains is run again, and its
  * steps told. */
-template <typename Suite> static bool holds(int depth = 3000)
+template <typename Suite> static bool does_hold(int depth = 3000)
 {
     typedef rl::random_scheduler<Suite::params::thread_count> order;
     rl::test_params p;

@@ -1,6 +1,8 @@
-/* The mailbox of a rank that is a thread (core/thread/mailbox.h), and its sleep.
+/* The mailbox of a rank that is a thread (core/thread/mailbox.h), and its
+ * sleep.
  * CLAIM  Containers of each sender arrive whole and in order, a line is written
- * again only when it has been read, and an owner that sleeps is woken, by a death, too.
+ * again only when it has been read, and an owner that sleeps is woken, by a
+ * death, too.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "machine.h"
@@ -18,14 +20,15 @@ enum mail_end { MAIL_OPEN, MAIL_LEAVING, MAIL_GONE };
 //@ core/thread/mailbox.h: mail_line{env data} mail_job mailbox
 //@ core/thread/mailbox.h: mail_claim
 //@ core/thread/mailbox.h: mail_line_at mail_make_word mail_sender_of
-static bool wf_mail_claim_after_pad(struct mailbox *, uint32_t, uint32_t, uint64_t *,
-                           uint32_t, struct mail_claim *);
+static bool wf_mail_claim_after_pad(struct mailbox *, uint32_t, uint32_t,
+                                    uint64_t *, uint32_t, struct mail_claim *);
 static void wf_mail_ring_bell(const struct mailbox *)
 {
     bell_of_owner->store(1, rl::mo_relaxed, $);
     wf_futex_wake(bell_of_owner);
 }
-//@ core/thread/mailbox.h: mail_claim_lines() mail_publish mail_peek mail_release_lines
+//@ core/thread/mailbox.h: mail_claim_lines() mail_publish mail_peek
+//@ core/thread/mailbox.h: mail_release_lines
 //@ core/thread/registry.c: wf_mail_claim_after_pad wf_mail_wake
 
 struct weft_ep {
@@ -56,8 +59,8 @@ static int read_bell()
 //@ core/thread/transport.c: disarm_endpoint thread_arm
 #undef read
 
-/* Two senders of a container of one line and one of two each, through four lines:
- * room runs out, and one goes around the end. */
+/* Two senders of a container of one line and one of two each, through four
+ * lines: room runs out, and one goes around the end. */
 struct mail_arrives : rl::test_suite<mail_arrives, SENDERS + 1> {
     struct mailbox box;
     struct mail_line lines[LINES];
@@ -96,7 +99,8 @@ struct mail_arrives : rl::test_suite<mail_arrives, SENDERS + 1> {
         uint32_t from = mail_sender_of(word);
 
         if ((word & 0xff) == MAIL_PAD) {
-            mail_release_lines(&box, &owner.head, (uint32_t)(uint64_t)l->env[0]);
+            mail_release_lines(&box, &owner.head,
+                               (uint32_t)(uint64_t)l->env[0]);
             return 0;
         }
         RL_ASSERT(from < SENDERS);
@@ -143,5 +147,5 @@ struct mail_arrives : rl::test_suite<mail_arrives, SENDERS + 1> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<mail_arrives>();
+    return !does_hold<mail_arrives>();
 }

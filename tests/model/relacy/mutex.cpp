@@ -1,8 +1,8 @@
-/* The fair mutex (core/os/mutex.h): tickets that sleep, returns, the bias, its end by
- * membarrier; those who only try, and one who has the number of a thread that has
- * ended.
- * CLAIM  One is inside at a time, after all that those before him wrote there;
- * and who waits is woken.
+/* The fair mutex (core/os/mutex.h): tickets that sleep, returns, the bias, its
+ * end by membarrier; threads that only try, and one that has the number of a
+ * thread that has ended.
+ * CLAIM  One thread is inside at a time, after all that the ones before it
+ * wrote there; and one that waits is woken.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "machine.h"
@@ -25,30 +25,46 @@ void wf_mutex_wake_revoker(wf_atomic_u32 *inside);
 bool wf_mutex_try_by_ticket(struct wf_mutex *);
 #define wf_mutex_compiler_fence() ((void)0)
 
-enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_THREAD_ID_UNSET = 1, WF_MUTEX_SLEEP_BITS = 2 };
+enum {
+    WF_MUTEX_SLOT_BITS = 1,
+    WF_MUTEX_SLOTS = 2,
+    WF_MUTEX_THREAD_ID_UNSET = 1,
+    WF_MUTEX_SLEEP_BITS = 2
+};
 #define wf_membarrier_register_own() true
-//@ core/os/mutex.h: WF_MUTEX_NO_THREAD_ID wf_mutex{owner_word last_thread entries_in_row revoked no_slot_left slot_owner}
+//@ core/os/mutex.h: WF_MUTEX_NO_THREAD_ID
+//@ core/os/mutex.h: wf_mutex{owner_word last_thread entries_in_row revoked no_slot_left slot_owner}
 //@ core/os/mutex.c: fence_all_threads
 void wf_mutex_lock_by_ticket(struct wf_mutex *);
 void wf_mutex_pass_ticket(struct wf_mutex *);
 void wf_mutex_pass_or_leave_open(struct wf_mutex *);
 void wf_mutex_pass_or_leave_open(struct wf_mutex *);
-//@ core/os/mutex.h: wf_mutex_is_own_bias wf_mutex_inside_word wf_mutex_publish_inside wf_mutex_enter_biased
-//@ core/os/mutex.h: wf_mutex_try_biased wf_mutex_claim_open wf_mutex_reenter_open wf_mutex_reenter
-//@ core/os/mutex.h: wf_mutex_lock wf_mutex_leave wf_mutex_unlock wf_mutex_unlock_open wf_mutex_try
+//@ core/os/mutex.h: wf_mutex_is_own_bias wf_mutex_inside_word
+//@ core/os/mutex.h: wf_mutex_publish_inside wf_mutex_enter_biased
+//@ core/os/mutex.h: wf_mutex_try_biased wf_mutex_claim_open
+//@ core/os/mutex.h: wf_mutex_reenter_open wf_mutex_reenter
+//@ core/os/mutex.h: wf_mutex_lock wf_mutex_leave wf_mutex_unlock
+//@ core/os/mutex.h: wf_mutex_unlock_open wf_mutex_try
 //@ core/os/mutex.h: wf_mutex_contended
 enum { FIRST_ID = WF_MUTEX_THREAD_ID_UNSET + 1 };
-//@ core/os/mutex.c: release_thread_id allocate_thread_id lock_first_time lock_inherited find_slot release_own_slot bias_to_self consider_bias revoke_bias
-//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_wake_revoker sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next try_turn
-//@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request sleep_until_woken spin_and_try wf_mutex_lock_by_ticket
-//@ core/os/mutex.c: wf_mutex_try_revoking wf_mutex_pass_ticket wf_mutex_pass_or_leave_open wf_mutex_try_by_ticket
+//@ core/os/mutex.c: release_thread_id allocate_thread_id lock_first_time
+//@ core/os/mutex.c: lock_inherited find_slot release_own_slot bias_to_self
+//@ core/os/mutex.c: consider_bias revoke_bias
+//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_wake_revoker
+//@ core/os/mutex.c: sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next
+//@ core/os/mutex.c: try_turn
+//@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request
+//@ core/os/mutex.c: sleep_until_woken spin_and_try wf_mutex_lock_by_ticket
+//@ core/os/mutex.c: wf_mutex_try_revoking wf_mutex_pass_ticket
+//@ core/os/mutex.c: wf_mutex_pass_or_leave_open wf_mutex_try_by_ticket
 
 static void assign_thread_id() { wf_mutex_thread_id = allocate_thread_id(); }
 
 enum how { LOCK, STEP_OUT, AGAIN, NO_BARRIER, TRY, CLAIM, INHERIT };
 
 /* One enters often enough to be the owner, the others come once each. */
-template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
+template <how HOW>
+struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
     struct wf_mutex m;
     plain<int> inside;
     plain<int> counted;
@@ -76,7 +92,8 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
             wf_mutex_unlock_open(&m);
     }
 
-    /* Without a call at first; then whoever waits for us must not wait for long. */
+    /* Without a call at first; then whoever waits for us must not wait for
+     * long. */
     void enter()
     {
         wf_atomic_u32 *vain = NULL;
@@ -117,8 +134,10 @@ template <how HOW> struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !(holds<mutex_holds<LOCK>>() && holds<mutex_holds<STEP_OUT>>() &&
-             holds<mutex_holds<AGAIN>>() &&
-             holds<mutex_holds<NO_BARRIER>>() && holds<mutex_holds<TRY>>() &&
-             holds<mutex_holds<CLAIM>>() && holds<mutex_holds<INHERIT>>());
+    return !(does_hold<mutex_holds<LOCK>>() &&
+             does_hold<mutex_holds<STEP_OUT>>() &&
+             does_hold<mutex_holds<AGAIN>>() &&
+             does_hold<mutex_holds<NO_BARRIER>>() &&
+             does_hold<mutex_holds<TRY>>() && does_hold<mutex_holds<CLAIM>>() &&
+             does_hold<mutex_holds<INHERIT>>());
 }

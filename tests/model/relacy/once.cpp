@@ -1,7 +1,7 @@
 /* Words that are stored once and read without a lock: the engines of a rank
- * (core/comm/engines.c), the end of a request (core/protocol/request.h), a follower
- * that is woken (core/progress/wait.c), references (core/object/handle.h), and the state
- * of an abandoned share in pool.cpp.
+ * (core/comm/engines.c), the end of a request (core/protocol/request.h), a
+ * follower that is woken (core/progress/wait.c), references
+ * (core/object/handle.h), and the state of an abandoned share in pool.cpp.
  * CLAIM  Who sees the word sees what was written before it; a follower does not
  * sleep on; what nobody refers to is destroyed once, by the last.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -133,5 +133,5 @@ struct seen_once : rl::test_suite<seen_once, 3> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<seen_once>();
+    return !does_hold<seen_once>();
 }

@@ -1,7 +1,7 @@
 /* Shares of the pool of requests (core/protocol/pool.c): who adopts one that a
  * thread has left, and who frees it at the end.
- * CLAIM  A share has one owner at a time, who sees what the one before did; it is
- * freed once, behind the last use of it.
+ * CLAIM  A share has one owner at a time, who sees what the one before did; it
+ * is freed once, behind the last use of it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "machine.h"
@@ -11,7 +11,8 @@ struct wf_pool;
 struct wf_p2p;
 struct slab;
 enum { WF_CACHE_LINE = 64 };
-//@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_take_all
+//@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push
+//@ core/os/stack.h: wf_stack_take_all
 enum state { OWNED, ABANDONED, GONE };
 static int freed;
 //@ core/protocol/pool.c: wf_share{next free slabs}
@@ -44,11 +45,12 @@ static void free_share(struct wf_share *s)
 }
 static void free_slabs(struct wf_share *s) { s->slabs = NULL; }
 #define free(s) free_share(s)
-//@ core/protocol/pool.c: abandon_share adopt_share fetch_returned wf_pool_give wf_pool_fini
+//@ core/protocol/pool.c: abandon_share adopt_share fetch_returned wf_pool_give
+//@ core/protocol/pool.c: wf_pool_fini
 #undef free
 
-/* Threads 0 and 1: the first takes the share, ends, and the second may adopt it;
- * thread 2 gives back a request of the share, and ends the pool. */
+/* Threads 0 and 1: the first takes the share, ends, and the second may adopt
+ * it; thread 2 gives back a request of the share, and ends the pool. */
 struct shares_hold : rl::test_suite<shares_hold, THREADS> {
     struct wf_pool pool;
     struct wf_share_of share;
@@ -99,5 +101,5 @@ struct shares_hold : rl::test_suite<shares_hold, THREADS> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<shares_hold>();
+    return !does_hold<shares_hold>();
 }

@@ -1,8 +1,9 @@
-/* The ring of a pair over shared memory (plugins/shm/ring.h, send.c, receive.c):
- * slots tagged with the number of the wrap, and the counts that come back.
- * CLAIM  Messages arrive whole and in order, through the change to the large ring,
- * too; a slot or a cell is written again only when it has been read, and by the
- * receiver only before.
+/* The ring of a pair over shared memory (plugins/shm/ring.h, send.c,
+ * receive.c): slots tagged with the number of the wrap, and the counts that
+ * come back.
+ * CLAIM  Messages arrive whole and in order, through the change to the large
+ * ring, too; a slot or a cell is written again only when it has been read, and
+ * by the receiver only before.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "machine.h"
@@ -13,7 +14,8 @@
 #define __builtin_prefetch(p) ((void)0)
 enum { SHM_LINE = 64, SHM_FIRST_SLOTS = 2, SHM_LARGER = 8, MESSAGES = 16 };
 enum { WEFT_ELINK = -1, CELLS = 32, SHM_AHEAD = 0 };
-//@ plugins/shm/layout.h: SHM_TIMED SHM_LARGE SHM_LEN_MAX shm_way shm_kind shm_line
+//@ plugins/shm/layout.h: SHM_TIMED SHM_LARGE SHM_LEN_MAX shm_way shm_kind
+//@ plugins/shm/layout.h: shm_line
 
 typedef void weft_tx, weft_sink;
 struct shm_share;
@@ -66,9 +68,11 @@ static void wf_shm_wrap_in(weft_peer *);
 static void wf_shm_announce_large_ring(weft_peer *);
 //@ plugins/shm/layout.h: shm_word shm_word_len
 //@ plugins/shm/shm.h: shm_head
-//@ plugins/shm/ring.h: shm_used shm_slot_free shm_slot_next shm_store_word shm_publish_unwoken
+//@ plugins/shm/ring.h: shm_used shm_slot_free shm_slot_next shm_store_word
+//@ plugins/shm/ring.h: shm_publish_unwoken
 //@ plugins/shm/send.c: accept_count wf_shm_refresh_room wf_shm_find_free_slot
-//@ plugins/shm/segment.c: wf_shm_announce_large_ring wf_shm_wrap_out wf_shm_wrap_in
+//@ plugins/shm/segment.c: wf_shm_announce_large_ring wf_shm_wrap_out
+//@ plugins/shm/segment.c: wf_shm_wrap_in
 
 static int taken_in(weft_peer *, struct shm_slot *, uint64_t);
 #define take_short taken_in
@@ -84,8 +88,8 @@ static void pause_polling() {}
 
 static int expected;
 
-static struct shm_bytes *payload(struct shm_bytes *cells, struct shm_bytes *bulk,
-                                 uint32_t n)
+static struct shm_bytes *payload(struct shm_bytes *cells,
+                                 struct shm_bytes *bulk, uint32_t n)
 {
     return n / 4 % 2 ? bulk : cells;
 }
@@ -163,5 +167,5 @@ struct slots_turn : rl::test_suite<slots_turn, 2> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<slots_turn>();
+    return !does_hold<slots_turn>();
 }

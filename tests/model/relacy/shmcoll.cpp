@@ -1,7 +1,7 @@
-/* The flags of a shared-memory collective (core/coll/shm/shmcoll.h, wait.c): lines
- * that are used again, and sleepers; writers fence, or sleepers use membarrier.
- * The chunks of a large call (staging.c), which are used again, by one writer
- * or by all.
+/* The flags of a shared-memory collective (core/coll/shm/shmcoll.h, wait.c):
+ * lines that are used again, and sleepers; writers fence, or sleepers use
+ * membarrier. The chunks of a large call (staging.c), which are used again, by
+ * one writer or by all.
  * CLAIM  A member reads what was published in this call, no member overwrites
  * what another still reads, and a member that sleeps is woken.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -36,8 +36,12 @@ struct wf_shmcoll_segment {
 static futex_word *bells;
 static struct weft_loc locations[MEMBERS];
 static int wf_group_proc(int, int rank) { return rank; }
-static struct weft_loc *wf_location(void *, int rank) { return &locations[rank]; }
-static void wf_credit_return(struct weft_loc *loc) /* a message that says nothing */
+static struct weft_loc *wf_location(void *, int rank)
+{
+    return &locations[rank];
+}
+/* Sends a message that says nothing. */
+static void wf_credit_return(struct weft_loc *loc)
 {
     futex_word *bell = &bells[loc - locations];
 
@@ -46,10 +50,12 @@ static void wf_credit_return(struct weft_loc *loc) /* a message that says nothin
 }
 static void wf_shmcoll_wake_sleepers(struct wf_shmcoll *);
 static void wf_shmcoll_wait_all_completed(struct wf_shmcoll *, uint32_t);
-static int wf_shmcoll_wait_word(struct wf_shmcoll *, int, const wf_atomic_u64 *, uint64_t,
-                         uint64_t *);
-//@ core/coll/shm/shmcoll.h: wf_shmcoll_line() wf_shmcoll_notify_sleepers wf_shmcoll_begin_call wf_shmcoll_store_flag
-//@ core/coll/shm/shmcoll.h: wf_shmcoll_publish_flag wf_shmcoll_complete_call wf_shmcoll_is_reached wf_shmcoll_wait_flag
+static int wf_shmcoll_wait_word(struct wf_shmcoll *, int, const wf_atomic_u64 *,
+                                uint64_t, uint64_t *);
+//@ core/coll/shm/shmcoll.h: wf_shmcoll_line() wf_shmcoll_notify_sleepers
+//@ core/coll/shm/shmcoll.h: wf_shmcoll_begin_call wf_shmcoll_store_flag
+//@ core/coll/shm/shmcoll.h: wf_shmcoll_publish_flag wf_shmcoll_complete_call
+//@ core/coll/shm/shmcoll.h: wf_shmcoll_is_reached wf_shmcoll_wait_flag
 static bool wf_comm_is_dead(const struct wf_comm *) { return false; }
 //@ core/coll/shm/wait.c: member_wait is_reached is_member_lost
 //@ core/coll/shm/wait.c: is_wait_over arm_wakeup disarm_wakeup
@@ -74,11 +80,13 @@ enum { POLLS = 1 };
 /* Nobody dies here, so no wait ends early. */
 static int report_lost_member(const struct member_wait *) { return 1; }
 static void leave_segments(struct wf_shmcoll *) {}
-//@ core/coll/shm/wait.c: wait_for_word wf_shmcoll_wait_word wf_shmcoll_wait_all_completed wf_shmcoll_wake_sleepers
+//@ core/coll/shm/wait.c: wait_for_word wf_shmcoll_wait_word
+//@ core/coll/shm/wait.c: wf_shmcoll_wait_all_completed wf_shmcoll_wake_sleepers
 
-template <bool FENCE> struct team_meets : rl::test_suite<team_meets<FENCE>, MEMBERS> {
+template <bool FENCE>
+struct members_meet : rl::test_suite<members_meet<FENCE>, MEMBERS> {
     struct wf_shmcoll_segment shared;
-    struct wf_shmcoll teams[MEMBERS];
+    struct wf_shmcoll colls[MEMBERS];
     struct wf_comm comm;
     futex_word bell[MEMBERS];
 
@@ -87,13 +95,13 @@ template <bool FENCE> struct team_meets : rl::test_suite<team_meets<FENCE>, MEMB
         bells = bell;
         comm.shmcoll_usable = true;
         for (int i = 0; i < MEMBERS; i++) {
-            memset(&teams[i], 0, sizeof teams[i]);
-            teams[i].comm = &comm;
-            teams[i].shared = &shared;
-            teams[i].lines_used = WF_SHMCOLL_LINES_MAX;
-            teams[i].size = MEMBERS;
-            teams[i].rank = i;
-            teams[i].writers_fence = FENCE;
+            memset(&colls[i], 0, sizeof colls[i]);
+            colls[i].comm = &comm;
+            colls[i].shared = &shared;
+            colls[i].lines_used = WF_SHMCOLL_LINES_MAX;
+            colls[i].size = MEMBERS;
+            colls[i].rank = i;
+            colls[i].writers_fence = FENCE;
         }
     }
 
@@ -119,11 +127,11 @@ template <bool FENCE> struct team_meets : rl::test_suite<team_meets<FENCE>, MEMB
     void thread(unsigned me)
     {
         for (int n = 1; n <= CALLS; n++)
-            call(&teams[me], n);
+            call(&colls[me], n);
     }
 };
 
-/* ---- pieces ----------------------------------------------------------------- */
+/* ---- pieces -------------------------------------------------------------- */
 
 struct wf_coll_args {
     int root;
@@ -132,8 +140,10 @@ enum wf_shmcoll_order { WF_SHMCOLL_ORDER_ANY };
 enum { STEPS = 5, CHUNKS = MEMBERS * WF_SHMCOLL_CHUNKS_MIN };
 static int report_failed_member(int) { return 1; }
 //@ core/coll/shm/contribution.h: wf_shmcoll_next_rank
-//@ core/coll/shm/staging.h: wf_staged_call wf_staging_advance_ring wf_staging_chunk_of
-//@ core/coll/shm/staging.c: FAILED flag_of wf_staging_publish_chunks publish_consumed
+//@ core/coll/shm/staging.h: wf_staged_call wf_staging_advance_ring
+//@ core/coll/shm/staging.h: wf_staging_chunk_of
+//@ core/coll/shm/staging.c: FAILED flag_of wf_staging_publish_chunks
+//@ core/coll/shm/staging.c: publish_consumed
 //@ core/coll/shm/staging.c: wait_count
 //@ core/coll/shm/staging.c: wf_staging_wait_chunks publish_chunk read_chunks
 //@ core/coll/shm/staging.c: run_one_step advance_ring
@@ -157,9 +167,10 @@ static int take(struct wf_staged_call *, uint32_t step, int from,
     return MPI_SUCCESS;
 }
 
-template <bool ALL> struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBERS> {
+template <bool ALL>
+struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBERS> {
     struct wf_shmcoll_segment shared;
-    struct wf_shmcoll teams[MEMBERS];
+    struct wf_shmcoll colls[MEMBERS];
     struct wf_comm comm;
     futex_word bell[MEMBERS];
     plain<int> chunk[CHUNKS];
@@ -170,17 +181,17 @@ template <bool ALL> struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBER
         comm.shmcoll_usable = true;
         chunks = chunk;
         for (int i = 0; i < MEMBERS; i++) {
-            memset(&teams[i], 0, sizeof teams[i]);
-            teams[i].comm = &comm;
-            teams[i].shared = &shared;
-            teams[i].staging = stage;
-            teams[i].chunk_bytes = 1;
-            teams[i].chunk_count = WF_SHMCOLL_CHUNKS_MIN;
-            teams[i].ring_bytes = 1;
-            teams[i].size = MEMBERS;
-            teams[i].rank = i;
-            teams[i].call = 1;
-            teams[i].writers_fence = true;
+            memset(&colls[i], 0, sizeof colls[i]);
+            colls[i].comm = &comm;
+            colls[i].shared = &shared;
+            colls[i].staging = stage;
+            colls[i].chunk_bytes = 1;
+            colls[i].chunk_count = WF_SHMCOLL_CHUNKS_MIN;
+            colls[i].ring_bytes = 1;
+            colls[i].size = MEMBERS;
+            colls[i].rank = i;
+            colls[i].call = 1;
+            colls[i].writers_fence = true;
         }
     }
 
@@ -189,21 +200,23 @@ template <bool ALL> struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBER
         struct wf_coll_args args = {0};
         struct wf_staged_call g = wf_staged_call();
 
-        g.t = &teams[me];
+        g.t = &colls[me];
         g.a = &args;
         g.steps = ALL ? STEPS : CHUNKS + 2;
         g.step_bytes = 1;
         g.fill_chunk = put;
         g.read_chunk = take;
         wf_staging_advance_ring(g.t, g.step_bytes);
-        RL_ASSERT((ALL ? run_steps : me == 0 ? write_from_root : read_from_root)(&g) ==
-                  MPI_SUCCESS);
+        RL_ASSERT((ALL       ? run_steps
+                   : me == 0 ? write_from_root
+                             : read_from_root)(&g) == MPI_SUCCESS);
     }
 };
 
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !(holds<team_meets<true>>() && holds<team_meets<false>>() &&
-             holds<pieces_pass<true>>() && holds<pieces_pass<false>>());
+    return !(does_hold<members_meet<true>>() &&
+             does_hold<members_meet<false>>() &&
+             does_hold<pieces_pass<true>>() && does_hold<pieces_pass<false>>());
 }

@@ -6,7 +6,8 @@
 #include "machine.h"
 
 
-//@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_has_items
+//@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push
+//@ core/os/stack.h: wf_stack_has_items
 //@ core/os/stack.h: wf_stack_reverse wf_stack_take_all
 
 enum { PUSHERS = 2, EACH = 2 };
@@ -64,5 +65,5 @@ struct stack_holds : rl::test_suite<stack_holds, PUSHERS + 1> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<stack_holds>();
+    return !does_hold<stack_holds>();
 }

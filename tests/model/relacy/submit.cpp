@@ -1,7 +1,7 @@
 /* Submissions to a section (core/lock/critical.h, granularity lock-free): of
  * the code of the section, its mutex and its stack.
- * CLAIM  Each submission is run once, inside, by somebody; none is left when all
- * have gone.
+ * CLAIM  Each submission is run once, inside, by somebody; none is left when
+ * all have gone.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "machine.h"
@@ -15,7 +15,12 @@ static uint32_t self[THREADS];
 enum { SPINS_FOR_OWNER = 1, BIAS_AFTER_ENTRIES = 1, DOUBLINGS_MAX = 0 };
 enum { OPEN_NS = 1, TRIES_BEFORE_SLEEP = 1, SPINS_PER_CLOCK = 2 };
 enum { WF_SUBMITS = true };
-enum { WF_MUTEX_SLOT_BITS = 1, WF_MUTEX_SLOTS = 2, WF_MUTEX_THREAD_ID_UNSET = 1, WF_MUTEX_SLEEP_BITS = 2 };
+enum {
+    WF_MUTEX_SLOT_BITS = 1,
+    WF_MUTEX_SLOTS = 2,
+    WF_MUTEX_THREAD_ID_UNSET = 1,
+    WF_MUTEX_SLEEP_BITS = 2
+};
 static bool barrier; /* as the kernel has it */
 static bool has_membarrier() { return barrier; }
 static void assign_thread_id() { wf_mutex_thread_id = 2 + rl::thread_index(); }
@@ -30,24 +35,35 @@ bool wf_mutex_try_by_ticket(struct wf_mutex *);
 void wf_mutex_lock_by_ticket(struct wf_mutex *);
 void wf_mutex_pass_ticket(struct wf_mutex *);
 void wf_mutex_pass_or_leave_open(struct wf_mutex *);
-//@ core/os/mutex.h: WF_MUTEX_NO_THREAD_ID wf_mutex{owner_word last_thread entries_in_row revoked no_slot_left slot_owner}
-//@ core/os/mutex.h: wf_mutex_is_own_bias wf_mutex_inside_word wf_mutex_publish_inside wf_mutex_enter_biased
-//@ core/os/mutex.h: wf_mutex_try_biased wf_mutex_claim_open wf_mutex_reenter_open wf_mutex_reenter
-//@ core/os/mutex.h: wf_mutex_contended wf_mutex_lock wf_mutex_leave wf_mutex_unlock
+//@ core/os/mutex.h: WF_MUTEX_NO_THREAD_ID
+//@ core/os/mutex.h: wf_mutex{owner_word last_thread entries_in_row revoked no_slot_left slot_owner}
+//@ core/os/mutex.h: wf_mutex_is_own_bias wf_mutex_inside_word
+//@ core/os/mutex.h: wf_mutex_publish_inside wf_mutex_enter_biased
+//@ core/os/mutex.h: wf_mutex_try_biased wf_mutex_claim_open
+//@ core/os/mutex.h: wf_mutex_reenter_open wf_mutex_reenter
+//@ core/os/mutex.h: wf_mutex_contended wf_mutex_lock wf_mutex_leave
+//@ core/os/mutex.h: wf_mutex_unlock
 //@ core/os/mutex.h: wf_mutex_unlock_open
-//@ core/os/mutex.c: lock_first_time lock_inherited find_slot release_own_slot bias_to_self consider_bias revoke_bias
-//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_wake_revoker sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next try_turn
-//@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request sleep_until_woken spin_and_try wf_mutex_lock_by_ticket
-//@ core/os/mutex.c: wf_mutex_try_revoking wf_mutex_pass_ticket wf_mutex_pass_or_leave_open
-//@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push wf_stack_has_items
+//@ core/os/mutex.c: lock_first_time lock_inherited find_slot release_own_slot
+//@ core/os/mutex.c: bias_to_self consider_bias revoke_bias
+//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_wake_revoker
+//@ core/os/mutex.c: sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next
+//@ core/os/mutex.c: try_turn
+//@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request
+//@ core/os/mutex.c: sleep_until_woken spin_and_try wf_mutex_lock_by_ticket
+//@ core/os/mutex.c: wf_mutex_try_revoking wf_mutex_pass_ticket
+//@ core/os/mutex.c: wf_mutex_pass_or_leave_open
+//@ core/os/stack.h: wf_stack_link{next} wf_stack wf_stack_push
+//@ core/os/stack.h: wf_stack_has_items
 //@ core/os/stack.h: wf_stack_reverse wf_stack_take_all
 //@ core/lock/critical.h: wf_cs
 void wf_cs_try_run_submitted(struct wf_cs *);
 //@ core/lock/critical.h: wf_cs_deferred_unlock
-static struct wf_cs_deferred_unlock debts[THREADS];
-#define wf_cs_deferred_unlock debts[rl::thread_index()]
+static struct wf_cs_deferred_unlock deferred[THREADS];
+#define wf_cs_deferred_unlock deferred[rl::thread_index()]
 void wf_cs_finish_deferred_unlock();
-//@ core/lock/critical.h: wf_cs_run_deferred_unlock wf_cs_has_submitted wf_cs_run_submitted wf_cs_submit wf_cs_lock
+//@ core/lock/critical.h: wf_cs_run_deferred_unlock wf_cs_has_submitted
+//@ core/lock/critical.h: wf_cs_run_submitted wf_cs_submit wf_cs_lock
 //@ core/lock/critical.h: wf_cs_try_relock wf_cs_unlock_by wf_cs_unlock
 //@ core/lock/submit.c: wf_cs_try_run_submitted
 
@@ -59,12 +75,12 @@ struct order {
 void wf_cs_finish_deferred_unlock()
 {
     struct wf_cs *inside = wf_cs_deferred_unlock.inside;
-    wf_atomic_u32 *vain = wf_cs_deferred_unlock.failed_bias_slot;
+    wf_atomic_u32 *failed_slot = wf_cs_deferred_unlock.failed_bias_slot;
 
     wf_cs_deferred_unlock.inside = NULL;
     wf_cs_deferred_unlock.failed_bias_slot = NULL;
-    if (vain)
-        wf_mutex_wake_revoker(vain);
+    if (failed_slot)
+        wf_mutex_wake_revoker(failed_slot);
     if (inside)
         wf_cs_unlock(inside);
 }
@@ -98,7 +114,8 @@ struct submissions_run : rl::test_suite<submissions_run<BARRIER>, THREADS> {
     void before()
     {
         for (int i = 0; i < THREADS; i++)
-            self[i] = WF_MUTEX_THREAD_ID_UNSET, debts[i].inside = NULL, debts[i].failed_bias_slot = NULL;
+            self[i] = WF_MUTEX_THREAD_ID_UNSET, deferred[i].inside = NULL,
+            deferred[i].failed_bias_slot = NULL;
         barrier = BARRIER;
         cs.on = cs.threads = true;
         cs.run = run_all;
@@ -137,5 +154,6 @@ struct submissions_run : rl::test_suite<submissions_run<BARRIER>, THREADS> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !(holds<submissions_run<true>>() && holds<submissions_run<false>>());
+    return !(does_hold<submissions_run<true>>() &&
+             does_hold<submissions_run<false>>());
 }

@@ -1,6 +1,6 @@
-/* What one engine has another do (core/progress/engines.c): a queue under a section, and a
- * word beside it that is read without.
- * CLAIM  What was posted is run once, after what its poster wrote, or not at all
+/* Tasks that one engine gives another (core/progress/engines.c): a queue under
+ * a section, and a word beside it that is read without.
+ * CLAIM  A posted task is run once, after what its poster wrote, or not at all
  * if it was called off; an engine that slept is not left asleep.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -29,11 +29,12 @@ static void wf_progress_wake_leader(struct wf_instance *wf)
     wf->bell.exchange(1, rl::mo_acq_rel, $); /* the kernel has a lock */
     wf_futex_wake(&wf->bell);
 }
-//@ core/progress/engines.c: wf_engine_task_put wf_engine_task_cancel take_next_task wf_engine_tasks_run
+//@ core/progress/engines.c: wf_engine_task_put wf_engine_task_cancel
+//@ core/progress/engines.c: take_next_task wf_engine_tasks_run
 
 enum { ENGINE, POSTER, CALLER };
 
-struct errands_run : rl::test_suite<errands_run, 3> {
+struct tasks_run : rl::test_suite<tasks_run, 3> {
     struct job {
         struct wf_engine_task task; /* first */
         plain<int> message, times;
@@ -81,7 +82,8 @@ struct errands_run : rl::test_suite<errands_run, 3> {
             post(&posted);
         } else {
             post(&called_off);
-            wf_engine_task_put(&wf, &called_off.task); /* it stands there once */
+            /* it stands there once */
+            wf_engine_task_put(&wf, &called_off.task);
             wf_engine_task_cancel(&wf, &called_off.task);
         }
     }
@@ -98,5 +100,5 @@ struct errands_run : rl::test_suite<errands_run, 3> {
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !holds<errands_run>();
+    return !does_hold<tasks_run>();
 }
