@@ -38,27 +38,27 @@ static int merge_heard_bytes(void *arg)
     return MPI_SUCCESS;
 }
 
-/* Adds the vertices of a dissemination. `crowd` NULL: it carries no byte. */
+/* Adds the vertices of a dissemination. `shared` NULL: it carries no byte. */
 static void add_dissemination(struct wf_sched *s, const struct wf_comm *g,
-                              struct wf_oversubscription *crowd)
+                              struct wf_oversubscription *shared)
 {
     struct wf_type *byte = wf_coll_byte();
-    uint64_t n = crowd ? 1 : 0;
+    uint64_t n = shared ? 1 : 0;
     int before = -1, told = -1;
 
     for (int d = 1, round = 0; d < g->size; d *= 2, round++) {
         int to = (g->rank + d) % g->size;
         int from = (g->rank - d + g->size) % g->size;
-        int send = wf_sched_send(s, crowd ? &crowd->any : NULL, n, byte, to);
-        int recv = wf_sched_recv(s, crowd ? &crowd->heard[round] : NULL, n,
+        int send = wf_sched_send(s, shared ? &shared->any : NULL, n, byte, to);
+        int recv = wf_sched_recv(s, shared ? &shared->heard[round] : NULL, n,
                                  byte, from);
 
         wf_sched_after(s, send, told); /* implies all earlier rounds */
         wf_sched_after(s, send, before);
         before = recv;
         told = send;
-        if (crowd) {
-            before = wf_sched_call(s, merge_heard_bytes, crowd);
+        if (shared) {
+            before = wf_sched_call(s, merge_heard_bytes, shared);
             wf_sched_after(s, before, recv);
             wf_sched_after(s, before, told);
         }
@@ -173,11 +173,11 @@ int wf_coll_build_barrier_with_flags(struct wf_sched *s,
 
 int wf_barrier_agree_on_flags(struct wf_comm *comm, uint8_t *flags)
 {
-    struct wf_oversubscription crowd = {.any = *flags};
-    struct wf_coll_args a = {.comm = comm, .rbuf = &crowd};
+    struct wf_oversubscription shared = {.any = *flags};
+    struct wf_coll_args a = {.comm = comm, .rbuf = &shared};
     int rc = wf_coll_run_blocking(wf_coll_build_barrier_with_flags, &a);
 
-    *flags = crowd.any;
+    *flags = shared.any;
     return rc;
 }
 

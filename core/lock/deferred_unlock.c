@@ -9,11 +9,11 @@ _Thread_local struct wf_cs_deferred_unlock wf_cs_deferred_unlock WF_TLS_NEAR;
 
 void wf_cs_finish_deferred_unlock(void) WF_UNANALYSED
 {
-    struct wf_cs_deferred_unlock debt = wf_cs_deferred_unlock;
+    struct wf_cs_deferred_unlock pending = wf_cs_deferred_unlock;
 
     wf_cs_deferred_unlock = (struct wf_cs_deferred_unlock){NULL, NULL};
-    if (debt.failed_bias_slot)
-        wf_mutex_wake_revoker(debt.failed_bias_slot);
-    if (debt.inside)
-        wf_cs_unlock(debt.inside);
+    if (pending.failed_bias_slot)
+        wf_mutex_wake_revoker(pending.failed_bias_slot);
+    if (pending.inside)
+        wf_cs_unlock(pending.inside);
 }

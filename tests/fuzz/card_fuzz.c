@@ -8,6 +8,9 @@
  */
 #include <stdlib.h>
 
+#include "route/location.h"
+#include "config/config.h"
+#include "boot/boot.h"
 #include "os/dl.h"
 #include "process/instance.h"
 #include "report/error.h"

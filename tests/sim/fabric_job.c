@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "instance/instance.h"
+#include "config/config.h"
 #include "boot/memory.h"
 #include "progress/progress.h"
 #include "comm/world.h"

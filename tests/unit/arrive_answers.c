@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "config/config.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "protocol/arrive.h"

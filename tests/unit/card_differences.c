@@ -12,6 +12,9 @@
 /* */
 #include <cmocka.h>
 
+#include "route/location.h"
+#include "config/config.h"
+#include "boot/boot.h"
 #include "process/instance.h"
 #include "report/error.h"
 #include "route/card.h"

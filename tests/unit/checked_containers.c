@@ -10,6 +10,7 @@
 /* */
 #include <cmocka.h>
 
+#include "config/config.h"
 #include "process/instance.h"
 #include "protocol/checked.h"
 #include "protocol/message.h"

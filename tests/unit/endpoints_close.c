@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "route/location.h"
 #include "process/endpoint.h"
 #include "process/instance.h"
 #include "protocol/endpoints.h"

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "route/route.h"
 #include "order_rig.h"
 
 #include "boot/boot.h"

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define ORDER_CARRIERS 3
+#include "route/route.h"
 #include "order_rig.h"
 
 static void answer_probes(int k, int times)

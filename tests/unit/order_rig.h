@@ -13,6 +13,7 @@
 /* */
 #include <cmocka.h>
 
+#include "config/config.h"
 #include "process/instance.h"
 #include "protocol/carrier.h"
 #include "protocol/order.h"

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "route/route.h"
 #include "datatype/predefined.h"
 #include "order_rig.h"
 #include "protocol/carrier.h"

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "config/config.h"
 #include "group/endpoint_mask.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"

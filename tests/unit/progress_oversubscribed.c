@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/config.h"
 #include "progress/wait.h"
 #include "progress_rig.h"
 

@@ -5,6 +5,7 @@
  */
 #include <sys/epoll.h>
 
+#include "config/config.h"
 #include "progress/wait.h"
 #include "progress_rig.h"
 #include "protocol/engine.h"

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "boot/boot.h"
 #include "process/instance.h"
 #include "topo/reorder.h"
 

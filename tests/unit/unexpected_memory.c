@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "config/config.h"
 #include "protocol/engine.h"
 #include "protocol/queues.h"
 #include "protocol/unexpected.h"

@@ -28,6 +28,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "config/config.h"
 #include "process/endpoint.h"
 #include "progress/wait.h"
 #include "protocol/engine.h"

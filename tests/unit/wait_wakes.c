@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "config/config.h"
 #include "progress/wait.h"
 #include "wait_rig.h"
 

@@ -9,6 +9,7 @@
  */
 #include "draw.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "plan.h"

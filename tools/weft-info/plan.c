@@ -1,6 +1,7 @@
 /* This file builds, matches and weighs the schedules of all ranks: see plan.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "report/error.h"
 #include "plan.h"
 
 #include <stdarg.h>
