@@ -34,7 +34,7 @@ enum {
     BUDGET = 64,
     SILENCE_MS = 500, /* after which a peer that can be asked counts as lost */
     NO_ROOM = 4711,   /* what the core's tx_words returns */
-    WAIT_LIMIT = 60,  /* seconds for anything that must happen */
+    WAIT_LIMIT = 300, /* seconds for anything that must happen */
     CASE_LIMIT = 240  /* seconds for a whole case */
 };
 
