@@ -33,8 +33,7 @@ unfinished""".replace("\n", "|").split("|")
 
 # rule: {beginning of the path: exceptions that are left there}
 LIMITS = {
-    "columns": {"core/": 51, "include/": 13, "plugins/": 40,
-                "tests/conform/": 30},
+    "columns": {"core/": 51, "include/": 13, "tests/conform/": 30},
     "columns of Python and prose": {"core/": 1},
     "lines of a file": {"core/": 3, "plugins/": 2, "tests/": 2},
     "arguments": {"core/": 20, "plugins/": 1, "tools/": 3},

@@ -90,7 +90,8 @@ bool wf_ip_is_same(const struct wf_ip_addr *a, const struct wf_ip_addr *b)
            memcmp(a->ip, b->ip, address_bytes(a)) == 0;
 }
 
-bool wf_ip_is_same_subnet(const struct wf_ip_addr *net, const struct wf_ip_addr *a)
+bool wf_ip_is_same_subnet(const struct wf_ip_addr *net,
+                          const struct wf_ip_addr *a)
 {
     unsigned whole = net->prefix / 8, rest = net->prefix % 8;
     if (net->family != a->family || net->prefix > 8 * address_bytes(net) ||
@@ -238,7 +239,8 @@ static enum wf_ip_rank rate_address(const struct wf_ip_place *here,
     if (wf_ip_is_loopback(to))
         return IP_LOOPBACK;
     if (*local >= 0)
-        return wf_ip_is_loopback(&here->use[*local].addr) ? IP_USELESS : IP_SUBNET;
+        return wf_ip_is_loopback(&here->use[*local].addr) ? IP_USELESS
+                                                          : IP_SUBNET;
     if (here->one_host && elsewhere)
         return IP_USELESS;
     return (family || book->machine == 0) && has_route(to) ? IP_ROUTED
@@ -303,8 +305,8 @@ uint16_t wf_ip_port_of(const char *text)
     return split_address(text, host, sizeof host, &port) == WEFT_OK ? port : 0;
 }
 
-int wf_ip_parse_address(const struct wf_ip_place *here, const char *text, void *buf,
-                size_t *len)
+int wf_ip_parse_address(const struct wf_ip_place *here, const char *text,
+                        void *buf, size_t *len)
 {
     char host[256];
     struct wf_ip_book book = {.machine = 0, .n = 1};

@@ -1,7 +1,7 @@
-/* A limit on the time that unknown callers cost the job. Up to IP_UNKNOWN_CALLERS
- * calls in a row are answered at once, which lets the ranks of a job that
- * begins through; then calls are answered IP_BUNDLE at a time, with a pause in
- * between.
+/* A limit on the time that unknown callers cost the job. Up to
+ * IP_UNKNOWN_CALLERS calls in a row are answered at once, which lets the ranks
+ * of a job that begins through; then calls are answered IP_BUNDLE at a time,
+ * with a pause in between.
  *
  * A caller without the job key can make a process accept a call, check an
  * authentication code and answer, which takes 10 to 30 us each time. Calls that
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 enum {
-    IP_UNKNOWN_CALLERS = 128,       /* calls in a row; one over TCP counts twice */
+    IP_UNKNOWN_CALLERS = 128, /* calls in a row; one over TCP counts twice */
     IP_UNKNOWN_CALLER_NS = 2000000, /* until one more call is free */
     IP_UNKNOWN_CALLERS_NS = IP_UNKNOWN_CALLERS * IP_UNKNOWN_CALLER_NS,
     IP_BUNDLE = 16,       /* calls that are answered together */

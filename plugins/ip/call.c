@@ -184,12 +184,13 @@ void wf_ip_call_fail(struct wf_ip_calls *all, struct wf_ip_call *c, int status,
         wf_ip_fail_dialling(all, p, status);
 }
 
-bool wf_ip_call_handle_error(struct wf_ip_calls *all, const struct wf_ip_path *to,
-                      int error)
+bool wf_ip_call_handle_error(struct wf_ip_calls *all,
+                             const struct wf_ip_path *to, int error)
 {
     for (struct wf_ip_call *c = all->first; c; c = c->next) {
         struct wf_ip_party *p = c->party;
-        if (!c->dialled || !wf_ip_is_same_path(&c->path, to) || error == EMSGSIZE)
+        if (!c->dialled || !wf_ip_is_same_path(&c->path, to) ||
+            error == EMSGSIZE)
             continue;
         if (error == ECONNREFUSED && !p->was_connected &&
             wf_ip_calls_now(all) < p->until)
@@ -263,7 +264,8 @@ static void note_caller(struct wf_ip_calls *all, const struct wf_ip_path *path)
 {
     for (struct wf_ip_call *c = all->first; c && all->dialling; c = c->next)
         if (c->dialled && wf_ip_is_same_path(&c->path, path))
-            wf_ip_alive_note_running(all->watch, &c->alive, wf_ip_calls_now(all));
+            wf_ip_alive_note_running(all->watch, &c->alive,
+                                     wf_ip_calls_now(all));
 }
 
 /* Handles that there is no memory for a caller. As long as the shortage may

@@ -186,8 +186,8 @@ static inline bool wf_ip_calls_have_timer(const struct wf_ip_calls *c)
 /* Returns the owner of a link id, or NULL. */
 struct wf_ip_id *wf_ip_find_id(struct wf_ip_calls *, uint32_t id);
 /* Tells the other side that `unknown` belongs to no link here. */
-void wf_ip_send_reset(struct wf_ip_calls *, const struct wf_ip_path *, uint32_t to,
-                 uint32_t unknown);
+void wf_ip_send_reset(struct wf_ip_calls *, const struct wf_ip_path *,
+                      uint32_t to, uint32_t unknown);
 
 /* The rest is shared by the files of this layer only. */
 

@@ -21,7 +21,7 @@ struct wf_ip_due_list {
     struct wf_ip_due_entry *first, **last;
 };
 
-#define wf_ip_peer_of_due(d)                                                      \
+#define wf_ip_peer_of_due(d)                                                   \
     ((weft_peer *)(void *)((char *)(d)-offsetof(weft_peer, due)))
 
 static inline void wf_ip_due_list_init(struct wf_ip_due_list *a)
@@ -30,7 +30,8 @@ static inline void wf_ip_due_list_init(struct wf_ip_due_list *a)
     a->last = &a->first;
 }
 
-static inline void wf_ip_mark_due(struct wf_ip_due_list *a, struct wf_ip_due_entry *d)
+static inline void wf_ip_mark_due(struct wf_ip_due_list *a,
+                                  struct wf_ip_due_entry *d)
 {
     if (d->waits)
         return;
@@ -56,7 +57,8 @@ static inline void wf_ip_unmark_due(struct wf_ip_due_list *a,
 }
 
 /* Takes the whole list. A peer that is added later waits for the next call. */
-static inline struct wf_ip_due_entry *wf_ip_due_list_take(struct wf_ip_due_list *a)
+static inline struct wf_ip_due_entry *
+wf_ip_due_list_take(struct wf_ip_due_list *a)
 {
     struct wf_ip_due_entry *first = a->first;
 
@@ -65,7 +67,8 @@ static inline struct wf_ip_due_entry *wf_ip_due_list_take(struct wf_ip_due_list 
 }
 
 /* Takes the next entry off a list that was taken; NULL: it is empty. */
-static inline struct wf_ip_due_entry *wf_ip_due_list_next(struct wf_ip_due_entry **list)
+static inline struct wf_ip_due_entry *
+wf_ip_due_list_next(struct wf_ip_due_entry **list)
 {
     struct wf_ip_due_entry *d = *list;
 

@@ -22,7 +22,8 @@ static void reuse_address(int fd)
 }
 
 /* Binds to the port: connections that an earlier listener has left there do not
- * prevent it, nor will those of this one prevent the next (wf_ip_reopen_socket). */
+ * prevent it, nor will those of this one prevent the next
+ * (wf_ip_reopen_socket). */
 static int bind_and_listen(int fd, const struct sockaddr_storage *sa,
                            socklen_t n, const struct wf_ip_sockets *how)
 {
@@ -114,7 +115,8 @@ static int open_bound_socket(struct wf_ip_addr *a,
     return fd;
 }
 
-int wf_ip_reopen_socket(const struct wf_ip_addr *here, const struct wf_ip_sockets *how)
+int wf_ip_reopen_socket(const struct wf_ip_addr *here,
+                        const struct wf_ip_sockets *how)
 {
     struct wf_ip_sockets exact = *how;
     struct wf_ip_addr at = *here;
@@ -155,8 +157,8 @@ static void give_up_opening(struct wf_ip_place *here,
     }
 }
 
-int wf_ip_open_sockets(struct wf_ip_place *here, const struct wf_ip_sockets *how,
-               int *fd)
+int wf_ip_open_sockets(struct wf_ip_place *here,
+                       const struct wf_ip_sockets *how, int *fd)
 {
     char name[64] = "";
     int i = 0, error = 0;
@@ -214,12 +216,14 @@ bool wf_ip_is_loopback_only(const struct wf_ip_place *here)
 weft_cost wf_ip_cost_of(const struct wf_ip_place *here,
                      const struct wf_ip_costs *table)
 {
-    return cost_of(table, wf_ip_is_loopback_only(here) ? IP_LOOPBACK : IP_SUBNET,
+    return cost_of(table,
+                   wf_ip_is_loopback_only(here) ? IP_LOOPBACK : IP_SUBNET,
                    here->use[0].mbs);
 }
 
-int wf_ip_check_reach(const struct wf_ip_place *here, const struct wf_ip_costs *table,
-                const void *addr, size_t len, weft_cost *cost)
+int wf_ip_check_reach(const struct wf_ip_place *here,
+                      const struct wf_ip_costs *table, const void *addr,
+                      size_t len, weft_cost *cost)
 {
     struct wf_ip_candidate c[IP_ADDRS_MAX];
     struct wf_ip_book book;

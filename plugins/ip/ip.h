@@ -93,7 +93,8 @@ void wf_ip_print_address(const struct wf_ip_addr *, char *text, size_t n);
 const char *wf_ip_error_text(int error);
 /* Compares family and address, not prefix or port. */
 bool wf_ip_is_same(const struct wf_ip_addr *, const struct wf_ip_addr *);
-bool wf_ip_is_same_subnet(const struct wf_ip_addr *net, const struct wf_ip_addr *);
+bool wf_ip_is_same_subnet(const struct wf_ip_addr *net,
+                          const struct wf_ip_addr *);
 bool wf_ip_is_loopback(const struct wf_ip_addr *);
 bool wf_ip_is_link_local(const struct wf_ip_addr *);
 /* Returns a number for this boot of this kernel and the network namespace: two
@@ -126,8 +127,9 @@ int wf_ip_write_blob(const struct wf_ip_place *, void *buf, size_t *len);
 uint16_t wf_ip_own_port(const weft_open *, int64_t option);
 
 /* shortage.c */
-#define IP_SHORTAGE_NS       10000000000u /* a shortage is an error after this */
-#define IP_SHORTAGE_RETRY_NS 20000000u    /* between two tries */
+/* A shortage is an error after the first; the second is between two tries. */
+#define IP_SHORTAGE_NS       10000000000u
+#define IP_SHORTAGE_RETRY_NS 20000000u
 /* Tells whether the system lacks something that it may have again soon. */
 bool wf_ip_is_shortage(int error);
 /* Returns the status of a link that is lost because of such an error. */
@@ -152,10 +154,12 @@ struct wf_ip_sockets {
 int wf_ip_open_epoll(const struct wf_ip_place *);
 /* Opens a nonblocking socket on each address of use[], and writes its port
  * there. Addresses that cannot be bound are left out unless none is left. */
-int wf_ip_open_sockets(struct wf_ip_place *, const struct wf_ip_sockets *, int *fd);
+int wf_ip_open_sockets(struct wf_ip_place *, const struct wf_ip_sockets *,
+                       int *fd);
 /* Opens another socket for the address and port of one that was open before.
  * Returns -1 with errno if it cannot. */
-int wf_ip_reopen_socket(const struct wf_ip_addr *, const struct wf_ip_sockets *);
+int wf_ip_reopen_socket(const struct wf_ip_addr *,
+                        const struct wf_ip_sockets *);
 
 /* The costs of a transport, by the way to a peer. */
 struct wf_ip_costs {

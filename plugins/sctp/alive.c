@@ -49,5 +49,6 @@ uint64_t wf_sctp_silent_for(weft_peer *p, uint64_t within)
     if (p->party.state != PARTY_OPEN || p->kernel)
         return UINT64_MAX;
     p->alive.within = within;
-    return wf_ip_alive_silent_ns(&p->ep->watch, &p->alive, wf_sctp_now_ns(p->ep));
+    return wf_ip_alive_silent_ns(&p->ep->watch, &p->alive,
+                                 wf_sctp_now_ns(p->ep));
 }

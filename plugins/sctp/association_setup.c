@@ -121,7 +121,8 @@ int wf_sctp_kernel_open(weft_ep *ep)
         return WEFT_OK;
     ep->kernel_port = 0;
     ep->host->log(ep->core, ep->joined ? 1 : 0,
-                  "SCTP of the kernel cannot listen: %s%s", wf_ip_error_text(errno),
+                  "SCTP of the kernel cannot listen: %s%s",
+                  wf_ip_error_text(errno),
                   ep->joined ? "; libusrsctp is used" : "");
     return ep->joined ? WEFT_OK : WEFT_ESYS;
 }

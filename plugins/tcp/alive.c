@@ -243,7 +243,8 @@ void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
         if (at && at <= now)
             check_peer(p, now);
         if (p->watched)
-            wf_ip_set_sooner(&next, wf_ip_alive_deadline(&ep->watch, &p->alive));
+            wf_ip_set_sooner(&next,
+                             wf_ip_alive_deadline(&ep->watch, &p->alive));
     }
     ep->watch_at = next > now + TICK_LEAST_NS ? next : now + TICK_LEAST_NS;
 }

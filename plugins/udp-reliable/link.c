@@ -216,8 +216,8 @@ void wf_udp_handle_gone(weft_peer *p, int status, const char *what)
             wf_udp_mark_due(p);
         return;
     }
-    if (p->party.leaving && (p->said_goodbye || wf_udp_flow_is_idle(&p->flow)) &&
-        !p->want_ready) {
+    if (p->party.leaving &&
+        (p->said_goodbye || wf_udp_flow_is_idle(&p->flow)) && !p->want_ready) {
         end_left_link(p);
         return;
     }
@@ -256,7 +256,8 @@ static void handle_call_failure(struct wf_ip_party *party, int status,
 static void handle_forgotten(struct wf_ip_party *party, uint32_t id)
 {
     if (party->peer->remote_link == id)
-        wf_udp_handle_gone(party->peer, WEFT_ELINK, "it has forgotten this link");
+        wf_udp_handle_gone(party->peer, WEFT_ELINK,
+                           "it has forgotten this link");
 }
 
 static void handle_return(struct wf_ip_party *party)
