@@ -12,6 +12,7 @@
  *   assoc_token.c   the tokens by which they prove it
  *   spread.c        when a peer gets further associations
  *   stack.c         the protocol in user space, process-wide
+ *   user_assoc.c, user_packet.c   its associations and their packets
  *   library.c       the library that it comes from
  *   kernel.c, kernel_data.c   the protocol of the kernel
  *
