@@ -31,7 +31,7 @@ static struct wf_ip_sockets listener_settings(const weft_ep *ep)
     return (struct wf_ip_sockets){.verb = "listen on",
                                   .type = SOCK_STREAM,
                                   .backlog = BACKLOG,
-                                  .port = ep->port};
+                                  .port = ep->ip.port};
 }
 
 static void open_lobby(weft_ep *ep)
@@ -40,7 +40,7 @@ static void open_lobby(weft_ep *ep)
 
     ep->caller_budget.pause = 0;
     ep->lobby_kind = TCP_IS_LOBBY;
-    epoll_ctl(ep->epfd, EPOLL_CTL_ADD, ep->lobby, &e);
+    epoll_ctl(ep->ip.epfd, EPOLL_CTL_ADD, ep->lobby, &e);
 }
 
 int wf_tcp_listen(weft_ep *ep)
@@ -161,14 +161,14 @@ static void handle_accept_error(weft_ep *ep, struct wf_tcp_listener *l,
                                 int error)
 {
     if (error == EINVAL && listen_again(ep, l)) {
-        ep->host->log(ep->core, 1,
-                      "a listening socket was ended from outside, "
-                      "and is open again");
+        ep->ip.host->log(ep->ip.core, 1,
+                         "a listening socket was ended from outside, "
+                         "and is open again");
         return;
     }
     if (!ep->full_warned)
-        ep->host->log(ep->core, 1, "callers have to wait: %s",
-                      wf_ip_error_text(error));
+        ep->ip.host->log(ep->ip.core, 1, "callers have to wait: %s",
+                         wf_ip_error_text(error));
     ep->full_warned = true;
     if (wf_ip_is_shortage(error) &&
         !wf_ip_retry_shortage(&ep->full_since, wf_tcp_now(ep)))
@@ -231,7 +231,7 @@ int wf_tcp_poll_lobby(weft_ep *ep)
         }
     }
     if (wf_ip_budget_spend(&ep->caller_budget, wf_tcp_now(ep), (unsigned)heard))
-        epoll_ctl(ep->epfd, EPOLL_CTL_DEL, ep->lobby, NULL);
+        epoll_ctl(ep->ip.epfd, EPOLL_CTL_DEL, ep->lobby, NULL);
     return heard;
 }
 
