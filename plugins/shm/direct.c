@@ -30,14 +30,6 @@ enum {
     HELP_FROM = 64 << 10  /* bytes from which help is asked for */
 };
 
-/* The body of a HELP slot. */
-struct help_body {
-    uint64_t from, len; /* in the helper's memory */
-    uint64_t id, at;    /* area of the asker, offset in it */
-};
-_Static_assert(sizeof(struct help_body) <= sizeof((struct shm_slot *)0)->body,
-               "one slot");
-
 static uint32_t count_pieces(uint64_t len)
 {
     return (uint32_t)((len + PIECE - 1) / PIECE);
@@ -76,7 +68,7 @@ static void ask_for_help(weft_peer *p, const weft_get *rma)
     weft_mr *into = wf_shm_area_of(p->ep, rma->one.iov_base, rma->one.iov_len);
     if (!into || rma->one.iov_len < HELP_FROM || !shm_slot_free(p))
         return;
-    struct help_body help = {
+    struct shm_help_body help = {
         rma->raddr, rma->one.iov_len, into->id,
         (uint64_t)((unsigned char *)rma->one.iov_base - into->base)};
     g->shared = true;
@@ -175,7 +167,7 @@ int wf_shm_get(weft_peer *p, weft_get *rma)
  * left. */
 void wf_shm_take_help(weft_peer *p, const struct shm_slot *s, uint32_t op)
 {
-    struct help_body ask;
+    struct shm_help_body ask;
     memcpy(&ask, s->body, sizeof ask);
     void *from = (void *)(uintptr_t)ask.from;
     weft_rkey *into = wf_shm_mapped_area(p, ask.id);

@@ -49,11 +49,6 @@ enum {
     CLOSE_WAIT_NS = 10000000  /* for a write that is under way at the end */
 };
 
-/* The body of an ASK slot. */
-struct ask_body {
-    uint64_t from, len, id, to;
-};
-
 static struct shm_fetch *fetch_of(weft_peer *p, uint32_t op)
 {
     return &p->fetches.at[op % SHM_FETCHES];
@@ -97,7 +92,7 @@ static void send_ask(weft_peer *p, weft_get *rma)
 {
     struct shm_fetches *fs = &p->fetches;
     uint32_t op = fs->next++, chunk = p->geometry.chunk;
-    struct ask_body ask = {rma->raddr, rma->one.iov_len, rma->rkey->id,
+    struct shm_ask_body ask = {rma->raddr, rma->one.iov_len, rma->rkey->id,
                            (uintptr_t)rma->one.iov_base};
     WEFT_ASSERT(!fetch_of(p, op)->rma);
     *fetch_of(p, op) = (struct shm_fetch){

@@ -104,12 +104,6 @@ static weft_mr *find_offer(const weft_ep *ep, uint64_t id)
 
 /* ---- requests ----------------------------------------------------------- */
 
-struct ask_body {
-    uint64_t from, len, id, to;
-};
-_Static_assert(sizeof(struct ask_body) <= sizeof((struct shm_slot *)0)->body,
-               "one slot");
-
 static struct shm_push *first_push(weft_peer *p)
 {
     return &p->pushes.at[p->pushes.first % SHM_FETCHES];
@@ -149,7 +143,7 @@ static void pop_push(weft_peer *p)
 void wf_shm_take_ask(weft_peer *p, const struct shm_slot *s, uint32_t op)
 {
     struct shm_pushes *q = &p->pushes;
-    struct ask_body ask;
+    struct shm_ask_body ask;
     memcpy(&ask, s->body, sizeof ask);
     weft_mr *m = find_offer(p->ep, ask.id);
     uint64_t at = m ? ask.from - (uintptr_t)m->base : 0;

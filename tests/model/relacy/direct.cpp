@@ -39,7 +39,7 @@ struct weft_get {
         uint64_t iov_len;
     } one;
 };
-//@ plugins/shm/shm.h: shm_get shm_help
+//@ plugins/shm/transfer.h: shm_get shm_help
 struct weft_peer {
     struct {
         struct shm_share *share;

@@ -29,7 +29,7 @@ struct shm_bytes { /* of bytes that are watched */
 struct shm_choice {
     enum shm_way way;
 };
-//@ plugins/shm/shm.h: shm_out shm_in
+//@ plugins/shm/direction.h: shm_out shm_in
 struct weft_ep {
     bool rx_words, oversubscribed;
 };
@@ -65,7 +65,7 @@ static void wf_shm_wrap_out(weft_peer *);
 static void wf_shm_wrap_in(weft_peer *);
 static void wf_shm_announce_large_ring(weft_peer *);
 //@ plugins/shm/layout.h: shm_word shm_word_len
-//@ plugins/shm/shm.h: shm_head
+//@ plugins/shm/direction.h: shm_head
 //@ plugins/shm/ring.h: shm_used shm_slot_free shm_slot_next shm_store_word shm_publish_unwoken
 //@ plugins/shm/send.c: accept_count wf_shm_refresh_room wf_shm_find_free_slot
 //@ plugins/shm/segment.c: wf_shm_announce_large_ring wf_shm_wrap_out wf_shm_wrap_in
