@@ -18,13 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-    IP_UNKNOWN_CALLERS = 128, /* calls in a row; one over TCP counts twice */
-    IP_UNKNOWN_CALLER_NS = 2000000, /* until one more call is free */
-    IP_UNKNOWN_CALLERS_NS = IP_UNKNOWN_CALLERS * IP_UNKNOWN_CALLER_NS,
-    IP_BUNDLE = 16,       /* calls that are answered together */
-    IP_PAUSE_NS = 4000000 /* between two bundles */
-};
+#include "tuning.h"
+
+enum { IP_UNKNOWN_CALLERS_NS = IP_UNKNOWN_CALLERS * IP_UNKNOWN_CALLER_NS };
 
 struct wf_ip_budget {
     uint64_t spent; /* ns: the time up to which the budget is used up */

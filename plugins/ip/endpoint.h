@@ -13,6 +13,7 @@
 #define WF_IP_ENDPOINT_H
 
 #include "ip.h"
+#include "tuning.h"
 
 /* The costs of a transport, by the way to a peer. */
 struct wf_ip_costs {

@@ -12,6 +12,7 @@
  *   call.h        the handshake over datagrams
  *   alive.h       whether a silent peer still exists
  *   budget.h      the limit on the time that unknown callers cost
+ *   tuning.h      the numbers that were measured
  *
  * Compiled once, linked into each transport that needs it. Like a transport it
  * includes weft_transport.h and libc, and nothing else.

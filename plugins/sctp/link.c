@@ -208,16 +208,10 @@ static void free_peer(weft_peer *p)
     wf_ip_free_peer(&p->ip);
 }
 
-const struct wf_ip_transport wf_sctp_transport = {
-    .costs = {.overhead_ns = 3000,
-              .loopback_ns = 6000,
-              .subnet_ns = 17000,
-              .routed_ns = 52000,
-              .loopback_mbs = 1500,
-              .usual_mbs = 1000,
-              .link_percent = 80},
-    .peer_bytes = sizeof(weft_peer),
-    .init_peer = init_peer,
-    .free_peer = free_peer,
-    .serve_peer = serve_peer,
-    .has_parted = try_part};
+const struct wf_ip_transport wf_sctp_transport = {.costs = WF_SCTP_COSTS,
+                                                  .peer_bytes =
+                                                      sizeof(weft_peer),
+                                                  .init_peer = init_peer,
+                                                  .free_peer = free_peer,
+                                                  .serve_peer = serve_peer,
+                                                  .has_parted = try_part};

@@ -16,7 +16,7 @@
  *        ASK op, address, length, into  --> pushes or writes pieces from the
  *   reads pieces from the back when     <-- front: PIECE op, index (offer.c),
  *   the sender has done nothing for         or dones = op, written
- *   STALL_NS
+ *   SHM_FETCH_STALL_NS
  *   complete: read + landed + written = all
  *
  * Neither side knows whether the other one is in MPI. It infers that from the
@@ -41,13 +41,7 @@
 #include "claims.h"
 #include "ring.h"
 
-enum {
-    STALL_NS = 15000,         /* a sender that polls answers in one or two us */
-    HELPER_STALL_NS = 60000,  /* the same, for the receiver's helper thread */
-    WAKE_STALL_NS = 1000000,  /* the same, if the sender's program sleeps */
-    POLLS_BEFORE_CLAIMS = 32, /* polls of the ring for each of the claims */
-    CLOSE_WAIT_NS = 10000000  /* for a write that is under way at the end */
-};
+enum { CLOSE_WAIT_NS = 10000000 }; /* for a write that is still under way */
 
 static struct shm_fetch *fetch_of(weft_peer *p, uint32_t op)
 {
@@ -266,8 +260,8 @@ static bool is_sender_asleep(weft_peer *p)
 static uint64_t stall_timeout_ns(weft_peer *p)
 {
     if (!shm_is_helper(p->ep))
-        return STALL_NS;
-    return is_sender_asleep(p) ? WAKE_STALL_NS : HELPER_STALL_NS;
+        return SHM_FETCH_STALL_NS;
+    return is_sender_asleep(p) ? SHM_WAKE_STALL_NS : SHM_HELPER_STALL_NS;
 }
 
 /* Says whether the sender has claimed nothing of this transfer for a while. */
@@ -341,7 +335,7 @@ static int read_some(weft_peer *p)
     }
     if (shm_helper_must_not_copy(p->ep))
         return fs->reading = false;
-    if (!fs->reading && ++fs->idle % POLLS_BEFORE_CLAIMS != 0 &&
+    if (!fs->reading && ++fs->idle % SHM_POLLS_BEFORE_CLAIMS != 0 &&
         !shm_is_helper(p->ep))
         return 0;
     fs->reading = find_unclaimed(p, &op) && is_sender_stalled(p, op);

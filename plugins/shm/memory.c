@@ -22,10 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum {
-    SHARE_MIN = 64 << 10, /* smaller allocations stay on the heap */
-    AREAS_MAX = 256       /* each costs a descriptor */
-};
+enum { AREAS_MAX = 256 }; /* each costs a descriptor */
 
 /* ---- the owner --------------------------------------------------------- */
 
@@ -52,7 +49,7 @@ static void free_area(weft_mr *m)
 
 int wf_shm_mem_alloc(weft_ep *ep, weft_mem *mem)
 {
-    if (mem->len < SHARE_MIN || ep->alone || ep->areas_n >= AREAS_MAX)
+    if (mem->len < SHM_AREA_MIN || ep->alone || ep->areas_n >= AREAS_MAX)
         return WEFT_ENOTSUP;
     size_t bytes = (mem->len + SHM_PAGE - 1) & ~(size_t)(SHM_PAGE - 1);
     weft_mr *m = calloc(1, sizeof *m);

@@ -4,7 +4,7 @@
  *   direction.h  the two directions of a pair: rings, their memory, copying
  *   transfer.h   large messages from memory to memory
  *   message.h    messages on the socket      connect.h  from address to rings
- *   ring.h       the fast path
+ *   ring.h       the fast path               tuning.h   what was measured
  *
  * README.md says which file calls which. Nothing here is visible outside the
  * plugin.
@@ -19,22 +19,11 @@
 #include "connect.h"
 #include "direction.h"
 #include "transfer.h"
+#include "tuning.h"
 #include "weft_transport.h"
 
 enum {
-    SHM_RINGS_PER_POLL = 8, /* rings of a round-robin poll per progress call */
-    SHM_FEW_PEERS = 32,     /* with more, callers set a byte (SHM_MANY) */
-    SHM_AHEAD = 2,          /* slots that a receiver prefetches ahead */
-    SHM_AHEAD_OUT = 4,      /* and a sender: bench/notebook/shared-memory.md */
-    SHM_RECENT = 4,         /* recent peers that every progress call polls */
-    SHM_PEER_BUDGET = 64,   /* slots of one peer before others are polled */
-    SHM_SOCKETS_IDLE = 255, /* every 256th call may poll the sockets */
-    SHM_SOCKETS_APART = 100000, /* ns, the longest pause between such polls */
-    SHM_SOCKETS_BUSY = 7,  /* every 8th call while connections are being made */
-    SHM_EVENTS = 16,       /* epoll events taken at a time */
-    SHM_CMA_MIN = 1 << 20, /* bytes from which CMA is considered */
-    /* bytes from which either side may move a transfer */
-    SHM_EITHER_SIDE_MIN = 4 << 20,
+    SHM_EVENTS = 16, /* epoll events taken at a time */
     SHM_REASON_BYTES = 256
 };
 

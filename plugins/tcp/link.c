@@ -250,16 +250,10 @@ static void free_peer(weft_peer *p)
     wf_ip_free_peer(&p->ip);
 }
 
-const struct wf_ip_transport wf_tcp_transport = {
-    .costs = {.overhead_ns = 1800, /* system call and stack, each side */
-              .loopback_ns = 5000,
-              .subnet_ns = 15000,
-              .routed_ns = 50000,
-              .loopback_mbs = 5000,
-              .usual_mbs = 1000,
-              .link_percent = 100},
-    .peer_bytes = sizeof(weft_peer),
-    .init_peer = init_peer,
-    .free_peer = free_peer,
-    .serve_peer = serve_peer,
-    .has_parted = has_parted};
+const struct wf_ip_transport wf_tcp_transport = {.costs = WF_TCP_COSTS,
+                                                 .peer_bytes =
+                                                     sizeof(weft_peer),
+                                                 .init_peer = init_peer,
+                                                 .free_peer = free_peer,
+                                                 .serve_peer = serve_peer,
+                                                 .has_parted = has_parted};

@@ -20,11 +20,7 @@
 
 #include "tcp.h"
 
-enum {
-    BULK = 8 << 10, /* payload bytes that shrink the window */
-    READS = 16,     /* the most reads of one call */
-    FINE = 512      /* smaller segments are filled by copying, not by reading */
-};
+enum { READS = 16 }; /* the most reads of one call */
 
 static void finish_sink(weft_peer *p, int status)
 {
@@ -93,7 +89,7 @@ static int64_t deliver_container(weft_peer *p, const uint8_t *at, uint32_t hl,
     WEFT_ASSERT(!p->sink && have <= plen);
     p->rx_len = plen;
     p->rx_off = have;
-    if (plen >= BULK)
+    if (plen >= TCP_BULK_MIN)
         p->window = TCP_WINDOW_BULK;
     if (rc == WEFT_OK && sink) {
         p->sink = sink;
@@ -173,7 +169,7 @@ static size_t aim_read(weft_peer *p, struct msghdr *m, size_t *direct)
         n = wf_ip_sink_pieces(p->sink, p->rx_off, v, TCP_IOV - 1);
     for (int i = 0; i < n; i++)
         *direct += v[i].iov_len;
-    if (n == TCP_IOV - 1 && *direct < (size_t)n * FINE) {
+    if (n == TCP_IOV - 1 && *direct < (size_t)n * TCP_COPY_MAX) {
         fine = true;
         n = 0;
         *direct = 0;

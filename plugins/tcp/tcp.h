@@ -27,17 +27,11 @@
 enum {
     TCP_PENDING_MAX = 64, /* callers not yet authenticated */
     TCP_STAGE = 16 << 10, /* bytes of small containers behind a busy socket */
-    /* The bytes of the same memory that the core may pack data into: in parts
-     * of 16 KB packing takes twice as long. Pages that were never packed into
-     * are not allocated. */
-    TCP_PACKED = 256 << 10,
-    TCP_SHORT_MAX = 8 << 10,   /* payload that may be copied into the stage */
-    TCP_RBUF = 64 << 10,       /* the read buffer of an endpoint */
-    TCP_WINDOW_BULK = 4 << 10, /* read-ahead when payloads are large */
+    TCP_SHORT_MAX = 8 << 10, /* payload that may be copied into the stage */
+    TCP_RBUF = 64 << 10,     /* the read buffer of an endpoint */
     TCP_IOV = 32,
     TCP_FRAME = 24, /* bytes of the transport's own frames */
-    TCP_RETRIES = 6,
-    TCP_POLLS = 16 /* the most polls of the hot socket between epoll calls */
+    TCP_RETRIES = 6
 };
 
 /* The transport's own frames, by the first byte of a header. The core never

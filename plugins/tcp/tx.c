@@ -20,10 +20,7 @@
 
 #include "tcp.h"
 
-enum {
-    FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL,
-    TINY = 512 /* bytes; copying so little is cheaper than gathering it */
-};
+enum { FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL };
 
 void wf_tcp_update_interest(weft_peer *p)
 {
@@ -146,7 +143,8 @@ static void stage_fine(weft_peer *p)
     n = wf_ip_tx_pieces(p->tx, p->tx_off, v, TCP_IOV);
     for (int i = 0; i < n; i++)
         sum += v[i].iov_len;
-    if (n < TCP_IOV || sum >= TCP_IOV * TINY || !has_stage_room(p, TCP_STAGE))
+    if (n < TCP_IOV || sum >= TCP_IOV * TCP_COPY_MAX ||
+        !has_stage_room(p, TCP_STAGE))
         return;
     while (n > 0) {
         for (int i = 0; i < n; i++) {
@@ -318,7 +316,7 @@ static int submit_container(weft_peer *p, weft_tx *tx)
         return dial_or_refuse(p);
     if (p->tx)
         return wait_for_ready(p);
-    if (small && (staged_bytes(p) || wf_ip_tx_bytes(tx) <= TINY))
+    if (small && (staged_bytes(p) || wf_ip_tx_bytes(tx) <= TCP_COPY_MAX))
         rc = join_stage(p, tx);
     else
         rc = send_directly(p, tx, small);
@@ -353,7 +351,7 @@ static void keep_rest(weft_peer *p, const uint8_t *rest, size_t n)
 static bool send_tiny(weft_peer *p, const weft_hdr *hdr, const void *data,
                       size_t len)
 {
-    uint8_t frame[WEFT_HDR + TINY];
+    uint8_t frame[WEFT_HDR + TCP_COPY_MAX];
     size_t hl = weft_hdr_len(hdr), total = hl + len;
     ssize_t n;
 
@@ -380,8 +378,8 @@ static int send_small(weft_peer *p, const weft_hdr *hdr, const void *data,
                   .len = len};
     int rc;
 
-    if (len <= TINY && p->ip.state == PEER_OPEN && !p->tx && !staged_bytes(p) &&
-        !p->blocked && send_tiny(p, hdr, data, len))
+    if (len <= TCP_COPY_MAX && p->ip.state == PEER_OPEN && !p->tx &&
+        !staged_bytes(p) && !p->blocked && send_tiny(p, hdr, data, len))
         return WEFT_DONE;
     if (len > TCP_SHORT_MAX)
         return WEFT_EINVAL;

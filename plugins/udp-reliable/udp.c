@@ -14,11 +14,7 @@
 
 #include "udp.h"
 
-enum {
-    READS = 64,       /* the most datagrams of one socket and poll round */
-    PAYS_OFF = 16,    /* productive polls after which a socket leaves epoll */
-    INTERVAL_MAX = 16 /* poll rounds between polls of a quiet socket */
-};
+enum { READS = 64 }; /* the most datagrams of one socket and poll round */
 
 #define OPTION(...) WF_IP_OPTION(struct wf_udp_cfg, __VA_ARGS__)
 
@@ -191,7 +187,7 @@ static int poll_socket(weft_ep *ep, int socket, int budget)
 {
     int n = wf_udp_read_socket(ep, socket, budget);
 
-    if (n && ++ep->productive_polls[socket] == PAYS_OFF)
+    if (n && ++ep->productive_polls[socket] == UDP_PAYS_OFF)
         set_watched(ep, socket, false);
     return n;
 }
@@ -206,7 +202,7 @@ static bool is_worth_polling(const weft_ep *ep, int socket)
 
     if (hot && ep->hot->path.way.socket == socket)
         links--; /* packets of the hot peer come in elsewhere */
-    return ep->calls.dialling || ep->poll_round % INTERVAL_MAX == 0 ||
+    return ep->calls.dialling || ep->poll_round % UDP_INTERVAL_MAX == 0 ||
            (links && (!hot || ep->poll_round % ep->others_interval == 0));
 }
 
@@ -216,7 +212,7 @@ static int poll_hot(weft_ep *ep, int budget)
 {
     int n = poll_socket(ep, UDP_HOT, budget);
 
-    if (n && ep->others_interval < INTERVAL_MAX)
+    if (n && ep->others_interval < UDP_INTERVAL_MAX)
         ep->others_interval *= 2;
     return n;
 }

@@ -26,7 +26,6 @@
 enum {
     UDP_SHORT_MAX = 8 << 10, /* payload that is copied to the stage */
     UDP_RBUF = 1 << 16,      /* bytes of the read buffer */
-    UDP_LINEAR = 2 << 10,    /* data of packets that are sent from one buffer */
     BATCH_PACKETS = 64,      /* the most that kernels cut */
     BATCH_BYTES = 64000,
     UDP_HOT = IP_ADDRS_MAX, /* index of the socket of one peer */

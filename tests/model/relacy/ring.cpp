@@ -12,7 +12,8 @@
 #define shm_unlikely(x) (x)
 #define __builtin_prefetch(p) ((void)0)
 enum { SHM_LINE = 64, SHM_FIRST_SLOTS = 2, SHM_LARGER = 8, MESSAGES = 16 };
-enum { WEFT_ELINK = -1, CELLS = 32, SHM_AHEAD = 0 };
+enum { WEFT_ELINK = -1, CELLS = 32, SHM_AHEAD = 0, SHM_ROW = 3, SHM_ROW_PAUSES = 12 };
+enum { SHM_LARGE_RING_AFTER = 256 };
 //@ plugins/shm/layout.h: SHM_TIMED SHM_LARGE SHM_LEN_MAX shm_way shm_kind shm_line
 
 typedef void weft_tx, weft_sink;
