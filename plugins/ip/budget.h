@@ -20,6 +20,9 @@
 
 #include "tuning.h"
 
+/* An unknown caller is left in peace for so long when the pool is full. */
+#define IP_FAIR_CHANCE_NS 50000000u
+enum { IP_PENDING_MAX = 64 }; /* callers not yet authenticated */
 enum { IP_UNKNOWN_CALLERS_NS = IP_UNKNOWN_CALLERS * IP_UNKNOWN_CALLER_NS };
 
 struct wf_ip_budget {

@@ -19,7 +19,6 @@
 
 #include "call.h"
 
-#define FAIR_CHANCE_NS 50000000u
 enum { NONCE_LINK = 1 /* of mac64(); 2: plugins/udp-reliable/seal.c */ };
 
 /* ---- words -------------------------------------------------------------- */
@@ -240,7 +239,7 @@ static bool make_room(struct wf_ip_calls *all)
     for (struct wf_ip_call *c = all->first; c; c = c->next)
         if (c->state == CALL_ANSWERED && (!oldest || c->since < oldest->since))
             oldest = c;
-    if (!oldest || wf_ip_calls_now(all) - oldest->since < FAIR_CHANCE_NS)
+    if (!oldest || wf_ip_calls_now(all) - oldest->since < IP_FAIR_CHANCE_NS)
         return false;
     wf_ip_call_free(all, oldest);
     return true;

@@ -32,7 +32,6 @@
 #include "peer.h"
 
 enum {
-    IP_PENDING_MAX = 64,   /* callers not yet authenticated */
     IP_LINKS_MAX = 1 << 16 /* calls and links at one time */
 };
 

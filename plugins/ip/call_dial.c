@@ -16,7 +16,6 @@
 
 #include "call.h"
 
-#define STAGGER_NS    150000000u /* between the addresses of a peer */
 #define REPEAT_NS     10000000u
 #define REPEAT_MAX_NS 200000000u
 enum {
@@ -83,7 +82,7 @@ void wf_ip_dial_party(struct wf_ip_calls *all, struct wf_ip_party *p)
     free(p->why);
     p->why = NULL;
     for (int i = 0; i < n; i++)
-        if (try_address(all, p, &at[i], now + (uint64_t)i * STAGGER_NS) ==
+        if (try_address(all, p, &at[i], now + (uint64_t)i * IP_STAGGER_NS) ==
             WEFT_ENOMEM)
             status = WEFT_ENOMEM;
     if (p->calls == 0)

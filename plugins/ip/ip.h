@@ -130,6 +130,8 @@ int wf_ip_print_book(const void *addr, size_t len, char *text, size_t n);
 /* Chooses the interfaces; opens no socket. */
 int wf_ip_choose_interfaces(struct wf_ip_endpoint *);
 
+#define IP_STAGGER_NS 150000000u /* between calls to addresses of a peer */
+
 /* shortage.c */
 /* A shortage is an error after the first; the second is between two tries. */
 #define IP_SHORTAGE_NS       10000000000u

@@ -15,6 +15,9 @@
 #include "direction.h"
 #include "message.h"
 
+#define SHM_MS 1000000ull             /* ns */
+enum { SHM_SHORTAGE_MAX_MS = 10000 }; /* a shortage is an error after this */
+
 /* The object that an epoll event points at. It is never freed while a batch of
  * events is handled. */
 enum shm_watch_kind { SHM_LISTENER, SHM_BELL, SHM_CONN, SHM_PEER, SHM_DEAD };

@@ -164,20 +164,13 @@ static void copy_out(weft_peer *p, unsigned char *to, const unsigned char *from,
                             shm_clock_if(p, true) - start);
 }
 
-static int report_broken_ring(weft_peer *p, const char *what)
-{
-    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s", p->loc_id,
-                 what);
-    return WEFT_EPROTO;
-}
-
 int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
 {
     struct shm_fetches *fs = &p->fetches;
     uint32_t what[2], chunk = p->geometry.chunk, n = shm_word_len(word);
     memcpy(what, s->body, sizeof what);
     if (n == 0 || n > chunk)
-        return report_broken_ring(p, "a piece of a wrong size");
+        return wf_shm_report_broken_ring(p, "a piece of a wrong size");
     const unsigned char *from = wf_shm_take_bulk(p, n);
     struct shm_fetch *f = fetch_of(p, what[0]);
     if (what[0] - fs->first >= fs->next - fs->first || !f->rma)
@@ -185,7 +178,7 @@ int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
     uint64_t at = (uint64_t)what[1] * chunk;
     if (what[1] >= f->all || f->landed >= f->all ||
         n > f->rma->one.iov_len - at)
-        return report_broken_ring(p, "a piece beyond the end");
+        return wf_shm_report_broken_ring(p, "a piece beyond the end");
     if (f->landed++ == 0)
         begin_ring_timing(p, f);
     fs->landed++;

@@ -75,7 +75,7 @@ static void return_room(weft_peer *p)
         shm_wake_peer(p);
 }
 
-static int report_broken_ring(weft_peer *p, const char *what)
+int wf_shm_report_broken_ring(weft_peer *p, const char *what)
 {
     wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s", p->loc_id,
                  what);
@@ -202,7 +202,7 @@ static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
     const unsigned char *data = unpack_head(p, s, word, &hdr, &have);
     uint32_t shown = have == len ? len : 0;
     if (shm_unlikely(in->off < in->len && have != len))
-        return report_broken_ring(p, "a large message inside another");
+        return wf_shm_report_broken_ring(p, "a large message inside another");
     weft_sink *sink = NULL;
     int rc = p->ep->host->rx(p->ep->core, p->loc, &hdr, shown ? data : NULL,
                              shown, &sink);
@@ -224,7 +224,8 @@ static int take_data(weft_peer *p, uint64_t word)
     struct shm_in *in = &p->in;
     uint32_t n = shm_word_len(word);
     if (n == 0 || n > p->geometry.chunk || n > in->len - in->off)
-        return report_broken_ring(p, "a chunk that belongs to no message");
+        return wf_shm_report_broken_ring(p,
+                                         "a chunk that belongs to no message");
     deliver_bytes(p, wf_shm_take_bulk(p, n), n, shm_word_first(word));
     return 0;
 }
@@ -248,7 +249,7 @@ static int take_kind(weft_peer *p, struct shm_slot *s, uint64_t word)
     case SHM_PIECE:
         return wf_shm_take_piece(p, s, word);
     default:
-        return report_broken_ring(p, "a slot of unknown kind");
+        return wf_shm_report_broken_ring(p, "a slot of unknown kind");
     }
 }
 

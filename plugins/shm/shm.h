@@ -187,6 +187,8 @@ bool wf_shm_has_room(weft_peer *);
 /* ---- receive.c ---- */
 
 int wf_shm_receive_slots(weft_peer *, int budget);
+/* Ends the pair because the peer wrote what cannot be; returns WEFT_EPROTO. */
+int wf_shm_report_broken_ring(weft_peer *, const char *what);
 int wf_shm_recv_words(weft_peer *, weft_want *);
 void wf_shm_rx_resume(weft_peer *);
 

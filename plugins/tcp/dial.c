@@ -1,7 +1,7 @@
 /* Dialling a peer at its candidate addresses, the best first.
  *
  * The next candidate starts when the one before it has failed or has been
- * silent for STAGGER_NS; the first that passes the handshake wins. When all
+ * silent for IP_STAGGER_NS; the first that passes the handshake wins. When all
  * have failed the link is broken with a table of what happened to each.
  *
  * A late answer is no failure, because the process may compute for minutes. A
@@ -24,7 +24,6 @@
 
 #include "tcp.h"
 
-#define STAGGER_NS      150000000u
 #define BACKOFF_NS      5000000u
 #define RETRY_ABSENT_NS 100000000u
 
@@ -347,7 +346,7 @@ void wf_tcp_dial(weft_peer *p)
     p->dial->n = wf_ip_find_candidates(&ep->ip, p->ip.book, at);
     for (int i = 0; i < p->dial->n; i++) {
         p->dial->cand[i].at = at[i];
-        p->dial->cand[i].start_at = now + (uint64_t)i * STAGGER_NS;
+        p->dial->cand[i].start_at = now + (uint64_t)i * IP_STAGGER_NS;
     }
     if (p->dial->n == 0)
         fail_dial(p);

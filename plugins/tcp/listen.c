@@ -1,6 +1,6 @@
 /* Accepting callers on the chosen interfaces.
  *
- * At most TCP_PENDING_MAX callers may be unauthenticated. Beyond that the
+ * At most IP_PENDING_MAX callers may be unauthenticated. Beyond that the
  * oldest makes room once it had a fair chance, and until then new ones wait in
  * the kernel's backlog.
  *
@@ -24,7 +24,6 @@
 #include "tcp.h"
 
 enum { BACKLOG = 4096 };
-#define FAIR_CHANCE_NS 50000000u
 
 static struct wf_ip_sockets listener_settings(const weft_ep *ep)
 {
@@ -67,7 +66,7 @@ void wf_tcp_listen_pause(weft_ep *ep, bool pause)
         return;
     ep->accept_paused = pause;
     if (pause)
-        ep->accept_paused_until = wf_tcp_now(ep) + FAIR_CHANCE_NS;
+        ep->accept_paused_until = wf_tcp_now(ep) + IP_FAIR_CHANCE_NS;
     for (int i = 0; i < ep->ip.n; i++) {
         struct wf_tcp_listener *l = &ep->listener[i];
         struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
@@ -80,13 +79,13 @@ void wf_tcp_listen_pause(weft_ep *ep, bool pause)
 static bool make_room(weft_ep *ep)
 {
     struct wf_tcp_conn *oldest = NULL;
-    if (ep->pending < TCP_PENDING_MAX)
+    if (ep->pending < IP_PENDING_MAX)
         return true;
     for (struct wf_tcp_conn *c = ep->conns; c; c = c->next)
         if ((c->state == TCP_HELLO || c->state == TCP_PROOF) &&
             (!oldest || c->since < oldest->since))
             oldest = c;
-    if (!oldest || wf_tcp_now(ep) - oldest->since < FAIR_CHANCE_NS)
+    if (!oldest || wf_tcp_now(ep) - oldest->since < IP_FAIR_CHANCE_NS)
         return false;
     wf_tcp_conn_close(oldest);
     return true;

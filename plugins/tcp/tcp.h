@@ -25,7 +25,6 @@
 #include "weft_transport.h"
 
 enum {
-    TCP_PENDING_MAX = 64, /* callers not yet authenticated */
     TCP_STAGE = 16 << 10, /* bytes of small containers behind a busy socket */
     TCP_SHORT_MAX = 8 << 10, /* payload that may be copied into the stage */
     TCP_RBUF = 64 << 10,     /* the read buffer of an endpoint */
