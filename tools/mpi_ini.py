@@ -16,11 +16,11 @@ import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TRANSPORTS = {
-    "shm": ["plugins/shm/shm.c"],
-    "tcp": ["plugins/tcp/tcp.c"],
-    "udp-reliable": ["plugins/udp-reliable/udp.c", "plugins/ip/alive.h"],
-    "sctp": ["plugins/sctp/sctp.c", "plugins/ip/alive.h"],
-    "thread": ["core/thread/transport.c"],
+    "shm": "plugins/shm/shm.c",
+    "tcp": "plugins/tcp/tcp.c",
+    "udp-reliable": "plugins/udp-reliable/udp.c",
+    "sctp": "plugins/sctp/sctp.c",
+    "thread": "core/thread/transport.c",
 }
 STRING = r'"(?:[^"\\]|\\.)*"'
 
@@ -91,13 +91,23 @@ def macro_options(name, only_same=False):
             yield Option(*args)
 
 
+def expand_macro(call):
+    """The options that a macro of the transports over IP lists."""
+    for header in ("alive.h", "endpoint.h"):
+        text = read("plugins", "ip", header).replace("\\\n", "\n")
+        found = re.search(rf"#define {call.group(1)}\(OPTION.*?\) *\n(.*?)"
+                          r"^(?:#|/\*)", text, re.M | re.S)
+        if found:
+            return found.group(1).replace("PORT ", f"{call.group(2)} ")
+    raise ValueError("no macro " + call.group(1))
+
+
 def table_options(path):
-    """The options of a weft_option table, or of a macro that lists some."""
-    text = read(path).replace("\\\n", "\n")
-    found = re.search(r"weft_option options\[\] = \{(.*?)\{0\}\};|"
-                      r"#define WF_IP_TIME_OPTIONS\(OPTION\)(.*?)^/\* clang",
-                      text, re.M | re.S)
-    body = found.group(1) or found.group(2)
+    """The options of a weft_option table."""
+    body = re.search(r"weft_option options\[\] = \{(.*?)\{0\}\};", read(path),
+                     re.S).group(1)
+    body = re.sub(r"(WF_IP_\w+_OPTIONS)\(OPTION(?:, (\"[^\"]*\"))?\)",
+                  expand_macro, body)
     for start in re.finditer(r'OPTION\(|\{(?=")', body):
         args = arguments(body, start.end())[0]
         if start.group() == "{":
@@ -167,8 +177,7 @@ class Manual:
             return self.collectives()
         if name.startswith("plugin "):
             name = name.removeprefix("plugin ")
-            return self.rows(name, [o for path in TRANSPORTS[name]
-                                    for o in table_options(path)])
+            return self.rows(name, table_options(TRANSPORTS[name]))
         return self.rows(name, macro_options("WF_" + name.upper()))
 
     def text(self):

@@ -90,7 +90,8 @@ bool wf_ip_is_same(const struct wf_ip_addr *a, const struct wf_ip_addr *b)
            memcmp(a->ip, b->ip, address_bytes(a)) == 0;
 }
 
-bool wf_ip_is_same_subnet(const struct wf_ip_addr *net, const struct wf_ip_addr *a)
+bool wf_ip_is_same_subnet(const struct wf_ip_addr *net,
+                          const struct wf_ip_addr *a)
 {
     unsigned whole = net->prefix / 8, rest = net->prefix % 8;
     if (net->family != a->family || net->prefix > 8 * address_bytes(net) ||
@@ -208,7 +209,8 @@ static bool has_route(const struct wf_ip_addr *to)
     return ok;
 }
 
-static bool is_own(const struct wf_ip_place *here, const struct wf_ip_addr *a)
+static bool is_own(const struct wf_ip_endpoint *here,
+                   const struct wf_ip_addr *a)
 {
     for (int i = 0; i < here->own_n; i++)
         if (wf_ip_is_same(&here->own[i], a))
@@ -218,7 +220,7 @@ static bool is_own(const struct wf_ip_place *here, const struct wf_ip_addr *a)
 
 /* Rates an address of the peer; *local is the interface in its subnet, or
  * -1. */
-static enum wf_ip_rank rate_address(const struct wf_ip_place *here,
+static enum wf_ip_rank rate_address(const struct wf_ip_endpoint *here,
                                     const struct wf_ip_book *book,
                                     const struct wf_ip_addr *to, int *local)
 {
@@ -238,7 +240,8 @@ static enum wf_ip_rank rate_address(const struct wf_ip_place *here,
     if (wf_ip_is_loopback(to))
         return IP_LOOPBACK;
     if (*local >= 0)
-        return wf_ip_is_loopback(&here->use[*local].addr) ? IP_USELESS : IP_SUBNET;
+        return wf_ip_is_loopback(&here->use[*local].addr) ? IP_USELESS
+                                                          : IP_SUBNET;
     if (here->one_host && elsewhere)
         return IP_USELESS;
     return (family || book->machine == 0) && has_route(to) ? IP_ROUTED
@@ -251,8 +254,9 @@ static int compare_ranks(const void *a, const void *b)
     return (int)x->rank - (int)y->rank;
 }
 
-int wf_ip_find_candidates(const struct wf_ip_place *here,
-                     const struct wf_ip_book *book, struct wf_ip_candidate *out)
+int wf_ip_find_candidates(const struct wf_ip_endpoint *here,
+                          const struct wf_ip_book *book,
+                          struct wf_ip_candidate *out)
 {
     int n = 0;
     for (int i = 0; i < book->n; i++) {
@@ -303,9 +307,9 @@ uint16_t wf_ip_port_of(const char *text)
     return split_address(text, host, sizeof host, &port) == WEFT_OK ? port : 0;
 }
 
-int wf_ip_parse_address(const struct wf_ip_place *here, const char *text, void *buf,
-                size_t *len)
+int wf_ip_parse_address(weft_ep *ep, const char *text, void *buf, size_t *len)
 {
+    const struct wf_ip_endpoint *here = (const struct wf_ip_endpoint *)ep;
     char host[256];
     struct wf_ip_book book = {.machine = 0, .n = 1};
     struct wf_ip_addr *a = &book.addr[0];

@@ -117,7 +117,8 @@ static bool is_refused_by_icmp(int fd)
     return wf_ip_datagram_error(fd, &to) != 0;
 }
 
-void wf_ip_alive_read_answers(struct wf_ip_watch *w, struct wf_ip_alive *a, bool counts)
+void wf_ip_alive_read_answers(struct wf_ip_watch *w, struct wf_ip_alive *a,
+                              bool counts)
 {
     a->answers_read = true;
     for (int i = 0; i < IP_HOST_REQUESTS; i++) {
@@ -192,9 +193,9 @@ static bool ask_host(struct wf_ip_watch *w, struct wf_ip_alive *a, uint64_t now,
     return rc != EAGAIN;
 }
 
-void wf_ip_alive_ask_host(struct wf_ip_watch *w, struct wf_ip_alive *a, uint64_t now,
-                     const struct wf_ip_addr *host,
-                     const struct wf_ip_addr *from)
+void wf_ip_alive_ask_host(struct wf_ip_watch *w, struct wf_ip_alive *a,
+                          uint64_t now, const struct wf_ip_addr *host,
+                          const struct wf_ip_addr *from)
 {
     a->asked = now;
     a->answers_read = w->local;
@@ -217,8 +218,8 @@ static uint64_t excused_time(const struct wf_ip_watch *w,
     return gap > proven ? gap - proven : 0;
 }
 
-void wf_ip_alive_note_running(const struct wf_ip_watch *w, struct wf_ip_alive *a,
-                      uint64_t now)
+void wf_ip_alive_note_running(const struct wf_ip_watch *w,
+                              struct wf_ip_alive *a, uint64_t now)
 {
     if (!a->ignored)
         return;

@@ -70,7 +70,7 @@ struct wf_ip_alive {
 /* The options of the transports over datagrams that limit waits.
  * OPTION(member, type, default, range, help) makes one. */
 /* clang-format off */
-#define WF_IP_TIME_OPTIONS(OPTION)                                                    \
+#define WF_IP_TIME_OPTIONS(OPTION)                                             \
     OPTION(connect_timeout, WEFT_OPT_TIME, "60s", "100ms..3600s",              \
            "a peer that is called for the first time is given up when neither "\
            "it nor its host has answered anything for so long"),               \
@@ -111,7 +111,8 @@ void wf_ip_alive_note_running(const struct wf_ip_watch *, struct wf_ip_alive *,
 
 /* Reads the answers of the host. They are signs of life only if `counts`: the
  * transport may know better. */
-void wf_ip_alive_read_answers(struct wf_ip_watch *, struct wf_ip_alive *, bool counts);
+void wf_ip_alive_read_answers(struct wf_ip_watch *, struct wf_ip_alive *,
+                              bool counts);
 
 /* Returns for how many ns neither the peer nor its host has ever answered; 0:
  * one has, or they were not asked enough. */
@@ -124,9 +125,9 @@ uint64_t wf_ip_alive_deadline(const struct wf_ip_watch *,
 
 /* Asks the host, from the address `from`; the transport asks the process
  * itself. */
-void wf_ip_alive_ask_host(struct wf_ip_watch *, struct wf_ip_alive *, uint64_t now,
-                     const struct wf_ip_addr *host,
-                     const struct wf_ip_addr *from);
+void wf_ip_alive_ask_host(struct wf_ip_watch *, struct wf_ip_alive *,
+                          uint64_t now, const struct wf_ip_addr *host,
+                          const struct wf_ip_addr *from);
 
 /* Returns the silence of the peer, as weft_ops.silent does. */
 uint64_t wf_ip_alive_silent_ns(const struct wf_ip_watch *,
@@ -140,8 +141,8 @@ uint64_t wf_ip_alive_quiet_ns(const struct wf_ip_watch *,
 enum { IP_REASON_BYTES = 200 /* bytes of a reason */ };
 
 /* Reads answers, and asks if that is due: ask() asks the peer itself, and calls
- * wf_ip_alive_ask_host. Returns false if the peer is to be given up; then why[] is
- * the rest of a sentence about it. */
+ * wf_ip_alive_ask_host. Returns false if the peer is to be given up; then why[]
+ * is the rest of a sentence about it. */
 bool wf_ip_alive_check(struct wf_ip_watch *, struct wf_ip_alive *, uint64_t now,
                       void (*ask)(void *ctx, uint64_t now), void *ctx,
                       char why[IP_REASON_BYTES]);

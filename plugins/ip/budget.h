@@ -1,7 +1,7 @@
-/* A limit on the time that unknown callers cost the job. Up to IP_UNKNOWN_CALLERS
- * calls in a row are answered at once, which lets the ranks of a job that
- * begins through; then calls are answered IP_BUNDLE at a time, with a pause in
- * between.
+/* A limit on the time that unknown callers cost the job. Up to
+ * IP_UNKNOWN_CALLERS calls in a row are answered at once, which lets the ranks
+ * of a job that begins through; then calls are answered IP_BUNDLE at a time,
+ * with a pause in between.
  *
  * A caller without the job key can make a process accept a call, check an
  * authentication code and answer, which takes 10 to 30 us each time. Calls that
@@ -18,13 +18,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-    IP_UNKNOWN_CALLERS = 128,       /* calls in a row; one over TCP counts twice */
-    IP_UNKNOWN_CALLER_NS = 2000000, /* until one more call is free */
-    IP_UNKNOWN_CALLERS_NS = IP_UNKNOWN_CALLERS * IP_UNKNOWN_CALLER_NS,
-    IP_BUNDLE = 16,       /* calls that are answered together */
-    IP_PAUSE_NS = 4000000 /* between two bundles */
-};
+#include "tuning.h"
+
+/* An unknown caller is left in peace for so long when the pool is full. */
+#define IP_FAIR_CHANCE_NS 50000000u
+enum { IP_PENDING_MAX = 64 }; /* callers not yet authenticated */
+enum { IP_UNKNOWN_CALLERS_NS = IP_UNKNOWN_CALLERS * IP_UNKNOWN_CALLER_NS };
 
 struct wf_ip_budget {
     uint64_t spent; /* ns: the time up to which the budget is used up */

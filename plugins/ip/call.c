@@ -19,7 +19,6 @@
 
 #include "call.h"
 
-#define FAIR_CHANCE_NS 50000000u
 enum { NONCE_LINK = 1 /* of mac64(); 2: plugins/udp-reliable/seal.c */ };
 
 /* ---- words -------------------------------------------------------------- */
@@ -93,7 +92,7 @@ static void report_open_failure(struct wf_ip_calls *all, struct wf_ip_party *p,
     const char *why = rc == WEFT_ENOMEM ? "no memory to open the link"
                                         : "the link could not be opened";
 
-    all->host->log(all->core, 1, "process %u: %s", p->id, why);
+    all->host->log(all->core, 1, "process %u: %s", p->ip->id, why);
     wf_ip_hang_up(all, p);
     all->ops->failed(p, rc, why);
 }
@@ -104,10 +103,10 @@ static void open_link(struct wf_ip_calls *all, struct wf_ip_party *p,
     struct wf_ip_id *s;
     int rc;
 
-    WEFT_ASSERT(p->state != PARTY_OPEN);
-    p->state = PARTY_OPEN; /* up() may tell the core, which may send */
-    p->was_connected = true;
-    p->leaving = false;
+    WEFT_ASSERT(p->ip->state != PEER_OPEN);
+    p->ip->state = PEER_OPEN; /* up() may tell the core, which may send */
+    p->ip->was_connected = true;
+    p->ip->leaving = false;
     p->coded = c->coded;
     rc = all->ops->up(all->ep, p, c);
     s = wf_ip_find_id(all, c->id);
@@ -165,7 +164,7 @@ void wf_ip_fail_dialling(struct wf_ip_calls *all, struct wf_ip_party *p,
         accept_call(all, p, p->parked);
         return;
     }
-    snprintf(text, sizeof text, "cannot reach process %u: %.1000s", p->id,
+    snprintf(text, sizeof text, "cannot reach process %u: %.1000s", p->ip->id,
              p->why                  ? p->why
              : status == WEFT_ENOMEM ? "no memory for the call"
                                      : "none of its addresses can be reached "
@@ -180,18 +179,19 @@ void wf_ip_call_fail(struct wf_ip_calls *all, struct wf_ip_call *c, int status,
 
     add_reason(all, p, c, what);
     wf_ip_call_free(all, c);
-    if (p->calls == 0 && p->state == PARTY_DIALLING)
+    if (p->calls == 0 && p->ip->state == PEER_DIALLING)
         wf_ip_fail_dialling(all, p, status);
 }
 
-bool wf_ip_call_handle_error(struct wf_ip_calls *all, const struct wf_ip_path *to,
-                      int error)
+bool wf_ip_call_handle_error(struct wf_ip_calls *all,
+                             const struct wf_ip_path *to, int error)
 {
     for (struct wf_ip_call *c = all->first; c; c = c->next) {
         struct wf_ip_party *p = c->party;
-        if (!c->dialled || !wf_ip_is_same_path(&c->path, to) || error == EMSGSIZE)
+        if (!c->dialled || !wf_ip_is_same_path(&c->path, to) ||
+            error == EMSGSIZE)
             continue;
-        if (error == ECONNREFUSED && !p->was_connected &&
+        if (error == ECONNREFUSED && !p->ip->was_connected &&
             wf_ip_calls_now(all) < p->until)
             return true; /* it has not started yet: it is called again */
         wf_ip_call_fail(all, c, error == ECONNREFUSED ? WEFT_EPEER : WEFT_ELINK,
@@ -239,7 +239,7 @@ static bool make_room(struct wf_ip_calls *all)
     for (struct wf_ip_call *c = all->first; c; c = c->next)
         if (c->state == CALL_ANSWERED && (!oldest || c->since < oldest->since))
             oldest = c;
-    if (!oldest || wf_ip_calls_now(all) - oldest->since < FAIR_CHANCE_NS)
+    if (!oldest || wf_ip_calls_now(all) - oldest->since < IP_FAIR_CHANCE_NS)
         return false;
     wf_ip_call_free(all, oldest);
     return true;
@@ -263,7 +263,8 @@ static void note_caller(struct wf_ip_calls *all, const struct wf_ip_path *path)
 {
     for (struct wf_ip_call *c = all->first; c && all->dialling; c = c->next)
         if (c->dialled && wf_ip_is_same_path(&c->path, path))
-            wf_ip_alive_note_running(all->watch, &c->alive, wf_ip_calls_now(all));
+            wf_ip_alive_note_running(all->watch, &c->alive,
+                                     wf_ip_calls_now(all));
 }
 
 /* Handles that there is no memory for a caller. As long as the shortage may
@@ -376,11 +377,11 @@ static void admit_caller(struct wf_ip_calls *all, struct wf_ip_call *c,
         turn_away(all, c);
         return;
     }
-    if (p->state == PARTY_OPEN && p->leaving)
+    if (p->ip->state == PEER_OPEN && p->ip->leaving)
         all->ops->left(p); /* it had left, and came back */
-    if (p->state == PARTY_DIALLING && all->me < p->id)
+    if (p->ip->state == PEER_DIALLING && all->me < p->ip->id)
         park_call(all, p, c);
-    else if (p->state == PARTY_OPEN || p->state == PARTY_BROKEN)
+    else if (p->ip->state == PEER_OPEN || p->ip->state == PEER_BROKEN)
         /* OPEN: the peer called before it accepted this side's call */
         wf_ip_call_free(all, c);
     else
@@ -442,7 +443,7 @@ static void handle_word_to_id(struct wf_ip_calls *all,
         all->foreign_packets++;
     } else if (w->verb == IP_ACCEPT) {
         if (c->dialled && c->state == CALL_PROOF &&
-            c->party->state == PARTY_DIALLING)
+            c->party->ip->state == PEER_DIALLING)
             open_link(all, c->party, c);
     } else if (n != WEFT_AUTH_MSG) {
         all->foreign_packets++;

@@ -29,9 +29,9 @@
 #include "alive.h"
 #include "budget.h"
 #include "datagram.h"
+#include "peer.h"
 
 enum {
-    IP_PENDING_MAX = 64,   /* callers not yet authenticated */
     IP_LINKS_MAX = 1 << 16 /* calls and links at one time */
 };
 
@@ -52,27 +52,15 @@ struct wf_ip_word {
     bool coded;        /* a code in each packet is wanted, or agreed on */
 };
 
-enum wf_ip_party_state {
-    PARTY_IDLE,
-    PARTY_DIALLING,
-    PARTY_OPEN,
-    PARTY_BROKEN, /* the end is due to be reported, or was */
-    PARTY_LEFT    /* said goodbye, and is gone */
-};
-
-/* A peer, as this layer sees it; the transport's weft_peer holds one. */
+/* The calls to and from a peer; the transport's weft_peer holds one. */
 struct wf_ip_party {
     weft_peer *peer;
-    uint32_t id; /* process */
-    enum wf_ip_party_state state;
-    struct wf_ip_book *book;
+    struct wf_ip_peer *ip; /* the common part of the same */
     struct wf_ip_call *parked;
-    int calls;          /* attempts under way */
-    uint64_t until;     /* ns: it may appear as late as that; 0: it is there */
-    bool was_connected; /* a link to it was open before */
-    bool leaving;       /* its goodbye has come */
-    bool coded;         /* packets of the link carry a code */
-    char *why;          /* why attempts failed */
+    int calls;      /* attempts under way */
+    uint64_t until; /* ns: it may appear as late as that; 0: it is there */
+    bool coded;     /* packets of the link carry a code */
+    char *why;      /* why attempts failed */
 };
 
 enum wf_ip_call_state {
@@ -118,7 +106,8 @@ struct wf_ip_call_ops {
                 const void *body, size_t n);
     /* Opens the link; its id is call->id. A negative result breaks it. */
     int (*up)(weft_ep *, struct wf_ip_party *, const struct wf_ip_call *);
-    /* Records that no link can be opened; progress() reports it. */
+    /* Records that no link can be opened; progress() reports it:
+     * wf_ip_break_party(), but for tests. */
     void (*failed)(struct wf_ip_party *, int status, const char *why);
     /* Handles a RESET of an open link: the peer does not know its id. */
     void (*forgotten)(struct wf_ip_party *, uint32_t id);
@@ -143,7 +132,7 @@ struct wf_ip_calls {
     const struct wf_ip_call_ops *ops;
     const weft_host *host;
     weft_core *core;
-    const struct wf_ip_place *ip;
+    const struct wf_ip_endpoint *ip;
     uint32_t me, room, offer; /* own process; values for own words */
     uint64_t start, connect_timeout, handshake_timeout; /* ns */
     struct wf_ip_watch *watch;
@@ -161,6 +150,10 @@ struct wf_ip_calls {
     uint32_t ids_n, ids_hint;
 };
 
+/* Sets all but the timeouts, room and offer. */
+void wf_ip_calls_init(struct wf_ip_calls *, struct wf_ip_endpoint *,
+                      const struct wf_ip_call_ops *, struct wf_ip_watch *);
+void wf_ip_break_party(struct wf_ip_party *, int status, const char *why);
 /* Frees everything. */
 void wf_ip_calls_free(struct wf_ip_calls *);
 /* Starts to call the party. It reports nothing itself: the outcome comes from
@@ -185,9 +178,12 @@ static inline bool wf_ip_calls_have_timer(const struct wf_ip_calls *c)
 
 /* Returns the owner of a link id, or NULL. */
 struct wf_ip_id *wf_ip_find_id(struct wf_ip_calls *, uint32_t id);
+/* Takes a link id from the party, if it has it: the link has ended. */
+void wf_ip_release_id(struct wf_ip_calls *, uint32_t id,
+                      const struct wf_ip_party *);
 /* Tells the other side that `unknown` belongs to no link here. */
-void wf_ip_send_reset(struct wf_ip_calls *, const struct wf_ip_path *, uint32_t to,
-                 uint32_t unknown);
+void wf_ip_send_reset(struct wf_ip_calls *, const struct wf_ip_path *,
+                      uint32_t to, uint32_t unknown);
 
 /* The rest is shared by the files of this layer only. */
 

@@ -16,7 +16,6 @@
 
 #include "call.h"
 
-#define STAGGER_NS    150000000u /* between the addresses of a peer */
 #define REPEAT_NS     10000000u
 #define REPEAT_MAX_NS 200000000u
 enum {
@@ -28,7 +27,7 @@ enum {
 static void send_hello(struct wf_ip_calls *all, struct wf_ip_call *c)
 {
     struct wf_ip_party *p = c->party;
-    uint32_t whom = p->id;
+    uint32_t whom = p->ip->id;
     int rc = WEFT_EAGAIN;
     char text[100];
 
@@ -38,7 +37,7 @@ static void send_hello(struct wf_ip_calls *all, struct wf_ip_call *c)
         rc = wf_ip_call_step(all, c, NULL, 0, &whom);
     if (rc == WEFT_EAGAIN)
         return;
-    snprintf(text, sizeof text, "cannot call process %u: %s", p->id,
+    snprintf(text, sizeof text, "cannot call process %u: %s", p->ip->id,
              wf_ip_refusal_text(rc));
     all->ops->failed(p, rc, text);
 }
@@ -75,14 +74,15 @@ void wf_ip_dial_party(struct wf_ip_calls *all, struct wf_ip_party *p)
 {
     struct wf_ip_candidate at[IP_ADDRS_MAX];
     uint64_t now = wf_ip_calls_now(all);
-    int n = wf_ip_find_candidates(all->ip, p->book, at), status = WEFT_ELINK;
+    int n = wf_ip_find_candidates(all->ip, p->ip->book, at),
+        status = WEFT_ELINK;
 
-    p->state = PARTY_DIALLING;
+    p->ip->state = PEER_DIALLING;
     p->until = all->start ? now + all->start : 0;
     free(p->why);
     p->why = NULL;
     for (int i = 0; i < n; i++)
-        if (try_address(all, p, &at[i], now + (uint64_t)i * STAGGER_NS) ==
+        if (try_address(all, p, &at[i], now + (uint64_t)i * IP_STAGGER_NS) ==
             WEFT_ENOMEM)
             status = WEFT_ENOMEM;
     if (p->calls == 0)
@@ -94,7 +94,7 @@ void wf_ip_dial_party(struct wf_ip_calls *all, struct wf_ip_party *p)
 void wf_ip_handle_answer(struct wf_ip_calls *all, struct wf_ip_call *c,
                          const struct wf_ip_word *w, const void *body)
 {
-    uint32_t whom = c->party->id;
+    uint32_t whom = c->party->ip->id;
     int rc;
 
     c->remote_id = w->from;
@@ -188,7 +188,7 @@ static void repeat_word(struct wf_ip_calls *all, struct wf_ip_call *c,
         all->host->log(all->core, 2,
                        "process %u at %s does not answer yet: it is busy, not "
                        "there, or a firewall is between",
-                       c->party->id, who);
+                       c->party->ip->id, who);
     }
     if (c->state == CALL_HELLO)
         send_hello(all, c);
@@ -198,7 +198,8 @@ static void repeat_word(struct wf_ip_calls *all, struct wf_ip_call *c,
 
 static bool is_due(const struct wf_ip_call *c, uint64_t now)
 {
-    return c->dialled && c->party->state == PARTY_DIALLING && c->send_at <= now;
+    return c->dialled && c->party->ip->state == PEER_DIALLING &&
+           c->send_at <= now;
 }
 
 /* While callers only wait to be forgotten the list is not searched each

@@ -66,6 +66,25 @@ void wf_ip_call_free(struct wf_ip_calls *all, struct wf_ip_call *c)
     free(c);
 }
 
+void wf_ip_calls_init(struct wf_ip_calls *all, struct wf_ip_endpoint *here,
+                      const struct wf_ip_call_ops *ops,
+                      struct wf_ip_watch *watch)
+{
+    *all = (struct wf_ip_calls){.ep = (weft_ep *)(void *)here,
+                                .ops = ops,
+                                .host = here->host,
+                                .core = here->core,
+                                .ip = here,
+                                .me = here->me,
+                                .start = here->start,
+                                .watch = watch};
+}
+
+void wf_ip_break_party(struct wf_ip_party *p, int status, const char *why)
+{
+    wf_ip_break_link(p->ip, status, "%s", why);
+}
+
 void wf_ip_calls_free(struct wf_ip_calls *all)
 {
     while (all->first)

@@ -28,8 +28,8 @@ uint32_t wf_ip_mtu(int fd, const char *interface);
 /* Sends a datagram, best effort. An error may be about an earlier datagram:
  * then it tries again, and sets *errors. Returns false only if the socket has
  * no room now. */
-bool wf_ip_datagram_send(int fd, const struct wf_ip_path *, const struct iovec *,
-                        int n, bool *errors);
+bool wf_ip_datagram_send(int fd, const struct wf_ip_path *,
+                         const struct iovec *, int n, bool *errors);
 
 /* Receives a datagram. Returns its bytes, or -1 with errno; *from gets the
  * sender in normal form, so that wf_ip_is_same_path can compare it. */

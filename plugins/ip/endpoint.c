@@ -1,5 +1,4 @@
-/* The functions that every endpoint over IP needs: sockets on the chosen
- * addresses, the cost of a peer, and the table of peers.
+/* The functions that every endpoint over IP needs: endpoint.h.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -10,7 +9,58 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "ip.h"
+#include "peer.h"
+
+/* ---- the common part ----------------------------------------------------- */
+
+/* Returns the port that mpi.ini tells the others to call; else the port by the
+ * option; else 0: any. */
+static uint16_t own_port(const weft_open *o, int64_t option)
+{
+    uint16_t port = 0;
+
+    if (WEFT_HAS(o, weft_open, listen))
+        port = wf_ip_port_of(o->listen);
+    if (!port && option)
+        port = (uint16_t)(option + o->local_index);
+    return port;
+}
+
+void wf_ip_init_endpoint(struct wf_ip_endpoint *here, const weft_open *o,
+                         const struct wf_ip_transport *transport,
+                         const char *wanted, int64_t port)
+{
+    here->host = o->host;
+    here->core = o->core;
+    here->transport = transport;
+    here->me = o->loc_id;
+    if (WEFT_HAS(o, weft_open, start_ns))
+        here->start = o->start_ns;
+    here->port = own_port(o, port);
+    here->epfd = -1;
+    here->wanted = wanted;
+    here->automatic = strcmp(wanted, "auto") == 0;
+    here->one_host =
+        WEFT_HAS(o, weft_open, flags) && o->flags & WEFT_OPEN_ONE_HOST;
+    here->machine = wf_ip_machine_hash();
+    here->due_last = &here->due;
+}
+
+void wf_ip_free_peers(struct wf_ip_endpoint *here)
+{
+    for (uint32_t i = 0; i < here->peers; i++)
+        if (here->peer[i])
+            here->transport->free_peer(here->peer[i]);
+    free(here->peer);
+    here->peer = NULL;
+    here->peers = 0;
+}
+
+void wf_ip_close_endpoint(struct wf_ip_endpoint *here)
+{
+    if (here->epfd >= 0)
+        close(here->epfd);
+}
 
 /* ---- sockets ------------------------------------------------------------- */
 
@@ -22,7 +72,8 @@ static void reuse_address(int fd)
 }
 
 /* Binds to the port: connections that an earlier listener has left there do not
- * prevent it, nor will those of this one prevent the next (wf_ip_reopen_socket). */
+ * prevent it, nor will those of this one prevent the next
+ * (wf_ip_reopen_socket). */
 static int bind_and_listen(int fd, const struct sockaddr_storage *sa,
                            socklen_t n, const struct wf_ip_sockets *how)
 {
@@ -114,7 +165,8 @@ static int open_bound_socket(struct wf_ip_addr *a,
     return fd;
 }
 
-int wf_ip_reopen_socket(const struct wf_ip_addr *here, const struct wf_ip_sockets *how)
+int wf_ip_reopen_socket(const struct wf_ip_addr *here,
+                        const struct wf_ip_sockets *how)
 {
     struct wf_ip_sockets exact = *how;
     struct wf_ip_addr at = *here;
@@ -124,14 +176,14 @@ int wf_ip_reopen_socket(const struct wf_ip_addr *here, const struct wf_ip_socket
 }
 
 /* Leaves out use[i], for which no socket could be opened. */
-static void drop_interface(struct wf_ip_place *here, int i)
+static void drop_interface(struct wf_ip_endpoint *here, int i)
 {
     here->n--;
     memmove(&here->use[i], &here->use[i + 1],
             (size_t)(here->n - i) * sizeof here->use[0]);
 }
 
-int wf_ip_open_epoll(const struct wf_ip_place *here)
+int wf_ip_open_epoll(const struct wf_ip_endpoint *here)
 {
     int fd = epoll_create1(EPOLL_CLOEXEC);
 
@@ -143,7 +195,7 @@ int wf_ip_open_epoll(const struct wf_ip_place *here)
 
 /* Closes the sockets that are open: the process lacks something that the other
  * addresses need, too. */
-static void give_up_opening(struct wf_ip_place *here,
+static void give_up_opening(struct wf_ip_endpoint *here,
                             const struct wf_ip_sockets *how, int *fd, int open,
                             int error)
 {
@@ -155,8 +207,8 @@ static void give_up_opening(struct wf_ip_place *here,
     }
 }
 
-int wf_ip_open_sockets(struct wf_ip_place *here, const struct wf_ip_sockets *how,
-               int *fd)
+int wf_ip_open_sockets(struct wf_ip_endpoint *here,
+                       const struct wf_ip_sockets *how, int *fd)
 {
     char name[64] = "";
     int i = 0, error = 0;
@@ -206,21 +258,21 @@ static weft_cost cost_of(const struct wf_ip_costs *table, enum wf_ip_rank rank,
     return cost;
 }
 
-bool wf_ip_is_loopback_only(const struct wf_ip_place *here)
+void wf_ip_describe_reach(const struct wf_ip_endpoint *here, weft_attr *a)
 {
-    return wf_ip_is_loopback(&here->use[0].addr);
+    bool loopback = wf_ip_is_loopback(&here->use[0].addr);
+
+    a->caps = WEFT_CAP_LOCAL;
+    if (!loopback)
+        a->caps |= WEFT_CAP_REMOTE;
+    a->cost = cost_of(&here->transport->costs,
+                      loopback ? IP_LOOPBACK : IP_SUBNET, here->use[0].mbs);
 }
 
-weft_cost wf_ip_cost_of(const struct wf_ip_place *here,
-                     const struct wf_ip_costs *table)
+int wf_ip_check_reach(weft_ep *ep, const void *addr, size_t len,
+                      weft_cost *cost)
 {
-    return cost_of(table, wf_ip_is_loopback_only(here) ? IP_LOOPBACK : IP_SUBNET,
-                   here->use[0].mbs);
-}
-
-int wf_ip_check_reach(const struct wf_ip_place *here, const struct wf_ip_costs *table,
-                const void *addr, size_t len, weft_cost *cost)
-{
+    const struct wf_ip_endpoint *here = (const struct wf_ip_endpoint *)ep;
     struct wf_ip_candidate c[IP_ADDRS_MAX];
     struct wf_ip_book book;
     int rc = wf_ip_unpack_book(addr, len, &book);
@@ -234,41 +286,36 @@ int wf_ip_check_reach(const struct wf_ip_place *here, const struct wf_ip_costs *
         return WEFT_EUNREACH;
     }
     if (cost)
-        *cost = cost_of(table,
+        *cost = cost_of(&here->transport->costs,
                         book.machine == here->machine ? IP_LOOPBACK : c[0].rank,
                         c[0].local >= 0 ? here->use[c[0].local].mbs : 0);
     return WEFT_OK;
 }
 
-/* ---- peers --------------------------------------------------------------- */
+/* ---- other operations ---------------------------------------------------- */
 
-int wf_ip_prepare_peer_slot(weft_peer ***peer, uint32_t *peers, uint32_t id)
+int wf_ip_get_address(weft_ep *ep, void *buf, size_t *len)
 {
-    weft_peer **grown;
-    uint32_t n = *peers ? *peers : 16;
+    const struct wf_ip_endpoint *here = (const struct wf_ip_endpoint *)ep;
+    struct wf_ip_book book = {.machine = here->machine, .n = here->n};
 
-    if (id == UINT32_MAX)
-        return WEFT_EINVAL;
-    if (id < *peers)
-        return (*peer)[id] ? WEFT_EINVAL : WEFT_OK;
-    while (n <= id)
-        n = n > UINT32_MAX / 2 ? UINT32_MAX : n * 2;
-    grown = realloc(*peer, n * sizeof *grown);
-    if (!grown)
-        return WEFT_ENOMEM;
-    memset(grown + *peers, 0, (n - *peers) * sizeof *grown);
-    *peer = grown;
-    *peers = n;
+    for (int i = 0; i < here->n; i++)
+        book.addr[i] = here->use[i].addr;
+    return wf_ip_pack_book(&book, buf, len);
+}
+
+int wf_ip_get_event(weft_ep *ep, int *fd)
+{
+    *fd = ((const struct wf_ip_endpoint *)ep)->epfd;
     return WEFT_OK;
 }
 
-const char *wf_ip_refusal_text(int rc)
+int wf_ip_read_counter(const struct wf_ip_counter *all, size_t n, int i,
+                       const char **name, uint64_t *value)
 {
-    return rc == WEFT_EAUTH
-               ? "wrong job key: is core.job_key or core.job_key_file "
-                 "the same on both sides?"
-           : rc == WEFT_EUNREACH ? "another process of this job"
-           : rc == WEFT_EPROTO   ? "not a Weft process"
-           : rc == WEFT_ENOMEM   ? "out of memory"
-                                 : "handshake failed";
+    if (i < 0 || (size_t)i >= n)
+        return WEFT_EINVAL;
+    *name = all[i].name;
+    *value = all[i].value;
+    return WEFT_OK;
 }

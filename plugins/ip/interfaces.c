@@ -37,7 +37,7 @@ static const char *find_virtual_reason(const char *name)
 }
 
 /* Returns why `auto` leaves out an address, or NULL. */
-static const char *find_unfit_reason(const struct wf_ip_place *here,
+static const char *find_unfit_reason(const struct wf_ip_endpoint *here,
                                      const struct ifaddrs *ifa,
                                      const struct wf_ip_addr *a)
 {
@@ -139,8 +139,8 @@ static uint32_t read_link_speed(const char *name)
     return mbit > 0 && mbit <= INT32_MAX ? (uint32_t)mbit / 8 : 0;
 }
 
-static void add_interface(struct wf_ip_place *here, const struct ifaddrs *ifa,
-                          const struct wf_ip_addr *a)
+static void add_interface(struct wf_ip_endpoint *here,
+                          const struct ifaddrs *ifa, const struct wf_ip_addr *a)
 {
     struct wf_ip_interface *u = &here->use[here->n++];
     u->addr = *a;
@@ -149,7 +149,7 @@ static void add_interface(struct wf_ip_place *here, const struct ifaddrs *ifa,
 }
 
 /* Uses an address, or adds to the report why not. */
-static void consider_address(struct wf_ip_place *here,
+static void consider_address(struct wf_ip_endpoint *here,
                              const struct ifaddrs *ifa, char *report)
 {
     struct wf_ip_addr a;
@@ -193,7 +193,7 @@ static int list_interfaces(struct ifaddrs **all)
     return rc;
 }
 
-static int survey_interfaces(struct wf_ip_place *here, char *report)
+static int survey_interfaces(struct wf_ip_endpoint *here, char *report)
 {
     struct ifaddrs *all;
     report[0] = '\0';
@@ -209,7 +209,7 @@ static int survey_interfaces(struct wf_ip_place *here, char *report)
     return WEFT_OK;
 }
 
-static int identify_machine(struct wf_ip_place *here)
+static int identify_machine(struct wf_ip_endpoint *here)
 {
     if (!here->machine)
         here->machine = wf_ip_machine_hash();
@@ -221,7 +221,7 @@ static int identify_machine(struct wf_ip_place *here)
     return errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
 }
 
-int wf_ip_choose_interfaces(struct wf_ip_place *here)
+int wf_ip_choose_interfaces(struct wf_ip_endpoint *here)
 {
     char report[REPORT];
     int rc = identify_machine(here);
@@ -244,35 +244,4 @@ int wf_ip_choose_interfaces(struct wf_ip_place *here)
         rc = WEFT_EUNREACH;
     }
     return rc;
-}
-
-void wf_ip_place(struct wf_ip_place *here, const weft_open *o,
-                 const char *wanted)
-{
-    here->host = o->host;
-    here->core = o->core;
-    here->wanted = wanted;
-    here->automatic = strcmp(wanted, "auto") == 0;
-    here->one_host =
-        WEFT_HAS(o, weft_open, flags) && o->flags & WEFT_OPEN_ONE_HOST;
-    here->machine = wf_ip_machine_hash();
-}
-
-int wf_ip_write_blob(const struct wf_ip_place *here, void *buf, size_t *len)
-{
-    struct wf_ip_book book = {.machine = here->machine, .n = here->n};
-    for (int i = 0; i < here->n; i++)
-        book.addr[i] = here->use[i].addr;
-    return wf_ip_pack_book(&book, buf, len);
-}
-
-uint16_t wf_ip_own_port(const weft_open *o, int64_t option)
-{
-    uint16_t port = 0;
-
-    if (WEFT_HAS(o, weft_open, listen))
-        port = wf_ip_port_of(o->listen);
-    if (!port && option)
-        port = (uint16_t)(option + o->local_index);
-    return port;
 }

@@ -4,14 +4,15 @@
  *
  *   addr.c        text, blobs, the choice among a peer's addresses
  *   interfaces.c  the choice among this machine's interfaces
- *   endpoint.c    sockets on these, the cost of a peer, the table of peers
  *   stream.c      containers as bytes of a stream
  *   shortage.c    errors that pass, for want of memory or descriptors
+ *   endpoint.h    sockets on these, costs, what all endpoints over IP answer
+ *   peer.h        the table of peers; links that break, peers that part
  *   datagram.h    datagram sockets that report errors
  *   call.h        the handshake over datagrams
  *   alive.h       whether a silent peer still exists
- *   due_list.h   the list of the peers that progress() must serve
  *   budget.h      the limit on the time that unknown callers cost
+ *   tuning.h      the numbers that were measured
  *
  * Compiled once, linked into each transport that needs it. Like a transport it
  * includes weft_transport.h and libc, and nothing else.
@@ -58,15 +59,25 @@ struct wf_ip_interface {
     uint32_t mbs; /* link speed in MB/s; 0: unknown */
 };
 
-/* The addresses of this process and of its machine. wf_ip_place() sets the
- * first part, wf_ip_choose_interfaces() the second. */
-struct wf_ip_place {
+/* The part that all endpoints over IP have in common: the first member, `ip`,
+ * of their weft_ep. wf_ip_init_endpoint() sets all but the addresses, which
+ * wf_ip_choose_interfaces() finds. */
+struct wf_ip_endpoint {
     const weft_host *host;
     weft_core *core;
+    const struct wf_ip_transport *transport;
+    uint32_t me;        /* own process */
+    uint64_t start;     /* ns that a peer may take to start */
+    uint16_t port;      /* own; 0: any */
+    int epfd;           /* epoll set, or -1 */
     const char *wanted; /* auto, or a list of names, addresses, subnets */
     bool one_host;      /* the whole job is on this machine */
     bool automatic;     /* wanted is auto */
     uint64_t machine;   /* wf_ip_machine_hash() */
+
+    weft_peer **peer; /* by process */
+    uint32_t peers;
+    struct wf_ip_peer *due, **due_last; /* list that progress() must serve */
 
     int n;
     struct wf_ip_interface use[IP_ADDRS_MAX];
@@ -93,7 +104,8 @@ void wf_ip_print_address(const struct wf_ip_addr *, char *text, size_t n);
 const char *wf_ip_error_text(int error);
 /* Compares family and address, not prefix or port. */
 bool wf_ip_is_same(const struct wf_ip_addr *, const struct wf_ip_addr *);
-bool wf_ip_is_same_subnet(const struct wf_ip_addr *net, const struct wf_ip_addr *);
+bool wf_ip_is_same_subnet(const struct wf_ip_addr *net,
+                          const struct wf_ip_addr *);
 bool wf_ip_is_loopback(const struct wf_ip_addr *);
 bool wf_ip_is_link_local(const struct wf_ip_addr *);
 /* Returns a number for this boot of this kernel and the network namespace: two
@@ -104,30 +116,26 @@ uint64_t wf_ip_machine_hash(void);
 int wf_ip_pack_book(const struct wf_ip_book *, void *buf, size_t *len);
 int wf_ip_unpack_book(const void *buf, size_t len, struct wf_ip_book *);
 /* Writes the usable addresses of the peer, best first; returns how many. */
-int wf_ip_find_candidates(const struct wf_ip_place *, const struct wf_ip_book *,
-                     struct wf_ip_candidate *);
-/* Converts "10.0.0.2:7000", "[::1]:7000" or "host:7000" to a blob. */
-int wf_ip_parse_address(const struct wf_ip_place *, const char *text, void *buf,
-                size_t *len);
+int wf_ip_find_candidates(const struct wf_ip_endpoint *,
+                          const struct wf_ip_book *, struct wf_ip_candidate *);
+/* Implements weft_ops.addr_parse: converts "10.0.0.2:7000", "[::1]:7000" or
+ * "host:7000" to a blob. */
+int wf_ip_parse_address(weft_ep *, const char *text, void *buf, size_t *len);
 /* Returns the port in an address text; 0: it is no address text. */
 uint16_t wf_ip_port_of(const char *text);
 /* Writes the addresses of a blob as text, separated by commas. */
 int wf_ip_print_book(const void *addr, size_t len, char *text, size_t n);
 
 /* interfaces.c */
-/* Sets the first part of a wf_ip_place from the parameters of open(). */
-void wf_ip_place(struct wf_ip_place *, const weft_open *, const char *wanted);
 /* Chooses the interfaces; opens no socket. */
-int wf_ip_choose_interfaces(struct wf_ip_place *);
-/* Writes the blob that this endpoint publishes. */
-int wf_ip_write_blob(const struct wf_ip_place *, void *buf, size_t *len);
-/* Returns the port that mpi.ini tells the others to call; else the port by the
- * option; else 0: any. */
-uint16_t wf_ip_own_port(const weft_open *, int64_t option);
+int wf_ip_choose_interfaces(struct wf_ip_endpoint *);
+
+#define IP_STAGGER_NS 150000000u /* between calls to addresses of a peer */
 
 /* shortage.c */
-#define IP_SHORTAGE_NS       10000000000u /* a shortage is an error after this */
-#define IP_SHORTAGE_RETRY_NS 20000000u    /* between two tries */
+/* A shortage is an error after the first; the second is between two tries. */
+#define IP_SHORTAGE_NS       10000000000u
+#define IP_SHORTAGE_RETRY_NS 20000000u
 /* Tells whether the system lacks something that it may have again soon. */
 bool wf_ip_is_shortage(int error);
 /* Returns the status of a link that is lost because of such an error. */
@@ -138,43 +146,6 @@ int wf_ip_open_reserve(void);
 /* Tells whether another try is worth it. *since is when the failures began; the
  * caller sets it to 0 after a success. */
 bool wf_ip_retry_shortage(uint64_t *since, uint64_t now);
-
-/* endpoint.c */
-/* The kind of sockets that wf_ip_open_sockets() opens. */
-struct wf_ip_sockets {
-    const char *verb;            /* "listen on": for the log */
-    int type, protocol, backlog; /* backlog 0: does not listen */
-    uint16_t port;               /* 0: any */
-    void (*tune)(void *ctx, int fd, int family); /* before bind(); or NULL */
-    void *ctx;
-};
-/* Creates an epoll set, as epoll_create1() does; logs an error. */
-int wf_ip_open_epoll(const struct wf_ip_place *);
-/* Opens a nonblocking socket on each address of use[], and writes its port
- * there. Addresses that cannot be bound are left out unless none is left. */
-int wf_ip_open_sockets(struct wf_ip_place *, const struct wf_ip_sockets *, int *fd);
-/* Opens another socket for the address and port of one that was open before.
- * Returns -1 with errno if it cannot. */
-int wf_ip_reopen_socket(const struct wf_ip_addr *, const struct wf_ip_sockets *);
-
-/* The costs of a transport, by the way to a peer. */
-struct wf_ip_costs {
-    uint32_t overhead_ns;
-    uint32_t loopback_ns, subnet_ns, routed_ns; /* latency */
-    uint32_t loopback_mbs, usual_mbs; /* usual: the link's speed is unknown */
-    uint32_t link_percent;            /* of the link's speed */
-};
-/* Tells whether the endpoint uses loopback only. */
-bool wf_ip_is_loopback_only(const struct wf_ip_place *);
-weft_cost wf_ip_cost_of(const struct wf_ip_place *, const struct wf_ip_costs *);
-/* Implements weft_ops.reach. */
-int wf_ip_check_reach(const struct wf_ip_place *, const struct wf_ip_costs *,
-                const void *addr, size_t len, weft_cost *);
-/* Makes the table of peers long enough for process id. EINVAL: the process has
- * a peer already. */
-int wf_ip_prepare_peer_slot(weft_peer ***peer, uint32_t *peers, uint32_t id);
-/* Returns the text for an error of weft_host.auth_step. */
-const char *wf_ip_refusal_text(int rc);
 
 /* stream.c */
 static inline uint64_t wf_ip_tx_bytes(const weft_tx *tx)

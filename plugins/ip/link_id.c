@@ -58,3 +58,12 @@ struct wf_ip_id *wf_ip_new_id(struct wf_ip_calls *all)
     }
     return NULL;
 }
+
+void wf_ip_release_id(struct wf_ip_calls *all, uint32_t id,
+                      const struct wf_ip_party *party)
+{
+    struct wf_ip_id *s = wf_ip_find_id(all, id);
+
+    if (s && s->party == party)
+        s->party = NULL;
+}

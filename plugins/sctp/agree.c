@@ -38,11 +38,12 @@ int wf_sctp_find_stacks(weft_ep *ep)
     if (ep->kernel || ep->joined)
         return WEFT_OK;
     if (ep->cfg.stack == STACK_KERNEL)
-        ep->host->log(ep->core, 0, "no SCTP here: this kernel has none: %s",
-                      strerror(error));
+        ep->ip.host->log(ep->ip.core, 0,
+                         "no SCTP here: this kernel has none: %s",
+                         strerror(error));
     else
-        ep->host->log(
-            ep->core, 0,
+        ep->ip.host->log(
+            ep->ip.core, 0,
             "no SCTP here: the library for it cannot be used: %s%s%s", why,
             ep->cfg.stack == STACK_AUTO ? "; and this kernel has none: " : "",
             ep->cfg.stack == STACK_AUTO ? strerror(error) : "");
@@ -51,11 +52,11 @@ int wf_sctp_find_stacks(weft_ep *ep)
 
 void wf_sctp_log_stacks(weft_ep *ep)
 {
-    ep->host->log(ep->core, 2, "SCTP here: %s",
-                  ep->kernel && ep->joined
-                      ? "of the kernel; libusrsctp where a peer has no other"
-                  : ep->kernel ? "of the kernel"
-                               : "libusrsctp, inside UDP");
+    ep->ip.host->log(ep->ip.core, 2, "SCTP here: %s",
+                     ep->kernel && ep->joined
+                         ? "of the kernel; libusrsctp where a peer has no other"
+                     : ep->kernel ? "of the kernel"
+                                  : "libusrsctp, inside UDP");
 }
 
 void wf_sctp_make_offer(weft_ep *ep)
@@ -107,9 +108,9 @@ int wf_sctp_agree_on_stack(weft_peer *p, const struct wf_ip_call *c)
     set_fragment(p);
     if (p->kernel || p->library)
         return WEFT_OK;
-    wf_sctp_link_break(
-        p, WEFT_ELINK, "no common SCTP: process %u has %s, and here is %s",
-        p->party.id, name_stacks(theirs),
+    wf_ip_break_link(
+        &p->ip, WEFT_ELINK, "no common SCTP: process %u has %s, and here is %s",
+        p->ip.id, name_stacks(theirs),
         own & OFFER_LIBRARY ? "libusrsctp only" : "that of the kernel only");
     return WEFT_ELINK;
 }
@@ -127,17 +128,18 @@ static int open_inside_udp(weft_peer *p)
 void wf_sctp_fall_back_to_udp(weft_peer *p, const char *why)
 {
     if (!p->library) {
-        wf_sctp_link_break(p, WEFT_ELINK,
-                           "SCTP of the kernel does not reach process %u: %s",
-                           p->party.id, why);
+        wf_ip_break_link(&p->ip, WEFT_ELINK,
+                         "SCTP of the kernel does not reach process %u: %s",
+                         p->ip.id, why);
         return;
     }
-    p->ep->host->log(p->ep->core, 1,
-                     "SCTP of the kernel does not reach process %u (%s); its "
-                     "packets go inside UDP",
-                     p->party.id, why);
+    p->ep->ip.host->log(
+        p->ep->ip.core, 1,
+        "SCTP of the kernel does not reach process %u (%s); its "
+        "packets go inside UDP",
+        p->ip.id, why);
     if (open_inside_udp(p) < 0)
-        wf_sctp_link_break(p, WEFT_ENOMEM, "out of memory");
+        wf_ip_break_link(&p->ip, WEFT_ENOMEM, "out of memory");
 }
 
 bool wf_sctp_follow_to_udp(weft_peer *p)

@@ -29,7 +29,7 @@ uint64_t wf_sctp_alive_check(weft_peer *p, uint64_t now)
 
     if (wf_ip_alive_check(w, &p->alive, now, ask_peer, p, why))
         return wf_ip_alive_deadline(w, &p->alive);
-    wf_sctp_link_break(p, WEFT_ELINK, "process %u %s", p->party.id, why);
+    wf_ip_break_link(&p->ip, WEFT_ELINK, "process %u %s", p->ip.id, why);
     return 0;
 }
 
@@ -46,8 +46,9 @@ void wf_sctp_alive_note_echo(weft_peer *p, uint64_t now)
 /* weft_ops.silent */
 uint64_t wf_sctp_silent_for(weft_peer *p, uint64_t within)
 {
-    if (p->party.state != PARTY_OPEN || p->kernel)
+    if (p->ip.state != PEER_OPEN || p->kernel)
         return UINT64_MAX;
     p->alive.within = within;
-    return wf_ip_alive_silent_ns(&p->ep->watch, &p->alive, wf_sctp_now_ns(p->ep));
+    return wf_ip_alive_silent_ns(&p->ep->watch, &p->alive,
+                                 wf_sctp_now_ns(p->ep));
 }

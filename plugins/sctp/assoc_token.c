@@ -43,7 +43,7 @@ static void make_token(const weft_peer *p, uint32_t to, uint32_t from,
                        uint32_t kind, uint32_t number, uint8_t out[SCTP_TOKEN])
 {
     static const char label[] = "association of the kernel";
-    const weft_host *host = p->ep->host;
+    const weft_host *host = p->ep->ip.host;
     struct token is = {MAGIC, to, from, number};
     struct iovec v[2] = {{(void *)(uintptr_t)label, sizeof label},
                          {out, SCTP_TOKEN}};
@@ -51,7 +51,7 @@ static void make_token(const weft_peer *p, uint32_t to, uint32_t from,
 
     write_token(out, &is, kind);
     if (WEFT_HAS(host, weft_host, mac64))
-        code = host->mac64(p->ep->core, p->salt, v, 2);
+        code = host->mac64(p->ep->ip.core, p->salt, v, 2);
     write_token(out, &is, code);
 }
 

@@ -70,7 +70,7 @@ int wf_sctp_assocs_open(weft_peer *p)
  * unsent. */
 static void close_kernel_assoc(const weft_peer *p, struct wf_sctp_assoc *s)
 {
-    if (p->party.state == PARTY_BROKEN || !p->up)
+    if (p->ip.state == PEER_BROKEN || !p->up)
         wf_sctp_kernel_abort(s->sock->fd);
     else
         close(s->sock->fd);

@@ -49,12 +49,12 @@ static int watch_fd(weft_ep *ep, int how, int fd, uint32_t events,
     struct epoll_event e = {.events = events,
                             .data.u64 = (uint64_t)what << 32 | which};
 
-    return epoll_ctl(ep->epfd, how, fd, &e);
+    return epoll_ctl(ep->ip.epfd, how, fd, &e);
 }
 
 static uint32_t wanted_events(const weft_peer *p, const struct wf_sctp_assoc *s)
 {
-    bool waits = p->up && s->sock->blocked && (p->want_ready || p->outs > 0);
+    bool waits = p->up && s->sock->blocked && (p->ip.want_ready || p->outs > 0);
 
     return (wf_sctp_is_readable(p, s->number) ? EPOLLIN : 0) |
            (waits ? EPOLLOUT : 0);
@@ -114,15 +114,16 @@ int wf_sctp_kernel_open(weft_ep *ep)
     ep->listener = -1;
     if (!ep->kernel)
         return WEFT_OK;
-    ep->kernel_port = ep->port;
+    ep->kernel_port = ep->ip.port;
     ep->listener = wf_sctp_kernel_listen(&s, &ep->kernel_port);
     if (ep->listener >= 0 &&
         watch_fd(ep, EPOLL_CTL_ADD, ep->listener, EPOLLIN, AT_LISTENER, 0) == 0)
         return WEFT_OK;
     ep->kernel_port = 0;
-    ep->host->log(ep->core, ep->joined ? 1 : 0,
-                  "SCTP of the kernel cannot listen: %s%s", wf_ip_error_text(errno),
-                  ep->joined ? "; libusrsctp is used" : "");
+    ep->ip.host->log(ep->ip.core, ep->joined ? 1 : 0,
+                     "SCTP of the kernel cannot listen: %s%s",
+                     wf_ip_error_text(errno),
+                     ep->joined ? "; libusrsctp is used" : "");
     return ep->joined ? WEFT_OK : WEFT_ESYS;
 }
 
@@ -191,7 +192,7 @@ int wf_sctp_setup_begin(weft_peer *p)
     p->retry_at = 0;
     if (p->dialled && !connect_assocs(p))
         wf_sctp_setup_fail(p, wf_ip_error_text(errno));
-    return p->party.state == PARTY_OPEN ? WEFT_OK : WEFT_ELINK;
+    return p->ip.state == PEER_OPEN ? WEFT_OK : WEFT_ELINK;
 }
 
 void wf_sctp_setup_connected(struct wf_sctp_assoc *s)
@@ -288,10 +289,10 @@ bool wf_sctp_setup_receive(struct wf_sctp_assoc *s,
     }
     if (p->connected < p->to_connect || m->kind != KIND_ACCEPT ||
         !wf_sctp_token_is_valid(p, KIND_ACCEPT, s->number, data, m->n))
-        wf_sctp_link_break(p, WEFT_EPROTO,
-                           "the association with process %u was accepted "
-                           "by another process",
-                           p->party.id);
+        wf_ip_break_link(&p->ip, WEFT_EPROTO,
+                         "the association with process %u was accepted "
+                         "by another process",
+                         p->ip.id);
     else if (++p->accepted == p->to_connect)
         start_assocs(p);
     return true;
@@ -307,8 +308,8 @@ static bool is_address_of(const weft_peer *p, const struct wf_ip_addr *from)
     for (int i = 0; i < n; i++)
         if (wf_ip_is_same(&to[i], from))
             return true;
-    for (int i = 0; i < p->party.book->n; i++)
-        if (wf_ip_is_same(&p->party.book->addr[i], from))
+    for (int i = 0; i < p->ip.book->n; i++)
+        if (wf_ip_is_same(&p->ip.book->addr[i], from))
             return true;
     return false;
 }
@@ -316,7 +317,7 @@ static bool is_address_of(const weft_peer *p, const struct wf_ip_addr *from)
 static bool is_expected(const weft_ep *ep, const struct wf_ip_addr *from)
 {
     for (const weft_peer *p = ep->open; p; p = p->open_next)
-        if (p->party.state == PARTY_OPEN && p->kernel && !p->dialled &&
+        if (p->ip.state == PEER_OPEN && p->kernel && !p->dialled &&
             is_address_of(p, from))
             return true;
     return false;
@@ -379,7 +380,7 @@ static weft_peer *find_claimed_link(weft_ep *ep, const uint8_t *data, size_t n)
     uint32_t number =
         n == SCTP_TOKEN ? wf_sctp_token_word(data, 3) : ASSOCS_MAX;
 
-    if (!p || p->party.state != PARTY_OPEN || !p->kernel || p->dialled ||
+    if (!p || p->ip.state != PEER_OPEN || !p->kernel || p->dialled ||
         number >= ASSOCS_MAX ||
         (p->assoc[number] && p->assoc[number]->set_up) ||
         !wf_sctp_token_is_valid(p, KIND_IDENTIFY, number, data, n))
@@ -448,7 +449,7 @@ static void on_assoc(weft_ep *ep, int number, uint32_t link, uint32_t events)
     struct wf_ip_id *id = wf_ip_find_id(&ep->calls, link);
     weft_peer *p = id && id->party ? id->party->peer : NULL;
 
-    if (!p || p->party.state != PARTY_OPEN || number >= ASSOCS_MAX ||
+    if (!p || p->ip.state != PEER_OPEN || number >= ASSOCS_MAX ||
         !p->assoc[number] || !p->assoc[number]->sock)
         return;
     if (events & EPOLLOUT)
@@ -464,7 +465,7 @@ static void on_assoc(weft_ep *ep, int number, uint32_t link, uint32_t events)
 int wf_sctp_poll(weft_ep *ep, int budget)
 {
     struct epoll_event e[EVENTS];
-    int n = epoll_wait(ep->epfd, e, budget < EVENTS ? budget : EVENTS, 0);
+    int n = epoll_wait(ep->ip.epfd, e, budget < EVENTS ? budget : EVENTS, 0);
 
     for (int i = 0; i < n; i++) {
         uint32_t what = (uint32_t)(e[i].data.u64 >> 32);

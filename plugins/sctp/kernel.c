@@ -147,7 +147,7 @@ static int set_required(int fd)
 
 /* ---- sockets ------------------------------------------------------------- */
 
-static int choose_family(const struct wf_ip_place *ip)
+static int choose_family(const struct wf_ip_endpoint *ip)
 {
     for (int i = 0; i < ip->n; i++)
         if (ip->use[i].addr.family == 6)
@@ -156,7 +156,7 @@ static int choose_family(const struct wf_ip_place *ip)
 }
 
 /* Binds to all addresses. Those that fail are left out, unless all do. */
-static int bind_all(int fd, const struct wf_ip_place *ip, uint16_t port)
+static int bind_all(int fd, const struct wf_ip_endpoint *ip, uint16_t port)
 {
     int bound = 0;
 

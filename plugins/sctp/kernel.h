@@ -18,7 +18,7 @@
 enum { SCTP_MESSAGE_MAX = 1 << 16 };
 
 struct wf_sctp_kernel_settings {
-    const struct wf_ip_place *ip;
+    const struct wf_ip_endpoint *ip;
     uint32_t window;    /* bytes kept for the peer */
     uint32_t room;      /* bytes that wait to be sent or acknowledged */
     uint32_t packet;    /* 0: what the path carries */

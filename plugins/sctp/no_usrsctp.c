@@ -1,6 +1,6 @@
-/* Takes the place of stack.c where there was no usrsctp.h to build against.
- * wf_sctp_stack_enter() refuses and says why, and no link ever calls the other
- * functions.
+/* Takes the place of stack.c, user_assoc.c and user_packet.c where there was no
+ * usrsctp.h to build against. wf_sctp_stack_enter() refuses and says why, and
+ * no link ever calls the other functions.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

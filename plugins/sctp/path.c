@@ -77,7 +77,7 @@ void wf_sctp_find_paths(weft_peer *p, const struct wf_ip_path *first)
 {
     weft_ep *ep = p->ep;
     struct wf_ip_candidate at[IP_ADDRS_MAX];
-    int n = wf_ip_find_candidates(&ep->ip, p->party.book, at);
+    int n = wf_ip_find_candidates(&ep->ip, p->ip.book, at);
 
     p->paths = 0;
     p->probe_at = p->traffic_at = p->waiting_since = p->unreachable_since = 0;
@@ -101,7 +101,7 @@ void wf_sctp_find_paths(weft_peer *p, const struct wf_ip_path *first)
 
 bool wf_sctp_is_known_path(const weft_peer *p, const struct wf_ip_path *from)
 {
-    const struct wf_ip_book *book = p->party.book;
+    const struct wf_ip_book *book = p->ip.book;
     struct wf_ip_addr a;
 
     if (wf_ip_is_same_path(&p->path[p->active].to, from))
@@ -147,8 +147,8 @@ static void choose_path(weft_peer *p)
     set_active_path(p, i);
     p->ep->count.path_switches++;
     describe_path(p, &p->path[i], text, sizeof text);
-    p->ep->host->log(p->ep->core, 2, "packets to process %u now go %s",
-                     p->party.id, text);
+    p->ep->ip.host->log(p->ep->ip.core, 2, "packets to process %u now go %s",
+                        p->ip.id, text);
 }
 
 static void fail_path(weft_peer *p, struct wf_sctp_path *path, const char *why)
@@ -158,8 +158,8 @@ static void fail_path(weft_peer *p, struct wf_sctp_path *path, const char *why)
     path->failed = true;
     p->ep->count.path_failures++;
     describe_path(p, path, text, sizeof text);
-    p->ep->host->log(p->ep->core, 1, "path %s to process %u failed: %s", text,
-                     p->party.id, why);
+    p->ep->ip.host->log(p->ep->ip.core, 1, "path %s to process %u failed: %s",
+                        text, p->ip.id, why);
 }
 
 static void restore_path(weft_peer *p, struct wf_sctp_path *path)
@@ -168,8 +168,8 @@ static void restore_path(weft_peer *p, struct wf_sctp_path *path)
 
     path->failed = false;
     describe_path(p, path, text, sizeof text);
-    p->ep->host->log(p->ep->core, 2, "path %s to process %u is back", text,
-                     p->party.id);
+    p->ep->ip.host->log(p->ep->ip.core, 2, "path %s to process %u is back",
+                        text, p->ip.id);
 }
 
 static void judge_paths(weft_peer *p, uint64_t now)
@@ -245,8 +245,8 @@ void wf_sctp_handle_path_error(weft_peer *p, const struct wf_ip_path *to,
     if (!p->unreachable_since)
         p->unreachable_since = now;
     if (now - p->unreachable_since >= limit)
-        wf_sctp_link_break(p, WEFT_ELINK, "no way to process %u: %s",
-                           p->party.id, strerror(error));
+        wf_ip_break_link(&p->ip, WEFT_ELINK, "no way to process %u: %s",
+                         p->ip.id, strerror(error));
 }
 
 /* ---- time ---------------------------------------------------------------- */
@@ -325,7 +325,7 @@ uint64_t wf_sctp_watch_peer(weft_peer *p, uint64_t now)
 {
     uint64_t first;
 
-    if (p->party.state != PARTY_OPEN)
+    if (p->ip.state != PEER_OPEN)
         return 0;
     if (p->kernel)
         return watch_kernel(p, now);

@@ -17,12 +17,12 @@ enum { IN_MAX = 4096 /* announced containers that are not complete */ };
 
 static void finish_sink(weft_peer *p, weft_sink *s, int status)
 {
-    p->ep->host->rx_done(p->ep->core, s, status);
+    p->ep->ip.host->rx_done(p->ep->ip.core, s, status);
 }
 
 static void report_violation(weft_peer *p, const char *what)
 {
-    wf_sctp_link_break(p, WEFT_EPROTO, "process %u sent %s", p->party.id, what);
+    wf_ip_break_link(&p->ip, WEFT_EPROTO, "process %u sent %s", p->ip.id, what);
 }
 
 /* ---- payload ------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static void take_early(weft_peer *p, int slot)
 {
     struct wf_sctp_early **at = &p->early;
 
-    while (*at && p->in[slot] && p->party.state == PARTY_OPEN) {
+    while (*at && p->in[slot] && p->ip.state == PEER_OPEN) {
         struct wf_sctp_early *e = *at;
         if (e->stream != STREAM_BULK + slot) {
             at = &e->next;
@@ -79,7 +79,7 @@ static void keep_early(weft_peer *p, const struct wf_sctp_message *m,
     }
     e = malloc(sizeof *e + m->n);
     if (!e) {
-        wf_sctp_link_break(p, WEFT_ENOMEM, "out of memory");
+        wf_ip_break_link(&p->ip, WEFT_ENOMEM, "out of memory");
         return;
     }
     e->next = NULL;
@@ -111,7 +111,7 @@ static void on_payload(weft_peer *p, const struct wf_sctp_message *m,
 static void handle_own_frame(weft_peer *p, const uint8_t *head, size_t n)
 {
     if (head[0] == SCTP_GOODBYE && n == SCTP_FRAME)
-        p->party.leaving = true;
+        p->ip.leaving = true;
     else
         report_violation(p, "a frame of unknown type");
 }
@@ -163,16 +163,17 @@ static bool deliver_announced(weft_peer *p, const struct wf_sctp_message *m,
 
     if (!in || p->ins >= IN_MAX) {
         if (in)
-            wf_sctp_link_break(p, WEFT_EPROTO,
-                               "too much is under way from "
-                               "process %u",
-                               p->party.id);
+            wf_ip_break_link(&p->ip, WEFT_EPROTO,
+                             "too much is under way from "
+                             "process %u",
+                             p->ip.id);
         else
-            wf_sctp_link_break(p, WEFT_ENOMEM, "out of memory");
+            wf_ip_break_link(&p->ip, WEFT_ENOMEM, "out of memory");
         free(in);
         return true;
     }
-    rc = ep->host->rx(ep->core, p->loc, (const weft_hdr *)head, head, 0, &sink);
+    rc = ep->ip.host->rx(ep->ip.core, p->ip.loc, (const weft_hdr *)head, head,
+                         0, &sink);
     if (rc == WEFT_EAGAIN) {
         free(in);
         return false;
@@ -190,8 +191,8 @@ static bool deliver_whole(weft_peer *p, const uint8_t *data)
     weft_ep *ep = p->ep;
     uint32_t plen = weft_hdr_plen(data);
     weft_sink *sink = NULL;
-    int rc = ep->host->rx(ep->core, p->loc, (const weft_hdr *)data,
-                          data + weft_hdr_len(data), plen, &sink);
+    int rc = ep->ip.host->rx(ep->ip.core, p->ip.loc, (const weft_hdr *)data,
+                             data + weft_hdr_len(data), plen, &sink);
 
     if (rc == WEFT_EAGAIN)
         return false;
@@ -229,7 +230,7 @@ static void hold_message(weft_peer *p, const struct wf_sctp_message *m,
 {
     p->held = malloc(m->n);
     if (!p->held) {
-        wf_sctp_link_break(p, WEFT_ENOMEM, "out of memory");
+        wf_ip_break_link(&p->ip, WEFT_ENOMEM, "out of memory");
         return;
     }
     memcpy(p->held, data, m->n);
@@ -253,7 +254,7 @@ static void deliver_held(weft_peer *p)
  * its association fills, and the peer waits. */
 bool wf_sctp_is_readable(const weft_peer *p, int assoc)
 {
-    return p->party.state == PARTY_OPEN && !p->held &&
+    return p->ip.state == PEER_OPEN && !p->held &&
            (assoc == 0 || p->early_bytes < SCTP_EARLY_MAX / 2);
 }
 
@@ -275,7 +276,7 @@ static void on_assoc_end(struct wf_sctp_assoc *s, enum wf_sctp_event how)
     else if (wf_sctp_setup_is_pending(p))
         wf_sctp_setup_fail(p, how == SCTP_LOST ? lost : "refused");
     else if (how == SCTP_LOST)
-        wf_sctp_link_break(p, WEFT_ELINK, "process %u: %s", p->party.id, lost);
+        wf_ip_break_link(&p->ip, WEFT_ELINK, "process %u: %s", p->ip.id, lost);
     else
         wf_sctp_peer_gone(p, WEFT_EPEER,
                           "its end of the association is closed");
@@ -290,7 +291,7 @@ static void handle_message(struct wf_sctp_assoc *s,
     if (m->n == 0 ||
         (s->sock && !s->set_up && wf_sctp_setup_receive(s, m, data)))
         return;
-    if (p->party.state == PARTY_OPEN && !wf_sctp_deliver(p, m, data))
+    if (p->ip.state == PEER_OPEN && !wf_sctp_deliver(p, m, data))
         hold_message(p, m, data);
 }
 
@@ -334,7 +335,7 @@ void wf_sctp_take_arrived(weft_peer *p)
 {
     const char *gone = p->gone;
 
-    if (p->held && p->resumed && p->party.state == PARTY_OPEN)
+    if (p->held && p->resumed && p->ip.state == PEER_OPEN)
         deliver_held(p);
     read_assocs(p);
     if (p->kernel)
@@ -348,7 +349,7 @@ void wf_sctp_take_arrived(weft_peer *p)
 void wf_sctp_rx_resume(weft_peer *p)
 {
     p->resumed = true;
-    wf_sctp_attend(p);
+    wf_ip_mark_due(&p->ip);
 }
 
 bool wf_sctp_rx_idle(const weft_peer *p)

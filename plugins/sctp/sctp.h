@@ -12,6 +12,7 @@
  *   assoc_token.c   the tokens by which they prove it
  *   spread.c        when a peer gets further associations
  *   stack.c         the protocol in user space, process-wide
+ *   user_assoc.c, user_packet.c   its associations and their packets
  *   library.c       the library that it comes from
  *   kernel.c, kernel_data.c   the protocol of the kernel
  *
@@ -28,7 +29,6 @@
 #define WF_SCTP_H
 
 #include "../ip/alive.h"
-#include "../ip/due_list.h"
 #include "../ip/call.h"
 #include "kernel.h"
 #include "stack.h"
@@ -83,11 +83,10 @@ struct wf_sctp_cfg {
     uint64_t connect_timeout, handshake_timeout, unreachable, heartbeat;
     uint64_t keepalive, vanished;
     int64_t associations, associations_max;
-    int checksum; /* enum wf_sctp_check */
+    int checksum; /* enum wf_ip_checksum */
     int stack;    /* enum wf_sctp_stack */
 };
 
-enum wf_sctp_check { CHECK_AUTO, CHECK_ON, CHECK_OFF };
 enum wf_sctp_stack { STACK_AUTO, STACK_KERNEL, STACK_LIBRARY };
 
 /* ---- datagrams (wire.c) -------------------------------------------------- */
@@ -186,14 +185,11 @@ struct wf_sctp_assoc {
 };
 
 struct weft_peer {
+    struct wf_ip_peer ip;
     struct wf_ip_party party;
     weft_ep *ep;
-    weft_loc *loc;
     weft_peer *open_next;
-    struct wf_ip_due_entry due; /* work for progress() */
-    bool want_ready, reported;
     bool owes_tokens; /* an association has an owed_token */
-    bool said_goodbye;
 
     /* which stack carries the link (agree.c, association_setup.c) */
     bool kernel;          /* the kernel's does */
@@ -238,9 +234,6 @@ struct weft_peer {
     bool resumed;
     int gone_status;
     const char *gone; /* why it does not answer; judged when nothing is held */
-
-    int why_status;
-    char *why;
 };
 
 struct wf_sctp_counts {
@@ -256,26 +249,20 @@ struct wf_sctp_caller {
 };
 
 struct weft_ep {
-    const weft_host *host;
-    weft_core *core;
+    struct wf_ip_endpoint ip;
     struct wf_sctp_cfg cfg;
     bool joined; /* uses libusrsctp */
     bool kernel; /* the kernel has SCTP, and it is wanted */
     int listener;
-    uint16_t port, kernel_port; /* 0: no listener */
+    uint16_t kernel_port; /* 0: no listener */
     struct wf_sctp_caller caller[CALLERS_MAX];
     int callers;
-    struct wf_ip_place ip;
     struct wf_ip_calls calls;
     struct wf_ip_watch watch;
     int fd[IP_ADDRS_MAX]; /* on the interface of the same index in ip.use */
     uint32_t mtu[IP_ADDRS_MAX];
     bool drained; /* this call of progress() has found all sockets empty */
-    int epfd;
-    weft_peer **peer; /* by process */
-    uint32_t peers;
     weft_peer *open; /* list of all whose link is open */
-    struct wf_ip_due_list attention;
     bool errors; /* the kernel has news about datagrams */
     uint64_t ticked;
     uint8_t *rbuf, *message, *scratch;
@@ -299,8 +286,6 @@ int wf_sctp_read_socket(weft_ep *, int socket, int budget);
 int wf_sctp_read_errors(weft_ep *);
 
 /* path.c */
-/* Tells whether packets to this address carry a checksum. */
-bool wf_sctp_wants_check(const weft_ep *, const struct wf_ip_addr *to);
 /* Finds the paths to the peer; `first` is that of the handshake. */
 void wf_sctp_find_paths(weft_peer *, const struct wf_ip_path *first);
 /* Tells whether a datagram that came by this path is from the peer. */
@@ -416,23 +401,12 @@ void wf_sctp_spread_watch(weft_peer *, uint64_t now);
 
 /* link.c */
 extern const struct wf_ip_call_ops wf_sctp_call_ops;
-/* Makes progress() handle the peer. */
-void wf_sctp_attend(weft_peer *);
-/* Handles the peers that wait for progress(); returns how many. */
-int wf_sctp_attend_peers(weft_ep *);
-/* Breaks the link; progress() reports it. The first cause counts. */
-void wf_sctp_link_break(weft_peer *, int status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+extern const struct wf_ip_transport wf_sctp_transport;
 /* Marks the link as up: its associations are, and containers can flow. */
 void wf_sctp_link_up(weft_peer *);
 /* Handles that the peer does not answer to this link any more. EPEER: the
  * process has ended; ELINK: it may be there and have a new link. */
 void wf_sctp_peer_gone(weft_peer *, int status, const char *what);
-int wf_sctp_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
-                     size_t len, weft_peer **);
-int wf_sctp_peer_del(weft_peer *, int abrupt);
-int wf_sctp_drain(weft_ep *);
-void wf_sctp_peer_free(weft_peer *);
 
 /* tx.c */
 int wf_sctp_tx(weft_peer *, weft_tx *);
@@ -463,7 +437,7 @@ bool wf_sctp_rx_idle(const weft_peer *);
 
 static inline uint64_t wf_sctp_now_ns(weft_ep *ep)
 {
-    return ep->host->now_ns(ep->core);
+    return ep->ip.host->now_ns(ep->ip.core);
 }
 
 #endif

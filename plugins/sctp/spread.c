@@ -65,10 +65,10 @@ static void open_more_assocs(weft_peer *p)
         if (!wf_sctp_assoc_get(p, (uint32_t)i))
             p->spread.now = i; /* no memory for more */
     p->ep->count.spreads++;
-    p->ep->host->log(p->ep->core, 2,
-                     "packets to process %u get lost without a queue: %d "
-                     "associations",
-                     p->party.id, p->spread.now);
+    p->ep->ip.host->log(p->ep->ip.core, 2,
+                        "packets to process %u get lost without a queue: %d "
+                        "associations",
+                        p->ip.id, p->spread.now);
 }
 
 void wf_sctp_spread_watch(weft_peer *p, uint64_t now)

@@ -1,8 +1,10 @@
 /* The protocol in user space: associations of libusrsctp, driven by this
  * transport.
  *
- *   stack.c         the process-wide stack, its lock and clock; associations
- *   no_usrsctp.c    takes its place where there was no header to build against
+ *   stack.c         the process-wide stack, its lock and clock
+ *   user_assoc.c    an association: opening, messages, what is known of it
+ *   user_packet.c   its packets: checksums, what was sent and acknowledged
+ *   no_usrsctp.c    takes their place where there was no usrsctp.h
  *   library.c       loads libusrsctp
  *
  * libusrsctp has one state per process, and a process may have several
@@ -33,6 +35,7 @@ enum {
 };
 
 struct socket;
+struct wf_sctp_library;
 
 struct wf_sctp_user_settings {
     uint32_t mtu;    /* bytes of a packet of the protocol */
@@ -43,6 +46,7 @@ struct wf_sctp_user_settings {
 };
 
 struct wf_sctp_user_assoc {
+    const struct wf_sctp_library *lib; /* while it is open */
     struct socket *so;
     bool check, muted;
     bool full;           /* the send buffer is set for control, not for bulk */

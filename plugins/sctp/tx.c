@@ -14,7 +14,7 @@
 
 static int wait_for_room(weft_peer *p)
 {
-    p->want_ready = true;
+    p->ip.want_ready = true;
     if (p->kernel)
         wf_sctp_update_epoll(p);
     return WEFT_EAGAIN;
@@ -24,13 +24,13 @@ static int wait_for_room(weft_peer *p)
  * link is idle. */
 static int check_open(weft_peer *p)
 {
-    if (p->party.state == PARTY_IDLE)
+    if (p->ip.state == PEER_IDLE)
         wf_ip_dial_party(&p->ep->calls, &p->party);
-    else if (p->party.state == PARTY_LEFT || p->party.leaving)
-        wf_sctp_link_break(p, WEFT_ELINK, "process %u has left", p->party.id);
-    if (p->party.state == PARTY_BROKEN && p->reported)
+    else if (p->ip.state == PEER_LEFT || p->ip.leaving)
+        wf_ip_break_link(&p->ip, WEFT_ELINK, "process %u has left", p->ip.id);
+    if (p->ip.state == PEER_BROKEN && p->ip.reported)
         return WEFT_ELINK;
-    return p->party.state == PARTY_OPEN && p->up ? WEFT_OK : wait_for_room(p);
+    return p->ip.state == PEER_OPEN && p->up ? WEFT_OK : wait_for_room(p);
 }
 
 /* Returns the association of a stream, which is always the same: the first one
@@ -51,11 +51,10 @@ static int send_message(weft_peer *p, uint16_t stream, uint32_t kind,
 
     if (rc == WEFT_ELINK && s->sock) { /* there may be a goodbye to be read */
         p->unread |= 1u << s->number;
-        wf_sctp_attend(p);
+        wf_ip_mark_due(&p->ip);
     } else if (rc == WEFT_ELINK)
-        wf_sctp_link_break(p, WEFT_ELINK,
-                           "the association with process %u is broken",
-                           p->party.id);
+        wf_ip_break_link(&p->ip, WEFT_ELINK,
+                         "the association with process %u is broken", p->ip.id);
     return rc == WEFT_OK ? WEFT_OK : WEFT_EAGAIN;
 }
 
@@ -106,7 +105,7 @@ bool wf_sctp_push_payload(weft_peer *p)
     uint32_t full = 0; /* bits of associations without room */
     int idle = 0;
 
-    while (p->outs && idle < BULK_STREAMS && p->party.state == PARTY_OPEN) {
+    while (p->outs && idle < BULK_STREAMS && p->ip.state == PEER_OPEN) {
         int slot = p->next_out;
         struct wf_sctp_out *o = &p->out[slot];
         uint32_t assoc = 1u << assoc_of(STREAM_BULK + slot);
@@ -182,7 +181,7 @@ int wf_sctp_tx(weft_peer *p, weft_tx *tx)
     size_t n = (size_t)wf_ip_tx_bytes(tx);
 
     if (check_open(p) < 0)
-        return p->reported ? WEFT_ELINK : WEFT_EAGAIN;
+        return p->ip.reported ? WEFT_ELINK : WEFT_EAGAIN;
     if (tx->len > SCTP_SHORT_MAX)
         return send_bulk(p, tx, stream);
     wf_ip_tx_copy(tx, 0, p->ep->scratch, n);
@@ -201,7 +200,7 @@ int wf_sctp_tx_short(weft_peer *p, const weft_hdr *hdr, const void *data,
     if (len > SCTP_SHORT_MAX)
         return WEFT_EINVAL;
     if (check_open(p) < 0)
-        return p->reported ? WEFT_ELINK : WEFT_EAGAIN;
+        return p->ip.reported ? WEFT_ELINK : WEFT_EAGAIN;
     memcpy(p->ep->scratch, hdr, hl);
     if (len)
         memcpy(p->ep->scratch + hl, data, len);
@@ -223,7 +222,7 @@ void wf_sctp_finish_sends(weft_peer *p)
     weft_ep *ep = p->ep;
     bool room;
 
-    if (p->party.state != PARTY_OPEN || !p->up)
+    if (p->ip.state != PEER_OPEN || !p->up)
         return;
     room = wf_sctp_push_payload(p);
     for (int i = 0; i < BULK_STREAMS && p->outs; i++) {
@@ -232,13 +231,13 @@ void wf_sctp_finish_sends(weft_peer *p)
             continue;
         p->out[i].tx = NULL;
         p->outs--;
-        ep->host->tx_done(ep->core, tx, WEFT_OK);
-        if (p->party.state != PARTY_OPEN)
+        ep->ip.host->tx_done(ep->ip.core, tx, WEFT_OK);
+        if (p->ip.state != PEER_OPEN)
             return;
     }
-    if (p->want_ready && (room || p->outs < BULK_STREAMS)) {
-        p->want_ready = false;
-        ep->host->tx_ready(ep->core, p->loc);
+    if (p->ip.want_ready && (room || p->outs < BULK_STREAMS)) {
+        p->ip.want_ready = false;
+        ep->ip.host->tx_ready(ep->ip.core, p->ip.loc);
     }
 }
 
@@ -248,7 +247,7 @@ void wf_sctp_tx_cancel(weft_peer *p, int status)
         weft_tx *tx = p->out[i].tx;
         p->out[i].tx = NULL;
         if (tx)
-            p->ep->host->tx_done(p->ep->core, tx, status);
+            p->ep->ip.host->tx_done(p->ep->ip.core, tx, status);
     }
     p->outs = 0;
 }

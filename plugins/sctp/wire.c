@@ -126,7 +126,7 @@ int wf_sctp_open_sockets(weft_ep *ep)
 {
     const struct wf_ip_sockets how = {.verb = "receive on",
                                       .type = SOCK_DGRAM,
-                                      .port = ep->port,
+                                      .port = ep->ip.port,
                                       .tune = tune_socket,
                                       .ctx = ep};
     int rc = wf_ip_open_sockets(&ep->ip, &how, ep->fd);
@@ -205,7 +205,7 @@ static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
     struct wf_sctp_assoc *assoc = NULL;
     uint64_t now = wf_sctp_now_ns(ep);
 
-    if (p && p->party.state == PARTY_OPEN && p->remote_link == d->from &&
+    if (p && p->ip.state == PEER_OPEN && p->remote_link == d->from &&
         wf_sctp_is_known_path(p, from) &&
         (!p->kernel || wf_sctp_follow_to_udp(p)))
         assoc = wf_sctp_assoc_get(p, d->check);
@@ -315,7 +315,7 @@ static void on_error(weft_ep *ep, const struct wf_ip_path *to, int error)
     if (wf_ip_call_handle_error(&ep->calls, to, error))
         return;
     for (weft_peer *p = ep->open; p; p = p->open_next)
-        if (p->party.state == PARTY_OPEN && wf_sctp_is_known_path(p, to)) {
+        if (p->ip.state == PEER_OPEN && wf_sctp_is_known_path(p, to)) {
             if (error == ECONNREFUSED)
                 wf_sctp_peer_gone(p, WEFT_EPEER, "no process receives there");
             else

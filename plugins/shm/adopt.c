@@ -23,8 +23,6 @@
 
 enum { CROSSED_RETRY_MS = 1000 };
 
-#define MS 1000000ull
-
 void wf_shm_refuse_on(int fd, uint32_t code, const char *why)
 {
     unsigned char body[SHM_BODY];
@@ -74,7 +72,7 @@ bool wf_shm_handle_refusal(struct shm_conn *c, const struct shm_message *m)
     uint32_t code = refusal_code_of(m);
     wf_shm_hang_up(c);
     if (code == SHM_CROSSED)
-        wf_shm_dial_later(p, CROSSED_RETRY_MS * MS);
+        wf_shm_dial_later(p, CROSSED_RETRY_MS * SHM_MS);
     else if (code == SHM_LATER)
         wf_shm_dial_later(p, 0);
     else if (!is_shortage(code) || !wf_shm_dial_again(p))
@@ -280,7 +278,7 @@ static void offer_segment(struct shm_conn *c, weft_peer *p)
         p->state = SHM_IDLE;
         wf_shm_end_connection(p, WEFT_ELINK);
         if (p->out.want)
-            wf_shm_dial_later(p, MS);
+            wf_shm_dial_later(p, SHM_MS);
     }
 }
 

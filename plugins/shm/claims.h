@@ -21,12 +21,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tuning.h"
 #include "weft_assert.h"
 
-enum {
-    SHM_BLOCK = 256 << 10,      /* bytes that one side moves alone at a time */
-    SHM_BLOCK_MOST = 1024 << 10 /* and the maximum, reached after a while */
-};
 #define SHM_PIECES_MOST   ((1u << 24) - 1)
 #define SHM_CLAIMS_CLOSED UINT64_MAX /* no operation has pieces left */
 

@@ -3,8 +3,8 @@
  *
  * DESIGN  The kernel copies once, the ring twice. Where two cores share a cache
  * the ring wins by two to three times, elsewhere it may not. So the first large
- * messages are a race: RACES of them go each way, the best time of each counts,
- * and the receiver reads all alone only where that was clearly faster.
+ * messages are a race: SHM_CMA_RACES of them go each way, the best time of each
+ * counts, and the receiver reads all alone only where that was clearly faster.
  * Elsewhere CMA is for transfers of which only one side is in MPI: fetch.c.
  *
  * Where more than four ranks share a CPU the two sides seldom run at the same
@@ -28,11 +28,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum {
-    RACES = 4,
-    READ_MAX = 4 << 20 /* bytes that one progress call reads */
-};
-
 /* Records the time of one message of a race. */
 static void record_pace(struct shm_pace *pace, uint64_t bytes, uint64_t ns)
 {
@@ -44,7 +39,8 @@ static void record_pace(struct shm_pace *pace, uint64_t bytes, uint64_t ns)
 
 static bool is_race_decided(const weft_ep *ep)
 {
-    return ep->ring_pace.races >= RACES && ep->cma_pace.races >= RACES;
+    return ep->ring_pace.races >= SHM_CMA_RACES &&
+           ep->cma_pace.races >= SHM_CMA_RACES;
 }
 
 static bool has_cma_won(const weft_ep *ep)
@@ -205,7 +201,7 @@ bool wf_shm_is_ring_race(const weft_peer *p, uint64_t len)
 {
     const weft_ep *ep = p->ep;
     return len >= SHM_CMA_MIN && ep->config.cma == SHM_CMA_AUTO &&
-           !p->cma_refused && ep->ring_pace.races < RACES;
+           !p->cma_refused && ep->ring_pace.races < SHM_CMA_RACES;
 }
 
 /* Records that a message of len bytes has come through the ring, in ns. */
@@ -220,7 +216,7 @@ int wf_shm_cma_step(weft_peer *p, const weft_get *rma, uint64_t *done)
 {
     weft_ep *ep = p->ep;
     uint64_t left = rma->one.iov_len - *done;
-    uint64_t now = left < READ_MAX ? left : READ_MAX;
+    uint64_t now = left < SHM_CMA_READ_MAX ? left : SHM_CMA_READ_MAX;
     struct iovec to = {(char *)rma->one.iov_base + *done, now};
     struct iovec from = {(void *)(uintptr_t)(rma->raddr + *done), now};
     uint64_t start = is_race_decided(ep) ? 0 : ep->host->now_ns(ep->core);

@@ -12,9 +12,10 @@
  *   - There is no time limit: a process that computes answers later; one that
  *     dies closes its sockets.
  *   - A call that fails before the rings exist, for want of a descriptor or of
- *     memory on either side, is made again for SHORTAGE_MAX_MS. If the other
- *     side has ended, the next call is refused; if it lacks something, its
- *     refusal names it.
+ *     memory on either side, is made again for SHM_SHORTAGE_MAX_MS. If the
+ *     other side has ended, the next call is refused; if it lacks something,
+ *     its refusal names it.
+ *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,9 +29,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { RETRY_FIRST_MS = 1, RETRY_MAX_MS = 64, SHORTAGE_MAX_MS = 10000 };
-
-#define MS 1000000ull
+enum { RETRY_FIRST_MS = 1, RETRY_MAX_MS = 64 };
 
 /* Makes the abstract name of an endpoint's socket. It needs no file and is gone
  * with the last descriptor. */
@@ -130,7 +129,7 @@ static void drop_conn(struct shm_conn *c, const char *what)
     p->state = SHM_IDLE; /* it was its call; mine may still be needed */
     wf_shm_end_connection(p, WEFT_ELINK);
     if (p->out.want)
-        wf_shm_dial_later(p, RETRY_FIRST_MS * MS);
+        wf_shm_dial_later(p, RETRY_FIRST_MS * SHM_MS);
 }
 
 /* Ends a connection with a process that is no rank of this job, for good. */
@@ -147,9 +146,10 @@ static void drop_foreign_conn(struct shm_conn *c, const char *what)
 void wf_shm_dial_later(weft_peer *p, uint64_t after_ns)
 {
     if (after_ns == 0) {
-        after_ns = p->retry_after ? 2 * p->retry_after : RETRY_FIRST_MS * MS;
-        if (after_ns > RETRY_MAX_MS * MS)
-            after_ns = RETRY_MAX_MS * MS;
+        after_ns =
+            p->retry_after ? 2 * p->retry_after : RETRY_FIRST_MS * SHM_MS;
+        if (after_ns > RETRY_MAX_MS * SHM_MS)
+            after_ns = RETRY_MAX_MS * SHM_MS;
         p->retry_after = after_ns;
     }
     p->state = SHM_WAITING;
@@ -162,7 +162,7 @@ bool wf_shm_dial_again(weft_peer *p)
     uint64_t now = p->ep->host->now_ns(p->ep->core);
     if (!p->shortage_since)
         p->shortage_since = now;
-    if (now - p->shortage_since >= SHORTAGE_MAX_MS * MS)
+    if (now - p->shortage_since >= SHM_SHORTAGE_MAX_MS * SHM_MS)
         return false;
     wf_shm_dial_later(p, 0);
     return true;
@@ -373,7 +373,7 @@ static void wait_to_ask_again(struct shm_conn *c)
     uint64_t now = c->ep->host->now_ns(c->ep->core);
     if (p && !p->shortage_since)
         p->shortage_since = now;
-    if (!p || now - p->shortage_since >= SHORTAGE_MAX_MS * MS) {
+    if (!p || now - p->shortage_since >= SHM_SHORTAGE_MAX_MS * SHM_MS) {
         wf_shm_hang_up(c);
         if (p)
             wf_shm_fault(p, WEFT_ELINK,

@@ -5,10 +5,10 @@
  * the next pass; both wait for the other core. The lines of a ring twice that
  * size have left for the shared cache when the receiver comes to them. Measured
  * on a Zen 3 (512 KB second level): 20-23 GB/s through 256 KB, 30 GB/s through
- * 1 MB. On nodes with many processes the rings are smaller: RING_SHARE for all
- * peers together. Where ranks share CPUs the ends of a pair seldom run at the
- * same time: one fills the ring, then the other empties it, and the lines of a
- * larger ring cost more than they gain.
+ * 1 MB. On nodes with many processes the rings are smaller: SHM_BULK_SHARE for
+ * all peers together. Where ranks share CPUs the ends of a pair seldom run at
+ * the same time: one fills the ring, then the other empties it, and the lines
+ * of a larger ring cost more than they gain.
  *
  * The loops use vectors of 16 bytes, which every 64-bit machine has, so there
  * is nothing to choose at run time. Wider registers are no faster, since the
@@ -27,26 +27,16 @@
 #include <emmintrin.h>
 #endif
 
-enum {
-    LOOP_FROM = 1024, /* bytes; shorter copies are left to memcpy */
-    AHEAD = 1024,     /* bytes between prefetch and use */
-    L2_UNKNOWN = 512 << 10,
-    RING_MIN = 128 << 10,
-    RING_MAX = 4 << 20,
-    RING_OVERSUBSCRIBED = 256 << 10,
-    RING_SHARE = 64 << 20
-};
-
 typedef uint64_t vec16 __attribute__((vector_size(16), aligned(1), may_alias));
 
 void wf_shm_copy(void *to, const void *from, size_t n)
 {
     unsigned char *t = to;
     const unsigned char *f = from;
-    if (n >= LOOP_FROM)
+    if (n >= SHM_LOOP_MIN)
         for (; n >= 64; n -= 64, t += 64, f += 64) {
-            __builtin_prefetch(f + AHEAD);
-            __builtin_prefetch(t + AHEAD, 1);
+            __builtin_prefetch(f + SHM_LOOP_AHEAD);
+            __builtin_prefetch(t + SHM_LOOP_AHEAD, 1);
             vec16 a = *(const vec16 *)f, b = *(const vec16 *)(f + 16),
                   c = *(const vec16 *)(f + 32), d = *(const vec16 *)(f + 48);
             *(vec16 *)t = a;
@@ -63,7 +53,7 @@ void wf_shm_copy_plain(void *to, const void *from, size_t n)
 {
     unsigned char *t = to;
     const unsigned char *f = from;
-    if (n >= LOOP_FROM)
+    if (n >= SHM_LOOP_MIN)
         for (; n >= 64; n -= 64, t += 64, f += 64) {
             vec16 a = *(const vec16 *)f, b = *(const vec16 *)(f + 16),
                   c = *(const vec16 *)(f + 32), d = *(const vec16 *)(f + 48);
@@ -82,7 +72,7 @@ void wf_shm_copy_plain(void *to, const void *from, size_t n)
  * them. */
 void wf_shm_copy_nontemporal(void *to, const void *from, size_t n)
 {
-    size_t before = n < LOOP_FROM ? n : -(uintptr_t)to % 64;
+    size_t before = n < SHM_LOOP_MIN ? n : -(uintptr_t)to % 64;
     char *t = (char *)to + before;
     const char *f = (const char *)from + before;
     memcpy(to, from, before);
@@ -112,20 +102,20 @@ static uint64_t read_l2_size(void)
     if (fd >= 0)
         close(fd);
     if (got <= 0)
-        return L2_UNKNOWN;
+        return SHM_L2_UNKNOWN;
     uint64_t n = strtoull(text, &unit, 10);
     n <<= *unit == 'M' ? 20 : *unit == 'K' ? 10 : 0;
-    return n ? n : L2_UNKNOWN;
+    return n ? n : SHM_L2_UNKNOWN;
 }
 
 /* The bytes of a ring for large payloads where the configuration names none. */
 uint64_t wf_shm_ring_bytes(uint32_t local_count, bool oversubscribed)
 {
-    uint64_t n = oversubscribed ? RING_OVERSUBSCRIBED : 2 * read_l2_size();
-    uint64_t share = RING_SHARE / (local_count ? local_count : 1);
-    if (n > RING_MAX)
-        n = RING_MAX;
+    uint64_t n = oversubscribed ? SHM_BULK_OVERSUBSCRIBED : 2 * read_l2_size();
+    uint64_t share = SHM_BULK_SHARE / (local_count ? local_count : 1);
+    if (n > SHM_BULK_MAX)
+        n = SHM_BULK_MAX;
     if (n > share)
         n = share;
-    return n < RING_MIN ? RING_MIN : n;
+    return n < SHM_BULK_MIN ? SHM_BULK_MIN : n;
 }

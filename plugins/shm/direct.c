@@ -24,23 +24,11 @@
  */
 #include "ring.h"
 
-enum {
-    PIECE = 16 << 10,     /* bytes that are claimed at a time */
-    PIECES_PER_CALL = 64, /* pieces that one progress call copies */
-    HELP_FROM = 64 << 10  /* bytes from which help is asked for */
-};
-
-/* The body of a HELP slot. */
-struct help_body {
-    uint64_t from, len; /* in the helper's memory */
-    uint64_t id, at;    /* area of the asker, offset in it */
-};
-_Static_assert(sizeof(struct help_body) <= sizeof((struct shm_slot *)0)->body,
-               "one slot");
+enum { PIECES_PER_CALL = 64 }; /* pieces that one progress call copies */
 
 static uint32_t count_pieces(uint64_t len)
 {
-    return (uint32_t)((len + PIECE - 1) / PIECE);
+    return (uint32_t)((len + SHM_HELP_PIECE - 1) / SHM_HELP_PIECE);
 }
 
 /* Claims the next piece of operation op. Returns false if none is left. */
@@ -62,9 +50,10 @@ static bool claim_piece(_Atomic uint64_t *word, uint32_t op, uint32_t all,
 static void copy_piece(unsigned char *to, const unsigned char *from,
                        uint64_t len, uint32_t index)
 {
-    WEFT_ASSERT((uint64_t)index * PIECE < len);
-    uint64_t at = (uint64_t)index * PIECE;
-    wf_shm_copy(to + at, from + at, len - at < PIECE ? len - at : PIECE);
+    WEFT_ASSERT((uint64_t)index * SHM_HELP_PIECE < len);
+    uint64_t at = (uint64_t)index * SHM_HELP_PIECE;
+    wf_shm_copy(to + at, from + at,
+                len - at < SHM_HELP_PIECE ? len - at : SHM_HELP_PIECE);
 }
 
 /* ---- fetching ---------------------------------------------------------- */
@@ -74,9 +63,9 @@ static void ask_for_help(weft_peer *p, const weft_get *rma)
 {
     struct shm_get *g = &p->get;
     weft_mr *into = wf_shm_area_of(p->ep, rma->one.iov_base, rma->one.iov_len);
-    if (!into || rma->one.iov_len < HELP_FROM || !shm_slot_free(p))
+    if (!into || rma->one.iov_len < SHM_HELP_MIN || !shm_slot_free(p))
         return;
-    struct help_body help = {
+    struct shm_help_body help = {
         rma->raddr, rma->one.iov_len, into->id,
         (uint64_t)((unsigned char *)rma->one.iov_base - into->base)};
     g->shared = true;
@@ -175,7 +164,7 @@ int wf_shm_get(weft_peer *p, weft_get *rma)
  * left. */
 void wf_shm_take_help(weft_peer *p, const struct shm_slot *s, uint32_t op)
 {
-    struct help_body ask;
+    struct shm_help_body ask;
     memcpy(&ask, s->body, sizeof ask);
     void *from = (void *)(uintptr_t)ask.from;
     weft_rkey *into = wf_shm_mapped_area(p, ask.id);

@@ -16,7 +16,7 @@
  *        ASK op, address, length, into  --> pushes or writes pieces from the
  *   reads pieces from the back when     <-- front: PIECE op, index (offer.c),
  *   the sender has done nothing for         or dones = op, written
- *   STALL_NS
+ *   SHM_FETCH_STALL_NS
  *   complete: read + landed + written = all
  *
  * Neither side knows whether the other one is in MPI. It infers that from the
@@ -41,18 +41,7 @@
 #include "claims.h"
 #include "ring.h"
 
-enum {
-    STALL_NS = 15000,         /* a sender that polls answers in one or two us */
-    HELPER_STALL_NS = 60000,  /* the same, for the receiver's helper thread */
-    WAKE_STALL_NS = 1000000,  /* the same, if the sender's program sleeps */
-    POLLS_BEFORE_CLAIMS = 32, /* polls of the ring for each of the claims */
-    CLOSE_WAIT_NS = 10000000  /* for a write that is under way at the end */
-};
-
-/* The body of an ASK slot. */
-struct ask_body {
-    uint64_t from, len, id, to;
-};
+enum { CLOSE_WAIT_NS = 10000000 }; /* for a write that is still under way */
 
 static struct shm_fetch *fetch_of(weft_peer *p, uint32_t op)
 {
@@ -97,7 +86,7 @@ static void send_ask(weft_peer *p, weft_get *rma)
 {
     struct shm_fetches *fs = &p->fetches;
     uint32_t op = fs->next++, chunk = p->geometry.chunk;
-    struct ask_body ask = {rma->raddr, rma->one.iov_len, rma->rkey->id,
+    struct shm_ask_body ask = {rma->raddr, rma->one.iov_len, rma->rkey->id,
                            (uintptr_t)rma->one.iov_base};
     WEFT_ASSERT(!fetch_of(p, op)->rma);
     *fetch_of(p, op) = (struct shm_fetch){
@@ -175,20 +164,13 @@ static void copy_out(weft_peer *p, unsigned char *to, const unsigned char *from,
                             shm_clock_if(p, true) - start);
 }
 
-static int report_broken_ring(weft_peer *p, const char *what)
-{
-    wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s", p->loc_id,
-                 what);
-    return WEFT_EPROTO;
-}
-
 int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
 {
     struct shm_fetches *fs = &p->fetches;
     uint32_t what[2], chunk = p->geometry.chunk, n = shm_word_len(word);
     memcpy(what, s->body, sizeof what);
     if (n == 0 || n > chunk)
-        return report_broken_ring(p, "a piece of a wrong size");
+        return wf_shm_report_broken_ring(p, "a piece of a wrong size");
     const unsigned char *from = wf_shm_take_bulk(p, n);
     struct shm_fetch *f = fetch_of(p, what[0]);
     if (what[0] - fs->first >= fs->next - fs->first || !f->rma)
@@ -196,7 +178,7 @@ int wf_shm_take_piece(weft_peer *p, const struct shm_slot *s, uint64_t word)
     uint64_t at = (uint64_t)what[1] * chunk;
     if (what[1] >= f->all || f->landed >= f->all ||
         n > f->rma->one.iov_len - at)
-        return report_broken_ring(p, "a piece beyond the end");
+        return wf_shm_report_broken_ring(p, "a piece beyond the end");
     if (f->landed++ == 0)
         begin_ring_timing(p, f);
     fs->landed++;
@@ -271,8 +253,8 @@ static bool is_sender_asleep(weft_peer *p)
 static uint64_t stall_timeout_ns(weft_peer *p)
 {
     if (!shm_is_helper(p->ep))
-        return STALL_NS;
-    return is_sender_asleep(p) ? WAKE_STALL_NS : HELPER_STALL_NS;
+        return SHM_FETCH_STALL_NS;
+    return is_sender_asleep(p) ? SHM_WAKE_STALL_NS : SHM_HELPER_STALL_NS;
 }
 
 /* Says whether the sender has claimed nothing of this transfer for a while. */
@@ -346,7 +328,7 @@ static int read_some(weft_peer *p)
     }
     if (shm_helper_must_not_copy(p->ep))
         return fs->reading = false;
-    if (!fs->reading && ++fs->idle % POLLS_BEFORE_CLAIMS != 0 &&
+    if (!fs->reading && ++fs->idle % SHM_POLLS_BEFORE_CLAIMS != 0 &&
         !shm_is_helper(p->ep))
         return 0;
     fs->reading = find_unclaimed(p, &op) && is_sender_stalled(p, op);

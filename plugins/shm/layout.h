@@ -78,6 +78,23 @@ struct shm_slot {
 };
 _Static_assert(sizeof(struct shm_slot) == 64, "a slot is one cache line");
 
+/* The body of SHM_HELP. */
+struct shm_help_body {
+    uint64_t from, len; /* in the helper's memory */
+    uint64_t id, at;    /* area of the asker, offset in it */
+};
+
+/* The body of SHM_ASK. */
+struct shm_ask_body {
+    uint64_t from, len; /* in the sender's memory */
+    uint64_t id, to;    /* of the offer; in the receiver's memory */
+};
+_Static_assert(sizeof(struct shm_help_body) == 32 &&
+                   sizeof(struct shm_ask_body) == 32 &&
+                   sizeof(struct shm_ask_body) <=
+                       sizeof((struct shm_slot *)0)->body,
+               "no gaps, and in one slot");
+
 /* The way of copying a chunk of a large payload into the ring: way.c. Cells are
  * always filled by a loop. */
 enum shm_way {
@@ -125,6 +142,9 @@ struct shm_share {
     _Atomic uint64_t dones[SHM_FETCHES];
     _Atomic uint32_t writing; /* set while it writes the receiver's memory */
 };
+_Static_assert(sizeof(struct shm_line) == 2 * SHM_LINE &&
+                   sizeof(struct shm_share) == 2 * SHM_LINE,
+               "both sides have the same page 0");
 enum {
     SHM_FIRST_AT = 2 * sizeof(struct shm_line) + 2 * sizeof(struct shm_share)
 };

@@ -3,8 +3,8 @@
  * A process that lacks memory or descriptors stops listening for a moment,
  * instead of spinning. Callers are told what is lacking, and call again while
  * their limit allows it. For that there is a spare descriptor, which is closed
- * so that a caller can be accepted. If even that fails for SHORTAGE_MAX_MS, all
- * callers are disconnected.
+ * so that a caller can be accepted. If even that fails for SHM_SHORTAGE_MAX_MS,
+ * all callers are disconnected.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,11 +20,8 @@
 
 enum {
     ACCEPT_PAUSE_MS = 50,
-    SHORTAGE_MAX_MS = 10000,
     CONNS_MAX = 1024 /* in the making; further callers stay in the backlog */
 };
-
-#define MS 1000000ull
 
 static void open_spare(weft_ep *ep)
 {
@@ -62,7 +59,7 @@ void wf_shm_pause_accept(weft_ep *ep, const char *why)
     if (!ep->shortage_logged)
         ep->host->log(ep->core, 1, "shm: callers must wait: %s", why);
     ep->shortage_logged = true;
-    ep->accept_at = ep->host->now_ns(ep->core) + ACCEPT_PAUSE_MS * MS;
+    ep->accept_at = ep->host->now_ns(ep->core) + ACCEPT_PAUSE_MS * SHM_MS;
 }
 
 /* Watches the listening socket again, or opens a new one. Returns false if that
@@ -101,15 +98,15 @@ static void drop_callers(weft_ep *ep)
     ep->listener.fd = -1;
 }
 
-/* Says whether no caller could be accepted for SHORTAGE_MAX_MS, not even to be
- * told why. */
+/* Says whether no caller could be accepted for SHM_SHORTAGE_MAX_MS, not even to
+ * be told why. */
 static bool is_hopeless(weft_ep *ep)
 {
     uint64_t now = ep->host->now_ns(ep->core);
 
     if (!ep->full_since)
         ep->full_since = now;
-    return now - ep->full_since >= SHORTAGE_MAX_MS * MS;
+    return now - ep->full_since >= SHM_SHORTAGE_MAX_MS * SHM_MS;
 }
 
 /* Refuses all waiting callers, with the reason. */

@@ -22,14 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum {
-    SHARE_MIN = 64 << 10, /* smaller allocations stay on the heap */
-    AREAS_MAX = 256       /* each costs a descriptor */
-};
-
-struct area_message {
-    uint64_t id, at, bytes;
-};
+enum { AREAS_MAX = 256 }; /* each costs a descriptor */
 
 /* ---- the owner --------------------------------------------------------- */
 
@@ -56,7 +49,7 @@ static void free_area(weft_mr *m)
 
 int wf_shm_mem_alloc(weft_ep *ep, weft_mem *mem)
 {
-    if (mem->len < SHARE_MIN || ep->alone || ep->areas_n >= AREAS_MAX)
+    if (mem->len < SHM_AREA_MIN || ep->alone || ep->areas_n >= AREAS_MAX)
         return WEFT_ENOTSUP;
     size_t bytes = (mem->len + SHM_PAGE - 1) & ~(size_t)(SHM_PAGE - 1);
     weft_mr *m = calloc(1, sizeof *m);
@@ -92,7 +85,7 @@ void wf_shm_mem_free(weft_ep *ep, weft_mem *mem)
     WEFT_ASSERT(ep->areas_n > 0);
     *at = m->next;
     ep->areas_n--;
-    struct area_message message = {.id = m->id};
+    struct shm_area_message message = {.id = m->id};
     /* A peer whose socket is full keeps its mapping until the pair ends. */
     for (uint32_t i = 0; i < ep->live_n; i++)
         if (ep->live[i]->maps_my_areas)
@@ -117,7 +110,7 @@ static void handle_want(weft_peer *p, uint64_t id)
         m = m->next;
     if (!m)
         return; /* freed meanwhile */
-    struct area_message message = {m->id, (uintptr_t)m->base, m->bytes};
+    struct shm_area_message message = {m->id, (uintptr_t)m->base, m->bytes};
     if (wf_shm_message_send(p->watch.fd, SHM_MEMORY, &message, sizeof message,
                             &m->fd, 1) == 0)
         p->maps_my_areas = true;
@@ -139,7 +132,7 @@ weft_rkey *wf_shm_mapped_area(weft_peer *p, uint64_t id)
 {
     weft_rkey *k = id ? find_mapped(p, id) : NULL;
     if (!k && id && p->requested_area != id && p->state == SHM_UP) {
-        struct area_message message = {.id = id};
+        struct shm_area_message message = {.id = id};
         if (wf_shm_message_send(p->watch.fd, SHM_WANT, &message, sizeof message,
                                 NULL, 0) == 0)
             p->requested_area = id;
@@ -175,7 +168,8 @@ int wf_shm_map_fd(weft_ep *ep, const weft_mem *mem)
     return fd;
 }
 
-static bool map_area(weft_peer *p, const struct area_message *message, int fd)
+static bool map_area(weft_peer *p, const struct shm_area_message *message,
+                     int fd)
 {
     if (message->bytes == 0 || message->bytes > SIZE_MAX / 2 ||
         !wf_shm_is_memory_ok(fd, message->bytes))
@@ -226,7 +220,7 @@ static void handle_forget(weft_peer *p, uint64_t id)
  * is nonsense. */
 bool wf_shm_handle_memory(weft_peer *p, const struct shm_message *m, int fd)
 {
-    struct area_message message;
+    struct shm_area_message message;
     if (m->len != sizeof message)
         return false;
     memcpy(&message, m->body, sizeof message);

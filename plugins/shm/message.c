@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "shm.h"
+#include "message.h"
 
 #include <errno.h>
 #include <string.h>

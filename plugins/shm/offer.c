@@ -6,11 +6,11 @@
  *
  * The sender claims the pieces of what was asked for from the front (claims.h)
  * and pushes them through the ring, as long as the receiver takes pieces out of
- * it. It gets at most START_BYTES ahead before the receiver has been seen doing
- * that. When the ring does not move for STALL_NS, or the receiver has set
- * `away`, the sender writes the pieces into the receiver's memory. The core's
- * helper thread begins pieces only if the receiver sleeps and the machine has a
- * CPU to spare.
+ * it. It gets at most SHM_OFFER_FIRST ahead before the receiver has been seen
+ * doing that. When the ring does not move for SHM_OFFER_STALL_NS, or the
+ * receiver has set `away`, the sender writes the pieces into the receiver's
+ * memory. The core's helper thread begins pieces only if the receiver sleeps
+ * and the machine has a CPU to spare.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -20,12 +20,7 @@
 
 #include <stdlib.h>
 
-enum {
-    STALL_NS = 20000,        /* ns */
-    START_BYTES = 128 << 10, /* in the ring */
-    PIECES_PER_PUSH = 8, /* pieces that are claimed for the ring at a time */
-    PIECES_PER_CALL = 32 /* pieces that one progress call moves, about */
-};
+enum { PIECES_PER_CALL = 32 }; /* pieces that one progress call moves, about */
 
 /* ---- offers ------------------------------------------------------------- */
 
@@ -104,12 +99,6 @@ static weft_mr *find_offer(const weft_ep *ep, uint64_t id)
 
 /* ---- requests ----------------------------------------------------------- */
 
-struct ask_body {
-    uint64_t from, len, id, to;
-};
-_Static_assert(sizeof(struct ask_body) <= sizeof((struct shm_slot *)0)->body,
-               "one slot");
-
 static struct shm_push *first_push(weft_peer *p)
 {
     return &p->pushes.at[p->pushes.first % SHM_FETCHES];
@@ -149,7 +138,7 @@ static void pop_push(weft_peer *p)
 void wf_shm_take_ask(weft_peer *p, const struct shm_slot *s, uint32_t op)
 {
     struct shm_pushes *q = &p->pushes;
-    struct ask_body ask;
+    struct shm_ask_body ask;
     memcpy(&ask, s->body, sizeof ask);
     weft_mr *m = find_offer(p->ep, ask.id);
     uint64_t at = m ? ask.from - (uintptr_t)m->base : 0;
@@ -225,8 +214,9 @@ static uint32_t count_free_pieces(weft_peer *p, uint32_t most)
 {
     struct shm_pushes *q = &p->pushes;
     struct shm_bytes *b = &p->out.bulk;
-    uint32_t start = 2 * p->geometry.chunk > START_BYTES ? 2 * p->geometry.chunk
-                                                         : START_BYTES;
+    uint32_t start = 2 * p->geometry.chunk > SHM_OFFER_FIRST
+                         ? 2 * p->geometry.chunk
+                         : SHM_OFFER_FIRST;
     uint32_t limit = q->ring_moves || start > b->size ? b->size : start;
     uint32_t n = count_free_chunks(p, limit, most);
     if (n > 0)
@@ -244,7 +234,7 @@ static uint32_t count_free_pieces(weft_peer *p, uint32_t most)
 /* Pushes some pieces through the ring. Returns their number. */
 static uint32_t push_pieces(weft_peer *p, struct shm_push *h)
 {
-    uint32_t n = count_free_pieces(p, PIECES_PER_PUSH), now, before;
+    uint32_t n = count_free_pieces(p, SHM_PIECES_PER_PUSH), now, before;
     if (n == 0 || (h->at == h->end && !claim_pieces(p, h, n)))
         return 0;
     before = h->at;
@@ -329,14 +319,14 @@ static bool is_receiver_asleep(weft_peer *p)
            SHM_ASLEEP;
 }
 
-/* Says whether the ring has not moved for STALL_NS. */
+/* Says whether the ring has not moved for SHM_OFFER_STALL_NS. */
 static bool is_ring_stalled(weft_peer *p)
 {
     struct shm_pushes *q = &p->pushes;
     uint64_t now = p->ep->host->now_ns(p->ep->core);
     if (!q->since)
         q->since = now;
-    return now - q->since >= STALL_NS;
+    return now - q->since >= SHM_OFFER_STALL_NS;
 }
 
 /* Says whether a helper thread leaves the next pieces to the receiver. Pieces

@@ -75,7 +75,7 @@ static void return_room(weft_peer *p)
         shm_wake_peer(p);
 }
 
-static int report_broken_ring(weft_peer *p, const char *what)
+int wf_shm_report_broken_ring(weft_peer *p, const char *what)
 {
     wf_shm_fault(p, WEFT_ELINK, "process %u wrote a broken ring: %s", p->loc_id,
                  what);
@@ -202,7 +202,7 @@ static int take_head(weft_peer *p, struct shm_slot *s, uint64_t word)
     const unsigned char *data = unpack_head(p, s, word, &hdr, &have);
     uint32_t shown = have == len ? len : 0;
     if (shm_unlikely(in->off < in->len && have != len))
-        return report_broken_ring(p, "a large message inside another");
+        return wf_shm_report_broken_ring(p, "a large message inside another");
     weft_sink *sink = NULL;
     int rc = p->ep->host->rx(p->ep->core, p->loc, &hdr, shown ? data : NULL,
                              shown, &sink);
@@ -224,7 +224,8 @@ static int take_data(weft_peer *p, uint64_t word)
     struct shm_in *in = &p->in;
     uint32_t n = shm_word_len(word);
     if (n == 0 || n > p->geometry.chunk || n > in->len - in->off)
-        return report_broken_ring(p, "a chunk that belongs to no message");
+        return wf_shm_report_broken_ring(p,
+                                         "a chunk that belongs to no message");
     deliver_bytes(p, wf_shm_take_bulk(p, n), n, shm_word_first(word));
     return 0;
 }
@@ -248,7 +249,7 @@ static int take_kind(weft_peer *p, struct shm_slot *s, uint64_t word)
     case SHM_PIECE:
         return wf_shm_take_piece(p, s, word);
     default:
-        return report_broken_ring(p, "a slot of unknown kind");
+        return wf_shm_report_broken_ring(p, "a slot of unknown kind");
     }
 }
 
@@ -275,8 +276,7 @@ static inline void advance_slot(weft_peer *p)
  * them. */
 static inline bool is_stream(const struct shm_in *in)
 {
-    enum { STREAM_LENGTH = 3 };
-    return in->short_run >= STREAM_LENGTH;
+    return in->short_run >= SHM_ROW;
 }
 
 static inline void end_row_if_sent(weft_peer *p)
@@ -303,8 +303,7 @@ static inline void own_slot_line(struct shm_slot *s)
  * writes it. */
 static void pause_polling(void)
 {
-    enum { POLLS = 12 }; /* some 200 ns */
-    for (int i = 0; i < POLLS; i++)
+    for (int i = 0; i < SHM_ROW_PAUSES; i++)
         shm_relax();
 }
 
@@ -380,11 +379,10 @@ static inline bool is_new_slot(uint64_t word, const weft_peer *p)
 /* Polls for the first time after this side has sent. It pauses before that,
  * because polling too early takes the slot's line from the sender, which has
  * prefetched it (shm_prefetch_for_write). A poll that finds nothing makes the
- * next pause longer; PROMPT_MAX in a row that find the answer make it shorter,
- * to test whether that is enough. bench/notebook/shared-memory.md */
+ * next pause longer; SHM_ANSWERS_PROMPT in a row that find the answer make it
+ * shorter, to test whether that is enough. bench/notebook/shared-memory.md */
 static inline uint64_t poll_for_answer(weft_peer *p)
 {
-    enum { PAUSES_MAX = 2, PROMPT_MAX = 32 };
     struct shm_in *in = &p->in;
     uint64_t word;
     in->asked_at = p->out.next;
@@ -393,8 +391,8 @@ static inline uint64_t poll_for_answer(weft_peer *p)
     word = load_slot_word(p);
     if (!is_new_slot(word, p)) {
         in->prompt_answers = 0;
-        in->pre_poll_pauses += in->pre_poll_pauses < PAUSES_MAX;
-    } else if (++in->prompt_answers == PROMPT_MAX) {
+        in->pre_poll_pauses += in->pre_poll_pauses < SHM_ANSWER_PAUSES;
+    } else if (++in->prompt_answers == SHM_ANSWERS_PROMPT) {
         in->prompt_answers = 0;
         in->pre_poll_pauses -= in->pre_poll_pauses > 0;
     }
@@ -406,7 +404,6 @@ static inline uint64_t poll_for_answer(weft_peer *p)
  * bench/notebook/shared-memory.md. */
 int wf_shm_recv_words(weft_peer *p, weft_want *w)
 {
-    enum { POLLS = 3 }; /* 0.096 us half round trip, with 8 or 5 0.103 */
     const weft_ep *ep = p->ep;
     const struct shm_slot *s = p->in.next;
     uint64_t key = shm_word(w->h0, 0, SHM_HEAD, p->in.wrap), word;
@@ -415,7 +412,7 @@ int wf_shm_recv_words(weft_peer *p, weft_want *w)
         return WEFT_EAGAIN;
     word =
         p->in.asked_at != p->out.next ? poll_for_answer(p) : load_slot_word(p);
-    for (int i = 1; !is_new_slot(word, p) && i < POLLS; i++) {
+    for (int i = 1; !is_new_slot(word, p) && i < SHM_RECEIVE_LOOKS; i++) {
         shm_relax();
         word = load_slot_word(p);
     }

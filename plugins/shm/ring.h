@@ -206,4 +206,13 @@ static inline bool shm_is_inline(const weft_hdr *hdr, uint64_t len)
     return len == 0 || (len <= SHM_INLINE && weft_hdr_len(hdr) == WEFT_HDR_MIN);
 }
 
+/* Delivers what has arrived from one peer. Returns the slots handled. */
+static inline int wf_shm_receive(weft_peer *p, int budget)
+{
+    /* acquire: pairs with the release in shm_store_word */
+    uint64_t word =
+        atomic_load_explicit(&p->in.next->word, memory_order_acquire);
+    return (word >> 61) != p->in.wrap ? 0 : wf_shm_receive_slots(p, budget);
+}
+
 #endif

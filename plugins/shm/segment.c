@@ -202,7 +202,6 @@ void wf_shm_announce_large_ring(weft_peer *p)
 
 void wf_shm_wrap_out(weft_peer *p)
 {
-    enum { MUCH = 256 }; /* messages, sent on a processor of its own */
     WEFT_ASSERT(p->out.next == p->out.end);
     struct shm_out *out = &p->out;
     out->start = shm_head(out);
@@ -210,7 +209,7 @@ void wf_shm_wrap_out(weft_peer *p)
     out->fast_end = NULL;
     out->word += shm_word(0, 0, 0, 1);
     /* with the large ring counts are read less often */
-    if (out->start == MUCH && !p->ep->oversubscribed)
+    if (out->start == SHM_LARGE_RING_AFTER && !p->ep->oversubscribed)
         wf_shm_announce_large_ring(p);
     if (out->large != (SHM_LARGE | out->start))
         return;

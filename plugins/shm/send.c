@@ -71,12 +71,12 @@ static bool has_sent_much(const weft_peer *p)
  * would spare takes about as long as getting a few of its pages. */
 static bool is_often_full(weft_peer *p)
 {
-    enum { PAGES = 4 };
     struct shm_out *out = &p->out;
     if (out->full_at != out->bulk.at)
         out->waits++;
     out->full_at = out->bulk.at;
-    return out->waits > PAGES * shm_bulk_bytes(&p->geometry) / SHM_PAGE;
+    return out->waits >
+           SHM_FULL_PER_PAGE * shm_bulk_bytes(&p->geometry) / SHM_PAGE;
 }
 
 static bool has_room(weft_peer *p, struct shm_bytes *b, uint32_t n)
@@ -172,15 +172,15 @@ static uint32_t smaller_of(uint32_t a, uint32_t b)
  * written. */
 static uint32_t chunks_to_copy(const weft_peer *p, uint64_t left)
 {
-    enum { TOGETHER_MAX = 128 << 10 };
     const struct shm_out *out = &p->out;
     const struct shm_bytes *b = &out->bulk;
     uint32_t chunk = p->geometry.chunk;
     if (left < 2 * chunk || out->timed || !is_peer_sending(p))
         return 1;
     uint32_t at = shm_place(b->at, chunk, b->size);
-    uint32_t n = smaller_of(left < TOGETHER_MAX ? (uint32_t)left : TOGETHER_MAX,
-                            b->size - (at & (b->size - 1)));
+    uint32_t n =
+        smaller_of(left < SHM_TOGETHER_MAX ? (uint32_t)left : SHM_TOGETHER_MAX,
+                   b->size - (at & (b->size - 1)));
     n = smaller_of(n, b->tail + b->size - at) / chunk;
     WEFT_ASSERT(shm_used(out) <= out->mask + 1);
     n = smaller_of(n, out->mask + 1 - shm_used(out));

@@ -33,13 +33,7 @@
  */
 #include "ring.h"
 
-enum {
-    ROUNDS = 2 * SHM_WAYS,
-    ROUND_MB = 4,           /* MB that are counted in a round */
-    WARM = 4 << 20,         /* bytes before the first trial: pages are new */
-    REST = 256 << 20,       /* bytes between two trials */
-    REST_HOPELESS = 1 << 30 /* the most, to which hopeless trials raise it */
-};
+enum { ROUNDS = 2 * SHM_WAYS };
 
 static void use_way(struct shm_in *in, enum shm_way way)
 {
@@ -53,8 +47,8 @@ static void use_way(struct shm_in *in, enum shm_way way)
 
 void wf_shm_way_init(struct shm_in *in)
 {
-    in->choice =
-        (struct shm_choice){.round = ROUNDS, .left = WARM, .rest = REST};
+    in->choice = (struct shm_choice){
+        .round = ROUNDS, .left = SHM_TRIAL_FIRST, .rest = SHM_TRIAL_REST};
     use_way(in, SHM_BY_MEMCPY);
 }
 
@@ -83,7 +77,7 @@ uint32_t wf_shm_way_pack_time(enum shm_way way, uint64_t ns)
 static bool is_hopeless(const struct shm_choice *c)
 {
     return c->way == SHM_NONTEMPORAL &&
-           c->ns > c->best[SHM_BY_MEMCPY] * ROUND_MB * 3 / 2;
+           c->ns > c->best[SHM_BY_MEMCPY] * SHM_TRIAL_MB * 3 / 2;
 }
 
 static void end_round(struct shm_in *in, bool last)
@@ -98,7 +92,9 @@ static void end_round(struct shm_in *in, bool last)
     }
     uint64_t memcpys = c->best[SHM_BY_MEMCPY];
     bool clearly = c->best[SHM_NONTEMPORAL] < memcpys - memcpys / 10;
-    c->rest = !last ? REST : c->rest < REST_HOPELESS ? 2 * c->rest : c->rest;
+    c->rest = !last                          ? SHM_TRIAL_REST
+              : c->rest < SHM_TRIAL_REST_MAX ? 2 * c->rest
+                                             : c->rest;
     c->left = c->rest;
     c->round = ROUNDS;
     use_way(in, clearly ? SHM_NONTEMPORAL : SHM_BY_MEMCPY);
@@ -116,6 +112,6 @@ void wf_shm_way_add_time(struct shm_in *in, uint32_t copy_info, uint64_t n,
     c->bytes += n;
     if (is_hopeless(c))
         end_round(in, true);
-    else if (c->bytes >= ROUND_MB << 20)
+    else if (c->bytes >= SHM_TRIAL_MB << 20)
         end_round(in, false);
 }

@@ -67,7 +67,7 @@ uint64_t wf_tcp_traffic(weft_peer *p)
 {
     struct view v;
 
-    if (p->state != TCP_OPEN || !read_view(p, 0, &v))
+    if (p->ip.state != PEER_OPEN || !read_view(p, 0, &v))
         return 0;
     return v.info.tcpi_delivered + v.info.tcpi_bytes_acked +
            v.info.tcpi_bytes_received;
@@ -218,10 +218,10 @@ static void check_peer(weft_peer *p, uint64_t now)
     }
     if (ep->cfg.detect && silent != UINT64_MAX && silent >= ep->cfg.detect) {
         wf_ip_print_address(&p->conn->remote, who, sizeof who);
-        wf_tcp_link_break(p, WEFT_ELINK,
-                          "process %u at %s has acknowledged nothing for %llu "
-                          "ms, and its host does not answer",
-                          p->id, who, (unsigned long long)(silent / MS));
+        wf_ip_break_link(&p->ip, WEFT_ELINK,
+                         "process %u at %s has acknowledged nothing for %llu "
+                         "ms, and its host does not answer",
+                         p->ip.id, who, (unsigned long long)(silent / MS));
         return;
     }
     if (wf_ip_alive_deadline(&ep->watch, &p->alive) <= now)
@@ -234,16 +234,17 @@ void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
 
     if (!ep->watching || ep->watch_at > now)
         return;
-    for (uint32_t i = 0; i < ep->peers; i++) {
-        weft_peer *p = ep->peer[i];
+    for (uint32_t i = 0; i < ep->ip.peers; i++) {
+        weft_peer *p = ep->ip.peer[i];
         uint64_t at;
-        if (!p || !p->watched || p->state != TCP_OPEN)
+        if (!p || !p->watched || p->ip.state != PEER_OPEN)
             continue;
         at = wf_ip_alive_deadline(&ep->watch, &p->alive);
         if (at && at <= now)
             check_peer(p, now);
         if (p->watched)
-            wf_ip_set_sooner(&next, wf_ip_alive_deadline(&ep->watch, &p->alive));
+            wf_ip_set_sooner(&next,
+                             wf_ip_alive_deadline(&ep->watch, &p->alive));
     }
     ep->watch_at = next > now + TICK_LEAST_NS ? next : now + TICK_LEAST_NS;
 }
@@ -254,7 +255,7 @@ uint64_t wf_tcp_alive_silent(weft_peer *p, uint64_t within)
     weft_ep *ep = p->ep;
     uint64_t now = wf_tcp_now(ep);
 
-    if (p->state != TCP_OPEN)
+    if (p->ip.state != PEER_OPEN)
         return UINT64_MAX;
     if (p->alive.within != within) {
         p->alive.within = within;

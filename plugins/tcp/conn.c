@@ -95,7 +95,8 @@ void wf_tcp_conn_close(struct wf_tcp_conn *c)
     if (c->state == TCP_DEAD)
         return;
     if (c->auth)
-        ep->host->auth_step(ep->core, &c->auth, NULL, 0, NULL, NULL, NULL);
+        ep->ip.host->auth_step(ep->ip.core, &c->auth, NULL, 0, NULL, NULL,
+                               NULL);
     leave_pool(c);
     unlink_conn(c);
     close(c->fd); /* leaves epoll by itself: there is no copy */
@@ -139,7 +140,8 @@ void wf_tcp_conn_set_interest(struct wf_tcp_conn *c, uint32_t events)
     if (events == c->events)
         return;
     c->events = events;
-    epoll_ctl(is_unknown_caller(c) ? c->ep->lobby : c->ep->epfd, op, c->fd, &e);
+    epoll_ctl(is_unknown_caller(c) ? c->ep->lobby : c->ep->ip.epfd, op, c->fd,
+              &e);
 }
 
 /* Chooses the congestion control. BBR paces, which halves the bandwidth between
@@ -249,8 +251,8 @@ static void refuse_conn(struct wf_tcp_conn *c, int rc)
         wf_tcp_send_shortage(c->fd, TCP_NO_MEMORY);
     ep->count.refused++;
     wf_ip_print_address(&c->remote, who, sizeof who);
-    ep->host->log(
-        ep->core, rc == WEFT_EAUTH && !ep->auth_warned ? 1 : 3, "%s %s: %s",
+    ep->ip.host->log(
+        ep->ip.core, rc == WEFT_EAUTH && !ep->auth_warned ? 1 : 3, "%s %s: %s",
         c->dialled ? "connection to" : "refused a call from", who, what);
     if (rc == WEFT_EAUTH)
         ep->auth_warned = true;
@@ -262,8 +264,8 @@ static void step_handshake(struct wf_tcp_conn *c, const void *in, uint32_t whom)
 {
     weft_ep *ep = c->ep;
     size_t n = 0;
-    int rc = ep->host->auth_step(ep->core, &c->auth, in, in ? c->in_n : 0,
-                                 c->out, &n, &whom);
+    int rc = ep->ip.host->auth_step(ep->ip.core, &c->auth, in, in ? c->in_n : 0,
+                                    c->out, &n, &whom);
     c->in_n = 0;
     c->out_off = 0;
     c->out_n = (uint32_t)n;
@@ -300,7 +302,7 @@ static void handle_connected(struct wf_tcp_conn *c)
         return;
     }
     c->since = wf_tcp_now(c->ep);
-    step_handshake(c, NULL, c->peer->id);
+    step_handshake(c, NULL, c->peer->ip.id);
 }
 
 static void handle_verdict(struct wf_tcp_conn *c)
@@ -391,11 +393,11 @@ static void expire_conn(struct wf_tcp_conn *c)
         /* A process that computes answers late, which is no failure. */
         c->warned = true;
         wf_ip_print_address(&c->remote, who, sizeof who);
-        c->ep->host->log(c->ep->core, 2,
-                         "process %u at %s has taken the call but does not "
-                         "answer yet: it is busy, or another program "
-                         "listens there",
-                         c->peer->id, who);
+        c->ep->ip.host->log(c->ep->ip.core, 2,
+                            "process %u at %s has taken the call but does not "
+                            "answer yet: it is busy, or another program "
+                            "listens there",
+                            c->peer->ip.id, who);
     } else {
         wf_tcp_conn_close(c);
     }

@@ -1,7 +1,7 @@
 /* Dialling a peer at its candidate addresses, the best first.
  *
  * The next candidate starts when the one before it has failed or has been
- * silent for STAGGER_NS; the first that passes the handshake wins. When all
+ * silent for IP_STAGGER_NS; the first that passes the handshake wins. When all
  * have failed the link is broken with a table of what happened to each.
  *
  * A late answer is no failure, because the process may compute for minutes. A
@@ -24,7 +24,6 @@
 
 #include "tcp.h"
 
-#define STAGGER_NS      150000000u
 #define BACKOFF_NS      5000000u
 #define RETRY_ABSENT_NS 100000000u
 
@@ -114,10 +113,11 @@ static void fail_dial(weft_peer *p)
     }
     if (refused && refused == p->dial->n)
         status = WEFT_EPEER; /* the host is there, but no process listens */
-    wf_tcp_link_break(p, status, "cannot connect to process %u: %s", p->id,
-                      p->dial->n ? table
-                                 : "none of its addresses can be reached "
-                                   "from the chosen interfaces");
+    wf_ip_break_link(&p->ip, status, "cannot connect to process %u: %s",
+                     p->ip.id,
+                     p->dial->n ? table
+                                : "none of its addresses can be reached "
+                                  "from the chosen interfaces");
 }
 
 static bool is_decided(const struct wf_tcp_dial *d)
@@ -159,11 +159,12 @@ static void log_waiting(const weft_peer *p, const struct wf_tcp_candidate *c,
     char text[256];
 
     describe_candidate(p->ep, c, text, sizeof text);
-    p->ep->host->log(p->ep->core, 1,
-                     "process %u is not there yet: %s; waiting up to %llu s "
-                     "more",
-                     p->id, text,
-                     (unsigned long long)((p->dial->until - now) / 1000000000));
+    p->ep->ip.host->log(
+        p->ep->ip.core, 1,
+        "process %u is not there yet: %s; waiting up to %llu s "
+        "more",
+        p->ip.id, text,
+        (unsigned long long)((p->dial->until - now) / 1000000000));
 }
 
 /* Calls again soon, if a shortage of descriptors or memory has failed the call
@@ -332,20 +333,20 @@ void wf_tcp_dial(weft_peer *p)
 
     p->dial = calloc(1, sizeof *p->dial);
     if (!p->dial) {
-        wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
+        wf_ip_break_link(&p->ip, WEFT_ENOMEM, "out of memory");
         return;
     }
-    p->state = TCP_DIALLING;
+    p->ip.state = PEER_DIALLING;
     p->dial_next = ep->dialling;
     ep->dialling = p;
-    if (ep->start && !p->was_connected) {
-        p->dial->until = now + ep->start;
+    if (ep->ip.start && !p->ip.was_connected) {
+        p->dial->until = now + ep->ip.start;
         p->dial->log_at = now + ep->cfg.connect_timeout;
     }
-    p->dial->n = wf_ip_find_candidates(&ep->ip, p->book, at);
+    p->dial->n = wf_ip_find_candidates(&ep->ip, p->ip.book, at);
     for (int i = 0; i < p->dial->n; i++) {
         p->dial->cand[i].at = at[i];
-        p->dial->cand[i].start_at = now + (uint64_t)i * STAGGER_NS;
+        p->dial->cand[i].start_at = now + (uint64_t)i * IP_STAGGER_NS;
     }
     if (p->dial->n == 0)
         fail_dial(p);

@@ -8,7 +8,7 @@
  *        (OPEN at once)            error, end of stream without goodbye
  *
  *   IDLE -> DIALLING [wf_tcp_dial]        any -> OPEN   [wf_tcp_link_up]
- *   any  -> BROKEN   [wf_tcp_link_break]  OPEN -> LEFT  [wf_tcp_link_eof]
+ *   any  -> BROKEN   [wf_ip_break_link]  OPEN -> LEFT  [wf_tcp_link_eof]
  *
  *   BROKEN  is decided anywhere, but told to the core by progress() alone:
  *           every lent container is returned first, then peer_down is called.
@@ -26,38 +26,12 @@
  */
 #include <errno.h>
 #include <linux/sockios.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 
 #include "tcp.h"
-
-/* Puts the peer on the list of those that progress() has something to do
- * for. */
-void wf_tcp_attend(weft_peer *p)
-{
-    wf_ip_mark_due(&p->ep->attention, &p->due);
-}
-
-void wf_tcp_link_break(weft_peer *p, int status, const char *fmt, ...)
-{
-    char text[1200];
-    va_list ap;
-
-    if (p->state == TCP_BROKEN)
-        return; /* the first cause counts */
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    p->state = TCP_BROKEN;
-    p->why_status = status;
-    free(p->why);
-    p->why = strdup(text);
-    wf_tcp_attend(p);
-}
 
 /* Makes a broken connection end with a reset. Otherwise the kernel goes on with
  * the unsent data and answers keepalives for a quarter of an hour, and a peer
@@ -81,7 +55,7 @@ static struct wf_tcp_conn *dismantle_link(weft_peer *p, int status)
     wf_tcp_dial_forget(p);
     if (p->parked)
         wf_tcp_conn_close(p->parked);
-    if (c && p->state == TCP_BROKEN)
+    if (c && p->ip.state == PEER_BROKEN)
         reset_on_close(c);
     if (c)
         c->peer = NULL;
@@ -107,37 +81,22 @@ static void tear_down_link(weft_peer *p, int status)
  * peer does not know. */
 static void report_down(weft_peer *p)
 {
-    weft_ep *ep = p->ep;
-    struct wf_tcp_conn *c;
+    struct wf_tcp_conn *c = dismantle_link(p, p->ip.why_status);
 
-    if (p->reported)
-        return;
-    c = dismantle_link(p, p->why_status);
-    p->reported = true;
-    p->want_ready = false;
-    ep->host->peer_down(ep->core, p->loc, p->why_status,
-                        p->why ? p->why : "out of memory");
+    wf_ip_report_down(&p->ip);
     if (c)
         wf_tcp_conn_close(c);
 }
 
 /* Does what was deferred because callbacks were not allowed at the time. */
-int wf_tcp_attention(weft_ep *ep)
+static void serve_peer(weft_peer *p)
 {
-    struct wf_ip_due_entry *list = wf_ip_due_list_take(&ep->attention), *due;
-    int n = 0;
-
-    while ((due = wf_ip_due_list_next(&list))) {
-        weft_peer *p = wf_ip_peer_of_due(due);
-        n++;
-        if (p->state == TCP_OPEN && p->resumed)
-            wf_tcp_unpause(p);
-        if (p->state == TCP_OPEN && !p->blocked)
-            wf_tcp_flush(p);
-        if (p->state == TCP_BROKEN)
-            report_down(p);
-    }
-    return n;
+    if (p->ip.state == PEER_OPEN && p->resumed)
+        wf_tcp_unpause(p);
+    if (p->ip.state == PEER_OPEN && !p->blocked)
+        wf_tcp_flush(p);
+    if (wf_ip_is_report_due(&p->ip))
+        report_down(p);
 }
 
 /* Handles the end of the stream, or its failure with an errno. */
@@ -145,28 +104,29 @@ void wf_tcp_link_eof(weft_peer *p, int error)
 {
     char who[64];
 
-    if (p->heard_goodbye && !p->tx && !p->want_ready) {
+    if (p->ip.leaving && !p->tx && !p->ip.want_ready) {
         struct wf_tcp_conn *again = p->parked;
         p->parked = NULL;
         tear_down_link(p, WEFT_ELINK);
-        p->state = TCP_LEFT;
+        p->ip.state = PEER_LEFT;
         if (again) /* the peer has left, and called again */
             wf_tcp_link_up(p, again);
         return;
     }
     wf_ip_print_address(&p->conn->remote, who, sizeof who);
-    if (p->heard_goodbye)
-        wf_tcp_link_break(p, WEFT_ELINK,
-                          "process %u at %s has left while data was being "
-                          "sent to it",
-                          p->id, who);
+    if (p->ip.leaving)
+        wf_ip_break_link(&p->ip, WEFT_ELINK,
+                         "process %u at %s has left while data was being "
+                         "sent to it",
+                         p->ip.id, who);
     else if (error && error != ECONNRESET && error != EPIPE)
-        wf_tcp_link_break(p, WEFT_ELINK, "connection to process %u at %s: %s",
-                          p->id, who, strerror(error));
+        wf_ip_break_link(&p->ip, WEFT_ELINK,
+                         "connection to process %u at %s: %s", p->ip.id, who,
+                         strerror(error));
     else
-        wf_tcp_link_break(p, WEFT_ELINK,
-                          "connection to process %u at %s closed by peer%s",
-                          p->id, who, error ? " (reset)" : "");
+        wf_ip_break_link(&p->ip, WEFT_ELINK,
+                         "connection to process %u at %s closed by peer%s",
+                         p->ip.id, who, error ? " (reset)" : "");
 }
 
 /* Makes c the connection that carries the containers. */
@@ -180,23 +140,23 @@ void wf_tcp_link_up(weft_peer *p, struct wf_tcp_conn *c)
         wf_tcp_conn_close(p->parked);
     p->parked = NULL;
     p->conn = c;
-    p->was_connected = true;
-    p->state = TCP_OPEN;
-    p->said_goodbye = p->heard_goodbye = false;
+    p->ip.was_connected = true;
+    p->ip.state = PEER_OPEN;
+    p->ip.said_goodbye = p->ip.leaving = false;
     wf_tcp_alive_begin(p);
     ep->count.connections++;
     wf_tcp_update_interest(p);
     if (!c->dialled) {
         wf_tcp_conn_tune(c);
         if (wf_tcp_send_frame(p, TCP_ACCEPT) < 0) {
-            wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
+            wf_ip_break_link(&p->ip, WEFT_ENOMEM, "out of memory");
             return;
         }
-        wf_tcp_attend(p);
+        wf_ip_mark_due(&p->ip);
     }
-    if (WEFT_HAS(ep->host, weft_host, peer_up))
-        ep->host->peer_up(ep->core, p->loc);
-    wf_tcp_attend(p); /* progress() tells a sender that waits */
+    if (WEFT_HAS(ep->ip.host, weft_host, peer_up))
+        ep->ip.host->peer_up(ep->ip.core, p->ip.loc);
+    wf_ip_mark_due(&p->ip); /* progress() tells a sender that waits */
 }
 
 /* Keeps a call waiting. The caller sends nothing until it is answered. */
@@ -210,14 +170,14 @@ static void park_call(weft_peer *p, struct wf_tcp_conn *c)
 
 static void take_call(weft_peer *p, struct wf_tcp_conn *c)
 {
-    if (p->state == TCP_DIALLING && p->ep->me < p->id)
+    if (p->ip.state == PEER_DIALLING && p->ep->ip.me < p->ip.id)
         park_call(p, c);
-    else if (p->state == TCP_OPEN)
+    else if (p->ip.state == PEER_OPEN)
         /* Either the peer had called before it took this side's call, and has
          * closed its own already; or the old connection is dead, which was not
          * noticed here yet. */
         park_call(p, c);
-    else if (p->state == TCP_BROKEN)
+    else if (p->ip.state == PEER_BROKEN)
         wf_tcp_conn_close(c); /* it calls again, when the core is ready */
     else
         wf_tcp_link_up(p, c);
@@ -229,58 +189,21 @@ void wf_tcp_take_caller(struct wf_tcp_conn *c, uint32_t id)
     weft_ep *ep = c->ep;
     int rc = WEFT_OK;
 
-    if (id >= ep->peers || !ep->peer[id])
-        rc = ep->host->locate(ep->core, id);
-    if (id < ep->peers && ep->peer[id]) {
-        take_call(ep->peer[id], c);
+    if (id >= ep->ip.peers || !ep->ip.peer[id])
+        rc = ep->ip.host->locate(ep->ip.core, id);
+    if (id < ep->ip.peers && ep->ip.peer[id]) {
+        take_call(ep->ip.peer[id], c);
         return;
     }
-    ep->host->log(ep->core, 2,
-                  rc == WEFT_ENOMEM
-                      ? "no memory for the call of process %u"
-                      : "process %u calls, but no route uses this "
-                        "transport for it",
-                  id);
+    ep->ip.host->log(ep->ip.core, 2,
+                     rc == WEFT_ENOMEM
+                         ? "no memory for the call of process %u"
+                         : "process %u calls, but no route uses this "
+                           "transport for it",
+                     id);
     if (rc == WEFT_ENOMEM)
         wf_tcp_send_shortage(c->fd, TCP_NO_MEMORY);
     wf_tcp_conn_close(c);
-}
-
-int wf_tcp_peer_add(weft_ep *ep, weft_loc *loc, uint32_t loc_id,
-                    const void *addr, size_t len, weft_peer **out)
-{
-    struct wf_ip_book book;
-    weft_peer *p;
-    int rc = wf_ip_unpack_book(addr, len, &book);
-
-    if (rc == WEFT_OK)
-        rc = wf_ip_prepare_peer_slot(&ep->peer, &ep->peers, loc_id);
-    if (rc < 0)
-        return rc;
-    p = calloc(1, sizeof *p);
-    if (!p || !(p->book = malloc(sizeof book))) {
-        free(p);
-        return WEFT_ENOMEM;
-    }
-    *p->book = book;
-    p->ep = ep;
-    p->loc = loc;
-    p->id = loc_id;
-    p->window = TCP_RBUF;
-    ep->peer[loc_id] = p;
-    *out = p;
-    return WEFT_OK;
-}
-
-void wf_tcp_peer_free(weft_peer *p)
-{
-    tear_down_link(p, WEFT_ECANCEL);
-    wf_ip_unmark_due(&p->ep->attention, &p->due);
-    p->ep->peer[p->id] = NULL;
-    free(p->book);
-    free(p->stage);
-    free(p->why);
-    free(p);
 }
 
 /* Says goodbye, and says whether that and all containers are in the peer's
@@ -289,11 +212,11 @@ static bool has_parted(weft_peer *p)
 {
     int unacked = 0;
 
-    if (p->state != TCP_OPEN)
+    if (p->ip.state != PEER_OPEN)
         return true;
-    if (p->tx || (!p->said_goodbye && wf_tcp_send_frame(p, TCP_GOODBYE) < 0))
+    if (p->tx || (!p->ip.said_goodbye && wf_tcp_send_frame(p, TCP_GOODBYE) < 0))
         return false;
-    p->said_goodbye = true;
+    p->ip.said_goodbye = true;
     if (!wf_tcp_tx_idle(p))
         return false;
     return ioctl(p->conn->fd, SIOCOUTQ, &unacked) < 0 || unacked == 0;
@@ -302,20 +225,35 @@ static bool has_parted(weft_peer *p)
 int wf_tcp_peer_del(weft_peer *p, int abrupt)
 {
     weft_ep *ep = p->ep;
-    if (!abrupt && !has_parted(p))
-        return WEFT_EAGAIN;
+    int rc;
+
     if (abrupt && p->conn && !ep->draining)
         reset_on_close(p->conn);
-    wf_tcp_peer_free(p);
-    wf_tcp_conn_free_dead(ep);
-    return WEFT_OK;
-}
-
-int wf_tcp_drain(weft_ep *ep)
-{
-    int rc = WEFT_OK;
-    for (uint32_t i = 0; i < ep->peers; i++)
-        if (ep->peer[i] && !has_parted(ep->peer[i]))
-            rc = WEFT_EAGAIN;
+    rc = wf_ip_peer_del(p, abrupt);
+    if (rc == WEFT_OK)
+        wf_tcp_conn_free_dead(ep);
     return rc;
 }
+
+/* ---- the functions for ip/peer.c ----------------------------------------- */
+
+static void init_peer(weft_ep *ep, weft_peer *p)
+{
+    p->ep = ep;
+    p->window = TCP_RBUF;
+}
+
+static void free_peer(weft_peer *p)
+{
+    tear_down_link(p, WEFT_ECANCEL);
+    free(p->stage);
+    wf_ip_free_peer(&p->ip);
+}
+
+const struct wf_ip_transport wf_tcp_transport = {.costs = WF_TCP_COSTS,
+                                                 .peer_bytes =
+                                                     sizeof(weft_peer),
+                                                 .init_peer = init_peer,
+                                                 .free_peer = free_peer,
+                                                 .serve_peer = serve_peer,
+                                                 .has_parted = has_parted};

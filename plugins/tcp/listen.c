@@ -1,6 +1,6 @@
 /* Accepting callers on the chosen interfaces.
  *
- * At most TCP_PENDING_MAX callers may be unauthenticated. Beyond that the
+ * At most IP_PENDING_MAX callers may be unauthenticated. Beyond that the
  * oldest makes room once it had a fair chance, and until then new ones wait in
  * the kernel's backlog.
  *
@@ -24,14 +24,13 @@
 #include "tcp.h"
 
 enum { BACKLOG = 4096 };
-#define FAIR_CHANCE_NS 50000000u
 
 static struct wf_ip_sockets listener_settings(const weft_ep *ep)
 {
     return (struct wf_ip_sockets){.verb = "listen on",
                                   .type = SOCK_STREAM,
                                   .backlog = BACKLOG,
-                                  .port = ep->port};
+                                  .port = ep->ip.port};
 }
 
 static void open_lobby(weft_ep *ep)
@@ -40,7 +39,7 @@ static void open_lobby(weft_ep *ep)
 
     ep->caller_budget.pause = 0;
     ep->lobby_kind = TCP_IS_LOBBY;
-    epoll_ctl(ep->epfd, EPOLL_CTL_ADD, ep->lobby, &e);
+    epoll_ctl(ep->ip.epfd, EPOLL_CTL_ADD, ep->lobby, &e);
 }
 
 int wf_tcp_listen(weft_ep *ep)
@@ -67,7 +66,7 @@ void wf_tcp_listen_pause(weft_ep *ep, bool pause)
         return;
     ep->accept_paused = pause;
     if (pause)
-        ep->accept_paused_until = wf_tcp_now(ep) + FAIR_CHANCE_NS;
+        ep->accept_paused_until = wf_tcp_now(ep) + IP_FAIR_CHANCE_NS;
     for (int i = 0; i < ep->ip.n; i++) {
         struct wf_tcp_listener *l = &ep->listener[i];
         struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
@@ -80,13 +79,13 @@ void wf_tcp_listen_pause(weft_ep *ep, bool pause)
 static bool make_room(weft_ep *ep)
 {
     struct wf_tcp_conn *oldest = NULL;
-    if (ep->pending < TCP_PENDING_MAX)
+    if (ep->pending < IP_PENDING_MAX)
         return true;
     for (struct wf_tcp_conn *c = ep->conns; c; c = c->next)
         if ((c->state == TCP_HELLO || c->state == TCP_PROOF) &&
             (!oldest || c->since < oldest->since))
             oldest = c;
-    if (!oldest || wf_tcp_now(ep) - oldest->since < FAIR_CHANCE_NS)
+    if (!oldest || wf_tcp_now(ep) - oldest->since < IP_FAIR_CHANCE_NS)
         return false;
     wf_tcp_conn_close(oldest);
     return true;
@@ -161,14 +160,14 @@ static void handle_accept_error(weft_ep *ep, struct wf_tcp_listener *l,
                                 int error)
 {
     if (error == EINVAL && listen_again(ep, l)) {
-        ep->host->log(ep->core, 1,
-                      "a listening socket was ended from outside, "
-                      "and is open again");
+        ep->ip.host->log(ep->ip.core, 1,
+                         "a listening socket was ended from outside, "
+                         "and is open again");
         return;
     }
     if (!ep->full_warned)
-        ep->host->log(ep->core, 1, "callers have to wait: %s",
-                      wf_ip_error_text(error));
+        ep->ip.host->log(ep->ip.core, 1, "callers have to wait: %s",
+                         wf_ip_error_text(error));
     ep->full_warned = true;
     if (wf_ip_is_shortage(error) &&
         !wf_ip_retry_shortage(&ep->full_since, wf_tcp_now(ep)))
@@ -231,7 +230,7 @@ int wf_tcp_poll_lobby(weft_ep *ep)
         }
     }
     if (wf_ip_budget_spend(&ep->caller_budget, wf_tcp_now(ep), (unsigned)heard))
-        epoll_ctl(ep->epfd, EPOLL_CTL_DEL, ep->lobby, NULL);
+        epoll_ctl(ep->ip.epfd, EPOLL_CTL_DEL, ep->lobby, NULL);
     return heard;
 }
 

@@ -20,18 +20,14 @@
 
 #include "tcp.h"
 
-enum {
-    BULK = 8 << 10, /* payload bytes that shrink the window */
-    READS = 16,     /* the most reads of one call */
-    FINE = 512      /* smaller segments are filled by copying, not by reading */
-};
+enum { READS = 16 }; /* the most reads of one call */
 
 static void finish_sink(weft_peer *p, int status)
 {
     WEFT_ASSERT(p->sink);
     weft_sink *s = p->sink;
     p->sink = NULL;
-    p->ep->host->rx_done(p->ep->core, s, status);
+    p->ep->ip.host->rx_done(p->ep->ip.core, s, status);
 }
 
 /* Keeps bytes for the next read. Returns false without memory. */
@@ -39,7 +35,7 @@ static bool carry_over(weft_peer *p, const uint8_t *data, uint32_t n)
 {
     uint8_t *at = p->carry_small;
     if (n > sizeof p->carry_small && !(at = malloc(n))) {
-        wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
+        wf_ip_break_link(&p->ip, WEFT_ENOMEM, "out of memory");
         return false;
     }
     memmove(at, data, n);
@@ -61,12 +57,12 @@ static bool handle_own_frame(weft_peer *p, const uint8_t *frame)
 {
     if (frame[0] == TCP_GOODBYE && weft_hdr_len(frame) == TCP_FRAME &&
         weft_hdr_plen(frame) == 0) {
-        p->heard_goodbye = true;
+        p->ip.leaving = true;
         return true;
     }
-    wf_tcp_link_break(p, WEFT_EPROTO,
-                      "process %u sent a frame of unknown type 0x%02x", p->id,
-                      frame[0]);
+    wf_ip_break_link(&p->ip, WEFT_EPROTO,
+                     "process %u sent a frame of unknown type 0x%02x", p->ip.id,
+                     frame[0]);
     return false;
 }
 
@@ -85,7 +81,7 @@ static int64_t deliver_container(weft_peer *p, const uint8_t *at, uint32_t hl,
 
     if ((uintptr_t)at % _Alignof(weft_hdr) != 0)
         hdr = memcpy(&aligned, at, hl);
-    rc = ep->host->rx(ep->core, p->loc, hdr, at + hl, have, &sink);
+    rc = ep->ip.host->rx(ep->ip.core, p->ip.loc, hdr, at + hl, have, &sink);
     if (rc == WEFT_EAGAIN)
         return -1;
     ep->count.rx_frames++;
@@ -93,7 +89,7 @@ static int64_t deliver_container(weft_peer *p, const uint8_t *at, uint32_t hl,
     WEFT_ASSERT(!p->sink && have <= plen);
     p->rx_len = plen;
     p->rx_off = have;
-    if (plen >= BULK)
+    if (plen >= TCP_BULK_MIN)
         p->window = TCP_WINDOW_BULK;
     if (rc == WEFT_OK && sink) {
         p->sink = sink;
@@ -110,7 +106,7 @@ static int parse_buffer(weft_peer *p, const uint8_t *buf, uint32_t n)
     uint32_t pos = 0;
     int frames = 0;
 
-    while (p->state == TCP_OPEN) {
+    while (p->ip.state == PEER_OPEN) {
         uint32_t hl;
         int64_t used;
         uint64_t skip;
@@ -153,7 +149,7 @@ static int parse_buffer(weft_peer *p, const uint8_t *buf, uint32_t n)
         pos += hl + (uint32_t)used;
         frames++;
     }
-    if (pos < n && p->state == TCP_OPEN)
+    if (pos < n && p->ip.state == PEER_OPEN)
         carry_over(p, buf + pos, n - pos);
     return frames;
 }
@@ -173,7 +169,7 @@ static size_t aim_read(weft_peer *p, struct msghdr *m, size_t *direct)
         n = wf_ip_sink_pieces(p->sink, p->rx_off, v, TCP_IOV - 1);
     for (int i = 0; i < n; i++)
         *direct += v[i].iov_len;
-    if (n == TCP_IOV - 1 && *direct < (size_t)n * FINE) {
+    if (n == TCP_IOV - 1 && *direct < (size_t)n * TCP_COPY_MAX) {
         fine = true;
         n = 0;
         *direct = 0;
@@ -239,7 +235,7 @@ int wf_tcp_recv(weft_peer *p)
 {
     int events = 0;
 
-    for (int i = 0; i < READS && p->state == TCP_OPEN && !p->paused; i++) {
+    for (int i = 0; i < READS && p->ip.state == PEER_OPEN && !p->paused; i++) {
         uint32_t kept = p->carry_n;
         bool fresh = !kept && !p->sink && p->rx_off == p->rx_len;
         size_t direct = 0, want;
@@ -272,7 +268,7 @@ int wf_tcp_recv(weft_peer *p)
 void wf_tcp_rx_resume(weft_peer *p)
 {
     p->resumed = true;
-    wf_tcp_attend(p);
+    wf_ip_mark_due(&p->ip);
 }
 
 /* Goes on with a peer for which the core has room again, first with the bytes
@@ -294,7 +290,7 @@ int wf_tcp_unpause(weft_peer *p)
     frames = n ? parse_buffer(p, data == p->carry_small ? small : data, n) : 0;
     if (data != p->carry_small)
         free(data);
-    if (p->state == TCP_OPEN)
+    if (p->ip.state == PEER_OPEN)
         wf_tcp_update_interest(p);
     return frames;
 }

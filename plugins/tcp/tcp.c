@@ -18,17 +18,10 @@
 
 enum { EVENTS = 32 };
 
-#define OPTION(member, type, dflt, range, help)                                \
-    {                                                                          \
-#member, type, offsetof(struct wf_tcp_cfg, member), dflt, range, help  \
-    }
+#define OPTION(...) WF_IP_OPTION(struct wf_tcp_cfg, __VA_ARGS__)
 
 static const weft_option options[] = {
-    OPTION(interface, WEFT_OPT_LIST, "auto", NULL,
-           "auto, or interfaces to use: names, addresses or subnets"),
-    OPTION(port, WEFT_OPT_INT, "0", "0..65535",
-           "port of the first process of a node, the next takes port+1; "
-           "0: any"),
+    WF_IP_PLACE_OPTIONS(OPTION, "port"),
     OPTION(sndbuf, WEFT_OPT_SIZE, "0", "0..1G",
            "socket send buffer; 0: the kernel adjusts it"),
     OPTION(rcvbuf, WEFT_OPT_SIZE, "0", "0..1G",
@@ -54,9 +47,7 @@ static const weft_option options[] = {
 
 static void close_endpoint(weft_ep *ep)
 {
-    for (uint32_t i = 0; i < ep->peers; i++)
-        if (ep->peer[i])
-            wf_tcp_peer_free(ep->peer[i]);
+    wf_ip_free_peers(&ep->ip);
     while (ep->conns)
         wf_tcp_conn_close(ep->conns);
     wf_tcp_conn_free_dead(ep);
@@ -67,9 +58,7 @@ static void close_endpoint(weft_ep *ep)
         close(ep->reserve);
     if (ep->lobby >= 0)
         close(ep->lobby);
-    if (ep->epfd >= 0)
-        close(ep->epfd);
-    free(ep->peer);
+    wf_ip_close_endpoint(&ep->ip);
     free(ep->rbuf);
     free(ep);
 }
@@ -79,21 +68,15 @@ static weft_ep *make_endpoint(const weft_open *o)
     weft_ep *ep = calloc(1, sizeof *ep);
     if (!ep)
         return NULL;
-    ep->host = o->host;
-    ep->core = o->core;
     ep->cfg = *(const struct wf_tcp_cfg *)o->cfg;
-    ep->me = o->loc_id;
-    wf_ip_place(&ep->ip, o, ep->cfg.interface);
-    if (WEFT_HAS(o, weft_open, start_ns))
-        ep->start = o->start_ns;
+    wf_ip_init_endpoint(&ep->ip, o, &wf_tcp_transport, ep->cfg.interface,
+                        ep->cfg.port);
     ep->watch = (struct wf_ip_watch){.every = ep->cfg.detect / 4,
                                      .vanished = ep->cfg.detect,
                                      .local = ep->ip.one_host};
-    ep->port = wf_ip_own_port(o, ep->cfg.port);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->listener[i].fd = -1;
-    ep->epfd = ep->lobby = ep->reserve = -1;
-    wf_ip_due_list_init(&ep->attention);
+    ep->lobby = ep->reserve = -1;
     return ep;
 }
 
@@ -109,9 +92,9 @@ static int open_endpoint(const weft_open *o, weft_ep **out)
     if (!ep->rbuf)
         goto err;
     rc = WEFT_ESYS;
-    ep->epfd = wf_ip_open_epoll(&ep->ip);
-    ep->lobby = ep->epfd < 0 ? -1 : wf_ip_open_epoll(&ep->ip);
-    if (ep->epfd < 0 || ep->lobby < 0)
+    ep->ip.epfd = wf_ip_open_epoll(&ep->ip);
+    ep->lobby = ep->ip.epfd < 0 ? -1 : wf_ip_open_epoll(&ep->ip);
+    if (ep->ip.epfd < 0 || ep->lobby < 0)
         goto err;
     rc = wf_ip_choose_interfaces(&ep->ip);
     if (rc < 0)
@@ -126,29 +109,12 @@ err:
     return rc;
 }
 
-static const struct wf_ip_costs costs = {
-    .overhead_ns = 1800, /* system call and stack, each side */
-    .loopback_ns = 5000,
-    .subnet_ns = 15000,
-    .routed_ns = 50000,
-    .loopback_mbs = 5000,
-    .usual_mbs = 1000,
-    .link_percent = 100};
-
-static void describe_endpoint(const weft_ep *ep, weft_attr *a)
+static int describe_endpoint(weft_ep *ep, weft_attr *a)
 {
-    a->caps = WEFT_CAP_LOCAL;
-    if (!wf_ip_is_loopback_only(&ep->ip))
-        a->caps |= WEFT_CAP_REMOTE;
+    wf_ip_describe_reach(&ep->ip, a);
     a->max_short = TCP_SHORT_MAX;
     a->max_eager = (uint32_t)ep->cfg.eager;
     a->max_payload = ep->cfg.frame;
-    a->cost = wf_ip_cost_of(&ep->ip, &costs);
-}
-
-static int get_attr(weft_ep *ep, weft_attr *a)
-{
-    describe_endpoint(ep, a);
     return WEFT_OK;
 }
 
@@ -165,25 +131,9 @@ static int probe_system(const weft_open *o, weft_attr *a)
     return rc;
 }
 
-static int get_address(weft_ep *ep, void *buf, size_t *len)
-{
-    return wf_ip_write_blob(&ep->ip, buf, len);
-}
-
-static int check_reach(weft_ep *ep, const void *addr, size_t len,
-                       weft_cost *cost)
-{
-    return wf_ip_check_reach(&ep->ip, &costs, addr, len, cost);
-}
-
-static int parse_address(weft_ep *ep, const char *text, void *buf, size_t *len)
-{
-    return wf_ip_parse_address(&ep->ip, text, buf, len);
-}
-
 static int connect_peer(weft_peer *p)
 {
-    if (p->state == TCP_IDLE)
+    if (p->ip.state == PEER_IDLE)
         wf_tcp_dial(p);
     return WEFT_OK;
 }
@@ -197,7 +147,7 @@ static void set_polled(weft_ep *ep, bool polled)
 {
     weft_peer *p = ep->hot;
 
-    if (!p || p->state != TCP_OPEN || p->polled == polled)
+    if (!p || p->ip.state != PEER_OPEN || p->polled == polled)
         return;
     p->polled = polled;
     wf_tcp_update_interest(p);
@@ -218,7 +168,7 @@ static int poll_hot(weft_ep *ep)
 {
     int n;
 
-    if (!ep->hot || ep->hot->state != TCP_OPEN || ep->hot->paused)
+    if (!ep->hot || ep->hot->ip.state != PEER_OPEN || ep->hot->paused)
         return 0;
     n = wf_tcp_recv(ep->hot);
     if (n == 0)
@@ -233,12 +183,12 @@ static int poll_hot(weft_ep *ep)
 static int handle_peer_event(weft_peer *p, uint32_t events)
 {
     int n = 1;
-    if (events & EPOLLOUT && p->state == TCP_OPEN)
+    if (events & EPOLLOUT && p->ip.state == PEER_OPEN)
         wf_tcp_flush(p);
-    if (events & (EPOLLIN | EPOLLERR | EPOLLHUP) && p->state == TCP_OPEN &&
+    if (events & (EPOLLIN | EPOLLERR | EPOLLHUP) && p->ip.state == PEER_OPEN &&
         !p->paused) {
         n += wf_tcp_recv(p);
-        if (p->state == TCP_OPEN)
+        if (p->ip.state == PEER_OPEN)
             set_hot(p->ep, p);
     }
     return n;
@@ -247,7 +197,7 @@ static int handle_peer_event(weft_peer *p, uint32_t events)
 static int poll_epoll(weft_ep *ep, int budget)
 {
     struct epoll_event e[EVENTS];
-    int n = epoll_wait(ep->epfd, e, budget < EVENTS ? budget : EVENTS, 0);
+    int n = epoll_wait(ep->ip.epfd, e, budget < EVENTS ? budget : EVENTS, 0);
     int events = 0;
 
     ep->polls = 0;
@@ -290,8 +240,8 @@ static int progress_endpoint(weft_ep *ep, int budget)
     if (budget < 1)
         budget = 1;
     ep->poll_round++;
-    if (ep->attention.first)
-        events += wf_tcp_attention(ep);
+    if (ep->ip.due)
+        events += wf_ip_serve_due(&ep->ip);
     events += poll_hot(ep);
     wide = !ep->hot || ep->woken || ep->waiting || ep->calling ||
            ++ep->polls >= ep->polls_between_epoll;
@@ -300,17 +250,11 @@ static int progress_endpoint(weft_ep *ep, int budget)
         events += poll_epoll(ep, budget);
         run_timers(ep);
     }
-    if (ep->attention.first)
-        events += wf_tcp_attention(ep);
+    if (ep->ip.due)
+        events += wf_ip_serve_due(&ep->ip);
     if (ep->dead)
         wf_tcp_conn_free_dead(ep);
     return events;
-}
-
-static int get_event(weft_ep *ep, int *fd)
-{
-    *fd = ep->epfd;
-    return WEFT_OK;
 }
 
 /* Prepares for sleep. All unread data is in the kernel, and epoll is level
@@ -319,7 +263,7 @@ static int arm_endpoint(weft_ep *ep, uint64_t *deadline_ns)
 {
     uint64_t first = 0;
     ep->woken = true;
-    if (ep->attention.first)
+    if (ep->ip.due)
         return WEFT_EAGAIN;
     set_polled(ep, false);
     ep->polls_between_epoll = 1;
@@ -338,36 +282,31 @@ static int read_statistic(weft_ep *ep, int i, const char **name,
                           uint64_t *value)
 {
     const struct wf_tcp_counts *c = &ep->count;
-    const struct {
-        const char *name;
-        uint64_t value;
-    } all[] = {{"connections", c->connections}, {"refused_callers", c->refused},
-               {"tx_containers", c->tx_frames}, {"tx_bytes", c->tx_bytes},
-               {"rx_containers", c->rx_frames}, {"rx_bytes", c->rx_bytes},
-               {"tx_staged", c->stage_copies}};
-    if (i < 0 || (size_t)i >= sizeof all / sizeof *all)
-        return WEFT_EINVAL;
-    *name = all[i].name;
-    *value = all[i].value;
-    return WEFT_OK;
+    const struct wf_ip_counter all[] = {
+        {"connections", c->connections}, {"refused_callers", c->refused},
+        {"tx_containers", c->tx_frames}, {"tx_bytes", c->tx_bytes},
+        {"rx_containers", c->rx_frames}, {"rx_bytes", c->rx_bytes},
+        {"tx_staged", c->stage_copies}};
+
+    return wf_ip_read_counter(all, sizeof all / sizeof *all, i, name, value);
 }
 
 static const weft_ops ops = {.size = sizeof ops,
                              .open = open_endpoint,
                              .close = close_endpoint,
-                             .attr = get_attr,
-                             .address = get_address,
-                             .reach = check_reach,
-                             .peer_add = wf_tcp_peer_add,
+                             .attr = describe_endpoint,
+                             .address = wf_ip_get_address,
+                             .reach = wf_ip_check_reach,
+                             .peer_add = wf_ip_peer_add,
                              .peer_del = wf_tcp_peer_del,
                              .send = wf_tcp_send,
                              .progress = progress_endpoint,
-                             .drain = wf_tcp_drain,
+                             .drain = wf_ip_drain,
                              .send_short = wf_tcp_send_short,
-                             .event = get_event,
+                             .event = wf_ip_get_event,
                              .arm = arm_endpoint,
                              .rx_resume = wf_tcp_rx_resume,
-                             .addr_parse = parse_address,
+                             .addr_parse = wf_ip_parse_address,
                              .addr_print = wf_ip_print_book,
                              .connect = connect_peer,
                              .probe = probe_system,

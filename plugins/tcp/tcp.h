@@ -20,25 +20,17 @@
 #include <stdbool.h>
 
 #include "../ip/alive.h"
-#include "../ip/due_list.h"
 #include "../ip/budget.h"
-#include "../ip/ip.h"
+#include "../ip/peer.h"
 #include "weft_transport.h"
 
 enum {
-    TCP_PENDING_MAX = 64, /* callers not yet authenticated */
     TCP_STAGE = 16 << 10, /* bytes of small containers behind a busy socket */
-    /* The bytes of the same memory that the core may pack data into: in parts
-     * of 16 KB packing takes twice as long. Pages that were never packed into
-     * are not allocated. */
-    TCP_PACKED = 256 << 10,
-    TCP_SHORT_MAX = 8 << 10,   /* payload that may be copied into the stage */
-    TCP_RBUF = 64 << 10,       /* the read buffer of an endpoint */
-    TCP_WINDOW_BULK = 4 << 10, /* read-ahead when payloads are large */
+    TCP_SHORT_MAX = 8 << 10, /* payload that may be copied into the stage */
+    TCP_RBUF = 64 << 10,     /* the read buffer of an endpoint */
     TCP_IOV = 32,
     TCP_FRAME = 24, /* bytes of the transport's own frames */
-    TCP_RETRIES = 6,
-    TCP_POLLS = 16 /* the most polls of the hot socket between epoll calls */
+    TCP_RETRIES = 6
 };
 
 /* The transport's own frames, by the first byte of a header. The core never
@@ -119,28 +111,14 @@ struct wf_tcp_dial {
     struct wf_tcp_candidate cand[IP_ADDRS_MAX];
 };
 
-enum wf_tcp_peer_state {
-    TCP_IDLE,
-    TCP_DIALLING,
-    TCP_OPEN,
-    TCP_BROKEN, /* peer_down is due, or was reported */
-    TCP_LEFT    /* the peer said goodbye */
-};
-
 struct weft_peer {
+    struct wf_ip_peer ip;
     weft_ep *ep;
-    weft_loc *loc;
-    uint32_t id;
-    enum wf_tcp_peer_state state;
     struct wf_tcp_conn *conn, *parked;
     struct wf_tcp_dial *dial;
-    struct wf_ip_book *book; /* copy of the blob, as it came */
     weft_peer *dial_next;
-    struct wf_ip_due_entry due; /* entry in the list of peers for progress() */
-    bool want_ready, paused, resumed;
-    bool was_connected;
+    bool paused, resumed;
     bool polled; /* read by every progress(): not in epoll until arm() */
-    bool said_goodbye, heard_goodbye, reported;
     bool watched; /* for signs of life */
     struct wf_ip_alive alive;
     uint64_t confirmed; /* alive.c: acknowledgements at the last check */
@@ -166,9 +144,6 @@ struct weft_peer {
     uint8_t carry_small[WEFT_HDR];
     uint64_t unread_since; /* ns, since when the system has no memory for
                               reading; 0: it has */
-
-    int why_status;
-    char *why;
 };
 
 struct wf_tcp_counts {
@@ -177,17 +152,9 @@ struct wf_tcp_counts {
 };
 
 struct weft_ep {
-    const weft_host *host;
-    weft_core *core;
+    struct wf_ip_endpoint ip;
     struct wf_tcp_cfg cfg;
-    uint32_t me;
-    uint64_t start; /* ns that a peer may take to start */
-    uint16_t port;  /* to listen on; 0: any */
-    int epfd;
-    struct wf_ip_place ip;
     struct wf_tcp_listener listener[IP_ADDRS_MAX];
-    weft_peer **peer; /* by loc_id */
-    uint32_t peers;
     struct wf_tcp_conn *conns, *dead;
     int lobby; /* epoll of listeners and unknown callers, itself in epfd */
     enum wf_tcp_kind lobby_kind;
@@ -215,7 +182,6 @@ struct weft_ep {
     unsigned polls_between_epoll; /* polls of the hot socket before epoll is
                                      asked again */
     weft_peer *hot;               /* the peer whose socket had something last */
-    struct wf_ip_due_list attention;
     uint8_t *rbuf;
     struct wf_tcp_counts count;
 };
@@ -253,18 +219,11 @@ void wf_tcp_dial_shortage(struct wf_tcp_conn *, unsigned lack);
 void wf_tcp_dial_end(weft_peer *, struct wf_tcp_conn *keep);
 
 /* link.c */
+extern const struct wf_ip_transport wf_tcp_transport;
 void wf_tcp_take_caller(struct wf_tcp_conn *, uint32_t loc_id);
 void wf_tcp_link_up(weft_peer *, struct wf_tcp_conn *);
-void wf_tcp_link_break(weft_peer *, int status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 void wf_tcp_link_eof(weft_peer *, int error);
-void wf_tcp_attend(weft_peer *);
-int wf_tcp_attention(weft_ep *);
-int wf_tcp_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
-                    size_t len, weft_peer **);
 int wf_tcp_peer_del(weft_peer *, int abrupt);
-int wf_tcp_drain(weft_ep *);
-void wf_tcp_peer_free(weft_peer *);
 
 /* alive.c */
 uint64_t wf_tcp_traffic(weft_peer *);
@@ -294,7 +253,7 @@ void wf_tcp_rx_resume(weft_peer *);
 
 static inline uint64_t wf_tcp_now(weft_ep *ep)
 {
-    return ep->host->now_ns(ep->core);
+    return ep->ip.host->now_ns(ep->ip.core);
 }
 
 #endif

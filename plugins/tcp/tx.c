@@ -20,10 +20,7 @@
 
 #include "tcp.h"
 
-enum {
-    FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL,
-    TINY = 512 /* bytes; copying so little is cheaper than gathering it */
-};
+enum { FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL };
 
 void wf_tcp_update_interest(weft_peer *p)
 {
@@ -72,10 +69,10 @@ void wf_tcp_memory_tick(weft_ep *ep, uint64_t now)
     if (!ep->memory_waiters || ep->memory_retry_at > now)
         return;
     ep->memory_retry_at = now + IP_SHORTAGE_RETRY_NS;
-    for (uint32_t i = 0; i < ep->peers; i++)
-        if (ep->peer[i] && ep->peer[i]->shortage_since &&
-            ep->peer[i]->state == TCP_OPEN)
-            wf_tcp_flush(ep->peer[i]);
+    for (uint32_t i = 0; i < ep->ip.peers; i++)
+        if (ep->ip.peer[i] && ep->ip.peer[i]->shortage_since &&
+            ep->ip.peer[i]->ip.state == PEER_OPEN)
+            wf_tcp_flush(ep->ip.peer[i]);
 }
 
 static uint32_t staged_bytes(const weft_peer *p)
@@ -146,7 +143,8 @@ static void stage_fine(weft_peer *p)
     n = wf_ip_tx_pieces(p->tx, p->tx_off, v, TCP_IOV);
     for (int i = 0; i < n; i++)
         sum += v[i].iov_len;
-    if (n < TCP_IOV || sum >= TCP_IOV * TINY || !has_stage_room(p, TCP_STAGE))
+    if (n < TCP_IOV || sum >= TCP_IOV * TCP_COPY_MAX ||
+        !has_stage_room(p, TCP_STAGE))
         return;
     while (n > 0) {
         for (int i = 0; i < n; i++) {
@@ -171,13 +169,13 @@ static void handle_send_error(weft_peer *p, int error)
         return;
     }
     if (wf_ip_is_shortage(error))
-        p->ep->host->log(p->ep->core, 1,
-                         "sendmsg() to process %u has failed for 10 s: %s",
-                         p->id, wf_ip_error_text(error));
+        p->ep->ip.host->log(p->ep->ip.core, 1,
+                            "sendmsg() to process %u has failed for 10 s: %s",
+                            p->ip.id, wf_ip_error_text(error));
     /* these two do not break the link: arrived data is read first, by recv() */
     if (error != EPIPE && error != ECONNRESET)
-        wf_tcp_link_break(p, WEFT_ELINK, "connection to process %u: %s", p->id,
-                          wf_ip_error_text(error));
+        wf_ip_break_link(&p->ip, WEFT_ELINK, "connection to process %u: %s",
+                         p->ip.id, wf_ip_error_text(error));
     set_blocked(p, true);
 }
 
@@ -213,7 +211,7 @@ static bool write_socket(weft_peer *p)
             continue;
         if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
             handle_send_error(p, errno);
-            return p->state == TCP_OPEN && p->shortage_since;
+            return p->ip.state == PEER_OPEN && p->shortage_since;
         }
         if (n > 0)
             consume_sent(p, (uint64_t)n);
@@ -246,29 +244,30 @@ static void stage_rest(weft_peer *p, weft_tx *tx, uint64_t off)
 
 static int wait_for_ready(weft_peer *p)
 {
-    p->want_ready = true;
-    if (p->state == TCP_OPEN && !p->stage && !p->tx)
-        wf_tcp_attend(p); /* no memory for the stage: only progress() retries */
+    p->ip.want_ready = true;
+    if (p->ip.state == PEER_OPEN && !p->stage && !p->tx)
+        wf_ip_mark_due(
+            &p->ip); /* no memory for the stage: only progress() retries */
     return WEFT_EAGAIN;
 }
 
 static int dial_or_refuse(weft_peer *p)
 {
-    if (p->state == TCP_IDLE)
+    if (p->ip.state == PEER_IDLE)
         wf_tcp_dial(p);
-    else if (p->state == TCP_LEFT)
-        wf_tcp_link_break(p, WEFT_ELINK, "process %u has left", p->id);
-    if (p->state == TCP_BROKEN && p->reported)
+    else if (p->ip.state == PEER_LEFT)
+        wf_ip_break_link(&p->ip, WEFT_ELINK, "process %u has left", p->ip.id);
+    if (p->ip.state == PEER_BROKEN && p->ip.reported)
         return WEFT_ELINK;
     return wait_for_ready(p);
 }
 
 static int send_directly(weft_peer *p, weft_tx *tx, bool small)
 {
-    WEFT_ASSERT(!p->tx && p->state == TCP_OPEN);
+    WEFT_ASSERT(!p->tx && p->ip.state == PEER_OPEN);
     p->tx = tx;
     p->tx_off = 0;
-    if (!p->blocked && !write_socket(p) && p->state != TCP_OPEN)
+    if (!p->blocked && !write_socket(p) && p->ip.state != PEER_OPEN)
         return WEFT_OK; /* tx_done returns it */
     if (is_finished(p)) {
         p->tx = NULL;
@@ -288,7 +287,7 @@ static int send_unstaged(weft_peer *p, weft_tx *tx)
 {
     if (tx->one.iov_base || !tx->copy)
         return send_directly(p, tx, false);
-    wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
+    wf_ip_break_link(&p->ip, WEFT_ENOMEM, "out of memory");
     return wait_for_ready(p);
 }
 
@@ -298,7 +297,7 @@ static int join_stage(weft_peer *p, weft_tx *tx)
     if (!has_stage_room(p, wf_ip_tx_bytes(tx))) {
         if (!p->blocked)
             write_socket(p);
-        if (p->state != TCP_OPEN || !has_stage_room(p, wf_ip_tx_bytes(tx)))
+        if (p->ip.state != PEER_OPEN || !has_stage_room(p, wf_ip_tx_bytes(tx)))
             return p->stage ? wait_for_ready(p) : send_unstaged(p, tx);
     }
     stage_rest(p, tx, 0);
@@ -313,11 +312,11 @@ static int submit_container(weft_peer *p, weft_tx *tx)
     bool small = wf_ip_tx_bytes(tx) <= TCP_SHORT_MAX + WEFT_HDR;
     int rc;
 
-    if (p->state != TCP_OPEN)
+    if (p->ip.state != PEER_OPEN)
         return dial_or_refuse(p);
     if (p->tx)
         return wait_for_ready(p);
-    if (small && (staged_bytes(p) || wf_ip_tx_bytes(tx) <= TINY))
+    if (small && (staged_bytes(p) || wf_ip_tx_bytes(tx) <= TCP_COPY_MAX))
         rc = join_stage(p, tx);
     else
         rc = send_directly(p, tx, small);
@@ -337,7 +336,7 @@ int wf_tcp_send(weft_peer *p, weft_tx *tx)
 static void keep_rest(weft_peer *p, const uint8_t *rest, size_t n)
 {
     if (!has_stage_room(p, n)) {
-        wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
+        wf_ip_break_link(&p->ip, WEFT_ENOMEM, "out of memory");
         return;
     }
     WEFT_ASSERT(!p->tx && !staged_bytes(p));
@@ -352,7 +351,7 @@ static void keep_rest(weft_peer *p, const uint8_t *rest, size_t n)
 static bool send_tiny(weft_peer *p, const weft_hdr *hdr, const void *data,
                       size_t len)
 {
-    uint8_t frame[WEFT_HDR + TINY];
+    uint8_t frame[WEFT_HDR + TCP_COPY_MAX];
     size_t hl = weft_hdr_len(hdr), total = hl + len;
     ssize_t n;
 
@@ -379,12 +378,12 @@ static int send_small(weft_peer *p, const weft_hdr *hdr, const void *data,
                   .len = len};
     int rc;
 
-    if (len <= TINY && p->state == TCP_OPEN && !p->tx && !staged_bytes(p) &&
-        !p->blocked && send_tiny(p, hdr, data, len))
+    if (len <= TCP_COPY_MAX && p->ip.state == PEER_OPEN && !p->tx &&
+        !staged_bytes(p) && !p->blocked && send_tiny(p, hdr, data, len))
         return WEFT_DONE;
     if (len > TCP_SHORT_MAX)
         return WEFT_EINVAL;
-    if (p->state == TCP_OPEN && !has_stage_room(p, wf_ip_tx_bytes(&tx)))
+    if (p->ip.state == PEER_OPEN && !has_stage_room(p, wf_ip_tx_bytes(&tx)))
         return wait_for_ready(p); /* so that send_directly never keeps tx */
     rc = submit_container(p, &tx);
     if (p->tx == &tx)
@@ -402,8 +401,8 @@ static bool goes_alone(weft_peer *p, size_t len)
         p->burst_round = ep->poll_round;
         p->burst = 0;
     }
-    return ++p->burst == 1 || len > ep->cfg.coalesce || p->state != TCP_OPEN ||
-           p->tx || p->blocked;
+    return ++p->burst == 1 || len > ep->cfg.coalesce ||
+           p->ip.state != PEER_OPEN || p->tx || p->blocked;
 }
 
 /* Sends one of a window of small messages. The stage leaves after the 1st, 2nd,
@@ -429,7 +428,7 @@ static int send_one_of_many(weft_peer *p, const weft_hdr *hdr, const void *data,
         write_socket(p);
         return WEFT_DONE;
     }
-    wf_tcp_attend(p); /* flushed by progress() at the latest */
+    wf_ip_mark_due(&p->ip); /* flushed by progress() at the latest */
     return WEFT_OK;
 }
 
@@ -470,7 +469,7 @@ bool wf_tcp_tx_idle(weft_peer *p)
 void wf_tcp_flush(weft_peer *p)
 {
     weft_ep *ep = p->ep;
-    WEFT_ASSERT(p->state == TCP_OPEN && p->conn);
+    WEFT_ASSERT(p->ip.state == PEER_OPEN && p->conn);
     if (staged_bytes(p) || p->tx)
         write_socket(p);
     else
@@ -478,12 +477,12 @@ void wf_tcp_flush(weft_peer *p)
     if (is_finished(p)) {
         weft_tx *tx = p->tx;
         p->tx = NULL;
-        ep->host->tx_done(ep->core, tx, WEFT_OK);
+        ep->ip.host->tx_done(ep->ip.core, tx, WEFT_OK);
     }
-    if (p->state == TCP_OPEN && p->want_ready && !p->tx &&
+    if (p->ip.state == PEER_OPEN && p->ip.want_ready && !p->tx &&
         staged_bytes(p) <= TCP_STAGE / 2) {
-        p->want_ready = false;
-        ep->host->tx_ready(ep->core, p->loc);
+        p->ip.want_ready = false;
+        ep->ip.host->tx_ready(ep->ip.core, p->ip.loc);
     }
 }
 
@@ -495,5 +494,5 @@ void wf_tcp_tx_cancel(weft_peer *p, int status)
     p->stage_off = p->stage_end = 0;
     p->tx = NULL;
     if (tx)
-        p->ep->host->tx_done(p->ep->core, tx, status);
+        p->ep->ip.host->tx_done(p->ep->ip.core, tx, status);
 }

@@ -48,9 +48,9 @@ void wf_udp_alive_check(weft_peer *p, uint64_t now)
 {
     char why[IP_REASON_BYTES];
 
-    if (p->party.state == PARTY_OPEN &&
+    if (p->ip.state == PEER_OPEN &&
         !wf_ip_alive_check(&p->ep->watch, &p->alive, now, ask_peer, p, why))
-        wf_udp_break_link(p, WEFT_ELINK, "process %u %s", p->party.id, why);
+        wf_ip_break_link(&p->ip, WEFT_ELINK, "process %u %s", p->ip.id, why);
 }
 
 /* While data is unacknowledged only its acknowledgement is a sign of life, for
@@ -72,7 +72,7 @@ uint64_t wf_udp_alive_silent_ns(weft_peer *p, uint64_t within)
 {
     uint64_t now = wf_udp_now(p->ep);
 
-    if (p->party.state != PARTY_OPEN)
+    if (p->ip.state != PEER_OPEN)
         return UINT64_MAX;
     if (p->alive.within != within) {
         p->alive.within = within;

@@ -68,7 +68,8 @@ static bool is_from_elsewhere(weft_ep *ep, const struct wf_ip_path *path,
 {
     const struct wf_ip_id *s = wf_ip_find_id(&ep->calls, id);
 
-    return s && s->party && !wf_ip_is_same_path(&s->party->peer->path.way, path);
+    return s && s->party &&
+           !wf_ip_is_same_path(&s->party->peer->path.way, path);
 }
 
 static enum wf_ip_verb verb_of(uint8_t type)
@@ -95,5 +96,6 @@ void wf_udp_take_word(weft_ep *ep, const struct wf_ip_path *path,
         is_from_elsewhere(ep, path, w.to))
         ep->calls.foreign_packets++;
     else
-        wf_ip_take_word(&ep->calls, path, &w, bytes + PACKET_HEAD, n - PACKET_HEAD);
+        wf_ip_take_word(&ep->calls, path, &w, bytes + PACKET_HEAD,
+                        n - PACKET_HEAD);
 }

@@ -165,8 +165,8 @@ void wf_udp_flow_close(struct wf_udp_flow *);
 /* Queues a container, and copies header and payload (from `data`, or from tx if
  * that is NULL). Returns false if there is no room. */
 bool wf_udp_flow_copy(struct wf_udp_flow *, weft_tx *, const void *data);
-/* Queues a container that stays where it is until wf_udp_flow_return_lent() returns
- * it. Returns false if there is no room. */
+/* Queues a container that stays where it is until wf_udp_flow_return_lent()
+ * returns it. Returns false if there is no room. */
 bool wf_udp_flow_lend(struct wf_udp_flow *, weft_tx *);
 /* Returns the oldest lent container if it is acknowledged, or in any case if
  * `all`; NULL: there is none. */
@@ -222,7 +222,8 @@ void wf_udp_flow_forget_resolved(struct wf_udp_flow *);
 /* Adds a measured round trip time. */
 void wf_udp_flow_add_rtt(struct wf_udp_flow *, uint64_t now, uint64_t rtt);
 /* Enlarges the congestion window, for so many bytes have arrived. */
-void wf_udp_flow_grow_window(struct wf_udp_flow *, uint64_t now, uint64_t bytes);
+void wf_udp_flow_grow_window(struct wf_udp_flow *, uint64_t now,
+                             uint64_t bytes);
 /* Counts one packet that has arrived, or is lost. */
 void wf_udp_flow_count_packet(struct wf_udp_flow *, bool lost);
 /* Records that a packet that counted as lost has arrived: reordering. */

@@ -91,7 +91,8 @@ static uint64_t window_on_curve(const struct wf_udp_flow *f, uint64_t now)
     return by < 0 && (uint64_t)-by > f->full ? 0 : f->full + (uint64_t)by;
 }
 
-void wf_udp_flow_grow_window(struct wf_udp_flow *f, uint64_t now, uint64_t bytes)
+void wf_udp_flow_grow_window(struct wf_udp_flow *f, uint64_t now,
+                             uint64_t bytes)
 {
     uint64_t more = bytes;
 

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../ip/tuning.h"
 #include "flow.h"
-
-enum { GAP_ACK = 16 }; /* packets between reports of one gap */
 
 static void schedule_ack(struct wf_udp_flow *f, uint64_t at)
 {
@@ -172,7 +171,7 @@ static void handle_data(struct wf_udp_flow *f, uint64_t now,
     f->doubled = f->doubled || old;
     f->ack_bytes += n;
     if (old || f->gap != had_gap || k->flags & UDP_ACK_NOW ||
-        f->ack_bytes >= (f->gap ? GAP_ACK * n : f->cfg.window / 4))
+        f->ack_bytes >= (f->gap ? UDP_GAP_ACK * n : f->cfg.window / 4))
         schedule_ack(f, now);
     else
         schedule_ack(f, now + f->cfg.ack_delay);

@@ -18,16 +18,12 @@
 
 #include "udp.h"
 
-enum {
-    IN_A_ROW = 32, /* packets of one peer; twice as many the next time */
-    IN_A_ROW_MAX = 1 << 20,
-    DRAIN_ROUNDS = 4 /* poll rounds that read the common socket first */
-};
+enum { DRAIN_ROUNDS = 4 }; /* poll rounds that read the common socket first */
 
 void wf_udp_hot_init(weft_ep *ep)
 {
     ep->fd[UDP_HOT] = -1;
-    ep->row_threshold = IN_A_ROW;
+    ep->row_threshold = UDP_IN_A_ROW;
     ep->others_interval = 1;
 }
 
@@ -104,8 +100,9 @@ void wf_udp_hot_choose_peer(weft_ep *ep)
     wf_udp_hot_close(ep);
     ep->fd[UDP_HOT] = open_connected(ep, &p->path.way);
     ep->packets_in_row = 0;
-    ep->row_threshold =
-        ep->row_threshold < IN_A_ROW_MAX ? ep->row_threshold * 2 : IN_A_ROW_MAX;
+    ep->row_threshold = ep->row_threshold < UDP_IN_A_ROW_MAX
+                            ? ep->row_threshold * 2
+                            : UDP_IN_A_ROW_MAX;
     if (ep->fd[UDP_HOT] < 0) {
         ep->row_threshold = UINT_MAX; /* this system cannot: never again */
         return;

@@ -237,7 +237,7 @@ bool wf_udp_transmit(weft_peer *p, uint64_t now)
     bool room = flush_batch(ep);
 
     o->scratch = ep->scratch;
-    while (room && p->party.state == PARTY_OPEN &&
+    while (room && p->ip.state == PEER_OPEN &&
            wf_udp_flow_next_packet(&p->flow, now, o)) {
         room = send_packet(p, o);
         if (room)
@@ -246,6 +246,6 @@ bool wf_udp_transmit(weft_peer *p, uint64_t now)
     room = flush_batch(ep) && room;
     wf_ip_set_sooner(&ep->timer_at, wf_udp_flow_deadline(&p->flow));
     if (!room)
-        wf_udp_mark_due(p);
+        wf_ip_mark_due(&p->ip);
     return room;
 }

@@ -17,7 +17,7 @@ static void finish_sink(weft_peer *p, int status)
     weft_sink *s = p->sink;
 
     p->sink = NULL;
-    p->ep->host->rx_done(p->ep->core, s, status);
+    p->ep->ip.host->rx_done(p->ep->ip.core, s, status);
 }
 
 /* Delivers bytes of the payload in progress; data is NULL if they are in their
@@ -40,11 +40,11 @@ static void handle_own_frame(weft_peer *p, const uint8_t *frame)
 {
     if (frame[0] == UDP_GOODBYE && weft_hdr_len(frame) == UDP_FRAME &&
         weft_hdr_plen(frame) == 0)
-        p->party.leaving = true;
+        p->ip.leaving = true;
     else
-        wf_udp_break_link(p, WEFT_EPROTO,
-                          "process %u sent a frame of unknown type 0x%02x",
-                          p->party.id, frame[0]);
+        wf_ip_break_link(&p->ip, WEFT_EPROTO,
+                         "process %u sent a frame of unknown type 0x%02x",
+                         p->ip.id, frame[0]);
 }
 
 /* Passes one container to the core; *used is the bytes of its payload. Returns
@@ -60,7 +60,7 @@ static bool show_container(weft_peer *p, const uint8_t *head, uint32_t hl,
 
     memcpy(&hdr, head, hl);
     *used = n < plen ? n : plen;
-    rc = ep->host->rx(ep->core, p->loc, &hdr, data, *used, &sink);
+    rc = ep->ip.host->rx(ep->ip.core, p->ip.loc, &hdr, data, *used, &sink);
     if (rc == WEFT_EAGAIN)
         return false;
     ep->count.rx_containers++;
@@ -125,7 +125,7 @@ size_t wf_udp_deliver_stream(void *peer, const uint8_t *data, size_t n)
     weft_peer *p = peer;
     size_t at = 0;
 
-    while (at < n && p->party.state == PARTY_OPEN) {
+    while (at < n && p->ip.state == PEER_OPEN) {
         size_t used;
         p->rx_at = p->flow.next + at;
         if (p->sink || p->rx_off < p->rx_len)
@@ -157,7 +157,7 @@ bool wf_udp_place_early(void *peer, uint64_t offset, const uint8_t *data,
 void wf_udp_rx_resume(weft_peer *p)
 {
     p->resumed = true;
-    wf_udp_mark_due(p);
+    wf_ip_mark_due(&p->ip);
 }
 
 void wf_udp_rx_cancel(weft_peer *p, int status)

@@ -25,7 +25,7 @@ enum { NONCE_IDS = 2 }; /* 1: plugins/ip/call.c */
 
 bool wf_udp_wants_code(const weft_ep *ep)
 {
-    return WEFT_HAS(ep->host, weft_host, mac64) &&
+    return WEFT_HAS(ep->ip.host, weft_host, mac64) &&
            (ep->cfg.mac == CHECKSUM_ON ||
             (ep->cfg.mac == CHECKSUM_AUTO && !ep->trusted));
 }
@@ -42,7 +42,8 @@ void wf_udp_make_digest_key(weft_peer *p)
     for (uint32_t i = 0; i < DIGEST_KEY; i++) {
         uint64_t label[2] = {htole64(0x6b65792077656674u), htole64(i)};
         struct iovec v = {.iov_base = label, .iov_len = sizeof label};
-        p->digest_key[i] = p->ep->host->mac64(p->ep->core, p->salt, &v, 1);
+        p->digest_key[i] =
+            p->ep->ip.host->mac64(p->ep->ip.core, p->salt, &v, 1);
     }
 }
 
@@ -53,7 +54,7 @@ static uint64_t code_of(weft_peer *p, uint64_t nonce, const struct iovec *v,
     struct iovec of = {.iov_base = digest};
 
     of.iov_len = wf_udp_digest(p->digest_key, v, n, digest) * sizeof *digest;
-    return p->ep->host->mac64(p->ep->core, nonce, &of, 1);
+    return p->ep->ip.host->mac64(p->ep->ip.core, nonce, &of, 1);
 }
 
 static void write_code(uint64_t code, uint8_t *bytes)
@@ -99,7 +100,7 @@ static uint64_t code_of_ids(weft_ep *ep, const uint8_t *bytes, size_t n)
 {
     struct iovec v = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = n};
 
-    return ep->host->mac64(ep->core, NONCE_IDS, &v, 1);
+    return ep->ip.host->mac64(ep->ip.core, NONCE_IDS, &v, 1);
 }
 
 size_t wf_udp_append_code_of_ids(weft_ep *ep, uint8_t *bytes, size_t n)

@@ -39,7 +39,7 @@ int wf_udp_open_sockets(weft_ep *ep)
 {
     const struct wf_ip_sockets how = {.verb = "receive on",
                                       .type = SOCK_DGRAM,
-                                      .port = ep->port,
+                                      .port = ep->ip.port,
                                       .tune = tune_socket,
                                       .ctx = ep};
     int rc = wf_ip_open_sockets(&ep->ip, &how, ep->fd);
@@ -63,14 +63,6 @@ uint32_t wf_udp_packet_bytes(const weft_ep *ep, const struct wf_ip_path *path)
     return fits < FLOW_PACKET_MAX ? fits : FLOW_PACKET_MAX;
 }
 
-/* Loopback damages nothing; a network may, in ways that UDP's own checksum does
- * not detect. */
-bool wf_udp_wants_check(const weft_ep *ep, const struct wf_ip_addr *to)
-{
-    return ep->cfg.checksum == CHECKSUM_ON ||
-           (ep->cfg.checksum == CHECKSUM_AUTO && !wf_ip_is_loopback(to));
-}
-
 /* ---- datagrams ----------------------------------------------------------- */
 
 /* Ends reading the packets of a peer: answers, and continues to send, once for
@@ -80,7 +72,7 @@ static void finish_heard(weft_ep *ep)
     weft_peer *p = ep->reading_peer;
 
     ep->reading_peer = NULL;
-    if (!p || p->party.state != PARTY_OPEN)
+    if (!p || p->ip.state != PEER_OPEN)
         return;
     wf_udp_transmit(p, ep->read_at);
     wf_udp_return_acknowledged(p);
@@ -93,8 +85,7 @@ static void handle_stream_packet(weft_ep *ep, const struct wf_ip_path *from,
     struct wf_ip_id *s = wf_ip_find_id(&ep->calls, k->to);
     weft_peer *p = s && s->party ? s->party->peer : NULL;
 
-    if (p && p->party.state == PARTY_OPEN &&
-        wf_ip_is_same_path(&p->path.way, from))
+    if (p && p->ip.state == PEER_OPEN && wf_ip_is_same_path(&p->path.way, from))
         n = wf_udp_check_packet(p, k, bytes, n);
     else
         n = 0;

@@ -13,7 +13,7 @@
 /* Has the core wait for tx_ready(). */
 static int refuse_until_ready(weft_peer *p)
 {
-    p->want_ready = true;
+    p->ip.want_ready = true;
     return WEFT_EAGAIN;
 }
 
@@ -21,11 +21,11 @@ static int refuse_until_ready(weft_peer *p)
  * not done. */
 static int refuse_not_open(weft_peer *p)
 {
-    if (p->party.state == PARTY_IDLE)
+    if (p->ip.state == PEER_IDLE)
         wf_ip_dial_party(&p->ep->calls, &p->party);
-    else if (p->party.state == PARTY_LEFT)
-        wf_udp_break_link(p, WEFT_ELINK, "process %u has left", p->party.id);
-    if (p->party.state == PARTY_BROKEN && p->reported)
+    else if (p->ip.state == PEER_LEFT)
+        wf_ip_break_link(&p->ip, WEFT_ELINK, "process %u has left", p->ip.id);
+    if (p->ip.state == PEER_BROKEN && p->ip.reported)
         return WEFT_ELINK;
     return refuse_until_ready(p);
 }
@@ -35,10 +35,10 @@ static int submit_container(weft_peer *p, weft_tx *tx, const void *data)
     weft_ep *ep = p->ep;
     bool small = tx->len <= UDP_SHORT_MAX;
 
-    if (p->party.state != PARTY_OPEN)
+    if (p->ip.state != PEER_OPEN)
         return refuse_not_open(p);
-    if (p->party.leaving) {
-        wf_udp_break_link(p, WEFT_ELINK, "process %u has left", p->party.id);
+    if (p->ip.leaving) {
+        wf_ip_break_link(&p->ip, WEFT_ELINK, "process %u has left", p->ip.id);
         return refuse_until_ready(p);
     }
     if (!small && wf_udp_flow_has_unsent(&p->flow))
@@ -86,13 +86,13 @@ void wf_udp_return_acknowledged(weft_peer *p)
     weft_ep *ep = p->ep;
     weft_tx *tx;
 
-    while (p->party.state == PARTY_OPEN &&
+    while (p->ip.state == PEER_OPEN &&
            (tx = wf_udp_flow_return_lent(&p->flow, false)))
-        ep->host->tx_done(ep->core, tx, WEFT_OK);
-    if (p->party.state == PARTY_OPEN && p->want_ready &&
+        ep->ip.host->tx_done(ep->ip.core, tx, WEFT_OK);
+    if (p->ip.state == PEER_OPEN && p->ip.want_ready &&
         !wf_udp_flow_has_unsent(&p->flow)) {
-        p->want_ready = false;
-        ep->host->tx_ready(ep->core, p->loc);
+        p->ip.want_ready = false;
+        ep->ip.host->tx_ready(ep->ip.core, p->ip.loc);
     }
 }
 
@@ -101,5 +101,5 @@ void wf_udp_tx_cancel(weft_peer *p, int status)
     weft_tx *tx;
 
     while (p->flow.item && (tx = wf_udp_flow_return_lent(&p->flow, true)))
-        p->ep->host->tx_done(p->ep->core, tx, status);
+        p->ep->ip.host->tx_done(p->ep->ip.core, tx, status);
 }

@@ -14,31 +14,17 @@
 
 #include "udp.h"
 
-enum {
-    READS = 64,       /* the most datagrams of one socket and poll round */
-    PAYS_OFF = 16,    /* productive polls after which a socket leaves epoll */
-    INTERVAL_MAX = 16 /* poll rounds between polls of a quiet socket */
-};
+enum { READS = 64 }; /* the most datagrams of one socket and poll round */
 
-#define OPTION(member, type, dflt, range, help)                                \
-    {                                                                          \
-#member, type, offsetof(struct wf_udp_cfg, member), dflt, range, help  \
-    }
+#define OPTION(...) WF_IP_OPTION(struct wf_udp_cfg, __VA_ARGS__)
 
 static const weft_option options[] = {
-    OPTION(interface, WEFT_OPT_LIST, "auto", NULL,
-           "auto, or interfaces to use: names, addresses or subnets"),
-    OPTION(port, WEFT_OPT_INT, "0", "0..65535",
-           "port of the first process of a node, the next takes port+1; "
-           "0: any"),
+    WF_IP_PLACE_OPTIONS(OPTION, "port"),
     OPTION(window, WEFT_OPT_SIZE, "2M", "64K..1G",
            "bytes that one peer may have under way to us"),
     OPTION(packet, WEFT_OPT_SIZE, "0", "0..65000",
            "data bytes of a packet; 0: what the interface carries"),
-    OPTION(rcvbuf, WEFT_OPT_SIZE, "4M", "64K..1G",
-           "socket buffers, as far as the system allows"),
-    OPTION(eager, WEFT_OPT_SIZE, "32K", "0..1G",
-           "messages up to this size are sent without asking"),
+    WF_IP_BUFFER_OPTIONS(OPTION),
     WF_IP_TIME_OPTIONS(OPTION),
     OPTION(checksum, WEFT_OPT_ENUM, "auto", "auto|on|off",
            "CRC-32C in every packet that has no code; auto: except on "
@@ -50,17 +36,13 @@ static const weft_option options[] = {
 
 static void close_endpoint(weft_ep *ep)
 {
-    for (uint32_t i = 0; i < ep->peers; i++)
-        if (ep->peer[i])
-            wf_udp_peer_free(ep->peer[i]);
+    wf_ip_free_peers(&ep->ip);
     wf_ip_calls_free(&ep->calls);
     wf_udp_hot_close(ep);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         if (ep->fd[i] >= 0)
             close(ep->fd[i]);
-    if (ep->epfd >= 0)
-        close(ep->epfd);
-    free(ep->peer);
+    wf_ip_close_endpoint(&ep->ip);
     free(ep->rbuf);
     free(ep->scratch);
     free(ep->batch.bytes);
@@ -73,33 +55,20 @@ static weft_ep *make_endpoint(const weft_open *o)
 
     if (!ep)
         return NULL;
-    ep->host = o->host;
-    ep->core = o->core;
     ep->cfg = *(const struct wf_udp_cfg *)o->cfg;
     ep->trusted = WEFT_HAS(o, weft_open, flags) && o->flags & WEFT_OPEN_TRUSTED;
-    wf_ip_place(&ep->ip, o, ep->cfg.interface);
-    ep->calls =
-        (struct wf_ip_calls){.ep = ep,
-                             .ops = &wf_udp_call_ops,
-                             .host = o->host,
-                             .core = o->core,
-                             .ip = &ep->ip,
-                             .watch = &ep->watch,
-                             .me = o->loc_id,
-                             .room = (uint32_t)ep->cfg.window,
-                             .connect_timeout = ep->cfg.connect_timeout,
-                             .handshake_timeout = ep->cfg.handshake_timeout};
-    if (WEFT_HAS(o, weft_open, start_ns))
-        ep->calls.start = o->start_ns;
+    wf_ip_init_endpoint(&ep->ip, o, &wf_udp_transport, ep->cfg.interface,
+                        ep->cfg.port);
+    wf_ip_calls_init(&ep->calls, &ep->ip, &wf_udp_call_ops, &ep->watch);
+    ep->calls.room = (uint32_t)ep->cfg.window;
+    ep->calls.connect_timeout = ep->cfg.connect_timeout;
+    ep->calls.handshake_timeout = ep->cfg.handshake_timeout;
     ep->watch = (struct wf_ip_watch){.every = ep->cfg.keepalive,
                                      .vanished = ep->cfg.vanished,
                                      .local = ep->ip.one_host};
-    ep->port = wf_ip_own_port(o, ep->cfg.port);
     for (int i = 0; i < IP_ADDRS_MAX; i++)
         ep->fd[i] = -1;
     wf_udp_hot_init(ep);
-    ep->epfd = -1;
-    wf_ip_due_list_init(&ep->attention);
     return ep;
 }
 
@@ -113,8 +82,8 @@ static int set_watched(weft_ep *ep, int socket, bool on)
     ep->productive_polls[socket] = 0;
     if (ep->watched[socket] == on)
         return WEFT_OK;
-    if (epoll_ctl(ep->epfd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, ep->fd[socket],
-                  &e) < 0)
+    if (epoll_ctl(ep->ip.epfd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+                  ep->fd[socket], &e) < 0)
         return WEFT_ESYS;
     ep->watched[socket] = on;
     return WEFT_OK;
@@ -143,8 +112,8 @@ static int open_endpoint(const weft_open *o, weft_ep **out)
     ep->batch.bytes =
         malloc(BATCH_BYTES + PACKET_MAX + UDP_LINEAR + PACKET_MAC);
     if (ep->rbuf && ep->scratch && ep->batch.bytes) {
-        ep->epfd = wf_ip_open_epoll(&ep->ip);
-        rc = ep->epfd < 0 ? WEFT_ESYS : start_listening(ep);
+        ep->ip.epfd = wf_ip_open_epoll(&ep->ip);
+        rc = ep->ip.epfd < 0 ? WEFT_ESYS : start_listening(ep);
     }
     if (rc < 0) {
         close_endpoint(ep);
@@ -154,40 +123,24 @@ static int open_endpoint(const weft_open *o, weft_ep **out)
     return WEFT_OK;
 }
 
-static const struct wf_ip_costs costs = {.overhead_ns = 1500,
-                                         .loopback_ns = 4000,
-                                         .subnet_ns = 14000,
-                                         .routed_ns = 49000,
-                                         .loopback_mbs = 3000,
-                                         .usual_mbs = 1000,
-                                         .link_percent = 90};
-
 /* Tells whether every packet carries a checksum or a code. */
 static bool is_all_checked(const weft_ep *ep)
 {
     for (int i = 0; i < ep->ip.n; i++)
-        if (!wf_udp_wants_check(ep, &ep->ip.use[i].addr) &&
+        if (!wf_ip_wants_checksum(ep->cfg.checksum, &ep->ip.use[i].addr) &&
             !wf_udp_wants_code(ep))
             return false;
     return true;
 }
 
-static void describe_endpoint(const weft_ep *ep, weft_attr *a)
+static int describe_endpoint(weft_ep *ep, weft_attr *a)
 {
-    a->caps = WEFT_CAP_LOCAL;
+    wf_ip_describe_reach(&ep->ip, a);
     if (is_all_checked(ep))
         a->caps |= WEFT_CAP_INTACT;
-    if (!wf_ip_is_loopback_only(&ep->ip))
-        a->caps |= WEFT_CAP_REMOTE;
     a->max_short = UDP_SHORT_MAX;
     a->max_eager = (uint32_t)ep->cfg.eager;
     a->max_payload = 1u << 30;
-    a->cost = wf_ip_cost_of(&ep->ip, &costs);
-}
-
-static int get_attr(weft_ep *ep, weft_attr *a)
-{
-    describe_endpoint(ep, a);
     return WEFT_OK;
 }
 
@@ -205,25 +158,9 @@ static int probe_system(const weft_open *o, weft_attr *a)
     return rc;
 }
 
-static int get_address(weft_ep *ep, void *buf, size_t *len)
-{
-    return wf_ip_write_blob(&ep->ip, buf, len);
-}
-
-static int check_reach(weft_ep *ep, const void *addr, size_t len,
-                       weft_cost *cost)
-{
-    return wf_ip_check_reach(&ep->ip, &costs, addr, len, cost);
-}
-
-static int parse_address(weft_ep *ep, const char *text, void *buf, size_t *len)
-{
-    return wf_ip_parse_address(&ep->ip, text, buf, len);
-}
-
 static int connect_peer(weft_peer *p)
 {
-    if (p->party.state == PARTY_IDLE)
+    if (p->ip.state == PEER_IDLE)
         wf_ip_dial_party(&p->ep->calls, &p->party);
     return WEFT_OK;
 }
@@ -250,7 +187,7 @@ static int poll_socket(weft_ep *ep, int socket, int budget)
 {
     int n = wf_udp_read_socket(ep, socket, budget);
 
-    if (n && ++ep->productive_polls[socket] == PAYS_OFF)
+    if (n && ++ep->productive_polls[socket] == UDP_PAYS_OFF)
         set_watched(ep, socket, false);
     return n;
 }
@@ -265,7 +202,7 @@ static bool is_worth_polling(const weft_ep *ep, int socket)
 
     if (hot && ep->hot->path.way.socket == socket)
         links--; /* packets of the hot peer come in elsewhere */
-    return ep->calls.dialling || ep->poll_round % INTERVAL_MAX == 0 ||
+    return ep->calls.dialling || ep->poll_round % UDP_INTERVAL_MAX == 0 ||
            (links && (!hot || ep->poll_round % ep->others_interval == 0));
 }
 
@@ -275,7 +212,7 @@ static int poll_hot(weft_ep *ep, int budget)
 {
     int n = poll_socket(ep, UDP_HOT, budget);
 
-    if (n && ep->others_interval < INTERVAL_MAX)
+    if (n && ep->others_interval < UDP_INTERVAL_MAX)
         ep->others_interval *= 2;
     return n;
 }
@@ -310,23 +247,17 @@ static int progress_endpoint(weft_ep *ep, int budget)
 
     if (budget < 1 || budget > READS)
         budget = budget < 1 ? 1 : READS;
-    if (ep->attention.first)
-        events += wf_udp_serve_due(ep);
+    if (ep->ip.due)
+        events += wf_ip_serve_due(&ep->ip);
     wf_udp_hot_choose_peer(ep);
     events += read_sockets(ep, budget);
     if (ep->errors)
         events += wf_udp_read_errors(ep);
     run_timers(ep);
     ep->drained = false;
-    if (ep->attention.first)
-        events += wf_udp_serve_due(ep);
+    if (ep->ip.due)
+        events += wf_ip_serve_due(&ep->ip);
     return events;
-}
-
-static int get_event(weft_ep *ep, int *fd)
-{
-    *fd = ep->epfd;
-    return WEFT_OK;
 }
 
 /* Sends all acknowledgements that wait for data to travel with: this process is
@@ -336,7 +267,7 @@ static void send_due_acks(weft_ep *ep)
     uint64_t now = 0;
 
     for (weft_peer *p = ep->open; p; p = p->open_next) {
-        if (p->party.state != PARTY_OPEN || !p->flow.ack_at)
+        if (p->ip.state != PEER_OPEN || !p->flow.ack_at)
             continue;
         now = now ? now : wf_udp_now(ep);
         p->flow.ack_at = 1;
@@ -351,9 +282,9 @@ static int arm_endpoint(weft_ep *ep, uint64_t *deadline_ns)
     uint64_t first = 0;
 
     ep->errors = true; /* it may be the error queue that wakes us */
-    if (!ep->attention.first)
+    if (!ep->ip.due)
         send_due_acks(ep);
-    if (ep->attention.first)
+    if (ep->ip.due)
         return WEFT_EAGAIN;
     wf_ip_set_sooner(&first, wf_ip_calls_deadline(&ep->calls));
     ep->timer_at = wf_udp_links_deadline(ep);
@@ -380,25 +311,19 @@ static int read_statistic(weft_ep *ep, int i, const char **name,
                           uint64_t *value)
 {
     const struct wf_udp_counts *c = &ep->count;
-    const struct {
-        const char *name;
-        uint64_t value;
-    } all[] = {{"connections", c->connections},
-               {"refused_callers", ep->calls.refused},
-               {"tx_containers", c->tx_containers},
-               {"tx_bytes", c->tx_bytes},
-               {"rx_containers", c->rx_containers},
-               {"rx_bytes", c->rx_bytes},
-               {"tx_packets", c->packets_out},
-               {"rx_packets", c->packets_in},
-               {"strange_packets", ep->calls.foreign_packets},
-               {"lost_packets", count_lost(ep)}};
+    const struct wf_ip_counter all[] = {
+        {"connections", c->connections},
+        {"refused_callers", ep->calls.refused},
+        {"tx_containers", c->tx_containers},
+        {"tx_bytes", c->tx_bytes},
+        {"rx_containers", c->rx_containers},
+        {"rx_bytes", c->rx_bytes},
+        {"tx_packets", c->packets_out},
+        {"rx_packets", c->packets_in},
+        {"strange_packets", ep->calls.foreign_packets},
+        {"lost_packets", count_lost(ep)}};
 
-    if (i < 0 || (size_t)i >= sizeof all / sizeof *all)
-        return WEFT_EINVAL;
-    *name = all[i].name;
-    *value = all[i].value;
-    return WEFT_OK;
+    return wf_ip_read_counter(all, sizeof all / sizeof *all, i, name, value);
 }
 
 /* Returns a number that grows only when something new arrives, at either side:
@@ -411,19 +336,19 @@ static uint64_t count_traffic(weft_peer *p)
 static const weft_ops ops = {.size = sizeof ops,
                              .open = open_endpoint,
                              .close = close_endpoint,
-                             .attr = get_attr,
-                             .address = get_address,
-                             .reach = check_reach,
-                             .peer_add = wf_udp_peer_add,
-                             .peer_del = wf_udp_peer_del,
+                             .attr = describe_endpoint,
+                             .address = wf_ip_get_address,
+                             .reach = wf_ip_check_reach,
+                             .peer_add = wf_ip_peer_add,
+                             .peer_del = wf_ip_peer_del,
                              .send = wf_udp_send,
                              .progress = progress_endpoint,
-                             .drain = wf_udp_drain_peers,
+                             .drain = wf_ip_drain,
                              .send_short = wf_udp_send_short,
-                             .event = get_event,
+                             .event = wf_ip_get_event,
                              .arm = arm_endpoint,
                              .rx_resume = wf_udp_rx_resume,
-                             .addr_parse = parse_address,
+                             .addr_parse = wf_ip_parse_address,
                              .addr_print = wf_ip_print_book,
                              .connect = connect_peer,
                              .probe = probe_system,

@@ -19,7 +19,6 @@
 #define WF_UDP_H
 
 #include "../ip/alive.h"
-#include "../ip/due_list.h"
 #include "../ip/call.h"
 #include "digest.h"
 #include "flow.h"
@@ -27,7 +26,6 @@
 enum {
     UDP_SHORT_MAX = 8 << 10, /* payload that is copied to the stage */
     UDP_RBUF = 1 << 16,      /* bytes of the read buffer */
-    UDP_LINEAR = 2 << 10,    /* data of packets that are sent from one buffer */
     BATCH_PACKETS = 64,      /* the most that kernels cut */
     BATCH_BYTES = 64000,
     UDP_HOT = IP_ADDRS_MAX, /* index of the socket of one peer */
@@ -42,10 +40,8 @@ struct wf_udp_cfg {
     uint64_t window, packet, rcvbuf, eager;
     uint64_t connect_timeout, handshake_timeout, unreachable; /* ns */
     uint64_t keepalive, vanished;                             /* ns */
-    int checksum, mac; /* enum wf_udp_checksum */
+    int checksum, mac; /* enum wf_ip_checksum */
 };
-
-enum wf_udp_checksum { CHECKSUM_AUTO, CHECKSUM_ON, CHECKSUM_OFF };
 
 /* The way that the datagrams of one link take, and how they are protected. */
 struct wf_udp_path {
@@ -54,15 +50,11 @@ struct wf_udp_path {
 };
 
 struct weft_peer {
+    struct wf_ip_peer ip;
     struct wf_ip_party party;
     weft_ep *ep;
-    weft_loc *loc;
     weft_peer *open_next;
-    struct wf_ip_due_entry due; /* its entry in ep->attention */
-    bool want_ready;      /* the core waits for tx_ready() */
     bool resumed;         /* the core accepts what comes in again */
-    bool reported;        /* the core knows that the link is broken */
-    bool said_goodbye;
     const char *gone; /* why nothing answers; judged when all is read */
     int gone_status;
 
@@ -83,9 +75,6 @@ struct weft_peer {
     uint64_t rx_from, rx_at; /* in the stream: that payload; the next byte */
     uint8_t carry[WEFT_HDR]; /* a header that is not complete */
     uint32_t carry_n;
-
-    int why_status;
-    char *why; /* why the link broke */
 };
 
 struct wf_udp_counts {
@@ -102,11 +91,8 @@ struct wf_udp_batch {
 };
 
 struct weft_ep {
-    const weft_host *host;
-    weft_core *core;
+    struct wf_ip_endpoint ip;
     struct wf_udp_cfg cfg;
-    uint16_t port;
-    struct wf_ip_place ip;
     struct wf_ip_calls calls;
     struct wf_ip_watch watch;
     int fd[UDP_SOCKETS]; /* on the interface of the same index in ip.use */
@@ -123,14 +109,10 @@ struct weft_ep {
     unsigned drain_first_rounds; /* the hot socket is not read until then */
     unsigned others_interval;    /* poll rounds between the other sockets' */
     int reading;                 /* the socket */
-    int epfd;
-    weft_peer **peer; /* by process */
-    uint32_t peers;
     weft_peer *open;         /* list of all that are open */
     bool trusted;            /* security = none */
     weft_peer *reading_peer; /* whose packets are being read */
     uint64_t read_at;        /* ns, when its first one was */
-    struct wf_ip_due_list attention;
     bool errors;       /* the kernel has news about datagrams */
     uint64_t timer_at; /* ns: no timer ends before; 0: none is set */
     struct sockaddr_storage last_from; /* the last sender */
@@ -162,8 +144,6 @@ int wf_udp_read_socket(weft_ep *, int socket, int budget);
 int wf_udp_read_errors(weft_ep *);
 /* Sets the options of a socket before it is bound. */
 void wf_udp_tune_socket(weft_ep *, int fd, int family);
-/* Tells whether packets to that address have a checksum, without a code. */
-bool wf_udp_wants_check(const weft_ep *, const struct wf_ip_addr *);
 /* Returns the data bytes of the largest packet that the interface carries. */
 uint32_t wf_udp_packet_bytes(const weft_ep *, const struct wf_ip_path *);
 
@@ -203,23 +183,12 @@ void wf_udp_take_word(weft_ep *, const struct wf_ip_path *,
 
 /* link.c */
 extern const struct wf_ip_call_ops wf_udp_call_ops;
-/* Has progress() serve the peer. */
-void wf_udp_mark_due(weft_peer *);
-/* Serves all peers that are due. Returns how many. */
-int wf_udp_serve_due(weft_ep *);
-/* Decides that the link is broken; progress() tells the core. */
-void wf_udp_break_link(weft_peer *, int status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+extern const struct wf_ip_transport wf_udp_transport;
 /* Handles that nothing answers to this link any more: the process has ended
  * (status EPEER), or only the link (ELINK). From progress() only. */
 void wf_udp_handle_gone(weft_peer *, int status, const char *what);
 /* Handles that the kernel knows no way to the peer. */
 void wf_udp_note_unreachable(weft_peer *, int error);
-int wf_udp_peer_add(weft_ep *, weft_loc *, uint32_t loc_id, const void *addr,
-                    size_t len, weft_peer **);
-int wf_udp_peer_del(weft_peer *, int abrupt);
-int wf_udp_drain_peers(weft_ep *);
-void wf_udp_peer_free(weft_peer *);
 void wf_udp_run_link_timers(weft_ep *, uint64_t now);
 /* Returns when they have something to do; 0: never. */
 uint64_t wf_udp_links_deadline(const weft_ep *);
@@ -257,7 +226,7 @@ void wf_udp_rx_resume(weft_peer *);
 
 static inline uint64_t wf_udp_now(weft_ep *ep)
 {
-    return ep->host->now_ns(ep->core);
+    return ep->ip.host->now_ns(ep->ip.core);
 }
 
 #endif

@@ -31,8 +31,8 @@ static void check_one(struct fake *f, const uint8_t *record,
     f->rx_answer = answers[record[0] & 3];
     f->shorten = record[0] >> 2;
     fake_deliver(f, record[1], kind_of(record[2]), bytes, n);
-    if (f->peer->party.state != PARTY_OPEN)
-        check_success(f->peer->party.state == PARTY_BROKEN && f->peer->why);
+    if (f->peer->ip.state != PEER_OPEN)
+        check_success(f->peer->ip.state == PEER_BROKEN && f->peer->ip.why);
     check_success(f->peer->early_bytes <= SCTP_EARLY_MAX);
 }
 
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (wf_sctp_datagram_read(&d, data, size))
         check_success(d.body + d.n == data + size);
     fake_open(&f);
-    while (size - at >= RECORD && f.peer->party.state == PARTY_OPEN) {
+    while (size - at >= RECORD && f.peer->ip.state == PEER_OPEN) {
         const uint8_t *r = data + at;
         size_t n = (size_t)(r[3] | r[4] << 8);
         at += RECORD;

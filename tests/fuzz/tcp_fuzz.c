@@ -155,15 +155,17 @@ static weft_ep *make_object(struct core *c, int fd)
     weft_ep *ep = calloc(1, sizeof *ep);
     struct wf_tcp_conn *conn;
 
-    ep->host = &host;
-    ep->core = (weft_core *)c;
-    ep->epfd = epoll_create1(EPOLL_CLOEXEC);
-    wf_ip_due_list_init(&ep->attention);
+    ep->ip.host = &host;
+    ep->ip.core = (weft_core *)c;
+    ep->ip.epfd = epoll_create1(EPOLL_CLOEXEC);
+    ep->ip.transport = &wf_tcp_transport;
+    ep->ip.due_last = &ep->ip.due;
     ep->rbuf = malloc(TCP_RBUF + WEFT_HDR);
-    ep->peer = calloc(1, sizeof *ep->peer);
-    ep->peers = 1;
-    ep->peer[0] = c->peer = calloc(1, sizeof *c->peer);
+    ep->ip.peer = calloc(1, sizeof *ep->ip.peer);
+    ep->ip.peers = 1;
+    ep->ip.peer[0] = c->peer = calloc(1, sizeof *c->peer);
     c->peer->ep = ep;
+    c->peer->ip.endpoint = &ep->ip;
     c->peer->window = TCP_RBUF;
     conn = wf_tcp_conn_new(ep, fd, TCP_VERDICT, &nowhere);
     conn->dialled = true;

@@ -102,6 +102,7 @@ static void on_packet(struct wf_udp_flow *f, const uint8_t *bytes, size_t n)
 
 static struct wf_ip_calls calls;
 static struct wf_ip_watch watch;
+static struct wf_ip_peer peer[PARTIES];
 static struct wf_ip_party party[PARTIES];
 
 static int auth_step(weft_core *c, weft_auth **auth, const void *in, size_t n,
@@ -155,7 +156,7 @@ static int is_up(weft_ep *ep, struct wf_ip_party *p, const struct wf_ip_call *c)
 
 static void has_failed(struct wf_ip_party *p, int status, const char *why)
 {
-    p->state = PARTY_BROKEN;
+    p->ip->state = PEER_BROKEN;
 }
 
 static void forget_all(struct wf_ip_party *p)
@@ -164,7 +165,7 @@ static void forget_all(struct wf_ip_party *p)
         if (calls.ids[i].party == p)
             calls.ids[i].party = NULL;
     wf_ip_hang_up(&calls, p);
-    p->state = PARTY_IDLE;
+    p->ip->state = PEER_IDLE;
 }
 
 static void forget_party(struct wf_ip_party *p, uint32_t id)
@@ -209,7 +210,7 @@ static void dial_peer(struct wf_ip_party *p)
     c->party = p;
     c->dialled = true;
     p->calls++;
-    p->state = PARTY_DIALLING;
+    p->ip->state = PEER_DIALLING;
 }
 
 static uint32_t some_id(uint8_t b)
@@ -228,9 +229,9 @@ static void on_word(const uint8_t *b, size_t n)
     static const uint8_t body[WEFT_AUTH_MSG];
     struct wf_ip_party *p = &party[b[1] % PARTIES];
 
-    if (choice & 32 && p->state == PARTY_BROKEN)
+    if (choice & 32 && p->ip->state == PEER_BROKEN)
         forget_all(p);
-    if (choice & 2 && p->state == PARTY_IDLE)
+    if (choice & 2 && p->ip->state == PEER_IDLE)
         dial_peer(p);
     wf_ip_calls_run_timers(&calls, now);
     wf_ip_take_word(&calls, &path, &w, body, n & 1 ? 0 : WEFT_AUTH_MSG);
@@ -240,8 +241,11 @@ static void on_word(const uint8_t *b, size_t n)
 static void begin_calls(void)
 {
     memset(party, 0, sizeof party);
-    for (uint32_t i = 0; i < PARTIES; i++)
-        party[i].id = i;
+    memset(peer, 0, sizeof peer);
+    for (uint32_t i = 0; i < PARTIES; i++) {
+        peer[i].id = i;
+        party[i].ip = &peer[i];
+    }
     watch = (struct wf_ip_watch){.local = true};
     calls = (struct wf_ip_calls){.ops = &ops,
                                  .host = &host,

@@ -62,8 +62,8 @@ static struct side *open_side(int associations)
 
     fake_open(&s->f);
     s->f.rx_answer = WEFT_OK;
-    ep->host = &host;
-    ep->core = (weft_core *)s;
+    ep->ip.host = &host;
+    ep->ip.core = (weft_core *)s;
     ep->cfg.associations = associations;
     ep->cfg.window = 1 << 20;
     ep->cfg.heartbeat = 1000u * MS;
@@ -75,7 +75,7 @@ static struct side *open_side(int associations)
     ep->ip.n = 1;
     ep->ip.use[0].addr =
         (struct wf_ip_addr){.family = 4, .prefix = 8, .ip = {127, 0, 0, 1}};
-    ep->epfd = epoll_create1(0);
+    ep->ip.epfd = epoll_create1(0);
     ep->kernel = true;
     assert_int_equal(wf_sctp_kernel_open(ep), WEFT_OK);
     assert_true(ep->kernel_port > 0);
@@ -97,7 +97,7 @@ static void link_to(struct side *s, struct side *other, bool dialled)
 
     id->party = &p->party;
     p->link = id->id;
-    p->party.book = calloc(1, sizeof *p->party.book);
+    p->ip.book = calloc(1, sizeof *p->ip.book);
     p->up = false;
     p->paths = 1;
     p->path[0].to.to_len = wf_ip_to_sockaddr(&at, &p->path[0].to.to);
@@ -127,10 +127,10 @@ static void close_side(struct side *s)
 
     wf_sctp_assocs_close(s->f.peer);
     wf_sctp_kernel_close(ep);
-    close(ep->epfd);
+    close(ep->ip.epfd);
     free(ep->message);
     free(ep->scratch);
-    free(s->f.peer->party.book);
+    free(s->f.peer->ip.book);
     wf_ip_calls_free(&ep->calls);
     fake_close(&s->f);
     free(s);
@@ -231,7 +231,7 @@ static void an_unknown_caller_is_closed(void **state)
     assert_null(b->f.peer->assoc[0]);
     while (wf_sctp_kernel_receive(sock, buf, sizeof buf, &m) != SCTP_DOWN)
         ;
-    assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
+    assert_int_equal(b->f.peer->ip.state, PEER_OPEN);
     close(sock->fd);
     wf_sctp_sock_free(sock);
 }
@@ -282,8 +282,8 @@ static void a_closed_caller_calls_again(void **state)
     wf_sctp_callers_watch(&b->f.ep, now);
     assert_int_equal(b->f.ep.callers, 0);
     run_rounds(3);
-    assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
-    assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
+    assert_int_equal(a->f.peer->ip.state, PEER_OPEN);
+    assert_int_equal(b->f.peer->ip.state, PEER_OPEN);
     now += 100u * MS;
     run_rounds(10);
     assert_int_equal(a->ups, 1);
@@ -305,7 +305,7 @@ static void an_accepted_association_is_not_yet_connected(void **state)
     wf_sctp_setup_fail(a->f.peer, "a test");
     run_rounds(2);
     assert_null(b->f.peer->assoc[0]);
-    assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
+    assert_int_equal(b->f.peer->ip.state, PEER_OPEN);
     now += 100u * MS;
     run_rounds(10);
     assert_int_equal(a->ups, 1);
@@ -341,7 +341,7 @@ static void a_process_that_paused_does_not_give_up(void **state)
     now += 100 * TIMEOUT_MS * (uint64_t)MS;
     unsetenv("FAKE_SCTP_MUTE");
     wf_sctp_watch_peer(a->f.peer, now);
-    assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
+    assert_int_equal(a->f.peer->ip.state, PEER_OPEN);
     run_rounds(10);
     assert_int_equal(a->ups, 1);
 }
@@ -377,14 +377,14 @@ static void without_an_answer_the_link_breaks(void **state)
     setenv("FAKE_SCTP_MUTE", "1", 1);
     open_two(1, 1);
     run_rounds(3);
-    assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
+    assert_int_equal(a->f.peer->ip.state, PEER_OPEN);
     for (int i = 0; i < 10 * TIMEOUT_MS / 100; i++) {
         now += 100u * MS;
         run_rounds(1);
     }
-    assert_int_equal(a->f.peer->party.state, PARTY_BROKEN);
-    assert_int_equal(a->f.peer->why_status, WEFT_ELINK);
-    assert_non_null(strstr(a->f.peer->why, "does not reach"));
+    assert_int_equal(a->f.peer->ip.state, PEER_BROKEN);
+    assert_int_equal(a->f.peer->ip.why_status, WEFT_ELINK);
+    assert_non_null(strstr(a->f.peer->ip.why, "does not reach"));
 }
 
 /* ---- which stack --------------------------------------------------------- */
@@ -414,8 +414,8 @@ static void both_sides_choose_the_same_stack(void **state)
                          cases[i / 2].kernel || cases[i / 2].library);
         assert_int_equal(f.peer->kernel, cases[i / 2].kernel);
         assert_int_equal(f.peer->library, cases[i / 2].library);
-        if (f.peer->party.state == PARTY_BROKEN)
-            assert_non_null(strstr(f.peer->why, "no common SCTP"));
+        if (f.peer->ip.state == PEER_BROKEN)
+            assert_non_null(strstr(f.peer->ip.why, "no common SCTP"));
         fake_close(&f);
     }
 }

@@ -90,7 +90,7 @@ static bool is_lost(struct side *to)
 static void read_output(void *ctx, const void *bytes, size_t n)
 {
     const struct wf_sctp_assoc *s = ctx;
-    struct side *to = ((struct side *)s->peer->ep->core)->other;
+    struct side *to = ((struct side *)s->peer->ep->ip.core)->other;
     struct packet *p = &to->wire[to->packets];
 
     if (to->packets == WIRE || (to->deaf && s->number == 0) || is_lost(to))
@@ -155,8 +155,8 @@ static struct side *open_side(int associations)
 
     fake_open(&s->f);
     s->f.rx_answer = WEFT_OK;
-    s->f.ep.host = &host;
-    s->f.ep.core = (weft_core *)s;
+    s->f.ep.ip.host = &host;
+    s->f.ep.ip.core = (weft_core *)s;
     s->f.ep.cfg.associations = associations;
     s->f.ep.calls.room = 2 * MB;
     p = s->f.peer;
@@ -204,8 +204,8 @@ static void connect_both(struct side **a, int m, struct side **b, int n)
 
 static void part_of(struct side *a, struct side *b)
 {
-    assert_int_equal(a->f.peer->party.state, PARTY_OPEN);
-    assert_int_equal(b->f.peer->party.state, PARTY_OPEN);
+    assert_int_equal(a->f.peer->ip.state, PEER_OPEN);
+    assert_int_equal(b->f.peer->ip.state, PEER_OPEN);
     close_side(a);
     close_side(b);
     wf_sctp_stack_leave();

@@ -27,6 +27,7 @@ struct said {
 struct side {
     struct wf_ip_calls calls;
     struct wf_ip_watch watch;
+    struct wf_ip_peer peer;
     struct wf_ip_party other;
     struct wf_auth_key *key;
     struct said last;
@@ -100,7 +101,8 @@ static void prepare_case(struct side *s, uint32_t me)
                                     .me = me,
                                     .handshake_timeout = TIMEOUT,
                                     .connect_timeout = 10 * TIMEOUT};
-    s->other = (struct wf_ip_party){.peer = (weft_peer *)s, .id = 1 - me};
+    s->peer.id = 1 - me;
+    s->other = (struct wf_ip_party){.peer = (weft_peer *)s, .ip = &s->peer};
 }
 
 static struct wf_ip_path make_path(void)
@@ -123,7 +125,7 @@ static void dial_peer(struct side *s)
     c->party = &s->other;
     c->dialled = true;
     s->other.calls = s->calls.dialling = 1;
-    s->other.state = PARTY_DIALLING;
+    s->peer.state = PEER_DIALLING;
     wf_ip_calls_run_timers(&s->calls, now);
     assert_int_equal(s->last.word.verb, IP_HELLO);
 }

@@ -89,13 +89,14 @@ static const weft_host fake_host = {.size = sizeof fake_host,
 static inline void fake_open(struct fake *f)
 {
     memset(f, 0, sizeof *f);
-    f->ep.host = &fake_host;
-    f->ep.core = (weft_core *)f;
-    wf_ip_due_list_init(&f->ep.attention);
+    f->ep.ip.host = &fake_host;
+    f->ep.ip.core = (weft_core *)f;
+    f->ep.ip.due_last = &f->ep.ip.due;
     f->peer = calloc(1, sizeof *f->peer);
     f->peer->ep = &f->ep;
-    f->peer->party.peer = f->peer;
-    f->peer->party.state = PARTY_OPEN;
+    f->peer->ip.endpoint = &f->ep.ip;
+    f->peer->party = (struct wf_ip_party){.peer = f->peer, .ip = &f->peer->ip};
+    f->peer->ip.state = PEER_OPEN;
     f->peer->up = true;
 }
 
@@ -107,7 +108,7 @@ static inline void fake_close(struct fake *f)
             abort();
         free(f->sink[i].memory);
     }
-    free(f->peer->why);
+    free(f->peer->ip.why);
     free(f->peer);
 }
 

@@ -155,7 +155,7 @@ static void payload_lands_while_others_pass(void **state)
         assert_int_equal(f.first[i], i + 1);
     assert_memory_equal(f.sink[0].memory, pattern, LONG);
     assert_memory_equal(f.sink[1].memory, pattern, 10);
-    assert_int_equal(f.peer->party.state, PARTY_OPEN);
+    assert_int_equal(f.peer->ip.state, PEER_OPEN);
     fake_close(&f);
 }
 
@@ -205,7 +205,7 @@ static void unwanted_payload_is_dropped(void **state)
     assert_true(announce_peer(&f, STREAM, LONG, 3)); /* wants nothing of it */
     assert_int_equal(f.finished, 2);
     deliver_more(&f, STREAM, 0, LONG);
-    assert_int_equal(f.peer->party.state, PARTY_OPEN);
+    assert_int_equal(f.peer->ip.state, PEER_OPEN);
     fake_close(&f);
 }
 
@@ -273,10 +273,10 @@ static void invalid_bytes_break_the_link(void **state)
         fake_open(&f);
         fake_header(bytes, bad[i].plen, 1);
         fake_deliver(&f, bad[i].stream, bad[i].kind, bytes, bad[i].n);
-        if (f.peer->party.state != PARTY_BROKEN || f.shown)
+        if (f.peer->ip.state != PEER_BROKEN || f.shown)
             fail_msg("%s: the link stands", bad[i].what);
-        assert_int_equal(f.peer->why_status, WEFT_EPROTO);
-        assert_non_null(f.peer->why);
+        assert_int_equal(f.peer->ip.why_status, WEFT_EPROTO);
+        assert_non_null(f.peer->ip.why);
         fake_close(&f);
     }
 }
@@ -289,7 +289,7 @@ static void more_payload_than_announced_breaks_the_link(void **state)
     assert_true(announce_peer(&f, STREAM, 300, 1));
     deliver_more(&f, STREAM, 0, 200);
     deliver_more(&f, STREAM, 200, 301);
-    assert_int_equal(f.peer->party.state, PARTY_BROKEN);
+    assert_int_equal(f.peer->ip.state, PEER_BROKEN);
     assert_int_equal(f.finished, 0);
     fake_close(&f);
 }
@@ -300,11 +300,11 @@ static void payload_that_nobody_announces_is_bounded(void **state)
     size_t sent = 0;
 
     fake_open(&f);
-    while (f.peer->party.state == PARTY_OPEN && sent < 4u * SCTP_EARLY_MAX) {
+    while (f.peer->ip.state == PEER_OPEN && sent < 4u * SCTP_EARLY_MAX) {
         deliver_more(&f, STREAM, 0, LONG);
         sent += LONG;
     }
-    assert_int_equal(f.peer->party.state, PARTY_BROKEN);
+    assert_int_equal(f.peer->ip.state, PEER_BROKEN);
     assert_true(sent <= SCTP_EARLY_MAX + LONG);
     fake_close(&f);
 }
@@ -318,11 +318,11 @@ static void goodbye_is_heard_and_other_frames_are_not(void **state)
     fake_header(h, 0, 0);
     h[0] = SCTP_GOODBYE;
     assert_true(fake_deliver(&f, STREAM_ORDER, KIND_WHOLE, h, sizeof h));
-    assert_true(f.peer->party.leaving);
-    assert_int_equal(f.peer->party.state, PARTY_OPEN);
+    assert_true(f.peer->ip.leaving);
+    assert_int_equal(f.peer->ip.state, PEER_OPEN);
     h[0] = 0xf7;
     assert_true(fake_deliver(&f, STREAM_ORDER, KIND_WHOLE, h, sizeof h));
-    assert_int_equal(f.peer->party.state, PARTY_BROKEN);
+    assert_int_equal(f.peer->ip.state, PEER_BROKEN);
     fake_close(&f);
 }
 

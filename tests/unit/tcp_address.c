@@ -215,7 +215,7 @@ static void unreachable_addresses_are_reported(void **state)
  * none. */
 static void an_address_goes_by_the_interface_of_its_subnet(void **state)
 {
-    struct wf_ip_place *here = &all[0].ep->ip;
+    struct wf_ip_endpoint *here = &all[0].ep->ip;
     struct wf_ip_book book = {.n = 1};
     struct wf_ip_candidate c[IP_ADDRS_MAX];
     for (uint8_t i = 0; i < 3; i++)

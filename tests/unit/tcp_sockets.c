@@ -87,8 +87,8 @@ static void the_end_of_a_link_is_an_event(void **state)
     RIG_PLUGIN.ops->peer_del(all[1].peer[0].peer, 1);
     all[1].peer[0].peer = NULL;
     while (wf_tcp_recv(p) == 0)
-        assert_int_equal(p->state, TCP_OPEN);
-    assert_int_not_equal(p->state, TCP_OPEN);
+        assert_int_equal(p->ip.state, PEER_OPEN);
+    assert_int_not_equal(p->ip.state, PEER_OPEN);
     RIG_UNTIL(all, 1, all[0].peer[1].downs == 1);
     close_two();
 }

@@ -64,7 +64,7 @@ static void the_job_goes_on(void)
     rig_send(all, 2, 1, 0, 5000);
     RIG_UNTIL(all, 2, all[1].peer[0].got == before + 1 && !all[1].sinks_open);
     assert_int_equal(all[0].peer[1].downs, 0);
-    assert_true(all[1].ep->pending <= TCP_PENDING_MAX);
+    assert_true(all[1].ep->pending <= IP_PENDING_MAX);
 }
 
 static void a_wrong_key_ends_with_a_reason_and_harms_no_link(void **state)
@@ -333,7 +333,7 @@ static void silent_callers_hold_neither_places_nor_the_job(void **state)
         fds[i] = make_call(0);
         open_calls += fds[i] >= 0;
         rig_progress(&all[1]);
-        assert_true(all[1].ep->pending <= TCP_PENDING_MAX);
+        assert_true(all[1].ep->pending <= IP_PENDING_MAX);
     }
     the_job_goes_on(); /* the first connection is made among strangers */
     all[1].skew += 5000000000u;
@@ -346,7 +346,7 @@ static void silent_callers_hold_neither_places_nor_the_job(void **state)
         closed += recv(fds[i], &c, 1, MSG_DONTWAIT) == 0;
         close(fds[i]);
     }
-    assert_true(closed >= open_calls - TCP_PENDING_MAX);
+    assert_true(closed >= open_calls - IP_PENDING_MAX);
     the_job_goes_on();
 }
 

@@ -91,12 +91,12 @@ static void a_host_that_is_silent_is_given_up(void **state)
         p->alive.known = known;
         now = begun = rig_now((weft_core *)&all[0]);
         wf_ip_alive_note_answer(&p->alive, now);
-        while (p->party.state == PARTY_OPEN && now < begun + 60 * SECOND) {
+        while (p->ip.state == PEER_OPEN && now < begun + 60 * SECOND) {
             now += SECOND / 100;
             wf_udp_alive_check(p, now);
         }
         if (!known) {
-            assert_int_equal(p->party.state, PARTY_OPEN);
+            assert_int_equal(p->ip.state, PEER_OPEN);
             end_case();
             continue;
         }
@@ -205,12 +205,12 @@ static void packets_behind_a_backlog_are_no_evidence(void **state)
     now = rig_now((weft_core *)&all[0]);
     for (int drained = 0; drained < 2; drained++) {
         wf_ip_alive_note_answer(&p->alive, now);
-        for (int i = 0; i < 60 && p->party.state == PARTY_OPEN; i++) {
+        for (int i = 0; i < 60 && p->ip.state == PEER_OPEN; i++) {
             now += SECOND / 10;
             wf_udp_alive_check(p, now);
             wf_udp_alive_note_packet(p, drained, now);
         }
-        assert_int_equal(p->party.state, drained ? PARTY_BROKEN : PARTY_OPEN);
+        assert_int_equal(p->ip.state, drained ? PEER_BROKEN : PEER_OPEN);
     }
     rig_turn(all, 1);
     assert_int_equal(all[0].peer[1].downs, 1);
@@ -281,7 +281,7 @@ static void the_core_is_told_of_silence(void **state)
     wf_ip_alive_note_answer(&p->alive, now);
     for (int i = 0; i < 100; i++)
         wf_udp_alive_check(p, now += SECOND / 100);
-    assert_int_equal(p->party.state, PARTY_OPEN);
+    assert_int_equal(p->ip.state, PEER_OPEN);
     all[0].skew += SECOND;
     assert_in_range(wf_udp_alive_silent_ns(p, SECOND), SECOND, 3 * SECOND);
     end_case();

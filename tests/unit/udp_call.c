@@ -211,7 +211,7 @@ static void messages_of_a_peer_that_left_are_read_to_the_end(void **state)
     all[1].refusing = false;
     RIG_PLUGIN.ops->rx_resume(from->peer);
     RIG_UNTIL(all, 2, from->got == 6);
-    RIG_UNTIL(all, 2, from->peer->party.state == PARTY_LEFT);
+    RIG_UNTIL(all, 2, from->peer->ip.state == PEER_LEFT);
     assert_int_equal(from->downs, 0);
     rig_close(&all[1]);
 }
@@ -223,7 +223,7 @@ static void an_address_of_a_family_that_we_lack_is_not_called(void **state)
     struct rig_peer *p = &all[0].peer[1];
     uint8_t blob[IP_BLOB_MAX];
     size_t n = sizeof blob;
-    struct wf_ip_place *here;
+    struct wf_ip_endpoint *here;
 
     rig_open(all, 0, "secret");
     here = &all[0].ep->ip;

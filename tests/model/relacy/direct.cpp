@@ -6,7 +6,7 @@
  */
 #include "machine.h"
 
-enum { PIECE = 1, PIECES = 3, PIECES_PER_CALL = 2, JOBS = 2 };
+enum { SHM_HELP_PIECE = 1, PIECES = 3, PIECES_PER_CALL = 2, JOBS = 2 };
 enum { WEFT_DONE = 1, WEFT_EAGAIN = 2 };
 struct piece {
     plain<int> from, to;
@@ -20,7 +20,7 @@ static void wf_shm_copy(unsigned char *to, const unsigned char *from,
     size_t at = to - target[0];
     struct piece *p = &pieces_of[at / PIECES][at % PIECES];
 
-    RL_ASSERT((size_t)(from - source[0]) == at && n == PIECE);
+    RL_ASSERT((size_t)(from - source[0]) == at && n == SHM_HELP_PIECE);
     RL_ASSERT(p->to == 0);
     p->to = p->from;
 }
@@ -40,7 +40,7 @@ struct weft_get {
         uint64_t iov_len;
     } one;
 };
-//@ plugins/shm/shm.h: shm_get shm_help
+//@ plugins/shm/transfer.h: shm_get shm_help
 struct weft_peer {
     struct {
         struct shm_share *share;

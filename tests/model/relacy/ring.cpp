@@ -14,6 +14,7 @@
 #define __builtin_prefetch(p) ((void)0)
 enum { SHM_LINE = 64, SHM_FIRST_SLOTS = 2, SHM_LARGER = 8, MESSAGES = 16 };
 enum { WEFT_ELINK = -1, CELLS = 32, SHM_AHEAD = 0 };
+enum { SHM_ROW = 3, SHM_ROW_PAUSES = 12, SHM_LARGE_RING_AFTER = 256 };
 //@ plugins/shm/layout.h: SHM_TIMED SHM_LARGE SHM_LEN_MAX shm_way shm_kind
 //@ plugins/shm/layout.h: shm_line
 
@@ -31,7 +32,7 @@ struct shm_bytes { /* of bytes that are watched */
 struct shm_choice {
     enum shm_way way;
 };
-//@ plugins/shm/shm.h: shm_out shm_in
+//@ plugins/shm/direction.h: shm_out shm_in
 struct weft_ep {
     bool rx_words, oversubscribed;
 };
@@ -67,7 +68,7 @@ static void wf_shm_wrap_out(weft_peer *);
 static void wf_shm_wrap_in(weft_peer *);
 static void wf_shm_announce_large_ring(weft_peer *);
 //@ plugins/shm/layout.h: shm_word shm_word_len
-//@ plugins/shm/shm.h: shm_head
+//@ plugins/shm/direction.h: shm_head
 //@ plugins/shm/ring.h: shm_used shm_slot_free shm_slot_next shm_store_word
 //@ plugins/shm/ring.h: shm_publish_unwoken
 //@ plugins/shm/send.c: accept_count wf_shm_refresh_room wf_shm_find_free_slot

@@ -1,0 +1,87 @@
+/* The peers of an endpoint over IP: their table, the list of those that
+ * progress() must serve, links that break, and peers that part.
+ *
+ *   weft_peer   ip    the common part, always first
+ *               ...   that of the transport
+ *
+ *   endpoint: due -> due_next -> due_next -> NULL   in the order of marking
+ *             due_last --------------^
+ *
+ * A link breaks anywhere, but only progress() tells the core: it returns every
+ * lent container first, then it calls peer_down. The functions of the transport
+ * (struct wf_ip_transport):
+ *
+ *   init_peer  sets what is not 0 in a new peer
+ *   free_peer  tears down the link, frees what is the transport's own, and
+ *              ends with wf_ip_free_peer()
+ *   serve_peer does what is due for a peer; from progress() only
+ *   has_parted says goodbye if that was not done; tells whether the peer
+ *              has everything, or is not there to take it
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_IP_PEER_H
+#define WF_IP_PEER_H
+
+#include "endpoint.h"
+
+enum wf_ip_peer_state {
+    PEER_IDLE,
+    PEER_DIALLING,
+    PEER_OPEN,
+    PEER_BROKEN, /* the end is due to be reported, or was */
+    PEER_LEFT    /* said goodbye, and is gone */
+};
+
+/* The common part of a weft_peer. */
+struct wf_ip_peer {
+    struct wf_ip_endpoint *endpoint;
+    weft_loc *loc;
+    uint32_t id; /* process */
+    enum wf_ip_peer_state state;
+    struct wf_ip_book *book;     /* its addresses, as they came */
+    struct wf_ip_peer *due_next; /* in the list of the endpoint */
+    bool due;                    /* it is in that list */
+    bool want_ready;             /* the core waits for tx_ready() */
+    bool reported;               /* the core knows that the link is broken */
+    bool was_connected;          /* a link to it was open before */
+    bool said_goodbye;           /* to it */
+    bool leaving;                /* its goodbye has come */
+    int why_status;
+    char *why; /* why the link broke */
+};
+
+/* Has progress() serve the peer. */
+void wf_ip_mark_due(struct wf_ip_peer *);
+/* Serves all peers that are due. Returns how many. */
+int wf_ip_serve_due(struct wf_ip_endpoint *);
+
+/* Decides that the link is broken; progress() tells the core. The first cause
+ * counts. */
+void wf_ip_break_link(struct wf_ip_peer *, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Breaks the link to a peer that is gone from this address: the process has
+ * ended (EPEER), or only the link (ELINK). */
+void wf_ip_break_gone(struct wf_ip_peer *, const struct sockaddr_storage *at,
+                      int status, const char *what);
+/* Tells whether the link is broken, and the core does not know it: the caller
+ * tears it down, and then tells the core. */
+static inline bool wf_ip_is_report_due(const struct wf_ip_peer *p)
+{
+    return p->state == PEER_BROKEN && !p->reported;
+}
+void wf_ip_report_down(struct wf_ip_peer *);
+
+/* Returns the text for an error of weft_host.auth_step. */
+const char *wf_ip_refusal_text(int rc);
+
+/* Frees the common part, and the peer. */
+void wf_ip_free_peer(struct wf_ip_peer *);
+
+/* Implement operations of weft_ops. */
+int wf_ip_peer_add(weft_ep *, weft_loc *, uint32_t id, const void *addr,
+                   size_t len, weft_peer **);
+int wf_ip_peer_del(weft_peer *, int abrupt);
+int wf_ip_drain(weft_ep *);
+
+#endif
