@@ -44,6 +44,7 @@ void wf_tcp_dial_forget(weft_peer *p)
     if (!p->dial)
         return;
     wf_tcp_dial_end(p, NULL);
+    wf_ip_alive_end(&p->ep->watch, &p->dial->host);
     leave_dial_list(p);
     free(p->dial);
     p->dial = NULL;
@@ -335,6 +336,7 @@ void wf_tcp_dial(weft_peer *p)
         wf_tcp_link_break(p, WEFT_ENOMEM, "out of memory");
         return;
     }
+    wf_ip_alive_begin(&p->dial->host, now);
     p->state = TCP_DIALLING;
     p->dial_next = ep->dialling;
     ep->dialling = p;
