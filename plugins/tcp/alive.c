@@ -201,6 +201,12 @@ static void call_host(const struct wf_tcp_conn *c, struct wf_ip_alive *a,
     wf_ip_alive_ask_host(&c->ep->watch, a, now, &c->remote, &from);
 }
 
+/* Says whether the host has answered in the last half of `detect`. */
+static bool is_host_there(const weft_peer *p, uint64_t now)
+{
+    return p->alive.known && now < p->alive.host + p->ep->cfg.detect / 2;
+}
+
 static void check_peer(weft_peer *p, uint64_t now)
 {
     weft_ep *ep = p->ep;
@@ -224,8 +230,13 @@ static void check_peer(weft_peer *p, uint64_t now)
         wf_ip_print_address(&p->conn->remote, who, sizeof who);
         wf_tcp_link_break(p, WEFT_ELINK,
                           "process %u at %s has acknowledged nothing for %llu "
-                          "ms, and its host does not answer",
-                          p->id, who, (unsigned long long)(silent / MS));
+                          "ms, %s",
+                          p->id, who, (unsigned long long)(silent / MS),
+                          is_host_there(p, now)
+                              ? "though its host answers calls: the packets "
+                                "of this connection, or large ones (MTU), are "
+                                "dropped on the way"
+                              : "and its host does not answer");
         return;
     }
     if (wf_ip_alive_deadline(&ep->watch, &p->alive) <= now)
