@@ -380,9 +380,13 @@ static void admit_caller(struct wf_ip_calls *all, struct wf_ip_call *c,
         all->ops->left(p); /* it had left, and came back */
     if (p->state == PARTY_DIALLING && all->me < p->id)
         park_call(all, p, c);
-    else if (p->state == PARTY_OPEN || p->state == PARTY_BROKEN)
-        /* OPEN: the peer called before it accepted this side's call */
+    else if (p->state == PARTY_OPEN || p->state == PARTY_BROKEN) {
+        /* OPEN: the peer called before it accepted this side's call, or it has
+         * dropped the link */
+        if (p->state == PARTY_OPEN)
+            all->ops->doubted(p);
         wf_ip_call_free(all, c);
+    }
     else
         accept_call(all, p, c);
 }

@@ -122,6 +122,9 @@ struct wf_ip_call_ops {
     void (*failed)(struct wf_ip_party *, int status, const char *why);
     /* Handles a RESET of an open link: the peer does not know its id. */
     void (*forgotten)(struct wf_ip_party *, uint32_t id);
+    /* Asks the peer by its open link, which it may have dropped: it calls. A
+     * RESET answers then. */
+    void (*doubted)(struct wf_ip_party *);
     /* Ends an open link whose peer has said goodbye: a new one replaces it. */
     void (*left)(struct wf_ip_party *);
     /* Returns the party of process id, or NULL. */
