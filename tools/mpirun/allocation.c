@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "config/pattern.h"
 #include "config/select.h"
 
 enum { NAME_MOST = 256, SLOTS_MOST = 100000 };
