@@ -163,7 +163,7 @@ struct wf_carrier {
     uint64_t heard;        /* containers received by the slow path */
     uint64_t traffic_seen; /* value at the last wf_carrier_has_traffic */
     uint64_t confirmed;    /* weft_ops.traffic when its growth was checked */
-    uint64_t host_at;      /* time when it had grown, or of the host's last sign */
+    uint64_t host_at; /* when it had grown, or the host has answered */
     uint64_t sent, sent_bytes; /* containers that it took, and their payload */
     struct wf_flight flight;
     struct wf_stage *stage, *last_stage;   /* oldest first, by seq */

@@ -5,10 +5,10 @@
  * cannot be cut again by the protocol. Such a path is known by an association
  * that has made no progress for STALL_NS while the peer answered probes, which
  * are small. From then on each packet that is larger than a part travels in
- * parts of PART bytes, which every path carries, and the peer joins them. A lost
- * part is a lost packet. Further links of the endpoint begin so: a route with
- * failover may end this one before it is used. After AGAIN_NS whole packets are
- * tried again, for paths change.
+ * parts of PART bytes, which every path carries, and the peer joins them. A
+ * lost part is a lost packet. Further links of the endpoint begin so: a route
+ * with failover may end this one before it is used. After AGAIN_NS whole
+ * packets are tried again, for paths change.
  *
  *   PART  value: packet's number << 16 | part << 8 | parts   offer: bytes
  *         check: number of the association                   body: the part
@@ -126,8 +126,8 @@ void wf_sctp_joints_free(struct wf_sctp_joints *all)
         drop_joint(&all->joint[i]);
 }
 
-/* Begins a packet in the place of an older one; false: no memory, and the packet
- * is lost. */
+/* Begins a packet in the place of an older one; false: there is no memory, and
+ * the packet is lost. */
 static bool begin_joint(struct wf_sctp_joint *j,
                         const struct wf_sctp_datagram *d)
 {
