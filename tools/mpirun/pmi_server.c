@@ -284,7 +284,7 @@ static void on_runs(struct job *job, struct rank *r, const char *line)
     bool runs = other && !other->ended && !other->pmi_finalized;
     char answers[32] = "";
     /* ranks that are threads do not hear */
-    if (runs && other->pmi_init && other->rank_count == 1) {
+    if (runs && other != r && other->pmi_init && other->rank_count == 1) {
         snprintf(answers, sizeof answers, " answers=%u",
                  other->call_answers & INT_MAX);
         if (!other->called)
