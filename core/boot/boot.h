@@ -12,7 +12,8 @@
  *
  * ERRORS  negative WEFT_E*; open writes the cause into err, the other calls
  * record it (wf_error), except for WEFT_ENOMEM and WEFT_EUNREACH.
- * THREADS calls on one boot are never concurrent.
+ * THREADS calls on one boot are never concurrent, but for abort
+ *         (progress/launcher.h).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_BOOT_H
@@ -54,16 +55,31 @@ struct wf_boot_ops {
      * get no message from here any more. NULL: the launcher cannot. */
     void (*give_up)(struct wf_boot *, uint32_t rank);
     /* Read the launcher's notices without waiting: which processes have given
-     * this one up, the end of the fence, and answers to ask_state. NULL: the
+     * this one up, the end of the fence, and answers to ask_state. It also
+     * answers the launcher's question whether this process is in MPI. NULL: the
      * launcher sends none. */
     int (*hear)(struct wf_boot *);
-    /* Ask the launcher whether a process runs. The answer is in wf_boot.states
-     * after one of the next calls of hear(). NULL: the launcher cannot tell. */
+    /* Ask the launcher whether a process runs, and have the launcher ask that
+     * process whether it is in MPI. The answers are in wf_boot.said after
+     * one of the next calls of hear(). NULL: the launcher cannot tell. */
     void (*ask_state)(struct wf_boot *, uint32_t rank);
 };
 
-/* The state of a process, as the launcher last said. */
-enum wf_boot_state { WF_BOOT_UNKNOWN, WF_BOOT_RUNS, WF_BOOT_ENDED };
+/* The state of a process, as the launcher last said. WF_BOOT_CALLED: it runs,
+ * and says so itself soon if it is in MPI. */
+enum wf_boot_state {
+    WF_BOOT_UNKNOWN,
+    WF_BOOT_RUNS,
+    WF_BOOT_ENDED,
+    WF_BOOT_CALLED
+};
+
+/* The last word of the launcher on a process. */
+struct wf_boot_word {
+    enum wf_boot_state state;
+    uint32_t replies; /* of the launcher, about it */
+    uint32_t answers; /* of the process itself, when the last reply was given */
+};
 
 struct wf_boot {
     const struct wf_boot_ops *ops;
@@ -84,11 +100,11 @@ struct wf_boot {
     /* The end of the fence came while get() waited for an answer, or in
      * hear(). */
     int fence_passed;
-    /* The processes that have given this one up, in no order. Each call may add
-     * some. */
+    /* The processes that have given this one up, each once, in the order in
+     * which that became known. Each call may add some. */
     uint32_t *given_up_by;
     uint32_t given_up_by_count;
-    uint8_t *states; /* [size], enum wf_boot_state; NULL: nothing was asked */
+    struct wf_boot_word *said; /* [size]; NULL: nothing was asked */
     /* The caller sets these before fence_start. Any thread may call wake until
      * fence_end has returned. */
     void (*wake)(void *arg);

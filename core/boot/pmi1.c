@@ -29,8 +29,11 @@ static void note_loser(struct wf_boot *b, const char *line)
     uint32_t *more;
 
     wf_pmi_field_int(line, "rank", &rank);
-    if (rank < 0 || (uint32_t)rank >= b->size || b->given_up_by_count >= b->size)
+    if (rank < 0 || (uint32_t)rank >= b->size)
         return;
+    for (uint32_t i = 0; i < b->given_up_by_count; i++)
+        if (b->given_up_by[i] == (uint32_t)rank)
+            return; /* another engine of it has said so */
     more = realloc(b->given_up_by, (b->given_up_by_count + 1) * sizeof *more);
     if (!more)
         return;
@@ -41,21 +44,32 @@ static void note_loser(struct wf_boot *b, const char *line)
 static void note_state(struct wf_pmi1 *p, const char *line)
 {
     struct wf_boot *b = &p->base;
-    int rank = -1, runs = -1;
+    int rank = -1, runs = -1, answers = -1;
 
     if (p->questions)
         p->questions--;
     wf_pmi_field_int(line, "rank", &rank);
     wf_pmi_field_int(line, "runs", &runs);
-    if (b->states && rank >= 0 && (uint32_t)rank < b->size && runs >= 0)
-        b->states[rank] = runs ? WF_BOOT_RUNS : WF_BOOT_ENDED;
+    wf_pmi_field_int(line, "answers", &answers);
+    if (!b->said || rank < 0 || (uint32_t)rank >= b->size || runs < 0)
+        return;
+    b->said[rank].state = !runs         ? WF_BOOT_ENDED
+                          : answers < 0 ? WF_BOOT_RUNS
+                                        : WF_BOOT_CALLED;
+    b->said[rank].answers = answers < 0 ? 0 : (uint32_t)answers;
+    b->said[rank].replies++;
 }
+
 
 /* Process a notice of the launcher; false: the line is none. */
 static bool take_unasked(struct wf_pmi1 *p, const char *line)
 {
     if (wf_pmi_field_is(line, "cmd", "weft_lost_by")) {
         note_loser(&p->base, line);
+        return true;
+    }
+    if (wf_pmi_field_is(line, "cmd", "weft_called")) {
+        p->called = true;
         return true;
     }
     if (wf_pmi_field_is(line, "cmd", "weft_state") ||
@@ -177,9 +191,9 @@ static void pmi1_ask_state(struct wf_boot *boot, uint32_t rank)
     int n = snprintf(text, sizeof(text), "cmd=weft_runs rank=%u\n", rank);
     if (!boot->awaits || p->questions == PMI_QUESTIONS)
         return;
-    if (!boot->states)
-        boot->states = calloc(boot->size, sizeof *boot->states);
-    if (boot->states && wf_pmi_channel_send(&p->channel, text, (size_t)n) == 0)
+    if (!boot->said)
+        boot->said = calloc(boot->size, sizeof *boot->said);
+    if (boot->said && wf_pmi_channel_send(&p->channel, text, (size_t)n) == 0)
         p->questions++;
 }
 
@@ -187,6 +201,17 @@ static bool is_readable(const struct wf_pmi1 *p)
 {
     struct pollfd in = {.fd = p->channel.fd, .events = POLLIN};
     return wf_pmi_channel_pending(&p->channel) || poll(&in, 1, 0) > 0;
+}
+
+/* Answer the launcher's question whether this process is in MPI. Not while it
+ * waits for the launcher: then it serves no other process. */
+static void answer_call(struct wf_pmi1 *p)
+{
+    static const char text[] = "cmd=weft_here\n";
+
+    if (p->called)
+        (void)wf_pmi_channel_send(&p->channel, text, sizeof text - 1);
+    p->called = false;
 }
 
 static int pmi1_hear(struct wf_boot *boot)
@@ -199,6 +224,7 @@ static int pmi1_hear(struct wf_boot *boot)
         if (rc == 0 && !take_unasked(p, line))
             rc = WEFT_EPROTO;
     }
+    answer_call(p);
     return rc;
 }
 
@@ -207,7 +233,7 @@ static void pmi1_close(struct wf_boot *boot)
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     wf_pmi_channel_close(&p->channel);
     free(boot->given_up_by);
-    free(boot->states);
+    free(boot->said);
     free(boot->node_of);
     free(p);
 }

@@ -27,6 +27,7 @@ struct wf_pmi1 {
     char kvsname[PMI_KEY_MAX];
     bool in_fence;      /* barrier_out is still to be read */
     unsigned questions; /* questions whose answers are still to be read */
+    bool called; /* the launcher asks whether this process is in MPI */
 };
 
 static inline struct wf_pmi1 *wf_pmi1_of(struct wf_boot *boot)

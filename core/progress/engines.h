@@ -25,9 +25,9 @@
  * The functions are reached through a table, so that programs without derived
  * communicators contain none of this code.
  *
- * LOCK  section tasks: the queues of tasks; section boot: the launcher's
- *       connection, once there are several engines. The rest does not change
- *       once the table is published.
+ * LOCK  section tasks: the queues of tasks; section boot and launcher_busy: the
+ *       launcher's connection, once there are several engines (launcher.h). The
+ *       rest does not change once the table is published.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_ENGINES_H
@@ -105,7 +105,8 @@ struct wf_engines {
     void (*free)(struct wf_instance *home);
     unsigned count;                          /* including the first */
     struct wf_instance *all[WF_ENGINES_MAX]; /* by number */
-    struct wf_lock boot; /* the connection to the launcher */
+    struct wf_lock boot; /* waiting for an answer of the launcher */
+    wf_atomic_u32 launcher_busy; /* its connection is in use: launcher.h */
     struct wf_lock lock;
     struct wf_engine_tasks tasks[WF_ENGINES_MAX];
     /* seen[i][j]: the poll rounds of j when i polled it (progress/other_engines.c). */

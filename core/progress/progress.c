@@ -21,6 +21,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "boot/boot.h"
 #include "config/config.h"
 #include "progress/engines.h"
 #include "progress/wait.h"
@@ -42,7 +43,8 @@ enum {
     /* Endpoints that are armed again so often within that time, each perhaps
      * with a fruitless wake-up, make the leader sleep on the bell. */
     REARMS_MAX = 16,
-    REARMS_NS = 500000
+    REARMS_NS = 500000,
+    HEAR_NS = 250000000 /* between two looks for notices of the launcher */
 };
 
 WF_COLD int wf_progress_init(struct wf_instance *wf)
@@ -150,6 +152,16 @@ void wf_progress_stop_helper(struct wf_instance *wf)
         p->help->stop(wf);
 }
 
+void wf_progress_hear_launcher(struct wf_instance *wf, uint64_t now)
+{
+    struct wf_progress *p = wf->progress;
+
+    if (now < p->hear_at || !wf->boot || !wf->boot->ops->hear)
+        return;
+    p->hear_at = now + HEAR_NS;
+    wf->progress_handlers->hear_launcher(wf);
+}
+
 /* Poll the endpoints that are not in `asked`, unless they had no event
  * lately. */
 static WF_COLD void poll_unasked_endpoints(struct wf_instance *wf,
@@ -167,6 +179,7 @@ static WF_COLD void poll_unasked_endpoints(struct wf_instance *wf,
         p->all_polls_apart = OTHERS_APART_MOST;
     if (wf_progress_poll_round(wf, ~asked) > 0)
         p->all_polls_apart = 0;
+    wf_progress_hear_launcher(wf, now);
 }
 
 int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)

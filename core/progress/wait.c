@@ -275,6 +275,8 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
         p->missed += found > 0 || self->done(self->arg);
     if (rested)
         wf->progress_handlers->check_peers(wf);
+    else
+        wf_progress_hear_launcher(wf, wf_now(wf));
     if (p->prefers_bell && !self->done(self->arg))
         sleep_on_bell(wf, self); /* it was woken for that */
 }

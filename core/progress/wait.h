@@ -63,6 +63,7 @@ struct wf_progress {
     uint32_t others_round; /* the round in which other engines were polled */
     /* When all endpoints were polled last, and the time until that is due. */
     uint64_t all_polled_at, all_polls_apart; /* ns */
+    uint64_t hear_at; /* ns, when the launcher's notices are read next */
     uint32_t all, remote;                    /* endpoint masks */
     /* The number of poll rounds. Changed inside the section; other_engines.c
      * reads it from outside to see whether the engine is in use. */

@@ -103,7 +103,7 @@ static void adopt_carrier(struct wf_ordered *o, int k)
     o->epoch++;
     o->counts[WF_ORDER_MOVES]++;
     o->candidate = o->failback_to = -1;
-    o->lost_at = o->gone_at = o->silent_since = 0;
+    o->lost_at = o->gone_at = o->silent_since = o->asked_since = 0;
     o->life_at = wf_now(wf); /* the peer has answered */
     o->failback_at = wf_now(wf) + o->failback / PROBES;
     wf_carrier_note_move(o, wf_now(wf));

@@ -1,6 +1,7 @@
-/* The verdict that a process whose host refuses calls has ended. See carrier.c.
+/* The launcher's word on a peer: whether its process has ended, and whether it
+ * is in MPI. See carrier.c.
  *
- * DESIGN  A refusal says that there is no listener, and not that there is no
+ * ENDED  A refusal says that there is no listener, and not that there is no
  * process: a socket that was ended from outside is opened again only when its
  * process is in MPI, which may compute or wait for a CPU; a listener that lacks
  * descriptors is replaced; and a firewall between two hosts refuses as well.
@@ -12,34 +13,68 @@
  * are too quick, and the time alone is no proof if this process itself had no
  * CPU.
  *
+ * PRESENT  A host that answers on a path while its process does not leaves two
+ * cases: the process computes, or what it and this one send each other is
+ * dropped on that path. Asked by this process, the launcher asks the peer. One
+ * that is in MPI reads that about once a second at least, and answers. The
+ * launcher counts the answers, and tells the count with each state.
+ *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/carrier_gone.h"
 
-#include "boot/boot.h"
 #include "protocol/order.h"
 #include "route/location.h"
 
-#define GONE_NS 1000000000u
-#define ASK_NS  100000000u
-enum { REFUSED = 5 }; /* calls */
+#define GONE_NS    1000000000u
+#define ASK_NS     100000000u
+#define PRESENT_NS 2000000000u /* a process in MPI answers in less */
+enum { REFUSED = 5 };          /* calls */
 
-/* The state that the launcher has told, and a new question if one is due. Only
- * the first engine of a rank talks to the launcher. */
-static enum wf_boot_state ask_launcher(struct wf_ordered *o, uint64_t now)
+/* Note answers of the peer. Those before the first reply in this silence may be
+ * old. */
+static void note_reply(struct wf_ordered *o, const struct wf_boot_word *before,
+                       uint64_t now)
 {
-    struct wf_instance *wf = o->loc->wf;
-    struct wf_boot *b = wf->boot;
+    if (!o->asked_since || o->word.replies == before->replies)
+        return;
+    if (!o->replied_at)
+        o->replied_at = now;
+    else if (o->word.answers != before->answers)
+        o->present_at = now;
+}
 
-    if (!b || !b->ops->ask_state || wf_home(wf) != wf)
-        return WF_BOOT_UNKNOWN;
-    b->ops->hear(b);
-    if (now >= o->ask_at) {
+/* Hear the launcher, and ask it anew if that is due. false: no launcher can
+ * tell. */
+static bool ask_launcher(struct wf_ordered *o, uint64_t now)
+{
+    struct wf_boot_word before = o->word;
+    bool due = now >= o->ask_at;
+
+    if (due)
         o->ask_at = now + ASK_NS;
-        b->ops->ask_state(b, o->loc->id);
+    if (!wf_launcher_ask(o->loc->wf, o->loc->id, due, &o->word))
+        return false;
+    note_reply(o, &before, now);
+    return true;
+}
+
+enum wf_presence wf_carrier_presence(struct wf_ordered *o, uint64_t now)
+{
+    if (!o->asked_since) {
+        o->asked_since = now;
+        o->replied_at = o->present_at = o->excused_at = 0;
     }
-    return b->states ? b->states[o->loc->id] : WF_BOOT_UNKNOWN;
+    if (!ask_launcher(o, now))
+        return WF_PRESENCE_UNKNOWN;
+    if (o->replied_at && o->word.state != WF_BOOT_CALLED)
+        return WF_PRESENCE_UNKNOWN;
+    if (o->present_at && now < o->present_at + PRESENT_NS)
+        return WF_PRESENT;
+    if (now < o->asked_since + PRESENT_NS)
+        return WF_PRESENCE_UNDECIDED;
+    return o->replied_at ? WF_ABSENT : WF_PRESENCE_UNKNOWN;
 }
 
 static bool has_refused(const struct wf_ordered *o)
@@ -52,9 +87,10 @@ static bool has_refused(const struct wf_ordered *o)
 
 bool wf_carrier_gone(struct wf_ordered *o, uint64_t now)
 {
-    enum wf_boot_state state = o->gone_at ? ask_launcher(o, now) : WF_BOOT_RUNS;
-
-    if (state != WF_BOOT_UNKNOWN)
-        return state == WF_BOOT_ENDED;
-    return now >= o->gone_at + GONE_NS && has_refused(o);
+    if (!o->gone_at && !o->asked_since)
+        return false;
+    ask_launcher(o, now);
+    if (o->word.state != WF_BOOT_UNKNOWN)
+        return o->word.state == WF_BOOT_ENDED;
+    return o->gone_at && now >= o->gone_at + GONE_NS && has_refused(o);
 }

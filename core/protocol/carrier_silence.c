@@ -23,12 +23,16 @@
  * process does not read. Datagrams are confirmed by the process alone. So a
  * process that computes counts as gone when the path to a host that answers
  * dies, and all other carriers are of datagrams and behind a firewall: it
- * cannot be told from a dead process, which must not be waited for. While no
- * carrier works the clock goes on, though hosts may answer: a process that was
- * not reached by any transport for so long is of no use. But a connection on
- * which the process was heard, and whose host answers there, is a way to it:
- * the process computes. Time in which this process made no maintenance round
- * does not count.
+ * cannot be told from a dead process, which must not be waited for. Time in
+ * which this process made no maintenance round does not count.
+ *
+ * HOSTS  A host that answers on a carrier of which its process takes nothing
+ * may hold a process that computes, or a firewall may drop what goes by that
+ * carrier. The launcher tells these apart (carrier_gone.c): where the current
+ * carrier is silent, or none is, the answers of hosts are no sign of life of a
+ * peer that is in MPI. Where no launcher can tell they count while there is a
+ * current carrier, and afterwards only on carriers on which the process was
+ * heard, so that nobody waits for ever.
  *
  * BACKOFF  Where CPUs are oversubscribed every carrier is silent for that long
  * now and then, and a move, which sends everything again, makes it worse. So a
@@ -41,6 +45,7 @@
 #include "protocol/carrier_silence.h"
 
 #include "protocol/carrier_control.h"
+#include "protocol/carrier_gone.h"
 #include "protocol/order.h"
 #include "route/location.h"
 
@@ -170,7 +175,7 @@ static void note_confirmed(struct wf_ordered *o, int k, uint64_t now)
         return;
     sum = c->core->ops->traffic(o->loc->peers[c->core->index]);
     if (sum > c->confirmed)
-        c->confirmed_at = now;
+        c->host_at = now;
     c->confirmed = sum;
 }
 
@@ -179,18 +184,21 @@ static uint64_t min_since(uint64_t quiet, uint64_t sign, uint64_t now)
     return sign && ns_since(sign, now) < quiet ? ns_since(sign, now) : quiet;
 }
 
-/* silence_of() where an answer to a probe is a sign of life as well, or, if the
- * plugin cannot ask the host, that the probe was confirmed. Not for the current
- * carrier: probes are small, and its plugin knows whether data passes. */
-static uint64_t silence_with_answers(struct wf_ordered *o, int k, uint64_t now)
+/* silence_of(); or, if the plugin cannot ask the host, the time since a probe
+ * was confirmed. A plugin that begins to call anew knows nothing at first: then
+ * it is the time since the last sign. Not for the current carrier: probes are
+ * small, and its plugin knows whether data passes. */
+static uint64_t silence_of_host(struct wf_ordered *o, int k, uint64_t now)
 {
-    uint64_t quiet = silence_of(o, k);
+    uint64_t quiet = silence_of(o, k), *sign = &o->carrier[k].host_at;
 
     if (quiet == UINT64_MAX) {
         note_confirmed(o, k, now);
-        quiet = min_since(quiet, o->carrier[k].confirmed_at, now);
+        return min_since(quiet, *sign, now);
     }
-    return min_since(quiet, o->carrier[k].answered_at, now);
+    if (now > quiet && now - quiet > *sign)
+        *sign = now - quiet;
+    return quiet;
 }
 
 /* Probe all carriers once the silence has lasted for half of the timeout, also
@@ -214,20 +222,85 @@ static bool probe_all_carriers(struct wf_ordered *o, uint64_t silent,
     return ns_since(o->all_probed_at, now) >= o->timeout / LIFE_ANSWER;
 }
 
+/* The silence of the peer: its own, by its answers to probes, on all carriers;
+ * and that of its host on those on which it was heard, and on those that are
+ * only being called. */
+struct silences {
+    uint64_t own, heard, called;
+};
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Look at all carriers but the current one. */
+static struct silences look_at_others(struct wf_ordered *o, uint64_t now)
+{
+    struct silences least = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+
+    for (int k = 0; k < o->carriers; k++) {
+        uint64_t *of = o->carrier[k].up ? &least.heard : &least.called;
+        if (k == o->at)
+            continue;
+        *of = min_u64(*of, silence_of_host(o, k, now));
+        least.own = min_since(least.own, o->carrier[k].answered_at, now);
+    }
+    return least;
+}
+
+/* The silence of hosts as far as their answers count. A peer that is in MPI is
+ * not excused by them, but has time to answer from when it came back; at least
+ * a part of the timeout, while it is undecided whether it is there. unknown:
+ * the result if no launcher can tell. */
+static uint64_t silence_by_presence(struct wf_ordered *o, uint64_t hosts,
+                                    uint64_t unknown, uint64_t now)
+{
+    uint64_t doubtful = o->timeout - o->timeout / LIFE_ANSWER;
+    uint64_t quiet = hosts;
+
+    switch (wf_carrier_presence(o, now)) {
+    case WF_PRESENCE_UNKNOWN:
+        return unknown;
+    case WF_PRESENT:
+        return min_since(UINT64_MAX, o->excused_at, now);
+    case WF_PRESENCE_UNDECIDED:
+        quiet = hosts > doubtful ? hosts : doubtful;
+        break;
+    case WF_ABSENT:
+        break;
+    }
+    if (now > quiet && now - quiet > o->excused_at)
+        o->excused_at = now - quiet;
+    return quiet;
+}
+
+/* The silence of the peer while a carrier is current. The plugin's word on that
+ * one counts always: it includes the peer's own answers. */
+static uint64_t silence_of_peer(struct wf_ordered *o, uint64_t now)
+{
+    uint64_t current = silence_of(o, o->at);
+    struct silences other = look_at_others(o, now);
+    uint64_t own = min_u64(current, other.own);
+    uint64_t least = min_u64(own, min_u64(other.heard, other.called));
+
+    if (current == UINT64_MAX)
+        return 0;
+    if (own <= o->timeout / 2)
+        o->asked_since = 0;
+    if (own <= o->timeout / 2 || least == own)
+        return least;
+    return min_u64(own, silence_by_presence(o, least, least, now));
+}
+
 bool wf_carrier_is_peer_lifeless(struct wf_ordered *o, uint64_t now)
 {
-    uint64_t current, least = UINT64_MAX, left = life_check_interval(o);
+    uint64_t least, left = life_check_interval(o);
     bool asked;
 
     if (now < o->life_check_at)
         return false;
-    current = silence_of(o, o->at);
-    for (int k = 0; k < o->carriers; k++) {
-        uint64_t other = k == o->at ? current : silence_with_answers(o, k, now);
-        least = other < least ? other : least;
-    }
-    if (current == UINT64_MAX)
-        least = 0;
+    least = silence_of_peer(o, now);
     asked = probe_all_carriers(o, least, now);
     o->life_at = now - least;
     if (least < o->timeout && o->timeout - least < left)
@@ -238,16 +311,16 @@ bool wf_carrier_is_peer_lifeless(struct wf_ordered *o, uint64_t now)
 
 void wf_carrier_look_beside(struct wf_ordered *o, uint64_t now)
 {
-    uint64_t least = UINT64_MAX;
+    struct silences all;
+    uint64_t least;
 
     if (now < o->life_check_at)
         return;
     o->life_check_at = now + life_check_interval(o);
-    for (int k = 0; k < o->carriers; k++) {
-        uint64_t quiet =
-            o->carrier[k].up ? silence_with_answers(o, k, now) : UINT64_MAX;
-        least = quiet < least ? quiet : least;
-    }
+    all = look_at_others(o, now);
+    least = min_u64(all.heard, all.called);
+    if (least < o->timeout)
+        least = silence_by_presence(o, least, all.heard, now);
     if (least == UINT64_MAX)
         return;
     probe_all_carriers(o, least, now);
@@ -268,6 +341,10 @@ void wf_carrier_excuse_absence(struct wf_ordered *o, uint64_t now)
         o->all_probed_at += away - excused;
     if (o->lost_at)
         o->lost_at += away - excused;
+    if (o->asked_since)
+        o->asked_since += away - excused;
+    if (o->excused_at)
+        o->excused_at += away - excused;
 }
 
 uint64_t wf_carrier_next_check(const struct wf_ordered *o, uint64_t now)

@@ -25,8 +25,8 @@ bool wf_carrier_is_ack_overdue(const struct wf_ordered *, uint64_t now);
  * timeout, though all were probed. */
 bool wf_carrier_is_peer_lifeless(struct wf_ordered *, uint64_t now);
 
-/* Count a connected carrier whose host answers as a sign of life while none is
- * current. */
+/* Count the answers of hosts as signs of life while no carrier is current, as
+ * far as they are. */
 void wf_carrier_look_beside(struct wf_ordered *, uint64_t now);
 
 /* Subtract a time without maintenance rounds from the silence of the peer. */

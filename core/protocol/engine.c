@@ -33,6 +33,7 @@ static const struct wf_progress_handlers progress_handlers = {
     .resume_arrivals = wf_arrive_resume,
     .next_deadline = wf_orders_deadline,
     .check_peers = wf_failure_watch,
+    .hear_launcher = wf_failure_hear_launcher,
 };
 
 WF_COLD int wf_engine_init(struct wf_instance *wf)

@@ -14,6 +14,7 @@
 #include "boot/abort.h"
 #include "boot/boot.h"
 #include "config/config.h"
+#include "progress/launcher.h"
 #include "progress/wait.h"
 #include "protocol/carrier.h"
 #include "protocol/death.h"
@@ -71,12 +72,19 @@ static int fail_table(struct wf_slots *table, struct weft_loc *loc)
     return n;
 }
 
-/* Tell the launcher that this process has given up `id`, which may live on
+/* Tell the launcher that this process has given up others, which may live on
  * where our messages do not arrive. */
-static void report_given_up(struct wf_instance *wf, uint32_t id)
+static void report_given_up(struct wf_instance *wf)
 {
-    if (wf->boot && wf->boot->ops->give_up && !wf->parting)
-        wf->boot->ops->give_up(wf->boot, id);
+    for (uint32_t i = 0; wf->engine->unreported && i < wf->nprocs; i++) {
+        struct weft_loc *loc = wf->locs[i];
+        if (!loc || !loc->unreported)
+            continue;
+        if (!wf->parting && !wf_launcher_give_up(wf, i))
+            return; /* later */
+        loc->unreported = false;
+        wf->engine->unreported--;
+    }
 }
 
 void wf_location_down(struct weft_loc *loc, int status, const char *why)
@@ -93,8 +101,11 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
         wf_trace_note(wf, WF_TRACE_DISCONNECT,
                       &(struct wf_trace_about){.peer = wf_trace_peer(loc)});
     wf_death_note(wf, loc->id);
-    if (status == WEFT_EPEER || status == WEFT_ELINK)
-        report_given_up(wf, loc->id);
+    if (status == WEFT_EPEER || status == WEFT_ELINK) {
+        loc->unreported = true;
+        e->unreported++;
+        report_given_up(wf);
+    }
     wf_location_update_fastpath(loc);
     e->failures++;
     loc->down_status = status;
@@ -236,14 +247,14 @@ static const char given_up[] =
 /* End the locations of processes that have given this one up. Such a process
  * sends nothing to us any more, and may live on: where our messages reach it
  * and nothing comes back, we learn so only from the launcher. */
-static void handle_given_up_reports(struct wf_instance *wf)
+void wf_failure_hear_launcher(struct wf_instance *wf)
 {
-    struct wf_boot *b = wf->boot;
+    uint32_t id;
 
-    if (b && b->ops->hear)
-        b->ops->hear(b);
-    while (b && b->given_up_by_count) {
-        struct weft_loc *loc = wf->locs[b->given_up_by[--b->given_up_by_count]];
+    wf_launcher_hear(wf);
+    report_given_up(wf);
+    while (wf_launcher_take_loser(wf, &wf->engine->losers, &id)) {
+        struct weft_loc *loc = wf->locs[id];
         if (loc && !loc->failed && loc->order)
             wf_carrier_declare_dead(loc->order, given_up);
         else if (loc && !loc->failed)
@@ -255,7 +266,7 @@ static void handle_given_up_reports(struct wf_instance *wf)
 
 void wf_failure_watch(struct wf_instance *wf)
 {
-    handle_given_up_reports(wf);
+    wf_failure_hear_launcher(wf);
     wf_match_each_posted(&wf->engine->match, watch_posted, wf);
     for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
         wf_location_watch(w->loc);

@@ -17,6 +17,10 @@ struct wf_instance;
 /* Look for dead peers. */
 void wf_failure_watch(struct wf_instance *);
 
+/* Read the launcher's notices, and end the peers that have given this process
+ * up. */
+void wf_failure_hear_launcher(struct wf_instance *);
+
 /* The peer, or the last connection to it, is gone. */
 void wf_location_down(struct weft_loc *, int status, const char *why);
 

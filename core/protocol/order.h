@@ -76,6 +76,7 @@
 #define WF_ORDER_H
 
 #include "os/crc32c.h"
+#include "progress/launcher.h"
 #include "protocol/queues.h"
 #include "protocol/seal.h"
 
@@ -164,7 +165,7 @@ struct wf_carrier {
     uint64_t heard;        /* containers received by the slow path */
     uint64_t traffic_seen; /* value at the last wf_carrier_has_traffic */
     uint64_t confirmed;    /* weft_ops.traffic when its growth was checked */
-    uint64_t confirmed_at; /* time when it had grown */
+    uint64_t host_at; /* when it had grown, or the host has answered */
     uint64_t sent, sent_bytes; /* containers that it took, and their payload */
     struct wf_flight flight;
     struct wf_stage *stage, *last_stage;   /* oldest first, by seq */
@@ -234,7 +235,12 @@ struct wf_ordered {
     uint64_t life_check_at;  /* time of the next check for one */
     uint64_t all_probed_at;  /* in this silence, by all carriers; 0: not yet */
     uint64_t last_round_at;  /* the last maintenance round */
-    uint64_t ask_at;         /* LOST: when to ask the launcher again */
+    uint64_t ask_at;         /* when to ask the launcher again */
+    struct wf_boot_word word; /* what it has said of the peer */
+    uint64_t asked_since; /* it is asked whether the peer is in MPI; or 0 */
+    uint64_t replied_at;  /* its first reply since then; or 0 */
+    uint64_t present_at;  /* the peer has last said that it is; or 0 */
+    uint64_t excused_at;  /* silence before that is none, or partly */
     uint64_t moved_at;       /* the last move */
     unsigned backoff;     /* doublings of the limits on silence at that time */
     uint64_t stuck_since; /* moves since then; una stays at stuck_una */

@@ -199,6 +199,8 @@ struct wf_engine {
     struct wf_slab messages[WF_MESSAGE_SIZES];  /* unexpected ones */
     uint64_t unexpected_bytes, unexpected_high; /* held now; held at most */
     uint32_t failures;                          /* Locations that failed */
+    uint32_t unreported; /* of them, given up without the launcher's knowing */
+    uint32_t losers; /* processes that gave this one up, as handled here */
     /* death.c: processes known to be lost. */
     uint32_t deaths; /* their number */
     uint32_t *dead;  /* their ranks, in the order in which they became known */

@@ -21,6 +21,7 @@
 #include "config/shared.h"
 #include "os/byte_order.h"
 #include "progress/engines.h"
+#include "progress/launcher.h"
 #include "report/error.h"
 #include "report/state.h"
 #include "report/state_page.h"
@@ -109,21 +110,6 @@ static void format_card_key(char key[static CARD_KEY], uint32_t rank,
 
     if (engine)
         snprintf(key + n, CARD_KEY - (size_t)n, ".%u", engine);
-}
-
-/* Get a value from the launcher. All engines share the connection. */
-static int get_from_launcher(struct wf_instance *wf, const char *key,
-                             void **value, size_t *n)
-{
-    struct wf_engines *all = wf_engines(wf);
-    struct wf_boot *boot = wf->boot;
-    int r = 0;
-
-    if (!all)
-        return boot->ops->get(boot, key, value, n);
-    WF_SECTION(boot, all)
-    r = boot->ops->get(boot, key, value, n);
-    return r;
 }
 
 int wf_card_publish(struct wf_instance *wf)
@@ -381,7 +367,7 @@ int wf_card_fetch(struct weft_loc *loc)
         return take_own_host(loc);
     format_card_key(key, loc->id, loc->wf->number);
     told = wf_state_begin_wait(loc->wf, &cause);
-    rc = get_from_launcher(loc->wf, key, &loc->card, &loc->card_len);
+    rc = wf_launcher_get(loc->wf, key, &loc->card, &loc->card_len);
     wf_state_end_wait(told);
     if (rc == WEFT_EUNREACH && boot->awaits) {
         wf_error(MPI_ERR_PROC_ABORTED,

@@ -58,6 +58,7 @@ struct weft_loc {
     bool failed;   /* the process is gone: operations fail at once */
     bool approves; /* it did not fetch what it was last offered */
     bool plain;    /* incoming messages have neither order nor checksum */
+    bool unreported; /* given up, and the launcher does not know yet */
     /* Payloads below this size may leave at once by the order lane. 0 while
      * there is no such lane, it is blocked, or the peer is gone:
      * wf_location_update_fastpath. */

@@ -381,9 +381,13 @@ static void admit_caller(struct wf_ip_calls *all, struct wf_ip_call *c,
         all->ops->left(p); /* it had left, and came back */
     if (p->ip->state == PEER_DIALLING && all->me < p->ip->id)
         park_call(all, p, c);
-    else if (p->ip->state == PEER_OPEN || p->ip->state == PEER_BROKEN)
-        /* OPEN: the peer called before it accepted this side's call */
+    else if (p->ip->state == PEER_OPEN || p->ip->state == PEER_BROKEN) {
+        /* OPEN: the peer called before it accepted this side's call, or it has
+         * dropped the link */
+        if (p->ip->state == PEER_OPEN)
+            all->ops->doubted(p);
         wf_ip_call_free(all, c);
+    }
     else
         accept_call(all, p, c);
 }

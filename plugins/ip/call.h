@@ -111,6 +111,9 @@ struct wf_ip_call_ops {
     void (*failed)(struct wf_ip_party *, int status, const char *why);
     /* Handles a RESET of an open link: the peer does not know its id. */
     void (*forgotten)(struct wf_ip_party *, uint32_t id);
+    /* Asks the peer by its open link, which it may have dropped: it calls. A
+     * RESET answers then. */
+    void (*doubted)(struct wf_ip_party *);
     /* Ends an open link whose peer has said goodbye: a new one replaces it. */
     void (*left)(struct wf_ip_party *);
     /* Returns the party of process id, or NULL. */
@@ -161,6 +164,10 @@ void wf_ip_calls_free(struct wf_ip_calls *);
 void wf_ip_dial_party(struct wf_ip_calls *, struct wf_ip_party *);
 /* Ends every attempt and parked call of this party. */
 void wf_ip_hang_up(struct wf_ip_calls *, struct wf_ip_party *);
+/* Returns the silence of the host of a party that is being called, as
+ * weft_ops.silent does: nothing is known of the process itself. */
+uint64_t wf_ip_calls_silent_ns(struct wf_ip_calls *, const struct wf_ip_party *,
+                               uint64_t within);
 /* Handles a word that has come, undamaged, with n bytes of body. */
 void wf_ip_take_word(struct wf_ip_calls *, const struct wf_ip_path *,
                 const struct wf_ip_word *, const void *body, size_t n);

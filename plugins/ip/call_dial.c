@@ -133,6 +133,24 @@ void wf_ip_handle_rejection(struct wf_ip_calls *all, struct wf_ip_call *c)
     c->send_at = wf_ip_calls_now(all) + ((uint64_t)REPEAT_NS << c->rejections);
 }
 
+/* A shorter `within` than that of the call makes it ask more often. */
+uint64_t wf_ip_calls_silent_ns(struct wf_ip_calls *all,
+                               const struct wf_ip_party *p, uint64_t within)
+{
+    uint64_t least = UINT64_MAX, now = wf_ip_calls_now(all);
+
+    for (struct wf_ip_call *c = all->first; c; c = c->next) {
+        uint64_t silent;
+        if (!c->dialled || c->party != p || now < c->since)
+            continue;
+        c->alive.within = all->connect_timeout;
+        wf_ip_set_sooner(&c->alive.within, within);
+        silent = wf_ip_alive_silent_ns(all->watch, &c->alive, now);
+        least = silent < least ? silent : least;
+    }
+    return least;
+}
+
 /* ---- time ---------------------------------------------------------------- */
 
 /* The context of ask_host(). */

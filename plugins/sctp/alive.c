@@ -46,7 +46,9 @@ void wf_sctp_alive_note_echo(weft_peer *p, uint64_t now)
 /* weft_ops.silent */
 uint64_t wf_sctp_silent_for(weft_peer *p, uint64_t within)
 {
-    if (p->ip.state != PEER_OPEN || p->kernel)
+    if (p->ip.state != PEER_OPEN)
+        return wf_ip_calls_silent_ns(&p->ep->calls, &p->party, within);
+    if (p->kernel)
         return UINT64_MAX;
     p->alive.within = within;
     return wf_ip_alive_silent_ns(&p->ep->watch, &p->alive,

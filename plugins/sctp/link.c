@@ -38,6 +38,7 @@ static void close_associations(weft_peer *p)
     p->listed = false;
     wf_ip_alive_end(&ep->watch, &p->alive);
     wf_sctp_assocs_close(p);
+    wf_sctp_joints_free(&p->joints);
     wf_ip_release_id(&ep->calls, p->link, &p->party);
     ep->count.packets_out += p->exit.packets;
     while (*at != p)
@@ -118,6 +119,9 @@ static int open_link(weft_ep *ep, struct wf_ip_party *party,
     p->gone = NULL;
     memset(&p->exit, 0, sizeof p->exit);
     write_head(p);
+    p->exit.to_link = p->remote_link;
+    p->exit.from_link = p->link;
+    wf_sctp_begin_size(p, wf_sctp_now_ns(ep));
     wf_sctp_find_paths(p, &c->path);
     p->check = wf_ip_wants_checksum(ep->cfg.checksum, &c->remote);
     rc = wf_sctp_agree_on_stack(p, c);
@@ -152,6 +156,12 @@ void wf_sctp_link_up(weft_peer *p)
 
 /* ---- callbacks of calls -------------------------------------------------- */
 
+static void on_doubted(struct wf_ip_party *party)
+{
+    if (!party->peer->kernel)
+        wf_sctp_probe_paths(party->peer, wf_sctp_now_ns(party->peer->ep));
+}
+
 static void on_forgotten(struct wf_ip_party *party, uint32_t id)
 {
     if (party->peer->remote_link == id)
@@ -173,6 +183,7 @@ static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
 const struct wf_ip_call_ops wf_sctp_call_ops = {.say = wf_sctp_send_handshake,
                                                 .up = open_link,
                                                 .failed = wf_ip_break_party,
+                                                .doubted = on_doubted,
                                                 .forgotten = on_forgotten,
                                                 .left = on_left,
                                                 .party = find_party};

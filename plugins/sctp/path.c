@@ -304,6 +304,7 @@ static uint64_t watch_traffic(weft_peer *p, uint64_t now)
         return 0;
     wf_sctp_assocs_make_room(p);
     wf_sctp_spread_watch(p, now);
+    wf_sctp_watch_size(p, now);
     owed = !p->up || wf_sctp_unacked_bytes(p) > 0;
     age = now - p->traffic_at;
     if (!owed)

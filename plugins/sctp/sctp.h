@@ -4,6 +4,7 @@
  *   link.c          a peer: link made, broken, closed
  *   tx.c, rx.c      containers out and in
  *   wire.c          datagrams: bytes, out, in
+ *   part.c          packets in parts, where large datagrams do not arrive
  *   path.c          several paths to a peer
  *   alive.c         whether a silent peer is still there
  *   agree.c         which stack carries a link
@@ -31,6 +32,7 @@
 #include "../ip/alive.h"
 #include "../ip/call.h"
 #include "kernel.h"
+#include "part.h"
 #include "stack.h"
 
 enum {
@@ -101,9 +103,10 @@ enum wf_sctp_stack { STACK_AUTO, STACK_KERNEL, STACK_LIBRARY };
  *             PROBE_DRAINED if the sender had just found its sockets empty; not
  *             in PACKET
  *      body
+ *   PART: see part.c
  *
  * Types up to IP_RESET are words of the handshake. */
-enum wf_sctp_type { TYPE_PACKET = 16, TYPE_PROBE, TYPE_ECHO };
+enum wf_sctp_type { TYPE_PACKET = 16, TYPE_PROBE, TYPE_ECHO, TYPE_PART };
 enum { HEAD_PACKET = 16, HEAD_WORD = 24, PROBE_DRAINED = 1 };
 
 struct wf_sctp_datagram {
@@ -134,6 +137,9 @@ struct wf_sctp_exit {
     int fd;
     struct wf_ip_path to;
     uint8_t head[HEAD_PACKET];
+    uint32_t to_link, from_link;
+    uint32_t number; /* of packets that were sent, for parts */
+    bool in_parts;   /* large packets are sent in parts: part.c */
     uint64_t packets;
     bool sent, errors;
 };
@@ -182,6 +188,7 @@ struct wf_sctp_assoc {
     bool up;
     bool set_up;         /* of the kernel: the other side is proven */
     uint32_t owed_token; /* of the kernel: kind of token to be sent yet, or 0 */
+    uint64_t stalled_since; /* the last progress while data is unacknowledged */
 };
 
 struct weft_peer {
@@ -214,6 +221,7 @@ struct weft_peer {
     struct wf_sctp_path path[IP_ADDRS_MAX];
     int paths, active;
     uint64_t traffic_at, waiting_since, probe_at, unreachable_since;
+    uint64_t parts_until; /* exit.in_parts: as long as that */
     uint32_t stamp;
     struct wf_ip_alive alive;
     int next_path; /* by which its host is asked next */
@@ -228,6 +236,7 @@ struct weft_peer {
     struct wf_sctp_in *in[BULK_STREAMS];
     struct wf_sctp_early *early, **early_tail;
     size_t early_bytes;
+    struct wf_sctp_joints joints;
     int ins;
     uint8_t *held; /* a message that the core had no memory for */
     struct wf_sctp_message held_as;
@@ -252,6 +261,7 @@ struct weft_ep {
     struct wf_ip_endpoint ip;
     struct wf_sctp_cfg cfg;
     bool joined; /* uses libusrsctp */
+    uint64_t parts_until; /* of the last link that needed parts */
     bool kernel; /* the kernel has SCTP, and it is wanted */
     int listener;
     uint16_t kernel_port; /* 0: no listener */
@@ -268,6 +278,15 @@ struct weft_ep {
     uint8_t *rbuf, *message, *scratch;
     struct wf_sctp_counts count;
 };
+
+/* part.c */
+/* Sends a packet in parts, if that is needed. Under the lock of the stack. */
+bool wf_sctp_send_parts(struct wf_sctp_exit *, uint32_t assoc,
+                        const void *packet, size_t n);
+/* A link begins: its packets are whole, unless parts are needed elsewhere. */
+void wf_sctp_begin_size(weft_peer *, uint64_t now);
+/* Notices that large packets do not arrive; a part of watching a peer. */
+void wf_sctp_watch_size(weft_peer *, uint64_t now);
 
 /* wire.c */
 /* Opens the UDP sockets, one per interface in use. */

@@ -60,7 +60,7 @@ bool wf_sctp_datagram_read(struct wf_sctp_datagram *d, const uint8_t *bytes,
         return false;
     d->type = bytes[0];
     if (d->type == 0 || (d->type > IP_RESET && d->type < TYPE_PACKET) ||
-        d->type > TYPE_ECHO)
+        d->type > TYPE_PART)
         return false;
     d->to = get32(bytes + 4);
     d->from = get32(bytes + 8);
@@ -183,6 +183,9 @@ void wf_sctp_send_packet(void *assoc, const void *packet, size_t n)
                          {.iov_base = (void *)(uintptr_t)packet, .iov_len = n}};
     int pieces = 2;
 
+    e->sent = true;
+    if (wf_sctp_send_parts(e, s->number, packet, n))
+        return;
     put32(e->head + 12, s->number);
     if (n <= LINEAR) {
         memcpy(linear, e->head, HEAD_PACKET);
@@ -192,14 +195,16 @@ void wf_sctp_send_packet(void *assoc, const void *packet, size_t n)
     }
     wf_ip_datagram_send(e->fd, &e->to, v, pieces, &e->errors);
     e->packets++;
-    e->sent = true;
 }
 
 /* ---- in ------------------------------------------------------------------ */
 
+/* Handles a packet of an association, or a part of one. */
 static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
                       const struct wf_sctp_datagram *d)
 {
+    const uint8_t *packet = d->body;
+    size_t n = d->n;
     struct wf_ip_id *s = wf_ip_find_id(&ep->calls, d->to);
     weft_peer *p = s && s->party ? s->party->peer : NULL;
     struct wf_sctp_assoc *assoc = NULL;
@@ -216,10 +221,18 @@ static void on_packet(weft_ep *ep, const struct wf_ip_path *from,
         return;
     }
     wf_sctp_note_traffic(p, now);
-    if (!wf_sctp_user_input(&assoc->user, d->body, d->n))
+    if (d->type == TYPE_PART) {
+        packet = wf_sctp_join_part(&p->joints, d);
+        n = d->offer;
+    }
+    if (!packet)
+        return;
+    if (!wf_sctp_user_input(&assoc->user, packet, n))
         ep->calls.foreign_packets++;
-    if (assoc->user.progress)
+    if (assoc->user.progress) {
         wf_ip_alive_note_answer(&p->alive, now);
+        assoc->stalled_since = now;
+    }
     assoc->user.progress = false;
     p->unread |= 1u << assoc->number;
     wf_sctp_take_arrived(p);
@@ -235,6 +248,8 @@ static void on_probe(weft_ep *ep, const struct wf_ip_path *from,
 
     if (!p || p->remote_link != d->from || !wf_sctp_is_known_path(p, from)) {
         ep->calls.foreign_packets++;
+        if (!s && d->type == TYPE_PROBE)
+            wf_ip_send_reset(&ep->calls, from, d->from, d->to);
         return;
     }
     if (d->type == TYPE_ECHO) {
@@ -268,7 +283,7 @@ static void on_datagram(weft_ep *ep, const struct wf_ip_path *from,
     ep->count.packets_in++;
     if (!wf_sctp_datagram_read(&d, bytes, n)) {
         ep->calls.foreign_packets++;
-    } else if (d.type == TYPE_PACKET) {
+    } else if (d.type == TYPE_PACKET || d.type == TYPE_PART) {
         on_packet(ep, from, &d);
     } else if (checksum_of(bytes, n) != d.check ||
                is_from_elsewhere(ep, from, &d)) {

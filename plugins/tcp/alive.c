@@ -15,6 +15,8 @@
  *          ended resets the connection, and a kernel that acknowledges without
  *          receiving anything has no answer to its own segments or keepalives
  *          either, gives up within `detect`, and resets.
+ * CALLED   Of a peer that is being called its host is asked, if the core wants
+ *          to know. A kernel takes calls for a process that computes.
  * CLOSED   While the peer's window is closed the kernel probes up to two
  *          minutes apart, so the host is called. TCP_USER_TIMEOUT is not used:
  *          it would cut a receiver that computes for long.
@@ -29,7 +31,8 @@
 #include "tcp.h"
 
 enum {
-    CERTAIN = 2, /* unanswered repetitions in a row that count as silence */
+    CERTAIN = 2,  /* unanswered repetitions in a row that count as silence */
+    STANDING = 8, /* 1 / STANDING of the limit is what a call must stand */
     MS = 1000000
 };
 #define TICK_LEAST_NS 20000000u
@@ -184,17 +187,24 @@ static uint64_t silence_of(const weft_peer *p, uint64_t now)
                : wf_ip_alive_silent_ns(w, &p->alive, now);
 }
 
-static void call_host(weft_peer *p, uint64_t now)
+/* Asks the host at the other end of a connection, from the same address. */
+static void call_host(const struct wf_tcp_conn *c, struct wf_ip_alive *a,
+                      uint64_t now)
 {
-    weft_ep *ep = p->ep;
     struct sockaddr_storage sa;
     socklen_t n = sizeof sa;
     struct wf_ip_addr from;
 
-    if (getsockname(p->conn->fd, (struct sockaddr *)&sa, &n) < 0 ||
+    if (getsockname(c->fd, (struct sockaddr *)&sa, &n) < 0 ||
         wf_ip_from_sockaddr((struct sockaddr *)&sa, &from) < 0)
         return;
-    wf_ip_alive_ask_host(&ep->watch, &p->alive, now, &p->conn->remote, &from);
+    wf_ip_alive_ask_host(&c->ep->watch, a, now, &c->remote, &from);
+}
+
+/* Says whether the host has answered in the last half of `detect`. */
+static bool is_host_there(const weft_peer *p, uint64_t now)
+{
+    return p->alive.known && now < p->alive.host + p->ep->cfg.detect / 2;
 }
 
 static void check_peer(weft_peer *p, uint64_t now)
@@ -220,12 +230,17 @@ static void check_peer(weft_peer *p, uint64_t now)
         wf_ip_print_address(&p->conn->remote, who, sizeof who);
         wf_ip_break_link(&p->ip, WEFT_ELINK,
                          "process %u at %s has acknowledged nothing for %llu "
-                         "ms, and its host does not answer",
-                         p->ip.id, who, (unsigned long long)(silent / MS));
+                         "ms, %s",
+                         p->ip.id, who, (unsigned long long)(silent / MS),
+                         is_host_there(p, now)
+                             ? "though its host answers calls: the packets "
+                               "of this connection, or large ones (MTU), are "
+                               "dropped on the way"
+                             : "and its host does not answer");
         return;
     }
     if (wf_ip_alive_deadline(&ep->watch, &p->alive) <= now)
-        call_host(p, now);
+        call_host(p->conn, &p->alive, now);
 }
 
 void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
@@ -249,6 +264,62 @@ void wf_tcp_watch_tick(weft_ep *ep, uint64_t now)
     ep->watch_at = next > now + TICK_LEAST_NS ? next : now + TICK_LEAST_NS;
 }
 
+/* ---- a peer that is being called ----------------------------------------- */
+
+/* Returns the silence on a call that stands: the other kernel has taken it, and
+ * the process has neither answered nor hung up for a while, so it computes.
+ * Keepalives ask in the meantime, where no host answers calls. UINT64_MAX: the
+ * call is none of these. */
+static uint64_t silence_of_call(const struct wf_tcp_conn *c, uint64_t within,
+                                uint64_t now)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+    uint64_t quiet;
+
+    if ((c->state != TCP_ANSWER && c->state != TCP_VERDICT) ||
+        now < c->since + within / STANDING ||
+        getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
+        return UINT64_MAX;
+    quiet = (uint64_t)info.tcpi_last_ack_recv * MS;
+    return info.tcpi_retransmits >= CERTAIN || info.tcpi_probes >= CERTAIN
+               ? quiet
+               : earlier_of(quiet, within / 2);
+}
+
+/* Asks the host by one candidate after the other. */
+static void ask_dialled_host(struct wf_tcp_dial *d, uint64_t now)
+{
+    for (int i = 0; i < d->n; i++) {
+        struct wf_tcp_conn *c = d->cand[d->next_asked++ % d->n].conn;
+        if (!c)
+            continue;
+        call_host(c, &d->host, now);
+        return;
+    }
+}
+
+/* Returns the silence of a peer that is being called: of its host, or of its
+ * kernel on a call that stands. */
+static uint64_t silence_of_dial(weft_peer *p, uint64_t within, uint64_t now)
+{
+    struct wf_ip_watch *w = &p->ep->watch;
+    struct wf_tcp_dial *d = p->dial;
+    uint64_t least;
+
+    if (!d)
+        return UINT64_MAX;
+    d->host.within = within;
+    wf_ip_alive_read_answers(w, &d->host, true);
+    if (wf_ip_alive_deadline(w, &d->host) <= now)
+        ask_dialled_host(d, now);
+    least = wf_ip_alive_silent_ns(w, &d->host, now);
+    for (int i = 0; least == UINT64_MAX && i < d->n; i++)
+        if (d->cand[i].conn)
+            least = silence_of_call(d->cand[i].conn, within, now);
+    return least;
+}
+
 /* Implements weft_ops.silent. */
 uint64_t wf_tcp_alive_silent(weft_peer *p, uint64_t within)
 {
@@ -256,7 +327,7 @@ uint64_t wf_tcp_alive_silent(weft_peer *p, uint64_t within)
     uint64_t now = wf_tcp_now(ep);
 
     if (p->ip.state != PEER_OPEN)
-        return UINT64_MAX;
+        return silence_of_dial(p, within, now);
     if (p->alive.within != within) {
         p->alive.within = within;
         if (!p->watched)

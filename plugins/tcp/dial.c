@@ -43,6 +43,7 @@ void wf_tcp_dial_forget(weft_peer *p)
     if (!p->dial)
         return;
     wf_tcp_dial_end(p, NULL);
+    wf_ip_alive_end(&p->ep->watch, &p->dial->host);
     leave_dial_list(p);
     free(p->dial);
     p->dial = NULL;
@@ -336,6 +337,7 @@ void wf_tcp_dial(weft_peer *p)
         wf_ip_break_link(&p->ip, WEFT_ENOMEM, "out of memory");
         return;
     }
+    wf_ip_alive_begin(&p->dial->host, now);
     p->ip.state = PEER_DIALLING;
     p->dial_next = ep->dialling;
     ep->dialling = p;

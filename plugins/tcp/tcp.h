@@ -108,6 +108,8 @@ struct wf_tcp_dial {
     int n;
     uint64_t until;  /* ns, until when a peer may be absent; 0: it may not */
     uint64_t log_at; /* ns, when waiting for it is logged; 0: it was */
+    struct wf_ip_alive host; /* of the peer; asked only if the core asks */
+    int next_asked;          /* candidate by which it is asked next */
     struct wf_tcp_candidate cand[IP_ADDRS_MAX];
 };
 

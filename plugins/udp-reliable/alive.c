@@ -73,7 +73,7 @@ uint64_t wf_udp_alive_silent_ns(weft_peer *p, uint64_t within)
     uint64_t now = wf_udp_now(p->ep);
 
     if (p->ip.state != PEER_OPEN)
-        return UINT64_MAX;
+        return wf_ip_calls_silent_ns(&p->ep->calls, &p->party, within);
     if (p->alive.within != within) {
         p->alive.within = within;
         wf_ip_set_sooner(&p->ep->timer_at, wf_udp_alive_deadline(p));

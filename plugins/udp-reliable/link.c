@@ -196,6 +196,12 @@ void wf_udp_note_unreachable(weft_peer *p, int error)
 
 /* ---- functions for the handshake ----------------------------------------- */
 
+static void handle_doubted(struct wf_ip_party *party)
+{
+    party->peer->flow.probe = true;
+    wf_udp_transmit(party->peer, wf_udp_now(party->peer->ep));
+}
+
 static void handle_forgotten(struct wf_ip_party *party, uint32_t id)
 {
     if (party->peer->remote_link == id)
@@ -217,6 +223,7 @@ static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
 const struct wf_ip_call_ops wf_udp_call_ops = {.say = wf_udp_send_word,
                                                .up = open_link,
                                                .failed = wf_ip_break_party,
+                                               .doubted = handle_doubted,
                                                .forgotten = handle_forgotten,
                                                .left = handle_return,
                                                .party = find_party,

@@ -184,9 +184,14 @@ static const weft_host host = {.size = sizeof host,
                                .now_ns = clock_of,
                                .locate = locate_peer,
                                .log = take_line};
+static void ask_nobody(struct wf_ip_party *p)
+{
+}
+
 static const struct wf_ip_call_ops ops = {.say = say_something,
                                           .up = is_up,
                                           .failed = has_failed,
+                                          .doubted = ask_nobody,
                                           .forgotten = forget_party,
                                           .left = forget_all,
                                           .party = find_party};

@@ -179,6 +179,38 @@ for request in sys.argv[1].split("|"):
         done = launch.run("--continuous", "-n", 2, sys.executable, "-c", script)
         self.assertEqual(done.stdout.split(), ["heard"] * 2, done.stderr)
 
+    def test_a_rank_is_asked_whether_it_is_in_mpi(self):
+        # rank 1 answers twice; each question of rank 0 has the count so far
+        script = (
+            "import os, socket\n"
+            "s = socket.socket(fileno=int(os.environ['PMI_FD']))\n"
+            "lines = s.makefile()\n"
+            "def say(line):\n"
+            "    s.sendall(line.encode() + b'\\n')\n"
+            "say('cmd=init pmi_version=1 pmi_subversion=1')\n"
+            "lines.readline()\n"
+            "if os.environ['PMI_RANK'] == '1':\n"
+            "    for i in range(2):\n"
+            "        print(lines.readline().strip(), flush=True)\n"
+            "        say('cmd=weft_here')\n"
+            "count = 0\n"
+            "while os.environ['PMI_RANK'] == '0' and count < 2:\n"
+            "    say('cmd=weft_runs rank=1')\n"
+            "    told = lines.readline().strip().split(' answers=')\n"
+            "    assert told[0] == 'cmd=weft_state rank=1 runs=1', told\n"
+            "    new = int(told[1]) if told[1:] else 0\n"
+            "    assert new in (count, count + 1), told\n"
+            "    count = new\n"
+            "for end in ('barrier_in', 'barrier_out'), "
+            "('finalize', 'finalize_ack'):\n"
+            "    say('cmd=' + end[0])\n"
+            "    while end[1] not in lines.readline():\n"
+            "        pass\n")
+        done = launch.run("-n", 2, sys.executable, "-c", script)
+        self.assertEqual(done.stdout.split(), ["cmd=weft_called"] * 2,
+                         done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_too_long_names_and_values_are_refused(self):
         answers = self.say(f"cmd=put kvsname=k key={'k' * 65} value=1|"
                            f"cmd=put kvsname=k key=k value={'v' * 1025}|"

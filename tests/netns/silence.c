@@ -1,15 +1,16 @@
 /* Two ranks, and a network that falls silent for ever: each says when its call
  * ended with an error, and which.
  *
- *   netns_silence pingpong|stream|idle|receive|compute|last
+ *   netns_silence pingpong|stream|idle|receive|compute|await|last
  *   netns_silence call FILE
  *
  * pingpong: both send and receive. stream: rank 0 sends, rank 1 receives. idle:
  * the same as pingpong, but nothing is sent before rank 0 reads a line.
  * receive: both wait for a message that nobody sends. compute: rank 0 sends
  * more than there is room for to rank 1, which is in no MPI call for SECONDS.
- * last: pingpong for SECONDS. call: when the file is there they exchange
- * messages, the first ever. Each rank prints "begun" when the connection was
+ * await: rank 0 waits for a message of rank 1, which is in no MPI call for
+ * SECONDS. last: pingpong for SECONDS. call: when the file is there they
+ * exchange messages, the first ever. Each rank prints "begun" when the connection was
  * used, and "class C at T" in the end: T is CLOCK_MONOTONIC in seconds. Then it
  * waits to be killed.
  *
@@ -50,16 +51,33 @@ static int exchange_messages(void)
     return rc != MPI_SUCCESS ? rc : rank ? give_data() : take_next();
 }
 
-static int compute_first(void)
+/* Rank 1 is in no MPI call for SECONDS. To the network a process that sleeps
+ * is the same as one that computes. */
+static void stay_away(void)
 {
     double end = MPI_Wtime() + SECONDS;
-    int rc = MPI_SUCCESS;
 
     while (rank && MPI_Wtime() < end)
-        usleep(10000); /* whoever computes would do the same to the network */
+        usleep(10000);
+}
+
+static int compute_first(void)
+{
+    int rc = MPI_SUCCESS;
+
+    stay_away();
     for (int i = 0; i < MANY && rc == MPI_SUCCESS; i++)
         rc = rank ? take_next() : give_data();
     return rc != MPI_SUCCESS ? rc : rank ? give_data() : take_next();
+}
+
+static int await_message(void)
+{
+    int rc;
+
+    stay_away();
+    rc = rank ? give_data() : take_next();
+    return rc != MPI_SUCCESS ? rc : exchange_messages();
 }
 
 static int exchange_to_end(void)
@@ -90,6 +108,8 @@ static int talk_to_peers(const char *mode)
 
     if (!strcmp(mode, "compute"))
         return compute_first();
+    if (!strcmp(mode, "await"))
+        return await_message();
     if (!strcmp(mode, "last"))
         return exchange_to_end();
     if (!strcmp(mode, "receive"))

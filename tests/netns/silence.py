@@ -7,7 +7,17 @@ its own cable; all cables fail at once. Limits are 2 s (`detect`, `vanished`,
 takes. Of the peaceful faults `none` is none, `brief` a cut of half the limit,
 `killed` ends all sockets that wait for callers or datagrams, and `hidden` is a
 firewall that swallows calls to the port discard, so that hosts are not heard
-of; there a rank that computes is left alone. Without arguments a sample runs;
+of; there a rank that computes is left alone.
+
+In further cells only the first cable is cut, and the second transport was never
+used before. `first`: a rank that computes is left alone, the others go on by the
+second cable. `broken`: so it is if the first transport has given up long before
+the rank comes back. `shielded`: a firewall swallows the calls to the port discard
+on the second cable; there it is unknown whether a rank computes unless that
+transport is tcp. `filtered`: the second cable lets through nothing but those
+calls, so hosts answer, and no rank reaches another one.
+
+Without arguments a sample runs;
 with `all`, the whole grid; otherwise only cells whose names hold one of the
 words:
 
@@ -43,11 +53,20 @@ AT_ONCE = 6   # cells
 NAMES = {"tcp": "tcp", "udp": "udp-reliable", "sctp": "sctp"}
 FABRICS = ["tcp", "udp", "sctp", "tcp+udp", "udp+tcp", "tcp+sctp", "udp+sctp",
            "tcp+tcp", "shm+tcp"]
+SEVERAL = ["tcp+tcp", "udp+tcp", "sctp+tcp", "tcp+udp", "udp+udp", "sctp+udp",
+           "tcp+sctp", "udp+sctp"]
 FAULTS = ["both", "ab", "ba", "deleted", "down", "address", "blackhole",
           "prohibit", "port", "host", "admin", "net"]
 TRAFFIC = ["stream", "pingpong", "idle", "receive"]
 PEACEFUL = [("none", "compute"), ("hidden", "compute"), ("brief", "last"),
             ("killed", "call"), ("killed", "last")]
+SECOND = list(itertools.product(["first", "broken", "shielded"],
+                                ["compute", "await", "last"])) + \
+    [("filtered", t) for t in TRAFFIC + ["compute"]]
+# of a cable that lets through calls to the port discard only
+FILTER = """table ip f {{ chain c {{ type filter hook input priority 0;
+iifname != "{0}" accept; tcp dport 9 accept; tcp sport 9 accept;
+meta l4proto {{ tcp, udp }} drop; }}; }}"""
 ICMP = {"port": "port-unreachable", "host": "host-unreachable",
         "admin": "admin-prohibited", "net": "net-unreachable"}
 SAMPLE = ["tcp both stream", "tcp ab pingpong", "tcp deleted receive",
@@ -64,7 +83,12 @@ SAMPLE = ["tcp both stream", "tcp ab pingpong", "tcp deleted receive",
           "sctp both compute", "tcp+udp both compute", "tcp brief last", "udp brief last",
           "sctp brief last", "tcp+sctp brief last", "tcp killed call",
           "udp killed call", "sctp killed call", "tcp both call",
-          "udp both call", "udp ab call", "sctp both call", "sctp ab call", "udp+sctp killed last"]
+          "udp both call", "udp ab call", "sctp both call", "sctp ab call", "udp+sctp killed last",
+          "tcp+tcp first compute", "tcp+udp first await", "udp+sctp first last",
+          "udp+tcp shielded compute", "tcp+udp shielded await",
+          "sctp+tcp broken compute", "tcp+udp broken await",
+          "tcp+tcp filtered compute", "tcp+sctp filtered pingpong",
+          "udp+udp filtered receive"]
 INI = """[core]
 log = warn
 job_key = silence
@@ -101,7 +125,8 @@ class Cell:
         text = INI
         for i, plugin in enumerate(self.plugins):
             if plugin != "shm":
-                limits = (PATIENT if several and i == 0 else LIMITS)[plugin]
+                limits = (PATIENT if several and i == 0 and
+                          self.fault != "broken" else LIMITS)[plugin]
                 text += SECTION.format(i=i, plugin=plugin, limits=limits)
         use = ", ".join("shm" if p == "shm" else f"net{i}"
                         for i, p in enumerate(self.plugins))
@@ -109,9 +134,13 @@ class Cell:
             use=use, failover="yes" if several else "no",
             timeout="timeout = 2s" if several else "")
 
-    def filter(self, net, hook, verdict):
+    def filter(self, net, hook, verdict, cables="net*"):
         rules = (f"table ip f {{ chain c {{ type filter hook {hook} priority "
-                 f"0; iifname \"net*\" {verdict}; }}; }}")
+                 f"0; iifname \"{cables}\" {verdict}; }}; }}")
+        self.filter_all(net, rules)
+
+    @staticmethod
+    def filter_all(net, rules):
         for host in net.hosts:
             subprocess.run(["ip", "netns", "exec", host, "nft", rules],
                            check=True)
@@ -151,6 +180,8 @@ class Cell:
             net.say("all", "both cut=1")
             time.sleep(LIMIT / 2)
             net.say("all", "heal")
+        if self.fault in ("first", "broken", "shielded", "filtered"):
+            net.say("0", "both cut=1")
         if self.fault in ("both", "ab", "ba"):
             net.say("all", f"{self.fault} cut=1")
             return
@@ -172,6 +203,10 @@ class Cell:
             net.go = ini.name + ".go"
             if self.fault == "hidden":
                 self.filter(net, "input", "tcp dport 9 drop")
+            if self.fault == "shielded":
+                self.filter(net, "input", "tcp dport 9 drop", "net1")
+            if self.fault == "filtered":
+                self.filter_all(net, FILTER.format("net1"))
             job = subprocess.Popen(
                 net.command([MPIRUN, "-n", "2", "-l", "--ini", ini.name,
                              PROGRAM, self.traffic,
@@ -216,11 +251,19 @@ class Cell:
         ways = len(self.plugins) if self.traffic == "call" else 1
         return LIMIT * ways + EXTRA
 
+    def is_peaceful(self):
+        if self.fault == "shielded":
+            return self.traffic == "last" or self.plugins[1] == "tcp"
+        return (self.fault in ("first", "broken") or
+                (self.fault, self.traffic) in PEACEFUL)
+
     def judge(self, said, seen):
-        if (self.fault, self.traffic) in PEACEFUL:
+        if self.is_peaceful():
             trouble = any(c != "SUCCESS" for _, c in said.values())
             return said, "".join(seen) if trouble else ""
-        if self.traffic == "compute":  # rank 1 comes back that much later
+        if self.fault == "filtered" and self.traffic == "compute":
+            said["0"] = (said["0"][0] - SECONDS, said["0"][1])
+        if self.traffic in ("compute", "await"):  # rank 1 comes back that much later
             said["1"] = (said["1"][0] - SECONDS, said["1"][1])
         late = max(t for t, _ in said.values()) > self.bound() + SLACK
         # a port that is unreachable is a process that has ended
@@ -232,7 +275,8 @@ class Cell:
 def cells(words):
     grid = [Cell(*c) for c in itertools.product(FABRICS, FAULTS, TRAFFIC)]
     grid += [Cell(f, *c) for f in FABRICS for c in PEACEFUL]
-    grid += [Cell(f, "both", "compute") for f in FABRICS]
+    grid += [Cell(f, *c) for f in SEVERAL for c in SECOND]
+    grid += [Cell(f, "both", c) for f in FABRICS for c in ("compute", "await")]
     grid += [Cell(f, c, "call") for f in FABRICS for c in ("both", "ab")]
     if not words:
         grid = [c for c in grid if c.name in SAMPLE]

@@ -31,6 +31,7 @@ struct launcher {
     _Atomic int news;     /* before each answer, that a rank has given us up */
     _Atomic int given_up; /* who was given up, by us */
     _Atomic int questions; /* which processes run */
+    _Atomic int heres;     /* answers of this process, that it is in MPI */
     int held;
     int aborted, finalized, longest;
     char keys[64][64], values[64][1100];
@@ -97,6 +98,8 @@ static void answer_line(struct launcher *l, const char *line)
         l->given_up = news;
     else if (wf_pmi_field_is(line, "cmd", "weft_runs"))
         l->questions++;
+    else if (wf_pmi_field_is(line, "cmd", "weft_here"))
+        l->heres++;
     else if (wf_pmi_field_is(line, "cmd", "abort"))
         wf_pmi_field_int(line, "exitcode", &l->aborted);
     else if (wf_pmi_field_is(line, "cmd", "finalize")) {

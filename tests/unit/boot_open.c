@@ -134,7 +134,7 @@ static void a_peer_that_gives_this_process_up_is_reported(void **state)
     assert_int_equal(b->given_up_by_count, 2);
     assert_int_equal(b->given_up_by[1], 2);
     dprintf(l.fd, "cmd=weft_lost_by rank=4\ncmd=weft_lost_by rank=-1\n"
-                  "cmd=weft_lost_by rank=1\n");
+                  "cmd=weft_lost_by rank=2\ncmd=weft_lost_by rank=1\n");
     while (b->given_up_by_count < 3)
         assert_int_equal(b->ops->hear(b), 0);
     assert_int_equal(b->given_up_by[2], 1);
@@ -147,7 +147,7 @@ static void a_peer_that_gives_this_process_up_is_reported(void **state)
 
 static void hear_state(struct wf_boot *b, uint32_t rank, int what)
 {
-    while (b->states[rank] != what)
+    while ((int)b->said[rank].state != what)
         assert_int_equal(b->ops->hear(b), 0);
 }
 
@@ -158,9 +158,9 @@ static void the_launcher_says_which_ranks_run(void **state)
 
     store_value(&l, "weft.hosts", "1,await");
     b = open_job(&l, 0, 4);
-    assert_null(b->states);
+    assert_null(b->said);
     b->ops->ask_state(b, 3);
-    assert_int_equal(b->states[3], WF_BOOT_UNKNOWN);
+    assert_int_equal(b->said[3].state, WF_BOOT_UNKNOWN);
     dprintf(l.fd, "cmd=weft_state rank=3 runs=1\n");
     hear_state(b, 3, WF_BOOT_RUNS);
     dprintf(l.fd,
@@ -168,7 +168,32 @@ static void the_launcher_says_which_ranks_run(void **state)
             "cmd=weft_state rank=2\ncmd=weft_state rank=3 runs=0\n");
     hear_state(b, 3, WF_BOOT_ENDED);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(b->states[i], WF_BOOT_UNKNOWN);
+        assert_int_equal(b->said[i].state, WF_BOOT_UNKNOWN);
+    stop_launcher(&l, b);
+}
+
+/* It asks a rank itself, and tells the others how often that has answered. */
+static void a_rank_in_mpi_says_so(void **state)
+{
+    struct launcher l = {0};
+    struct wf_boot *b;
+    void *out;
+    size_t n;
+
+    store_value(&l, "weft.hosts", "1,await");
+    b = open_job(&l, 0, 4);
+    b->ops->ask_state(b, 3);
+    dprintf(l.fd, "cmd=weft_state rank=3 runs=1 answers=7\ncmd=weft_called\n");
+    /* one that waits for the launcher serves nobody */
+    assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
+    assert_int_equal(l.heres, 0);
+    assert_int_equal(b->said[3].state, WF_BOOT_CALLED);
+    assert_int_equal(b->said[3].answers, 7);
+    assert_int_equal(b->said[3].replies, 1);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(b->ops->hear(b), 0);
+    assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
+    assert_int_equal(l.heres, 1);
     stop_launcher(&l, b);
 }
 
@@ -205,7 +230,7 @@ static void another_launcher_is_not_asked_which_ranks_run(void **state)
 
     b = open_job(&l, 0, 4);
     b->ops->ask_state(b, 3);
-    assert_null(b->states);
+    assert_null(b->said);
     assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
     assert_int_equal(l.questions, 0);
     stop_launcher(&l, b);
@@ -412,6 +437,7 @@ int main(void)
         boot_test(a_get_during_the_fence_does_not_lose_its_end),
         boot_test(a_peer_that_gives_this_process_up_is_reported),
         boot_test(the_launcher_says_which_ranks_run),
+        boot_test(a_rank_in_mpi_says_so),
         boot_test(few_questions_wait_for_an_answer),
         boot_test(another_launcher_is_not_asked_which_ranks_run),
         boot_test(the_end_of_a_fence_is_heard),

@@ -16,7 +16,7 @@ static struct weft_loc *nobody[1]; /* no process to tell that one is gone */
 /* A launcher that answers a question when it is heard next. */
 static struct {
     struct wf_boot boot;
-    uint8_t states[1];
+    struct wf_boot_word said[1];
     enum wf_boot_state says; /* UNKNOWN: it does not answer */
     int asked;
 } launcher;
@@ -30,8 +30,8 @@ static void ask_state(struct wf_boot *b, uint32_t rank)
 static int hear_peer(struct wf_boot *b)
 {
     if (launcher.asked)
-        launcher.states[0] = (uint8_t)launcher.says;
-    b->states = launcher.states;
+        launcher.said[0].state = launcher.says;
+    b->said = launcher.said;
     return 0;
 }
 

@@ -31,7 +31,7 @@ struct side {
     struct wf_ip_party other;
     struct wf_auth_key *key;
     struct said last;
-    int ups, fails;
+    int ups, fails, doubts;
 };
 
 static struct side side[2];
@@ -75,6 +75,11 @@ static void has_failed(struct wf_ip_party *p, int status, const char *why)
     ((struct side *)p->peer)->fails++;
 }
 
+static void is_doubted(struct wf_ip_party *p)
+{
+    ((struct side *)p->peer)->doubts++;
+}
+
 static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
 {
     return &((struct side *)ep)->other;
@@ -83,6 +88,7 @@ static struct wf_ip_party *find_party(weft_ep *ep, uint32_t id)
 static const struct wf_ip_call_ops ops = {.say = say_something,
                                           .up = is_up,
                                           .failed = has_failed,
+                                          .doubted = is_doubted,
                                           .party = find_party};
 static const weft_host host = {.size = sizeof host,
                                .now_ns = clock_of,
@@ -200,10 +206,33 @@ static void an_answer_to_an_earlier_call_is_ignored(void **state)
     finish_case();
 }
 
+/* One side has dropped the link and calls; the other one does not know. */
+static void a_call_over_an_open_link_has_the_peer_asked(void **state)
+{
+    struct said answer, proof;
+
+    prepare_case(&side[0], 0);
+    prepare_case(&side[1], 1);
+    dial_peer(&side[0]);
+    go_on(side[0].last);
+    assert_int_equal(side[1].doubts, 0);
+    wf_ip_calls_free(&side[0].calls);
+    wf_auth_key_free(side[0].key);
+    prepare_case(&side[0], 0);
+    dial_peer(&side[0]);
+    answer = hear_peer(&side[1], &side[0].last);
+    proof = hear_peer(&side[0], &answer);
+    assert_int_equal(hear_peer(&side[1], &proof).word.verb, 0);
+    assert_int_equal(side[1].doubts, 1);
+    side[0].ups++; /* of the first one */
+    finish_case();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_callers_connect),
+        cmocka_unit_test(a_call_over_an_open_link_has_the_peer_asked),
         cmocka_unit_test(an_answer_to_an_earlier_call_is_ignored)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "config/pattern.h"
 #include "config/select.h"
 #include "config/pattern.h"
 

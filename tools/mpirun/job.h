@@ -100,6 +100,8 @@ struct rank {
     char *in;
     size_t have, room;
     bool pmi_open, pmi_init, pmi_finalized, in_barrier, in_mcmd;
+    bool called; /* it was asked whether it is in MPI, and has not answered */
+    unsigned call_answers; /* how often it has */
     int key_gets; /* how often it has asked for the job key */
     int awaited_rank; /* the rank whose card it asked for, or -1 */
     int state_page; /* what it waits for; -1: none */

@@ -14,7 +14,10 @@
  *   weft_lost rank=N    a rank has given up rank N, without an answer
  *   weft_lost_by rank=M sent to rank N, which M has given up, without an answer
  *   weft_runs rank=N    asks whether N runs and is in MPI; the answer is
- *                       weft_state rank=N runs=0 or 1
+ *                       weft_state rank=N runs=0 or 1 answers=COUNT
+ *   weft_called         sent to N for that; once until it answers weft_here,
+ *                       when it is in MPI: weft_state has the count, and no
+ *                       answers= if N has several ranks
  *
  * INVARIANTS  A rank that sends nonsense loses its connection; no other rank
  * notices. Answers never block: the socket buffer holds more answers than a
@@ -22,6 +25,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -276,10 +280,27 @@ static void on_lost(struct job *job, struct rank *r, const char *line)
 static void on_runs(struct job *job, struct rank *r, const char *line)
 {
     int id;
-    const struct rank *other = find_holder(job, line, &id);
+    struct rank *other = find_holder(job, line, &id);
+    bool runs = other && !other->ended && !other->pmi_finalized;
+    char answers[32] = "";
+    /* ranks that are threads do not hear */
+    if (runs && other != r && other->pmi_init && other->rank_count == 1) {
+        snprintf(answers, sizeof answers, " answers=%u",
+                 other->call_answers & INT_MAX);
+        if (!other->called)
+            send_answer(job, other, "cmd=weft_called\n");
+        other->called = true;
+    }
     if (other)
-        send_answer(job, r, "cmd=weft_state rank=%d runs=%d\n", id,
-               !other->ended && !other->pmi_finalized);
+        send_answer(job, r, "cmd=weft_state rank=%d runs=%d%s\n", id, runs,
+                    answers);
+}
+
+/* Handle weft_here, which has no answer. */
+static void on_here(struct job *job, struct rank *r, const char *line)
+{
+    r->call_answers++;
+    r->called = false;
 }
 
 static const struct {
@@ -299,6 +320,7 @@ static const struct {
     {"weft_say", on_say},
     {"weft_lost", on_lost},
     {"weft_runs", on_runs},
+    {"weft_here", on_here},
 };
 
 static void on_line(struct job *job, struct rank *r, const char *line)

@@ -1,0 +1,105 @@
+/* Calls of the launcher by the engines of a rank: see launcher.h.
+ *
+ * OPTIMIZE  size
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "progress/launcher.h"
+
+#include <sched.h>
+
+#include "progress/engines.h"
+
+/* Take the connection; false: another thread uses it. A rank of one engine uses
+ * it inside its API section only. */
+static bool try_connection(struct wf_engines *all)
+{
+    uint32_t free = 0;
+
+    /* pairs with the release in return_connection() */
+    return !all || wf_cas_acq_rel(&all->launcher_busy, &free, 1);
+}
+
+static void return_connection(struct wf_engines *all)
+{
+    if (all)
+        wf_store_release(&all->launcher_busy, 0);
+}
+
+int wf_launcher_get(struct wf_instance *wf, const char *key, void **value,
+                    size_t *n)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_boot *boot = wf->boot;
+    int r = 0;
+
+    if (!all)
+        return boot->ops->get(boot, key, value, n);
+    WF_SECTION(boot, all)
+    {
+        while (!try_connection(all))
+            sched_yield(); /* it is used for a moment only */
+        r = boot->ops->get(boot, key, value, n);
+        return_connection(all);
+    }
+    return r;
+}
+
+bool wf_launcher_give_up(struct wf_instance *wf, uint32_t id)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_boot *boot = wf->boot;
+
+    if (!boot || !boot->ops->give_up)
+        return true;
+    if (!try_connection(all))
+        return false;
+    boot->ops->give_up(boot, id);
+    return_connection(all);
+    return true;
+}
+
+void wf_launcher_hear(struct wf_instance *wf)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_boot *boot = wf->boot;
+
+    if (!boot || !boot->ops->hear || !try_connection(all))
+        return;
+    boot->ops->hear(boot);
+    return_connection(all);
+}
+
+bool wf_launcher_take_loser(struct wf_instance *wf, uint32_t *taken,
+                            uint32_t *id)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_boot *boot = wf->boot;
+    bool found;
+
+    if (!boot || !try_connection(all))
+        return false;
+    found = *taken < boot->given_up_by_count;
+    if (found)
+        *id = boot->given_up_by[(*taken)++];
+    return_connection(all);
+    return found;
+}
+
+bool wf_launcher_ask(struct wf_instance *wf, uint32_t id, bool ask,
+                     struct wf_boot_word *word)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_boot *boot = wf->boot;
+
+    if (!boot || !boot->ops->ask_state)
+        return false;
+    if (!try_connection(all))
+        return true;
+    boot->ops->hear(boot);
+    if (ask)
+        boot->ops->ask_state(boot, id);
+    if (boot->said)
+        *word = boot->said[id];
+    return_connection(all);
+    return true;
+}
