@@ -33,14 +33,14 @@ unfinished""".replace("\n", "|").split("|")
 
 # rule: {beginning of the path: exceptions that are left there}
 LIMITS = {
-    "columns": {"core/": 51, "include/": 13},
+    "columns": {"core/": 5, "include/": 13},
     "columns of Python and prose": {"core/": 1},
     "lines of a file": {"core/": 3, "tests/": 1},
     "arguments": {"core/": 20, "plugins/": 1, "tools/": 3},
     "prefix of a static": {"core/": 1},
     "macros that jump": {"core/": 1},
     "atomics": {"core/": 9},
-    "mutable globals": {"core/": 14, "plugins/": 1},
+    "mutable globals": {"core/": 13, "plugins/": 1},
 }
 
 WORD = re.compile(r"[a-z]+")

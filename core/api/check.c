@@ -396,14 +396,15 @@ bool wf_api_no_buffer(const void *buf, MPI_Count count,
     return buf || (count > 0 && is_predefined_data(type));
 }
 
-MPI_Count wf_api_largest_count(struct wf_ints counts, struct wf_ints displs, MPI_Count n,
-                      const MPI_Datatype *types)
+MPI_Count wf_api_largest_count(struct wf_ints counts, struct wf_ints displs,
+                               MPI_Count n, const MPI_Datatype *types)
 {
     enum { NO_ADDRESS = 4096 }; /* nothing is ever mapped below */
     MPI_Count most = 0;
     for (MPI_Count i = 0; i < n; i++) {
         MPI_Count count = wf_int_at(counts, (size_t)i);
-        bool absolute = displs.base && wf_int_at(displs, (size_t)i) >= NO_ADDRESS;
+        bool absolute =
+            displs.base && wf_int_at(displs, (size_t)i) >= NO_ADDRESS;
         if (count > most && !absolute &&
             (!types || is_predefined_data(wf_type_of(types[i]))))
             most = count;

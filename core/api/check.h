@@ -118,7 +118,8 @@ static inline bool wf_api_committed(const struct wf_type *t)
 /* Returns a type for a call that moves nothing: MPI_DATATYPE_NULL with count 0
  * to or from MPI_PROC_NULL, as programs pass that have no type for such a
  * partner. NULL: it is not such a call. */
-WF_COLD struct wf_type *wf_api_null_type(MPI_Datatype, MPI_Count count, int rank);
+WF_COLD struct wf_type *wf_api_null_type(MPI_Datatype, MPI_Count count,
+                                         int rank);
 
 static inline bool wf_api_request(MPI_Request h)
 {
@@ -141,8 +142,8 @@ struct wf_instance *wf_api_engine_of_message(struct wf_instance *, MPI_Message);
 
 /* Returns the table of engines if the requests are of several; else NULL, with
  * *wf set to their engine. */
-static inline struct wf_engines *wf_api_engines_of(struct wf_instance **wf, int n,
-                                                const MPI_Request *requests)
+static inline struct wf_engines *
+wf_api_engines_of(struct wf_instance **wf, int n, const MPI_Request *requests)
 {
     struct wf_engines *engines = wf_engines(*wf);
 
@@ -235,8 +236,9 @@ WF_COLD bool wf_api_no_buffer(const void *buf, MPI_Count count,
 /* Returns the largest count among n blocks for which the buffer cannot be NULL.
  * Blocks whose displacement may be an absolute address, relative to MPI_BOTTOM,
  * are left out; with types, so are those whose type is derived or empty. */
-WF_COLD MPI_Count wf_api_largest_count(struct wf_ints counts, struct wf_ints displs,
-                              MPI_Count n, const MPI_Datatype *types);
+WF_COLD MPI_Count wf_api_largest_count(struct wf_ints counts,
+                                       struct wf_ints displs, MPI_Count n,
+                                       const MPI_Datatype *types);
 
 /* ---- arrays -------------------------------------------------------------- */
 
@@ -250,7 +252,8 @@ int wf_api_find_bad_request(int n, const MPI_Request *);
 /* Returns the index of the first handle that is no datatype, or -1. When counts
  * are given (base not NULL), types whose count is not 0 must be committed, and
  * the others are not looked at. */
-MPI_Count wf_api_find_bad_type(MPI_Count n, const MPI_Datatype *, struct wf_ints);
+MPI_Count wf_api_find_bad_type(MPI_Count n, const MPI_Datatype *,
+                               struct wf_ints);
 
 /* Returns the index of the first rank outside 0..size-1, or -1. null_ok:
  * MPI_PROC_NULL is allowed, too. */

@@ -15,8 +15,8 @@ struct wf_boot;
  * WEFT_ENOMEM. */
 int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);
 
-/* Opens the boot of a process that is alone in its job. Fills *out; or err holds
- * a sentence, and a negative WEFT_E* is returned. */
+/* Opens the boot of a process that is alone in its job. Fills *out; or err
+ * holds a sentence, and a negative WEFT_E* is returned. */
 int wf_boot_singleton_open(struct wf_boot **out, char *err, size_t err_len);
 
 #endif

@@ -10,8 +10,8 @@ struct wf_coll_args;
 struct wf_comm;
 struct wf_sched;
 
-/* Chooses the algorithm and builds it. For blocks that differ `a` has counts and
- * displacements. */
+/* Chooses the algorithm and builds it. For blocks that differ `a` has counts
+ * and displacements. */
 void wf_coll_allgather(struct wf_sched *, const struct wf_coll_args *);
 
 /* Sends every rank's block of rbuf to all; the own block is in its place. */

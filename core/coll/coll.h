@@ -130,7 +130,8 @@ static inline char *wf_coll_element_at(const void *buf, int64_t i,
 
 static inline uint64_t wf_coll_rcount(const struct wf_coll_args *a, int i)
 {
-    return a->rcounts.base ? (uint64_t)wf_int_at(a->rcounts, (size_t)i) : a->rcount;
+    return a->rcounts.base ? (uint64_t)wf_int_at(a->rcounts, (size_t)i)
+                           : a->rcount;
 }
 
 static inline char *wf_coll_rblock(const struct wf_coll_args *a, int i)
@@ -147,7 +148,8 @@ static inline uint64_t wf_coll_rbytes(const struct wf_coll_args *a, int i)
 
 static inline uint64_t wf_coll_scount(const struct wf_coll_args *a, int i)
 {
-    return a->scounts.base ? (uint64_t)wf_int_at(a->scounts, (size_t)i) : a->scount;
+    return a->scounts.base ? (uint64_t)wf_int_at(a->scounts, (size_t)i)
+                           : a->scount;
 }
 
 static inline char *wf_coll_sblock(const struct wf_coll_args *a, int i)

@@ -240,8 +240,8 @@ static void hand_out_blocks(struct halving *h, void *out)
     if (own)
         wf_sched_copy(
             h->s,
-            element_at(h, sums, (uint64_t)wf_int_at(a->rdispls, (size_t)rank)), own,
-            a->rtype, out, own, a->rtype);
+            element_at(h, sums, (uint64_t)wf_int_at(a->rdispls, (size_t)rank)),
+            own, a->rtype, out, own, a->rtype);
 }
 
 void wf_coll_scatter_halving(struct wf_sched *s, const struct wf_coll_args *a,

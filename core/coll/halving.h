@@ -11,8 +11,8 @@
 struct wf_coll_args;
 struct wf_sched;
 
-/* The allreduce is for all; the scatter reduces src, which has `total` elements in consecutive
- * blocks of a's receive counts; the own block goes to out. */
+/* The allreduce is for all; the scatter reduces src, which has `total` elements
+ * in consecutive blocks of a's receive counts; the own block goes to out. */
 void wf_coll_allreduce_halving(struct wf_sched *, const struct wf_coll_args *);
 void wf_coll_scatter_halving(struct wf_sched *, const struct wf_coll_args *,
                              const void *src, uint64_t total, void *out);

@@ -31,8 +31,8 @@ static void record_error(struct wf_agree *a, int error)
 static void take_outcome(struct wf_agree *a, const struct wf_req *r)
 {
     if (r->error)
-        record_error(a,
-                     r->flags & WF_REQ_LINK_LOST ? MPI_ERR_PROC_ABORTED : r->error);
+        record_error(a, r->flags & WF_REQ_LINK_LOST ? MPI_ERR_PROC_ABORTED
+                                                    : r->error);
 }
 
 /* Both messages of a step have ended: merges the words that were received, and

@@ -71,7 +71,8 @@ static int create_inter(struct wf_comm *comm, struct wf_group *group,
     uint32_t *theirs, n;
     int rc;
     wf_derive_init_plan(&p, comm);
-    rc = wf_bridge_exchange_words(&p.scope, ranks, (uint32_t)group->size, &theirs, &n);
+    rc = wf_bridge_exchange_words(&p.scope, ranks, (uint32_t)group->size,
+                                  &theirs, &n);
     if (rc != MPI_SUCCESS)
         return rc;
     if (group->rank != MPI_UNDEFINED && n > 0) {

@@ -22,7 +22,6 @@
 #include "protocol/request.h"
 #include "protocol/send.h"
 #include "report/error.h"
-#include "route/location.h"
 
 /* The state of one derivation, owned by its request. */
 struct derivation {
@@ -53,7 +52,8 @@ void wf_derive_init_plan(struct wf_derive_plan *p, struct wf_comm *parent)
 static void use_ids(struct wf_comm *comm, const struct wf_context_alloc *c)
 {
     comm->wf = wf_engine(comm->wf, c->engine);
-    comm->losses_checked = 0; /* the other engine has its own record of the dead */
+    comm->losses_checked =
+        0; /* the other engine has its own record of the dead */
     wf_comm_set_context(comm, c->id[0], c->id[0]);
     if (!comm->inter)
         return;
@@ -278,8 +278,9 @@ static int swap_between_leaders(const struct wf_agree_scope *s,
     return rc;
 }
 
-int wf_bridge_exchange_words(const struct wf_agree_scope *s, const uint32_t *mine,
-                   uint32_t n, uint32_t **theirs, uint32_t *their_n)
+int wf_bridge_exchange_words(const struct wf_agree_scope *s,
+                             const uint32_t *mine, uint32_t n,
+                             uint32_t **theirs, uint32_t *their_n)
 {
     struct wf_instance *wf = s->comm->wf;
     struct wf_type *word = wf_type_of(MPI_UINT32_T);

@@ -39,8 +39,9 @@ int wf_derive_run(const struct wf_derive_plan *, int rc, MPI_Comm *newcomm);
  * each then broadcasts to its group the words that it received: *theirs is
  * malloc'ed. The call blocks, and the scope must contain all of scope.comm.
  * Only the leader's words matter. */
-int wf_bridge_exchange_words(const struct wf_agree_scope *, const uint32_t *mine,
-                   uint32_t n, uint32_t **theirs, uint32_t *their_n);
+int wf_bridge_exchange_words(const struct wf_agree_scope *,
+                             const uint32_t *mine, uint32_t n,
+                             uint32_t **theirs, uint32_t *their_n);
 
 /* A bridge says how two leaders reach each other; other members only need to
  * know the leader. */

@@ -77,7 +77,8 @@ int wf_config_load(struct wf_config **out, FILE *errors);
  * before that is freed, so that all mistakes are reported at once. It prints to
  * errors and returns the number of errors. */
 typedef int wf_config_extra_check(struct wf_config *, FILE *errors);
-int wf_config_load_checked(struct wf_config **out, FILE *errors, wf_config_extra_check *);
+int wf_config_load_checked(struct wf_config **out, FILE *errors,
+                           wf_config_extra_check *);
 /* Make a configuration of the built-in defaults and `text` in mpi.ini form
  * (NULL: none). It reads neither files nor the environment: for tests and
  * simulations. */

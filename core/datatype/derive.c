@@ -19,9 +19,9 @@
 #include "datatype/swap.h"
 #include "report/error.h"
 
-/* Types whose segments are smaller on average have WF_TYPE_SMALL_SEGMENTS: copying the
- * data and moving the copy is faster than lists of segments, for the kernel and
- * for a ring. */
+/* Types whose segments are smaller on average have WF_TYPE_SMALL_SEGMENTS:
+ * copying the data and moving the copy is faster than lists of segments, for
+ * the kernel and for a ring. */
 enum { FINE_BYTES = 4096 };
 
 /* The bounds, sizes and units of the blocks added so far. */
@@ -65,8 +65,10 @@ bool wf_type_needs_conversion(const struct wf_type *t)
     if (!p)
         return t->priv->rewritten;
     if (p->value)
-        return wf_type_needs_conversion(wf_type_find_predefined(0x200u + p->value)) ||
-               wf_type_needs_conversion(wf_type_find_predefined(0x200u + p->index));
+        return wf_type_needs_conversion(
+                   wf_type_find_predefined(0x200u + p->value)) ||
+               wf_type_needs_conversion(
+                   wf_type_find_predefined(0x200u + p->index));
     return p->external != t->size || p->scalar == WF_SCALAR_FLD ||
            p->scalar == WF_SCALAR_CLD;
 }

@@ -18,7 +18,8 @@ static int64_t first_part_size(const struct wf_type *t)
 {
     const struct wf_predefined *p = wf_predefined(t);
 
-    return p->value ? wf_type_find_predefined(0x200u + p->value)->size : t->size;
+    return p->value ? wf_type_find_predefined(0x200u + p->value)->size
+                    : t->size;
 }
 
 /* A position in a typemap: bytes of the packed stream, and the basic elements

@@ -140,7 +140,8 @@ struct wf_type_layout *wf_layout_make_loop(int64_t count, int64_t stride,
     if (child->kind != WF_LAYOUT_LOOP)
         return wf_layout_make_loop_node(0, count, stride, child);
     if (child->count == 1)
-        return wf_layout_make_loop_node(child->disp, count, stride, child->child);
+        return wf_layout_make_loop_node(child->disp, count, stride,
+                                        child->child);
     if (saturate_mul(child->count, child->stride) == stride)
         return wf_layout_make_loop_node(child->disp, count * child->count,
                                    child->stride, child->child);

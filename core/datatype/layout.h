@@ -67,8 +67,8 @@ void wf_layout_get(struct wf_type_layout *);
 void wf_layout_put(struct wf_type_layout *);
 
 /* Constructors return a new reference, or NULL when memory is out. The caller
- * keeps its references to the arguments. wf_layout_shift returns a layout moved by
- * disp. */
+ * keeps its references to the arguments. wf_layout_shift returns a layout moved
+ * by disp. */
 struct wf_type_layout *wf_layout_make_block(int64_t disp, int64_t size);
 struct wf_type_layout *wf_layout_make_loop(int64_t count, int64_t stride,
                                       struct wf_type_layout *child);

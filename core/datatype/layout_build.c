@@ -283,8 +283,8 @@ static bool are_items_regular(const struct wf_layout_builder *b)
 static struct wf_type_layout *
 make_loop_of_items(const struct wf_layout_builder *b)
 {
-    struct wf_type_layout *loop =
-        wf_layout_make_loop(b->nitem, b->item_disp[1] - b->item_disp[0], b->item[0]);
+    struct wf_type_layout *loop = wf_layout_make_loop(
+        b->nitem, b->item_disp[1] - b->item_disp[0], b->item[0]);
     struct wf_type_layout *l = NULL;
 
     if (loop)

@@ -50,15 +50,16 @@ static struct wf_type types[COUNT] = {
                      .extent = sizeof(C),                                      \
                      .true_extent = sizeof(C)},
 #define PAIR(name, C, scalar, value, index)                                    \
-    [INDEX(name)] = {                                                          \
-        .object = {WF_KIND_TYPE, 1},                                           \
-        .flags = WF_TYPE_PREDEFINED | WF_TYPE_COMMITTED |                      \
-                 (sizeof(C) == PAIR_BYTES(C) ? WF_TYPE_CONTIG : WF_TYPE_SMALL_SEGMENTS), \
-        .predefined = ABI(name),                                               \
-        .size = PAIR_BYTES(C),                                                 \
-        .extent = sizeof(C),                                                   \
-        .true_extent = PAIR_END(C),                                            \
-        .layout = (struct wf_type_layout *)&layout_##name},
+    [INDEX(name)] = {.object = {WF_KIND_TYPE, 1},                              \
+                     .flags = WF_TYPE_PREDEFINED | WF_TYPE_COMMITTED |         \
+                              (sizeof(C) == PAIR_BYTES(C)                      \
+                                   ? WF_TYPE_CONTIG                            \
+                                   : WF_TYPE_SMALL_SEGMENTS),                  \
+                     .predefined = ABI(name),                                  \
+                     .size = PAIR_BYTES(C),                                    \
+                     .extent = sizeof(C),                                      \
+                     .true_extent = PAIR_END(C),                               \
+                     .layout = (struct wf_type_layout *)&layout_##name},
 #include "datatype/predefined.def"
 #undef TYPE
 #undef PAIR

@@ -87,8 +87,9 @@ static bool list_layout(struct segment_list *s, const struct wf_type_layout *l,
     }
 }
 
-int wf_type_list_segments(const struct wf_type *t, const void *buf, uint64_t count,
-                     uint64_t off, struct iovec *v, int max)
+int wf_type_list_segments(const struct wf_type *t, const void *buf,
+                          uint64_t count, uint64_t off, struct iovec *v,
+                          int max)
 {
     struct segment_list s = {.v = v, .max = max};
     uint64_t total = count * (uint64_t)t->size;

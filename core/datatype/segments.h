@@ -12,7 +12,8 @@ struct wf_type;
 /* Lists up to max memory segments of the packed stream from byte off on, in
  * order, adjacent ones merged. Returns the number of segments written (0: off
  * is at the end). */
-int wf_type_list_segments(const struct wf_type *, const void *buf, uint64_t count,
-                     uint64_t off, struct iovec *v, int max);
+int wf_type_list_segments(const struct wf_type *, const void *buf,
+                          uint64_t count, uint64_t off, struct iovec *v,
+                          int max);
 
 #endif

@@ -13,8 +13,8 @@ struct wf_type;
  * same width, else 0. */
 unsigned wf_type_unit(const struct wf_type *);
 
-/* Pack and unpack as wf_type_pack does, with a stream in the byte order opposite
- * to this machine's. */
+/* Pack and unpack as wf_type_pack does, with a stream in the byte order
+ * opposite to this machine's. */
 void wf_type_pack_swapped(const struct wf_type *, const void *buf,
                           uint64_t count, uint64_t off, void *out, uint64_t n);
 void wf_type_unpack_swapped(const struct wf_type *, void *buf, uint64_t count,

@@ -1,6 +1,7 @@
 /* Threads that are ranks: the state that the ranks of one process share.
  *
- *   struct wf_ranks -- processes[slot]  one MPI process each (process/process.h)
+ *   struct wf_ranks -- processes[slot]  one MPI process each
+ *   (process/process.h)
  *                   -- boots[slot]      given to its instance (boot/hosted.c)
  *                   -- config           read once, shared
  *

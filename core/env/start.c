@@ -146,7 +146,8 @@ static int start_instance(struct wf_process *p, enum wf_use use,
     int rc = check_one_library();
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = p->ranks ? wf_ranks_fill_params(p, &params) : prepare_params(p, &params);
+    rc = p->ranks ? wf_ranks_fill_params(p, &params)
+                  : prepare_params(p, &params);
     if (rc != MPI_SUCCESS)
         return rc;
     wf_error_clear();

@@ -71,10 +71,12 @@ struct wf_comm {
     struct wf_oversubscription oversubscription;
     struct wf_layout *layout; /* its distribution over nodes: coll/layout.h;
                                  or NULL */
-    struct wf_shmcoll *shmcoll; /* shared-memory collectives: coll/shm/shmcoll.h; or NULL */
+    struct wf_shmcoll
+        *shmcoll; /* shared-memory collectives: coll/shm/shmcoll.h; or NULL */
     bool traced;                /* the rank has a trace */
     bool path_logged;           /* by coll/path.c */
-    uint32_t shmcoll_countdown; /* blocking collectives until they are set up; 0: never */
+    uint32_t
+        shmcoll_countdown; /* blocking collectives until they are set up; 0: never */
     /* A collective step that this process has deferred and the other members
      * have not (wf_shmcoll_count_call), or NULL. */
     void (*catch_up)(struct wf_comm *);
@@ -84,7 +86,8 @@ struct wf_comm {
     struct wf_comm *next_spare; /* in the list wf_env.spare_comms, when freed */
     bool shmcoll_usable; /* `team` is set up, and this rank has not left it */
     bool dead;        /* a member was found to be dead */
-    uint32_t losses_checked; /* wf->losses when `dead` was set: protocol/death.h */
+    uint32_t
+        losses_checked; /* wf->losses when `dead` was set: protocol/death.h */
     uint64_t origin;  /* how it was made: protocol/death.h; 0: at start */
 };
 

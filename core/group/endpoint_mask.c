@@ -18,8 +18,6 @@
 #include "progress/progress.h"
 #include "route/location.h"
 
-struct wf_group;
-
 enum { MEMBERS_MAX = 64 /* more are not examined */ };
 
 static uint32_t endpoints_of(const struct weft_loc *loc)

@@ -48,7 +48,6 @@
 #include "report/error.h"
 #include "report/trace.h"
 #include "route/card.h"
-#include "route/location.h"
 #include "route/route.h"
 
 static uint64_t read_monotonic_ns(void *clock)
@@ -427,7 +426,8 @@ static void leave_job(struct wf_instance *wf)
     for_each_engine(wf, end_ordered_pairs);
     if (boot->ops->fence_end(boot) < 0)
         log_lone_end(wf);
-    if (!wf_progress_poll_until(wf, -1, are_all_drained, wf, wf_now(wf) + timeout))
+    if (!wf_progress_poll_until(wf, -1, are_all_drained, wf,
+                                wf_now(wf) + timeout))
         wf_log(wf, WF_LOG_INFO, "closing with data that was not acknowledged");
 }
 

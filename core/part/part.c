@@ -92,7 +92,8 @@ static void end_message(struct wf_req *message)
     w->over(w, error);
 }
 
-void wf_part_follow_message(struct wf_part_watch *w, int rc, struct wf_req *message)
+void wf_part_follow_message(struct wf_part_watch *w, int rc,
+                            struct wf_req *message)
 {
     int error = rc;
     if (rc == MPI_SUCCESS && !wf_req_done(message)) {

@@ -72,7 +72,8 @@ void wf_part_drop(struct wf_part *);
 bool wf_part_finish_setup(struct wf_part *);
 /* Watch a message that was started with result rc; `over` may be called before
  * this function returns. */
-void wf_part_follow_message(struct wf_part_watch *, int rc, struct wf_req *message);
+void wf_part_follow_message(struct wf_part_watch *, int rc,
+                            struct wf_req *message);
 /* Count a message of this round as over; the last one completes the request. */
 void wf_part_count_message(struct wf_part *, int error);
 /* Whether the request was started and has not completed. */

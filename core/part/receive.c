@@ -24,8 +24,6 @@
 #include "protocol/request.h"
 #include "report/error.h"
 
-struct receive;
-
 /* A piece is one part of the sender, as it comes here. */
 struct piece {
     struct wf_part_watch watch;

@@ -1,5 +1,5 @@
-/* The instances that wf_current finds: that of the process, and that of a thread
- * which is a rank of its own.
+/* The instances that wf_current finds: that of the process, and that of a
+ * thread which is a rank of its own.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -42,8 +42,8 @@ struct wf_sched;   /* coll/schedule.h */
 struct wf_engines; /* engines.h */
 struct wf_trace;   /* report/trace.h */
 
-/* The numbers of handles that MPI_X_toint has given out: api/handle_int.c, which
- * is linked only into programs that ask for some. */
+/* The numbers of handles that MPI_X_toint has given out: api/handle_int.c,
+ * which is linked only into programs that ask for some. */
 struct wf_handle_ints {
     void (*free)(struct wf_handle_ints *);
 };
@@ -61,7 +61,8 @@ struct wf_instance {
     const struct wf_core_options *options;
     int log_level;      /* core.log: WF_LOG_ */
     int last_used_code; /* the value of MPI_LASTUSEDCODE */
-    const struct wf_coll_rules *coll_rules; /* of mpi.ini: config/coll_rules.h */
+    const struct wf_coll_rules
+        *coll_rules; /* of mpi.ini: config/coll_rules.h */
     uint64_t node;                          /* hash that names this node */
     char host[256];
     uint32_t local_index, local_count; /* among the processes of this node */

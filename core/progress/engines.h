@@ -74,8 +74,8 @@ struct wf_engines_ops {
     /* Runs the tasks that were posted to this engine; true: there were some. */
     bool (*tasks)(struct wf_instance *);
     void (*post)(struct wf_instance *to, struct wf_engine_task *);
-    /* Requests of several engines: p2p/several_engines.c. `several` tells whether they
-     * are; if they are all of one, it stores that one. */
+    /* Requests of several engines: p2p/several_engines.c. `several` tells
+     * whether they are; if they are all of one, it stores that one. */
     bool (*several)(struct wf_instance **, int n, const MPI_Request *);
     int (*waitall)(struct wf_instance *, int, MPI_Request *, MPI_Status *);
     int (*waitany)(struct wf_instance *, int, MPI_Request *, int *,
@@ -109,9 +109,11 @@ struct wf_engines {
     wf_atomic_u32 launcher_busy; /* its connection is in use: launcher.h */
     struct wf_lock lock;
     struct wf_engine_tasks tasks[WF_ENGINES_MAX];
-    /* seen[i][j]: the poll rounds of j when i polled it (progress/other_engines.c). */
+    /* seen[i][j]: the poll rounds of j when i polled it
+     * (progress/other_engines.c). */
     wf_atomic_u32 seen[WF_ENGINES_MAX][WF_ENGINES_MAX];
-    /* How long the leading waiter of each engine sleeps (progress/other_engines.c). */
+    /* How long the leading waiter of each engine sleeps
+     * (progress/other_engines.c). */
     int nap[WF_ENGINES_MAX];
 };
 WF_LOCK_SECTION(boot, struct wf_engines, boot, WF_RANK_BOOT)
@@ -167,7 +169,8 @@ static inline void wf_engine_switch(struct wf_instance *from,
 
 /* Have e run soon in the section of `to`. Called inside another engine's
  * section. The caller may not change e before it has run. */
-static inline void wf_engine_task_post(struct wf_instance *to, struct wf_engine_task *e)
+static inline void wf_engine_task_post(struct wf_instance *to,
+                                       struct wf_engine_task *e)
 {
     wf_engines(to)->ops->post(to, e);
 }

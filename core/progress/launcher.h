@@ -17,7 +17,7 @@
 #define WF_PROGRESS_LAUNCHER_H
 
 #include "boot/boot.h"
-#include "instance/instance.h"
+#include "process/instance.h"
 
 /* Get a value, as wf_boot_ops.get does. */
 int wf_launcher_get(struct wf_instance *, const char *key, void **value,

@@ -33,7 +33,6 @@
 #include "protocol/stripe.h"
 #include "protocol/traced.h"
 #include "report/error.h"
-#include "route/location.h"
 
 #define CANDIDATE_NS  20000000u /* the current carrier may answer as late */
 #define STAGGER_NS    5000000u  /* LOST: from the probe of one to the next */
@@ -443,7 +442,8 @@ static void maintain_order(struct wf_ordered *o, uint64_t now)
         wf_carrier_send_due(o, k);
     if (o->owed && !o->owed_since)
         o->owed_since = now;
-    else if (o->owed && ns_since(o->owed_since, now) >= WF_CARRIER_ACK_NS && o->at >= 0)
+    else if (o->owed && ns_since(o->owed_since, now) >= WF_CARRIER_ACK_NS &&
+             o->at >= 0)
         wf_carrier_send_ack(o, NULL);
     wf_order_send_waiting(o);
     wf_order_resume_senders(o);

@@ -18,7 +18,6 @@
 #include "protocol/location.h"
 #include "protocol/order.h"
 #include "report/error.h"
-#include "route/location.h"
 
 int wf_carrier_add_seals(struct wf_ordered *o)
 {

@@ -44,7 +44,6 @@
 #include "protocol/queues.h"
 #include "protocol/send.h"
 #include "report/error.h"
-#include "route/location.h"
 
 enum {
     ENDED_MOST = 32,   /* receives taken from the queue at a time */

@@ -25,7 +25,6 @@
 #include "protocol/rendezvous.h"
 #include "protocol/traced.h"
 #include "report/error.h"
-#include "route/location.h"
 
 static void fail_request(struct wf_p2p *p, struct weft_loc *loc)
 {
@@ -131,8 +130,8 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
                  "weft " WEFT_VERSION ": rank %u on %s: process %u on "
                  "%s %s: %s (core.on_failure = abort)",
                  wf->rank, wf->host, loc->id,
-                 loc->host ? loc->host : "unknown host", wf_location_down_verb(loc),
-                 wf_location_down_text(loc));
+                 loc->host ? loc->host : "unknown host",
+                 wf_location_down_verb(loc), wf_location_down_text(loc));
 }
 
 /* ---- noticing ------------------------------------------------------------ */

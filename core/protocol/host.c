@@ -71,9 +71,9 @@ static void host_peer_up(weft_core *core, weft_loc *loc)
     wf_log(core->wf, WF_LOG_DEBUG, "%s: connected to process %u",
            core->config->name, loc->id);
     if (WF_TRACING(core->wf))
-        wf_trace_note(
-            core->wf, WF_TRACE_LINK_UP,
-            &(struct wf_trace_about){.peer = wf_trace_peer(loc), .name = core->config->name});
+        wf_trace_note(core->wf, WF_TRACE_LINK_UP,
+                      &(struct wf_trace_about){.peer = wf_trace_peer(loc),
+                                               .name = core->config->name});
     wf_carrier_note_connected(loc, core);
     if (wf_unlikely(core->wf->losses))
         wf_deaths_tell_peer(loc);
@@ -84,7 +84,8 @@ static void host_peer_down(weft_core *core, weft_loc *loc, int status,
 {
     if (status == WEFT_EPROTO)
         wf_checks_count_nonsense(loc, core);
-    if (wf_location_uses(loc, core) && !wf_carrier_handle_down(loc, core, status, why))
+    if (wf_location_uses(loc, core) &&
+        !wf_carrier_handle_down(loc, core, status, why))
         wf_location_down(loc, status, why);
 }
 

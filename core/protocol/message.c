@@ -17,8 +17,6 @@
 #include "protocol/order.h"
 #include "report/error.h"
 
-struct wf_lane;
-
 void wf_wire_init(struct wf_wire *w, enum wf_wire_type type, uint16_t flags)
 {
     memset(w, 0, sizeof *w);

@@ -20,8 +20,6 @@
 #include "route/location.h"
 #include "route/route.h"
 
-struct wf_route_failover;
-
 static struct wf_ordered *create_order(struct weft_loc *loc)
 {
     struct wf_ordered *o = calloc(1, sizeof *o);

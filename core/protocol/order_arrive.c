@@ -15,7 +15,6 @@
 #include "protocol/order_deliver.h"
 #include "protocol/order_fast.h"
 #include "report/error.h"
-#include "route/location.h"
 
 enum { PAYLOAD_MAX = 16 << 20, SEALED_SMALL = 4096 };
 

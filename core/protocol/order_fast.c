@@ -22,7 +22,6 @@
 #include "protocol/order.h"
 #include "protocol/order_arrive.h"
 #include "protocol/stripe.h"
-#include "route/location.h"
 
 enum {
     SPARES_MAX = 256,

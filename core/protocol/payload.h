@@ -11,8 +11,8 @@ struct iovec;
 struct wf_p2p;
 struct wf_sink;
 
-/* Describe n bytes of the request's stream from `offset` on, to be sent through p->tx or received
- * through a sink. */
+/* Describe n bytes of the request's stream from `offset` on, to be sent through
+ * p->tx or received through a sink. */
 void wf_send_set_payload(struct wf_p2p *, uint64_t offset, uint64_t n);
 
 /* Write the segments of [off, end) of the request's stream into v. Returns

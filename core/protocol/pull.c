@@ -140,9 +140,9 @@ void wf_pull_done(weft_get *rma, int status)
     wf_wire_init(&w, WF_FIN, 0);
     w.d = wf_le64(pull->send_id);
     if (WF_TRACING(p->req.wf))
-        wf_trace_note(
-            p->req.wf, WF_TRACE_PULLED,
-            &(struct wf_trace_about){.peer = wf_trace_peer(p->loc), .bytes = p->expected});
+        wf_trace_note(p->req.wf, WF_TRACE_PULLED,
+                      &(struct wf_trace_about){.peer = wf_trace_peer(p->loc),
+                                               .bytes = p->expected});
     wf_pull_release(p);
     if (status >= 0)
         wf_message_send_control(p->loc, &w, true);

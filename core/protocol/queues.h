@@ -211,7 +211,8 @@ struct wf_engine {
      * rank. LOCK section tasks, once there are several. */
     uint32_t unmade;
     uint64_t *origins;
-    struct wf_engine_task unmade_news; /* ends the operations that wait for them */
+    struct wf_engine_task
+        unmade_news; /* ends the operations that wait for them */
 };
 
 _Static_assert(offsetof(struct wf_p2p, req) == WF_CACHE_LINE &&

@@ -16,7 +16,6 @@
 #include "protocol/send.h"
 #include "protocol/traced.h"
 #include "protocol/unexpected.h"
-#include "route/location.h"
 
 /* From this size on, copying a stored message takes longer than entering the
  * section once more. */

@@ -140,7 +140,8 @@ void wf_rendezvous_approved(struct weft_loc *from, const struct wf_wire *w)
     }
     if (WF_TRACING(from->wf))
         wf_trace_note(from->wf, WF_TRACE_APPROVED,
-                      &(struct wf_trace_about){.peer = wf_trace_peer(from), .bytes = granted});
+                      &(struct wf_trace_about){.peer = wf_trace_peer(from),
+                                               .bytes = granted});
     wf_slot_release(from->wf->engine, p);
     from->approves |= p->pull.core != NULL;
     wf_req_needs_progress(&p->req);
@@ -199,7 +200,8 @@ static void count_moved(struct wf_p2p *p, uint64_t n, int status)
     p->moved += n;
     if (WF_TRACING(p->req.wf))
         wf_trace_note(p->req.wf, WF_TRACE_DATA_HERE,
-                      &(struct wf_trace_about){.peer = wf_trace_peer(p->loc), .bytes = n});
+                      &(struct wf_trace_about){.peer = wf_trace_peer(p->loc),
+                                               .bytes = n});
     if (status >= 0 && p->moved < p->expected)
         return;
     wf_slot_release(p->req.wf->engine, p);

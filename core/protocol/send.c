@@ -27,7 +27,6 @@
 #include "protocol/rendezvous.h"
 #include "protocol/request.h"
 #include "report/error.h"
-#include "route/location.h"
 
 enum {
     PACK_SHORT =
@@ -70,11 +69,11 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
         wf_location_down(loc, WEFT_EPEER, wf_error_last()->text);
     }
     if (loc->failed) {
-        *rc =
-            wf_error(wf_location_error(loc), "rank %d (process %u on %s)%s: %s",
-                     rank, id, loc->host ? loc->host : "unknown host",
-                     wf_location_lacks_resources(loc) ? " cannot be reached" : "",
-                     wf_location_down_text(loc));
+        *rc = wf_error(
+            wf_location_error(loc), "rank %d (process %u on %s)%s: %s", rank,
+            id, loc->host ? loc->host : "unknown host",
+            wf_location_lacks_resources(loc) ? " cannot be reached" : "",
+            wf_location_down_text(loc));
         return NULL;
     }
     WF_ASSERT(loc->lanes > 0 && loc->lanes <= WF_LANES);

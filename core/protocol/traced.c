@@ -25,8 +25,10 @@ void wf_trace_note_receive(const struct wf_p2p *p, enum wf_trace_event event,
                            const struct weft_loc *loc, uint64_t env1,
                            uint64_t bytes)
 {
-    struct wf_trace_about a = {
-        .peer = wf_trace_peer(loc), .env0 = p->posted.env0, .env1 = env1, .bytes = bytes};
+    struct wf_trace_about a = {.peer = wf_trace_peer(loc),
+                               .env0 = p->posted.env0,
+                               .env1 = env1,
+                               .bytes = bytes};
 
     wf_trace_note(p->req.wf, event, &a);
 }

@@ -29,7 +29,8 @@ static inline void wf_trace_note_carrier(const struct weft_loc *loc,
 {
     if (WF_TRACING(loc->wf))
         wf_trace_note(loc->wf, event,
-                      &(struct wf_trace_about){.peer = wf_trace_peer(loc), .name = transport});
+                      &(struct wf_trace_about){.peer = wf_trace_peer(loc),
+                                               .name = transport});
 }
 /* Make the lane of a rank with a trace record what it sends. 0 or
  * WEFT_ENOMEM. */

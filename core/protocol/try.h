@@ -11,9 +11,9 @@
 struct wf_comm;
 struct wf_try_result;
 
-/* Send or receive only if that is possible at once; false: nothing has happened.
- * Not at MPI_THREAD_MULTIPLE. wf_try_recv polls for a short while; for an
- * operation that is under way by then it waits. */
+/* Send or receive only if that is possible at once; false: nothing has
+ * happened. Not at MPI_THREAD_MULTIPLE. wf_try_recv polls for a short while;
+ * for an operation that is under way by then it waits. */
 bool wf_try_send(struct wf_comm *, const void *data, uint64_t bytes, int dest,
                  int tag, enum wf_space);
 bool wf_try_recv(struct wf_comm *, void *buf, uint64_t bytes, int source,

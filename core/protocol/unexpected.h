@@ -18,8 +18,8 @@ struct wf_wire;
  * timers of ordered pairs. */
 void wf_arrive_resume(struct wf_instance *);
 
-/* Store a message of which `have` of `room` bytes of payload are here: the rest arrives through
- * message->landing. NULL: out of memory. */
+/* Store a message of which `have` of `room` bytes of payload are here: the rest
+ * arrives through message->landing. NULL: out of memory. */
 struct wf_message *wf_unexpected_create(struct weft_loc *,
                                         const struct wf_wire *, uint64_t length,
                                         size_t room, size_t have);

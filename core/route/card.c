@@ -27,8 +27,6 @@
 #include "report/state_page.h"
 #include "route/location.h"
 
-struct wf_wait;
-
 enum { CARD_MAX = 8192, HEAD = 20, SETTINGS_MAX = 480, CARD_KEY = 32 };
 
 struct writer {

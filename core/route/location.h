@@ -83,7 +83,8 @@ struct weft_loc {
     struct wf_checks *checks; /* for incoming messages (checked.h), or NULL */
     struct wf_traced_lane *traced; /* [WF_LANES], with a trace; or NULL */
     uint32_t stalled; /* endpoints told to stop reading: out of memory */
-    /* The reason why it failed or is about to; NULL: see wf_location_down_text. */
+    /* The reason why it failed or is about to; NULL: see
+     * wf_location_down_text. */
     char *down_reason;
     int down_status; /* WEFT_E* */
     /* Since when memory for its messages is lacking, in ns; 0: it is not. */

@@ -22,7 +22,7 @@
 
 /* Returns from an MPI_T call that is made before MPI_T_init_thread or after
  * MPI_T_finalize. */
-#define WF_TOOL_REQUIRE_INIT()                                                       \
+#define WF_TOOL_REQUIRE_INIT()                                                 \
     do {                                                                       \
         if (!wf_tool_config())                                                 \
             return MPI_T_ERR_NOT_INITIALIZED;                                  \

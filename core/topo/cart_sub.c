@@ -77,6 +77,6 @@ int wf_mpi_cart_sub(struct wf_instance *wf, struct wf_comm *comm,
     free(room);
     if (!topo)
         wf_error(MPI_ERR_NO_MEM, "no memory for a slice of the grid");
-    return wf_topo_create_comm(comm, group, topo, topo ? MPI_SUCCESS : MPI_ERR_NO_MEM,
-                        newcomm);
+    return wf_topo_create_comm(comm, group, topo,
+                               topo ? MPI_SUCCESS : MPI_ERR_NO_MEM, newcomm);
 }

@@ -102,8 +102,8 @@ int wf_mpi_dist_graph_create_adjacent(
         return rc;
     if (!(rc = check_list(comm_old, &in)) &&
         !(rc = check_list(comm_old, &out))) {
-        topo =
-            wf_dist_create_topo(indegree, outdegree, sourceweights != MPI_UNWEIGHTED);
+        topo = wf_dist_create_topo(indegree, outdegree,
+                                   sourceweights != MPI_UNWEIGHTED);
         rc = topo ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
     if (topo) {

@@ -106,7 +106,7 @@ void wf_sctp_watch_size(weft_peer *p, uint64_t now)
     for (int i = 0; i < ASSOCS_MAX; i++)
         if (p->assoc[i])
             p->assoc[i]->stalled_since = 0;
-    p->ep->host->log(p->ep->core, 1,
+    p->ep->ip.host->log(p->ep->ip.core, 1,
                      "packets of %u bytes to process %u do not arrive, small "
                      "ones do: they are sent in parts (option 'packet')",
                      p->packet, p->ip.id);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "datatype/predefined.h"
+#include "protocol/location.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/send.h"

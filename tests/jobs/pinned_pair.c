@@ -29,8 +29,8 @@ static void share_one_cpu(void)
     sched_setaffinity(0, sizeof one, &one);
 }
 
-/* Other work on this CPU makes ranks use up their polls and sleep. Where that is
- * permitted the ranks go first. */
+/* Other work on this CPU makes ranks use up their polls and sleep. Where that
+ * is permitted the ranks go first. */
 static void go_before_other_work(void)
 {
     struct sched_param p = {.sched_priority = 1};

@@ -10,9 +10,9 @@
  * more than there is room for to rank 1, which is in no MPI call for SECONDS.
  * await: rank 0 waits for a message of rank 1, which is in no MPI call for
  * SECONDS. last: pingpong for SECONDS. call: when the file is there they
- * exchange messages, the first ever. Each rank prints "begun" when the connection was
- * used, and "class C at T" in the end: T is CLOCK_MONOTONIC in seconds. Then it
- * waits to be killed.
+ * exchange messages, the first ever. Each rank prints "begun" when the
+ * connection was used, and "class C at T" in the end: T is CLOCK_MONOTONIC in
+ * seconds. Then it waits to be killed.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

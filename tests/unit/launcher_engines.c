@@ -78,7 +78,7 @@ static int get_late(struct wf_boot *b, const char *key, void **value, size_t *n)
 static const struct wf_boot_ops ops = {
     .hear = hear_nothing, .give_up = give_one_up, .get = get_late};
 
-static int begin(void **state)
+static int begin_job(void **state)
 {
     memset(&launcher, 0, sizeof launcher);
     memset(&table, 0, sizeof table);
@@ -101,7 +101,7 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+static int end_job(void **state)
 {
     for (int i = 0; i < ENGINES; i++)
         free(engines[i].dead);
@@ -170,7 +170,7 @@ static void nobody_waits_for_the_answer_to_another_engine(void **state)
 
 int main(void)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define T(test) cmocka_unit_test_setup_teardown(test, begin_job, end_job)
     static const struct CMUnitTest tests[] = {
         T(each_engine_learns_who_has_given_this_process_up),
         T(engines_do_not_mix_their_lines),

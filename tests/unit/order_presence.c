@@ -6,6 +6,7 @@
 #include "order_rig.h"
 
 #include "boot/boot.h"
+#include "route/route.h"
 
 static const struct wf_route_failover brief = {.several = true,
                                                .timeout = 3000 * MS};
@@ -43,7 +44,7 @@ static const struct wf_boot_ops launcher_ops = {.hear = hear_reply,
 
 static void begin_case(enum wf_boot_state says)
 {
-    assert_int_equal(setup(&brief, 1 << 20, 1 << 20), 0);
+    assert_int_equal(open_order(&brief, 1 << 20, 1 << 20), 0);
     memset(&engine, 0, sizeof engine);
     memset(&launcher, 0, sizeof launcher);
     launcher.boot.ops = &launcher_ops;
@@ -59,7 +60,7 @@ static void end_case(void)
 {
     free(loc->down_reason);
     free(engine.dead);
-    teardown();
+    close_order();
 }
 
 /* The first carrier hears nothing from now on, unless the time began earlier;

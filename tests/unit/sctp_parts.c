@@ -29,7 +29,7 @@ static struct train first, second;
 static uint8_t packet[LONG];
 static int in;
 
-static int begin(void **state)
+static int begin_transfer(void **state)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -51,7 +51,7 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+static int end_transfer(void **state)
 {
     wf_sctp_joints_free(&joints);
     close(in);
@@ -166,7 +166,8 @@ static void nonsense_is_dropped(void **state)
 
 int main(void)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define T(test)                                                                \
+    cmocka_unit_test_setup_teardown(test, begin_transfer, end_transfer)
     static const struct CMUnitTest tests[] = {
         T(parts_become_the_packet_in_any_order),
         T(small_packets_stay_whole),

@@ -6,7 +6,7 @@
 static const weft_ops *ops;
 static struct rig_side all[RIG_SIDES];
 
-static int two(void **state)
+static int open_two(void **state)
 {
     ops = weft_plugin_2_tcp.ops;
     memset(all, 0, sizeof all);
@@ -15,7 +15,7 @@ static int two(void **state)
     return 0;
 }
 
-static int none(void **state)
+static int close_two(void **state)
 {
     for (int i = 0; i < RIG_SIDES; i++)
         rig_close(&all[i]);
@@ -63,7 +63,7 @@ static void a_call_that_nobody_takes_is_none(void **state)
 
 int main(void)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, two, none)
+#define T(test) cmocka_unit_test_setup_teardown(test, open_two, close_two)
     static const struct CMUnitTest tests[] = {
         T(a_call_that_is_taken_is_a_sign),
         T(a_call_that_nobody_takes_is_none),

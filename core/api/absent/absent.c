@@ -1,7 +1,8 @@
 /* Raises the error of a function that is not implemented: see absent.h.
  *
- * DESIGN  The error is the same before MPI_Init and after MPI_Finalize: that the
- * function is missing is what the user has to know, and not when it was called.
+ * DESIGN  The error is the same before MPI_Init and after MPI_Finalize: that
+ * the function is missing is what the user has to know, and not when it was
+ * called.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

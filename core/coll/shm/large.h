@@ -14,8 +14,8 @@ struct wf_shmcoll;
 int wf_staging_allgather(wf_coll_builder *, const struct wf_coll_args *);
 int wf_staging_alltoall(wf_coll_builder *, const struct wf_coll_args *);
 
-/* Before alltoallv, members with more than a block of parts have published their
- * lengths, and all members have read all lines. */
+/* Before alltoallv, members with more than a block of parts have published
+ * their lengths, and all members have read all lines. */
 int wf_staging_alltoallv(wf_coll_builder *, const struct wf_coll_args *);
 void wf_staging_publish_lengths(struct wf_shmcoll *,
                                 const struct wf_coll_args *);

@@ -3,8 +3,8 @@
  *
  * A transport says from which descriptor the memory is mapped
  * (weft_ops.map_fd). Of one that does not, and where ranks are threads, the
- * mapping is repeated by an mremap of no bytes, which Linux has for shared memory, and tools that supervise a
- * program's memory (valgrind) do not know.
+ * mapping is repeated by an mremap of no bytes, which Linux has for shared
+ * memory, and tools that supervise a program's memory (valgrind) do not know.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause

@@ -50,7 +50,6 @@
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/location.h"
-#include "route/location.h"
 
 enum {
     KEY_MAX = 64,

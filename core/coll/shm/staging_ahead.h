@@ -12,8 +12,8 @@
 
 struct wf_staged_call;
 
-/* Runs a call from the root without synchronization, once there is a ring. False: nothing
- * has happened. */
+/* Runs a call from the root without synchronization, once there is a ring.
+ * False: nothing has happened. */
 bool wf_staging_run_ahead(struct wf_staged_call *, int *rc);
 
 #endif

@@ -42,7 +42,6 @@
 #include "protocol/queues.h"
 #include "protocol/request.h"
 #include "report/error.h"
-#include "route/location.h"
 
 enum { POLLS = 64 /* of a flag, before the engine is driven */ };
 
