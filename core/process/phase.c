@@ -9,6 +9,7 @@
 #include "process/process.h"
 
 #ifdef WF_ABSENT_NOTES /* in libmpi.a: core/api/absent.py */
+#include "process/absent_notes.h"
 #endif
 
 struct wf_process wf_process_state;

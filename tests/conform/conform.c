@@ -21,7 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/dl.h"
 #include "conform.h"
 
 enum { SETTINGS = 16, USAGE = 2, WHY = 256 };
