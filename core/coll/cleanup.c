@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "coll/state.h"
 #include "coll/shm/shmcoll.h"
 #include "coll/vertex.h"
 
@@ -22,16 +23,20 @@ void wf_sched_free(struct wf_sched *s)
 
 void wf_sched_fini(struct wf_instance *wf)
 {
-    while (wf->temps) {
-        struct wf_temp *t = wf->temps;
-        wf->temps = t->next;
+    struct wf_coll_state *c = wf->coll;
+
+    wf->coll = NULL;
+    if (!c)
+        return;
+    for (struct wf_temp *t = c->temps, *next; t; t = next) {
+        next = t->next;
         free(t);
     }
-    while (wf->scheds) {
-        struct wf_sched *s = wf->scheds;
-        wf->scheds = s->next;
+    for (struct wf_sched *s = c->scheds, *next; s; s = next) {
+        next = s->next;
         wf_sched_free(s);
     }
+    free(c);
 }
 
 void wf_shmcoll_free(struct wf_comm *comm)

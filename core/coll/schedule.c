@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 
+#include "coll/state.h"
 #include "coll/args.h"
 #include "coll/cleanup.h"
 #include "coll/coll.h"
@@ -50,10 +51,10 @@ static void reset_schedule(struct wf_sched *s)
 
 static struct wf_sched *take_or_allocate_schedule(struct wf_instance *wf)
 {
-    struct wf_sched *s = wf->scheds;
+    struct wf_sched *s = wf->coll ? wf->coll->scheds : NULL;
 
     if (s) {
-        wf->scheds = s->next;
+        wf->coll->scheds = s->next;
         return s;
     }
     s = malloc(sizeof *s);
@@ -113,28 +114,31 @@ static void release_types(struct wf_sched *s)
  * pages to be cleared, which takes longer than filling them. */
 static void keep_or_free_temp(struct wf_instance *wf, struct wf_temp *t)
 {
-    if (t->bytes < KEEP_TEMP || wf->temp_bytes + t->bytes > KEEP_TEMPS) {
+    struct wf_coll_state *c = t->bytes < KEEP_TEMP ? NULL : wf_coll_state(wf);
+
+    if (!c || c->temp_bytes + t->bytes > KEEP_TEMPS) {
         free(t);
         return;
     }
-    WF_ASSERT(wf->temp_bytes <= KEEP_TEMPS);
-    wf->temp_bytes += t->bytes;
-    t->next = wf->temps;
-    wf->temps = t;
+    WF_ASSERT(c->temp_bytes <= KEEP_TEMPS);
+    c->temp_bytes += t->bytes;
+    t->next = c->temps;
+    c->temps = t;
 }
 
 static void keep_or_free_schedule(struct wf_sched *s)
 {
+    struct wf_coll_state *c = wf_coll_state(s->wf);
     int kept = 0;
 
-    for (struct wf_sched *k = s->wf->scheds; k; k = k->next)
+    for (struct wf_sched *k = c ? c->scheds : NULL; k; k = k->next)
         kept++;
-    if (kept >= KEEP_SCHEDULES || s->vertex_room > KEEP_VERTICES) {
+    if (!c || kept >= KEEP_SCHEDULES || s->vertex_room > KEEP_VERTICES) {
         wf_sched_free(s);
         return;
     }
-    s->next = s->wf->scheds;
-    s->wf->scheds = s;
+    s->next = c->scheds;
+    c->scheds = s;
 }
 
 void wf_sched_destroy(struct wf_sched *s)
@@ -450,11 +454,15 @@ void wf_sched_map_ranks(struct wf_sched *s, const int *ranks)
 /* Takes kept memory of that size or not much larger. */
 static struct wf_temp *take_temp(struct wf_instance *wf, size_t bytes)
 {
-    for (struct wf_temp **p = &wf->temps, *t; (t = *p); p = &t->next)
+    struct wf_coll_state *c = wf->coll;
+
+    if (!c)
+        return NULL;
+    for (struct wf_temp **p = &c->temps, *t; (t = *p); p = &t->next)
         if (t->bytes >= bytes && t->bytes / 2 <= bytes) {
             *p = t->next;
-            WF_ASSERT(wf->temp_bytes >= t->bytes);
-            wf->temp_bytes -= t->bytes;
+            WF_ASSERT(c->temp_bytes >= t->bytes);
+            c->temp_bytes -= t->bytes;
             return t;
         }
     return NULL;

@@ -50,7 +50,7 @@ enum { PARAMETERS_MAX = 2 };
 static struct wf_type_f90 *find_f90_type(struct wf_instance *wf, int combiner,
                                          const int64_t value[PARAMETERS_MAX])
 {
-    struct wf_type_f90 *f = wf->f90_types;
+    struct wf_type_f90 *f = wf->types ? wf->types->f90 : NULL;
 
     while (f && (f->priv.combiner != combiner || f->value[0] != value[0] ||
                  f->value[1] != value[1]))
@@ -62,7 +62,8 @@ static struct wf_type_f90 *make_f90_type(struct wf_instance *wf, int combiner,
                                          const int64_t value[PARAMETERS_MAX],
                                          const struct wf_type *like)
 {
-    struct wf_type_f90 *f = calloc(1, sizeof *f);
+    struct wf_type_records *all = wf_type_records(wf);
+    struct wf_type_f90 *f = all ? calloc(1, sizeof *f) : NULL;
 
     if (!f)
         return NULL;
@@ -75,8 +76,8 @@ static struct wf_type_f90 *make_f90_type(struct wf_instance *wf, int combiner,
     f->priv.external = wf_type_external(like);
     f->priv.nint = combiner == MPI_COMBINER_F90_INTEGER ? 1 : 2;
     f->priv.value = memcpy(f->value, value, sizeof f->value);
-    f->next = wf->f90_types;
-    wf->f90_types = f;
+    f->next = all->f90;
+    all->f90 = f;
     return f;
 }
 

@@ -9,10 +9,17 @@
 
 #include "process/instance.h"
 
+struct wf_type_records *wf_type_records(struct wf_instance *wf)
+{
+    if (!wf->types)
+        wf->types = calloc(1, sizeof *wf->types);
+    return wf->types;
+}
+
 struct wf_type_named *wf_type_named_find(struct wf_instance *wf,
                                          const struct wf_type *t)
 {
-    struct wf_type_named *r = wf ? wf->types : NULL;
+    struct wf_type_named *r = wf && wf->types ? wf->types->named : NULL;
 
     while (r && r->predefined != t->predefined)
         r = r->next;
@@ -24,14 +31,14 @@ struct wf_type_named *wf_type_named(struct wf_instance *wf,
 {
     struct wf_type_named *r = wf_type_named_find(wf, t);
 
-    if (r || !wf)
+    if (r || !wf || !wf_type_records(wf))
         return r;
     r = calloc(1, sizeof *r);
     if (!r)
         return NULL;
     r->predefined = t->predefined;
-    r->next = wf->types;
-    wf->types = r;
+    r->next = wf->types->named;
+    wf->types->named = r;
     return r;
 }
 
@@ -40,18 +47,20 @@ struct wf_type_named *wf_type_named(struct wf_instance *wf,
  * which is also the last moment at which they could run. */
 void wf_types_fini(struct wf_instance *wf)
 {
-    while (wf->types) {
-        struct wf_type_named *r = wf->types;
+    struct wf_type_records *all = wf->types;
 
-        wf->types = r->next;
+    wf->types = NULL;
+    if (!all)
+        return;
+    for (struct wf_type_named *r = all->named, *next; r; r = next) {
+        next = r->next;
         free(r->name);
         free(r);
     }
-    while (wf->f90_types) {
-        struct wf_type_f90 *f = wf->f90_types;
-
-        wf->f90_types = f->next;
+    for (struct wf_type_f90 *f = all->f90, *next; f; f = next) {
+        next = f->next;
         free(f->priv.name);
         free(f);
     }
+    free(all);
 }

@@ -24,6 +24,15 @@ struct wf_type_f90 {
     struct wf_type_f90 *next;
 };
 
+/* The records of an instance, made with the first of them. */
+struct wf_type_records {
+    struct wf_type_named *named;
+    struct wf_type_f90 *f90;
+};
+
+/* Returns the records of the instance, which are made if there are none; NULL:
+ * out of memory. */
+struct wf_type_records *wf_type_records(struct wf_instance *);
 /* Returns the record of a predefined type; NULL: it has none. */
 struct wf_type_named *wf_type_named_find(struct wf_instance *,
                                          const struct wf_type *);

@@ -26,7 +26,8 @@ struct wf_flag_wait;
 struct wf_ordered; /* protocol/order.h */
 struct wf_ranks;   /* process/ranks.h */
 struct wf_state;   /* report/state.h */
-struct wf_temp;
+struct wf_coll_state;
+struct wf_left_out;
 struct wf_engine;   /* protocol/queues.h */
 struct wf_block;    /* core/instance/memory.c */
 struct wf_progress; /* progress/progress.h */
@@ -36,8 +37,7 @@ struct wf_engine_makers;
 struct wf_env;      /* object/env.h */
 struct wf_auth_key; /* boot/auth.c */
 struct wf_auth_session;
-struct wf_type_named; /* datatype/named.h */
-struct wf_type_f90;
+struct wf_type_records; /* datatype/named.h */
 struct wf_sched;   /* coll/schedule.h */
 struct wf_engines; /* engines.h */
 struct wf_trace;   /* report/trace.h */
@@ -71,11 +71,7 @@ struct wf_instance {
 
     struct weft_core eps[WF_EPS_MAX];
     int ep_count;
-    struct { /* endpoints that could not be opened, up to the first NULL */
-        const struct wf_transport_config *transport;
-        int error; /* WEFT_E* */
-        char *why; /* or NULL */
-    } left_out[WF_EPS_MAX];
+    struct wf_left_out *left_out; /* protocol/endpoints.h; NULL: none */
     struct weft_loc **locs; /* [nprocs] */
 
     struct wf_comm *world, *self;
@@ -104,17 +100,14 @@ struct wf_instance {
     /* Called when a handshake is complete; NULL: no route encrypts. */
     void (*met)(struct weft_core *, uint32_t id,
                 const struct wf_auth_session *);
-    uint32_t shmcoll_units; /* shared-memory collectives of its communicators */
     struct wf_flag_wait *flag_waits; /* of all threads: progress/progress.h */
-    struct wf_sched *scheds;         /* for reuse: coll/schedule.h */
-    struct wf_temp *temps; /* scratch memory of schedules, for reuse */
-    size_t temp_bytes;
+    uint32_t shmcoll_units; /* shared-memory collectives of its communicators */
+    struct wf_coll_state *coll;      /* coll/state.h; NULL: none is needed yet */
     /* Schedules that are driven on at the end of a poll: they leave the API
      * section, so no plugin's progress function may be on the stack. */
     struct wf_sched *deferred;
     int (*run_deferred)(struct wf_instance *);
-    struct wf_type_named *types;   /* of predefined types: datatype/named.h */
-    struct wf_type_f90 *f90_types; /* types of Fortran kinds: named.h */
+    struct wf_type_records *types; /* datatype/named.h; NULL: none yet */
     bool large_call; /* a _c constructor of datatypes is running */
     /* Memory to which a late message may still go though its request is gone.
      * The rest is freed when the engine closes. The link is the first member

@@ -252,6 +252,25 @@ static bool is_starved(int r)
            strstr(text, strerror(ENFILE));
 }
 
+/* Record why a transport was left out. 0 or WEFT_ENOMEM. */
+static int note_left_out(struct wf_instance *wf,
+                         const struct wf_transport_config *t, int error,
+                         const char *why)
+{
+    struct wf_left_out *l = wf->left_out;
+
+    if (!l)
+        l = wf->left_out = calloc(WF_EPS_MAX + 1, sizeof *l);
+    if (!l)
+        return WEFT_ENOMEM;
+    while (l->transport)
+        l++;
+    if (l == wf->left_out + WF_EPS_MAX)
+        return 0;
+    *l = (struct wf_left_out){t, error, why[0] ? strdup(why) : NULL};
+    return 0;
+}
+
 /* Leave out a transport that cannot be opened: log the reason, and record it
  * for a pair that has no other transport. The start fails if the configuration
  * asks for the transport, or if memory or descriptors are lacking. */
@@ -279,14 +298,7 @@ static int leave_out_transport(struct wf_instance *wf,
     wf_log(wf, WF_LOG_INFO, "%s", wf_error_last()->text);
     if (why[0])
         wf_log(wf, WF_LOG_ERROR, "%s: %s", t->name, why);
-    for (int i = 0; i < WF_EPS_MAX; i++)
-        if (!wf->left_out[i].transport) {
-            wf->left_out[i].transport = t;
-            wf->left_out[i].error = r;
-            wf->left_out[i].why = why[0] ? strdup(why) : NULL;
-            break;
-        }
-    return 0;
+    return note_left_out(wf, t, r, why);
 }
 
 /* Open number i of the prepared endpoints as the next endpoint. */
@@ -425,9 +437,8 @@ void wf_endpoints_close(struct wf_instance *wf)
         free(c->cfg);
         wf->ep_count--;
     }
-    for (int i = 0; i < WF_EPS_MAX; i++) {
+    for (int i = 0; wf->left_out && i < WF_EPS_MAX; i++)
         free(wf->left_out[i].why);
-        wf->left_out[i].transport = NULL;
-        wf->left_out[i].why = NULL;
-    }
+    free(wf->left_out);
+    wf->left_out = NULL;
 }

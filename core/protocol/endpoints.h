@@ -9,6 +9,15 @@
 struct weft_core;
 struct wf_instance;
 struct wf_traffic;
+struct wf_transport_config;
+
+/* An endpoint that could not be opened. The list ends before the first whose
+ * transport is NULL. */
+struct wf_left_out {
+    const struct wf_transport_config *transport;
+    int error; /* WEFT_E* */
+    char *why; /* or NULL */
+};
 
 /* Open every enabled transport of the configuration. A transport with enable =
  * auto that cannot open is skipped with an info line. WEFT_EINVAL: options or

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "protocol/endpoints.h"
 #include "config/addresses.h"
 #include "config/config.h"
 #include "config/nets.h"
@@ -195,12 +196,12 @@ static bool is_missing(const struct wf_config *config,
 static const char *left_out_reason(const struct wf_instance *wf,
                                    const struct wf_transport_config *t)
 {
-    for (int i = 0; i < WF_EPS_MAX && wf->left_out[i].transport; i++)
-        if (wf->left_out[i].transport == t && wf->left_out[i].why)
-            return wf->left_out[i].why;
-        else if (wf->left_out[i].transport == t &&
-                 wf->left_out[i].error == WEFT_ENOMEM)
-            return "no memory";
+    const struct wf_left_out *l = wf->left_out;
+
+    while (l && l->transport && l->transport != t)
+        l++;
+    if (l && l->transport && (l->why || l->error == WEFT_ENOMEM))
+        return l->why ? l->why : "no memory";
     return "WEFT_LOG=info says why";
 }
 

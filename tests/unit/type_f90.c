@@ -117,7 +117,7 @@ static void it_can_be_reduced_derived_from_and_packed(void **state)
 static int end_case(void **state)
 {
     wf_types_fini(&wf);
-    assert_null(wf.f90_types);
+    assert_null(wf.types);
     return 0;
 }
 
