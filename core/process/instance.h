@@ -61,9 +61,8 @@ struct wf_instance {
     const struct wf_core_options *options;
     int log_level;      /* core.log: WF_LOG_ */
     int last_used_code; /* the value of MPI_LASTUSEDCODE */
-    const struct wf_coll_rules
-        *coll_rules; /* of mpi.ini: config/coll_rules.h */
-    uint64_t node;                          /* hash that names this node */
+    const struct wf_coll_rules *coll_rules; /* of mpi.ini */
+    uint64_t node; /* hash that names this node */
     char host[256];
     uint32_t local_index, local_count; /* among the processes of this node */
     uint32_t cpus;     /* that the processes of this node may use */
