@@ -75,9 +75,7 @@ wf_coll_builder wf_build_barrier, wf_build_bcast, wf_build_gather,
     wf_build_allgatherv, wf_build_alltoall, wf_build_alltoallv,
     wf_build_alltoallw, wf_build_reduce, wf_build_allreduce,
     wf_build_reduce_scatter, wf_build_reduce_scatter_block, wf_build_scan,
-    wf_build_exscan, wf_build_neighbor_allgather, wf_build_neighbor_allgatherv,
-    wf_build_neighbor_alltoall, wf_build_neighbor_alltoallv,
-    wf_build_neighbor_alltoallw;
+    wf_build_exscan;
 
 /* A blocking collective through shared memory (shm/shmcoll.h), for members of
  * one node that share a segment. The builder is that of the schedule to fall

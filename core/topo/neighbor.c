@@ -9,8 +9,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "topo/neighbor.h"
+
 #include "coll/args.h"
-#include "coll/coll.h"
 #include "report/error.h"
 #include "topo/topo.h"
 
