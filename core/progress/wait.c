@@ -19,15 +19,14 @@
 
 #include <poll.h>
 #include <sched.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "config/config.h"
 #include "os/cpu.h"
-#include "os/futex.h"
 #include "os/quota.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
+#include "progress/sleep.h"
 #include "report/state.h"
 #include "report/trace_note.h"
 
@@ -62,86 +61,8 @@ enum {
     TESTS_PER_RECORD = 64,
     EVENTS_LONG = 4096, /* rounds with other events that make a wait long */
     OTHERS_LONG = 4096, /* rounds after which a wait polls other engines */
-    BLIND_SLEEP_MS = 1, /* the longest sleep if an endpoint has no descriptor */
-    SERVE_SLEEP_MS = 10,
-    EVENTS = 8
+    SERVE_SLEEP_MS = 10
 };
-
-#define FROM_LINK(l) wf_container(l, struct wf_waiter, link)
-
-static void wake_waiter(struct wf_instance *wf, struct wf_waiter *w)
-{
-    if (w->call) {
-        w->call(w);
-        return;
-    }
-    if (w->leads) {
-        wf_progress_wake_leader(wf);
-        return;
-    }
-    if (wf_load_relaxed(&w->awake))
-        return;
-    /* pairs with the acquire load in sleep_as_follower() */
-    wf_store_release(&w->awake, 1);
-    wf_futex_wake(&w->awake);
-}
-
-void wf_waiters_notify(struct wf_instance *wf)
-{
-    struct wf_list *head = &wf->progress->waiters;
-
-    for (struct wf_list *l = head->next; l != head; l = l->next) {
-        struct wf_waiter *w = wf_container(l, struct wf_waiter, link);
-        if (w->done(w->arg))
-            wake_waiter(wf, w);
-    }
-}
-
-/* Shorten the timeout so that it ends at the deadline; 0: no deadline. */
-static void shorten_timeout(int *timeout, uint64_t deadline, uint64_t now)
-{
-    int ms;
-
-    if (!deadline)
-        return;
-    ms = deadline <= now ? 0 : (int)((deadline - now + 999999) / 1000000);
-    if (*timeout < 0 || ms < *timeout)
-        *timeout = ms;
-}
-
-bool wf_progress_arm(struct wf_instance *wf, int *timeout)
-{
-    uint64_t now = 0;
-
-    *timeout = wf->rx_stalled ? BLIND_SLEEP_MS : -1;
-    for (int i = 0; i < wf->ep_count; i++) {
-        struct weft_core *c = &wf->eps[i];
-        uint64_t deadline = 0;
-        if (!(wf->progress->remote & 1u << i))
-            continue;
-        if (!c->fd_event) {
-            *timeout = BLIND_SLEEP_MS;
-            continue;
-        }
-        if (c->ops->arm(c->ep, &deadline) == WEFT_EAGAIN)
-            return false;
-        if (deadline && !now)
-            now = wf_now(wf);
-        shorten_timeout(timeout, deadline, now);
-    }
-    if (wf->orders)
-        shorten_timeout(timeout, wf->progress_handlers->next_deadline(wf),
-                        wf_now(wf));
-    return true;
-}
-
-static void drain_bell(struct wf_progress *p)
-{
-    uint64_t count;
-
-    if (read(p->bell, &count, sizeof count) < 0)
-        return; /* it was not the bell that woke us */
-}
 
 /* Idle rounds sleep for longer and longer, up to SERVE_SLEEP_MS. */
 static int idle_sleep_ms(unsigned idle)
@@ -189,151 +110,6 @@ WF_COLD bool wf_progress_poll_until(struct wf_instance *wf, int fd,
         if (poll(fds, 2, ms) > 0 && fds[0].revents)
             return true;
     }
-}
-
-/* Count a sleep without an event; true if the check for silent peers is due.
- * The sum counts: timers wake a leader sooner, and one that leads several
- * engines sleeps for short times. */
-static bool is_watch_due(struct wf_progress *p, int ms)
-{
-    p->slept += ms;
-    if (p->slept < p->watch_ms)
-        return false;
-    p->slept = 0;
-    return true;
-}
-
-/* Sleep on the bell alone for as long as some thread polls. */
-static WF_COLD void sleep_on_bell(struct wf_instance *wf,
-                                  struct wf_waiter *self)
-{
-    struct wf_progress *p = wf->progress;
-    struct pollfd bell = {.fd = p->bell, .events = POLLIN};
-    uint32_t rounds;
-
-    p->led = self->leads = p->leader_on_bell = true;
-    /* it is woken by the bell, not by its futex word */
-    wf_store_relaxed(&self->awake, 1);
-    p->sleeps++;
-    wf_cs_leave_to_sleep(&wf->api);
-    do
-        rounds = wf_load_relaxed(&p->rounds);
-    while (poll(&bell, 1, p->bell_sleep_ms) == 0 &&
-           wf_load_relaxed(&p->rounds) != rounds);
-    wf_cs_enter(&wf->api);
-    p->led = self->leads = p->leader_on_bell = p->prefers_bell = false;
-    drain_bell(p);
-    wf_progress_poll_round(wf, UINT32_MAX);
-}
-
-/* Sleep in epoll with the section left. */
-static WF_COLD void sleep_as_leader(struct wf_instance *wf,
-                                    struct wf_waiter *self)
-{
-    struct wf_progress *p = wf->progress;
-    struct epoll_event events[EVENTS];
-    struct wf_engines *engines = wf_engines(wf);
-    int timeout, n, found, slept;
-    bool watch, rested;
-
-    if (wf_progress_open_sleeper(p) < 0)
-        return; /* without descriptors left it can only poll */
-    if (engines && engines->ops->tasks(wf))
-        return;
-    if (p->prefers_bell) {
-        sleep_on_bell(wf, self);
-        return;
-    }
-    if (!wf_progress_arm(wf, &timeout)) {
-        /* the endpoint with an event may not be in the waiter's mask */
-        wf_progress_poll_round(wf, UINT32_MAX);
-        return;
-    }
-    watch = timeout < 0 || timeout > p->watch_ms;
-    if (watch)
-        timeout = p->watch_ms;
-    WF_ASSERT(!p->led);
-    p->led = self->leads = true;
-    /* it is woken by epoll, never by its futex word */
-    wf_store_relaxed(&self->awake, 1);
-    p->disarmed = false;
-    p->until = wf_now(wf) + (uint64_t)timeout * 1000000;
-    p->sleeps++;
-    wf_cs_leave_to_sleep(&wf->api);
-    slept = engines ? engines->ops->sleep(wf, timeout) : timeout;
-    n = epoll_wait(p->epoll, events, EVENTS, engines ? 0 : timeout);
-    wf_cs_enter(&wf->api);
-    p->led = self->leads = false;
-    for (int i = 0; i < n; i++)
-        if (events[i].data.u32 == WF_EPS_MAX)
-            drain_bell(p);
-    if (engines)
-        engines->ops->tasks(wf);
-    found = wf_progress_poll_round(wf, UINT32_MAX);
-    rested = n == 0 && is_watch_due(p, slept);
-    if (rested && watch)
-        p->missed += found > 0 || self->done(self->arg);
-    if (rested)
-        wf->progress_handlers->check_peers(wf);
-    else
-        wf_progress_hear_launcher(wf, wf_now(wf));
-    if (p->prefers_bell && !self->done(self->arg))
-        sleep_on_bell(wf, self); /* it was woken for that */
-}
-
-/* Sleep on the waiter's own futex word until a thread completes its request or
- * passes the lead on to it. */
-static WF_COLD void sleep_as_follower(struct wf_instance *wf,
-                                      struct wf_waiter *self)
-{
-    if (wf->progress->leader_on_bell)
-        /* this thread polls no more: the leader must arm the endpoints */
-        wf_progress_wake_leader(wf);
-    wf_progress_end_polling(wf);
-    wf->progress->sleeps++;
-    wf_cs_leave_to_sleep(&wf->api);
-    while (!wf_load_acquire(&self->awake))
-        wf_futex_wait(&self->awake, 0, NULL);
-    wf_cs_enter(&wf->api);
-}
-
-void wf_progress_pass_lead(struct wf_instance *wf)
-{
-    struct wf_progress *p = wf->progress;
-
-    struct wf_list *l = p->waiters.next;
-
-    while (l != &p->waiters && FROM_LINK(l)->call)
-        l = l->next; /* it waits elsewhere */
-    if (!p->led && l != &p->waiters)
-        wake_waiter(wf, FROM_LINK(l));
-}
-
-static WF_COLD void sleep_once(struct wf_instance *wf, bool (*done)(void *),
-                               void *arg)
-{
-    struct wf_progress *p = wf->progress;
-    struct wf_waiter self = {.done = done, .arg = arg};
-
-    WF_ASSERT(p->waiting > 0 && p->asleep < p->waiting);
-    wf_list_append(&p->waiters, &self.link);
-    p->asleep++;
-    if (wf_unlikely(wf_load_relaxed(&p->foreign_poller) != NULL))
-        /* a thread that waits here leads this engine itself */
-        wf_progress_remove_foreign_poller(wf);
-    for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
-        w->arm(w);
-    if (done(arg))
-        /* an event came while the section was left, when this was no waiter
-         * yet */
-        ;
-    else if (p->led)
-        sleep_as_follower(wf, &self);
-    else
-        sleep_as_leader(wf, &self);
-    p->asleep--;
-    wf_list_remove(&self.link);
-    wf_progress_pass_lead(wf);
 }
 
 static void set_oversubscribed(struct wf_progress *p, bool oversubscribed)
@@ -646,7 +422,7 @@ static WF_COLD void sleep_and_adapt(struct wf_instance *wf,
 
     if (WF_TRACING(wf))
         note_sleep(wf, WF_TRACE_SLEEP, 0);
-    sleep_once(wf, done, arg);
+    wf_progress_sleep_once(wf, done, arg);
     if (WF_TRACING(wf))
         note_sleep(wf, WF_TRACE_WAKE, wf_now(wf) - start);
     if (!p->spin_max || p->cpu_shared)

@@ -17,6 +17,7 @@
 #define WF_WAIT_H
 
 #include "progress/progress.h"
+#include "progress/sleep.h"
 
 enum {
     OTHERS_EVERY = 256, /* rounds between two polls of all endpoints: 2^n */
@@ -126,13 +127,6 @@ static inline uint32_t wf_progress_count_round(struct wf_progress *p)
     return round;
 }
 
-/* Arm every endpoint to wake a sleeper. False: an event is there already.
- * *timeout: milliseconds until a plugin wants progress(), -1 for never. */
-bool wf_progress_arm(struct wf_instance *, int *timeout);
-/* Wake a waiter to lead, if none leads. */
-void wf_progress_pass_lead(struct wf_instance *);
-/* Wake the waiters whose condition holds. */
-void wf_waiters_notify(struct wf_instance *);
 /* Wake waiters after an event outside of polling (a message to oneself). Only
  * where several threads may be inside can one be asleep meanwhile, so callers
  * check wf->api.on first. */

@@ -1,6 +1,6 @@
 /* Words that are stored once and read without a lock: the engines of a rank
  * (core/comm/engines.c), the end of a request (core/protocol/request.h), a
- * follower that is woken (core/progress/wait.c), references
+ * follower that is woken (core/progress/sleep.c), references
  * (core/object/handle.h), and the state of an abandoned share in pool.cpp.
  * CLAIM  Who sees the word sees what was written before it; a follower does not
  * sleep on; what nobody refers to is destroyed once, by the last.
@@ -63,7 +63,7 @@ static void wf_progress_wake_leader(struct wf_instance *) {}
 static void wf_progress_end_polling(struct wf_instance *) {}
 static void wf_cs_enter(struct wf_cs *) {}
 static void wf_cs_leave_to_sleep(struct wf_cs *) {}
-//@ core/progress/wait.c: wake_waiter sleep_as_follower
+//@ core/progress/sleep.c: wake_waiter sleep_as_follower
 #define uint32_t counted
 //@ core/object/handle.h: wf_refs_get wf_refs_put
 #undef uint32_t
