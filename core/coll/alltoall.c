@@ -12,9 +12,8 @@
 #include "coll/coll.h"
 #include "coll/decision.h"
 #include "datatype/predefined.h"
+#include "os/tuning.h"
 #include "report/error.h"
-
-enum { WINDOW = 32 /* pairwise steps under way */ };
 
 static bool is_in_place(const struct wf_coll_args *a)
 {
@@ -51,11 +50,11 @@ static struct wf_coll_block *pack_send_blocks(struct wf_sched *s,
     return packed;
 }
 
-/* The newest vertices of the steps under way (-1: none). The step WINDOW
- * earlier must be complete: all processes take the steps in the same order, so
- * that waiting for earlier steps cannot form a cycle. */
+/* The newest vertices of the steps under way (-1: none). The step that is
+ * WF_ALLTOALL_WINDOW earlier must be complete: all processes take the steps in
+ * the same order, so that waiting for earlier steps cannot form a cycle. */
 struct window {
-    int sent[WINDOW], received[WINDOW];
+    int sent[WF_ALLTOALL_WINDOW], received[WF_ALLTOALL_WINDOW];
 };
 
 /* The steps of a pairwise exchange. */
@@ -125,9 +124,9 @@ static void build_pairwise(struct wf_sched *s, const struct wf_coll_args *a)
 
     if (is_in_place(a) && !x.packed)
         return;
-    for (int i = a->comm->inter ? 0 : 1; i < x.n; i += WINDOW, turn ^= 1) {
-        add_window(&x, i, i + WINDOW < x.n ? i + WINDOW : x.n, &w[turn],
-                   before);
+    for (int i = a->comm->inter ? 0 : 1, end; i < x.n; i = end, turn ^= 1) {
+        end = i + WF_ALLTOALL_WINDOW;
+        add_window(&x, i, end < x.n ? end : x.n, &w[turn], before);
         before = &w[turn];
     }
     if (!a->comm->inter && !is_in_place(a))

@@ -11,12 +11,10 @@
 #include "coll/decision.h"
 #include "coll/nodes.h"
 #include "coll/shm/bcast_pool.h"
+#include "os/tuning.h"
 #include "report/error.h"
 
-enum {
-    SEGMENT = 64 * 1024, /* of the chain: small against the whole message */
-    MAX_SEGMENTS = 256   /* bounds the size of the schedule */
-};
+enum { MAX_SEGMENTS = 256 /* of the chain: bounds the size of the schedule */ };
 
 void wf_coll_bcast_tree(struct wf_sched *s, const struct wf_comm *g, void *buf,
                         uint64_t count, struct wf_type *t, int root)
@@ -75,8 +73,8 @@ static void build_chain(struct wf_sched *s, const struct wf_coll_args *a)
 
     if (!data)
         return; /* remembered by the schedule */
-    if (segment < SEGMENT)
-        segment = SEGMENT;
+    if (segment < WF_BCAST_SEGMENT)
+        segment = WF_BCAST_SEGMENT;
     for (uint64_t off = 0; off < bytes; off += segment) {
         uint64_t n = bytes - off < segment ? bytes - off : segment;
         int recv = -1, send;

@@ -23,12 +23,9 @@
 
 #include "coll/args.h"
 #include "coll/shm/bcast_pool.h"
+#include "os/tuning.h"
 
-enum {
-    SEGMENT = 64 * 1024, /* bytes: two of them and their sum fit into L2 */
-    MAX_SEGMENTS = 512,  /* of all blocks together: bounds the schedule */
-    MAX_SLOTS = 16
-};
+enum { MAX_SEGMENTS = 512 /* of all blocks together: bounds the schedule */ };
 
 /* Returns the elements of a segment of a block of `count` elements; the same on
  * all ranks. */
@@ -36,7 +33,7 @@ static uint64_t segment_elements(const struct wf_coll_blocks *b, uint64_t count)
 {
     uint64_t bytes = count * (uint64_t)b->a->rtype->size;
     uint64_t most = MAX_SEGMENTS / (uint64_t)b->g->size;
-    uint64_t n = bytes / SEGMENT + (bytes % SEGMENT != 0);
+    uint64_t n = bytes / WF_BLOCKS_SEGMENT + (bytes % WF_BLOCKS_SEGMENT != 0);
 
     if (n > most)
         n = most ? most : 1;
@@ -87,8 +84,9 @@ static void send_all_segments(struct wf_coll_blocks *b)
 
 /* Memory for operands that arrive, used in turn. */
 struct slots {
-    void *memory[MAX_SLOTS];
-    int busy[MAX_SLOTS]; /* the reduction after which it is free, or -1 */
+    void *memory[WF_BLOCKS_SLOTS_MAX];
+    /* the reduction after which it is free, or -1 */
+    int busy[WF_BLOCKS_SLOTS_MAX];
     int n, next;
 };
 
@@ -187,8 +185,8 @@ static bool init_slots(struct wf_coll_blocks *b, struct slots *slots,
     int p = b->g->size;
 
     slots->n = several ? 2 * p : p;
-    if (slots->n > MAX_SLOTS)
-        slots->n = MAX_SLOTS;
+    if (slots->n > WF_BLOCKS_SLOTS_MAX)
+        slots->n = WF_BLOCKS_SLOTS_MAX;
     slots->next = 0;
     if (p == 2 && b->a->op->commutes && !b->in_place)
         slots->n = 0; /* everything arrives in its place */

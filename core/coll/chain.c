@@ -13,17 +13,14 @@
 
 #include "coll/args.h"
 #include "coll/coll.h"
+#include "os/tuning.h"
 
-enum {
-    SEGMENT = 64 * 1024, /* two of them and their sum fit into L2 */
-    MAX_SEGMENTS = 256,  /* bounds the schedule */
-    SLOTS = 4
-};
+enum { MAX_SEGMENTS = 256 /* bounds the schedule */ };
 
 static uint64_t segment_elements(const struct wf_coll_args *a)
 {
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    uint64_t n = bytes / SEGMENT + 1;
+    uint64_t n = bytes / WF_CHAIN_SEGMENT + 1;
 
     if (n > MAX_SEGMENTS)
         n = MAX_SEGMENTS;
@@ -32,14 +29,14 @@ static uint64_t segment_elements(const struct wf_coll_args *a)
 
 /* Memory for segments under way, used in turn. */
 struct slots {
-    void *memory[SLOTS];
-    int busy[SLOTS]; /* the vertex after which it is free, or -1 */
+    void *memory[WF_CHAIN_SLOTS];
+    int busy[WF_CHAIN_SLOTS]; /* the vertex after which it is free, or -1 */
 };
 
 static bool init_slots(struct wf_sched *s, struct slots *t,
                        const struct wf_coll_args *a)
 {
-    for (int i = 0; i < SLOTS; i++) {
+    for (int i = 0; i < WF_CHAIN_SLOTS; i++) {
         t->memory[i] = wf_coll_alloc_temp(s, segment_elements(a), a->rtype);
         t->busy[i] = -1;
         if (!t->memory[i])
@@ -70,7 +67,7 @@ static bool next_hop(const struct wf_coll_args *a, struct hop *x)
     uint64_t segment = segment_elements(a);
 
     x->first += x->count;
-    x->slot = (x->slot + 1) % SLOTS;
+    x->slot = (x->slot + 1) % WF_CHAIN_SLOTS;
     x->count = a->rcount - x->first < segment ? a->rcount - x->first : segment;
     return x->count > 0;
 }

@@ -12,9 +12,7 @@
 #include "coll/coll.h"
 #include "coll/decision.h"
 #include "coll/nodes.h"
-
-/* up to so many bytes every child has its own buffer */
-enum { EAGER_TEMPS = 4096 };
+#include "os/tuning.h"
 
 static const void *own_operand(const struct wf_coll_args *a)
 {
@@ -49,7 +47,8 @@ static bool init_node(struct node *n, struct wf_sched *s,
         n->children += n->relative + bit < n->p;
     n->parent = bit < n->p ? (n->relative - bit + root) % n->p : -1;
     n->temp_count = n->children;
-    if (n->temp_count > 2 && a->rcount * (uint64_t)a->rtype->size > EAGER_TEMPS)
+    if (n->temp_count > 2 &&
+        a->rcount * (uint64_t)a->rtype->size > WF_REDUCE_EAGER_TEMPS)
         n->temp_count = 2; /* they are used in turn */
     n->temps =
         wf_sched_alloc_temp(s, (size_t)(n->temp_count + 1) * sizeof(void *));

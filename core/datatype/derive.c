@@ -17,12 +17,8 @@
 #include "datatype/layout_build.h"
 #include "datatype/predefined.h"
 #include "datatype/swap.h"
+#include "os/tuning.h"
 #include "report/error.h"
-
-/* Types whose segments are smaller on average have WF_TYPE_SMALL_SEGMENTS:
- * copying the data and moving the copy is faster than lists of segments, for
- * the kernel and for a ring. */
-enum { FINE_BYTES = 4096 };
 
 /* The bounds, sizes and units of the blocks added so far. */
 struct bounds {
@@ -337,7 +333,7 @@ static bool set_layout(struct wf_type *t)
         return false;
     if (l->kind == WF_LAYOUT_BLOCK && t->size == t->extent)
         t->flags |= WF_TYPE_CONTIG;
-    else if (l->size / FINE_BYTES < l->segs)
+    else if (l->size / WF_SMALL_SEGMENT < l->segs)
         t->flags |= WF_TYPE_SMALL_SEGMENTS;
     return true;
 }

@@ -8,14 +8,9 @@
 #include <emmintrin.h>
 #endif
 
-enum {
-    NARROW = 64,          /* blocks up to this are moved without a call */
-    STORES_IN_FLIGHT = 6, /* stores at a time where lines conflict in a set
-                             of the cache */
-    FAR = 512             /* the processor predicts larger steps only where one
-                    instruction makes all accesses: blocks are not grouped
-                    then */
-};
+#include "os/tuning.h"
+
+enum { NARROW = 64 /* blocks up to this are moved without a call */ };
 
 typedef uint32_t four __attribute__((vector_size(16)));
 typedef uint64_t two __attribute__((vector_size(16)));
@@ -107,9 +102,11 @@ static void collect_8_bytes(char *restrict d, const char *restrict s,
 
 /* ---- regular places --------------------------------------------------- */
 
+/* The processor predicts larger steps only where one instruction makes all
+ * accesses: blocks are not grouped then. */
 static bool is_far(int64_t step)
 {
-    return step >= FAR || step <= -FAR;
+    return step >= WF_STEP_FAR || step <= -WF_STEP_FAR;
 }
 
 static void copy_narrow(char *restrict d, int64_t ds, const char *restrict s,
@@ -170,7 +167,9 @@ static void copy_narrow(char *restrict d, int64_t ds, const char *restrict s,
  * sets, and gain only where the second-level cache is short of them, too. */
 static bool has_set_conflicts(int64_t step, int64_t n)
 {
-    return step % 1024 == 0 && n >= (step % 2048 ? 1024 : 64);
+    return step % WF_CONFLICT_STEP == 0 &&
+           n >= (step % (2 * WF_CONFLICT_STEP) ? WF_CONFLICT_BLOCKS_ODD
+                                               : WF_CONFLICT_BLOCKS);
 }
 
 static void copy_with_set_conflicts(char *restrict d, int64_t ds,
@@ -178,7 +177,7 @@ static void copy_with_set_conflicts(char *restrict d, int64_t ds,
                                     int64_t n, int64_t w)
 {
     for (int64_t some; n > 0; n -= some, d += some * ds, s += some * ss) {
-        some = n < STORES_IN_FLIGHT ? n : STORES_IN_FLIGHT;
+        some = n < WF_STORES_IN_FLIGHT ? n : WF_STORES_IN_FLIGHT;
         wf_copy_blocks(d, ds, s, ss, some, w);
 #ifdef __SSE2__
         _mm_lfence(); /* later stores begin when these have completed */

@@ -9,10 +9,7 @@
 #include <stdlib.h>
 
 #include "object/handle.h"
-
-enum {
-    ROW_LOOP = 8 /* a short inner loop becomes the row of its outer loop */
-};
+#include "os/tuning.h"
 
 struct wf_type_layout *wf_layout_make_node(enum wf_layout_kind kind)
 {
@@ -145,7 +142,7 @@ struct wf_type_layout *wf_layout_make_loop(int64_t count, int64_t stride,
     if (saturate_mul(child->count, child->stride) == stride)
         return wf_layout_make_loop_node(child->disp, count * child->count,
                                    child->stride, child->child);
-    if (!is_loop_of_blocks(child) || child->count > ROW_LOOP ||
+    if (!is_loop_of_blocks(child) || child->count > WF_ROW_LOOP ||
         child->count >= count)
         return wf_layout_make_loop_node(0, count, stride, child);
     row = make_row_of_loop(child);

@@ -13,16 +13,7 @@
 #include <stdlib.h>
 
 #include "datatype/layout.h"
-
-enum {
-    /* A child of at most this many segments is copied into its parent's row
-     * instead of being referred to. */
-    FLATTEN_SEGS = 16,
-    /* Cutting segments to equal width may make this many times more. */
-    MORE_SEGS = 4,
-    /* A node of fewer segments is a row, moved column by column. */
-    LONG_LIST = 32
-};
+#include "os/tuning.h"
 
 static int64_t saturate_add(int64_t a, int64_t b)
 {
@@ -146,8 +137,8 @@ static int64_t find_cut_width(const struct wf_layout_builder *b)
     }
     if (equal)
         return width;
-    if (b->nseg >= LONG_LIST && (width == 4 || width == 8 || width == 16) &&
-        size / width <= MORE_SEGS * b->nseg)
+    if (b->nseg >= WF_LONG_LIST && (width == 4 || width == 8 || width == 16) &&
+        size / width <= WF_MORE_SEGS * b->nseg)
         return width;
     return 0;
 }
@@ -259,7 +250,7 @@ void wf_layout_add(struct wf_layout_builder *b, int64_t disp,
 {
     if (l->size == 0 || b->failed)
         return;
-    if (l->segs <= FLATTEN_SEGS) {
+    if (l->segs <= WF_FLATTEN_SEGS) {
         flatten_layout(b, disp, l);
         return;
     }

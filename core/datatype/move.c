@@ -18,12 +18,9 @@
 #include "datatype/kernels.h"
 #include "datatype/layout.h"
 #include "datatype/type.h"
+#include "os/tuning.h"
 
 typedef uintptr_t addr; /* an address of user memory */
-
-enum {
-    COLUMN_BYTES = 16384 /* user memory touched by one block of rows */
-};
 
 /* The packed side of a move, and its direction. */
 struct mover {
@@ -80,7 +77,7 @@ static void move_rows_of_segs(struct mover *m, const struct wf_type_layout *l,
 {
     WF_ASSERT(rows > 0 && l->count > 0);
     int64_t step = stride < 0 ? -stride : stride;
-    int64_t batch = COLUMN_BYTES / (step + 1) + 1;
+    int64_t batch = WF_COLUMN_BYTES / (step + 1) + 1;
 
     if (batch > rows)
         batch = rows;

@@ -12,13 +12,11 @@
 #include "core_api.h"
 #include "instance/env.h"
 #include "object/info.h"
+#include "os/tuning.h"
 #include "process/instance.h"
 #include "report/error.h"
 
-enum {
-    PAGE = 4096,          /* alignment of transports' memory */
-    SHARE_FROM = 64 << 10 /* smaller blocks are copied as fast */
-};
+enum { PAGE = 4096 /* alignment of transports' memory */ };
 
 /* Returns the alignment that the hint mpi_minimum_memory_alignment asks for. A
  * value that is no power of two is ignored, as hints may be. */
@@ -94,7 +92,7 @@ int wf_mpi_alloc_mem(struct wf_instance *wf, MPI_Aint size,
     size_t align = find_alignment(info);
     void *p = NULL;
 
-    if (size >= SHARE_FROM && align <= PAGE)
+    if (size >= WF_SHARE_FROM && align <= PAGE)
         p = alloc_from_transport(wf, (size_t)size);
     if (!p && posix_memalign(&p, align, size ? (size_t)size : 1) != 0)
         return wf_error(MPI_ERR_NO_MEM, "no memory for %lld bytes",

@@ -14,17 +14,9 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/membarrier.h"
+#include "os/tuning.h"
 
 #define RARE __attribute__((cold, noinline))
-
-enum {
-    SPINS_FOR_OWNER = 400,   /* before a revoker sleeps */
-    OPEN_NS = 2500,          /* time between two tries to enter an open lock */
-    TRIES_BEFORE_SLEEP = 8,  /* of a thread that waits for its turn */
-    SPINS_PER_CLOCK = 16,    /* spins between two readings of the clock */
-    BIAS_AFTER_ENTRIES = 64, /* entries in a row before the first bias */
-    DOUBLINGS_MAX = 10       /* 65536 entries cost some hundred revocations */
-};
 
 _Thread_local uint32_t wf_mutex_thread_id WF_TLS_NEAR =
     WF_MUTEX_THREAD_ID_UNSET;
@@ -185,7 +177,7 @@ static __attribute__((noinline)) void consider_bias(struct wf_mutex *m)
         m->entries_in_row = 0;
         if (m->no_slot_left)
             release_own_slot(m);
-    } else if (++m->entries_in_row >= (uint32_t)BIAS_AFTER_ENTRIES
+    } else if (++m->entries_in_row >= (uint32_t)WF_MUTEX_BIAS_AFTER_ENTRIES
                                           << m->revoked &&
                !wf_mutex_contended(m)) {
         bias_to_self(m);
@@ -199,7 +191,7 @@ static RARE void revoke_bias(struct wf_mutex *m)
         return; /* a thread that only tried to enter has done it */
     wf_store_relaxed(&m->owner, 0);
     fence_all_threads();
-    if (m->revoked < DOUBLINGS_MAX)
+    if (m->revoked < WF_MUTEX_DOUBLINGS_MAX)
         m->revoked++;
 }
 
@@ -214,11 +206,12 @@ static bool is_owner_inside(struct wf_mutex *m)
 static RARE void revoke_and_await_exit(struct wf_mutex *m)
 {
     revoke_bias(m);
-    for (int i = 0; i < SPINS_FOR_OWNER && is_owner_inside(m); i++)
+    for (int i = 0; i < WF_MUTEX_SPINS_FOR_OWNER && is_owner_inside(m); i++)
         wf_cpu_relax();
     while (is_owner_inside(m))
         wf_futex_wait(m->owner_word, 1, NULL);
-    WEFT_ASSERT(!wf_load_relaxed(&m->owner) && m->revoked <= DOUBLINGS_MAX);
+    WEFT_ASSERT(!wf_load_relaxed(&m->owner) &&
+                m->revoked <= WF_MUTEX_DOUBLINGS_MAX);
     m->owner_word = NULL;
 }
 
@@ -271,13 +264,14 @@ static bool try_turn(struct wf_mutex *m, uint32_t ticket)
     return serving == ticket || enter_open_as_next(m, ticket, serving);
 }
 
-/* Spins for OPEN_NS, or until the ticket's turn has come. */
+/* Spins for WF_MUTEX_OPEN_NS, or until the ticket's turn has come. */
 static void spin_for_turn(struct wf_mutex *m, uint32_t ticket)
 {
     uint64_t start = wf_clock_ns();
 
     for (uint32_t i = 1; wf_load_relaxed(&m->serving) != ticket; i++) {
-        if (i % SPINS_PER_CLOCK == 0 && wf_clock_ns() - start >= OPEN_NS)
+        if (i % WF_MUTEX_SPINS_PER_CLOCK == 0 &&
+            wf_clock_ns() - start >= WF_MUTEX_OPEN_NS)
             return;
         wf_cpu_relax();
     }
@@ -321,7 +315,7 @@ static bool sleep_until_woken(struct wf_mutex *m, uint32_t ticket)
  * when it is time to sleep. */
 static bool spin_and_try(struct wf_mutex *m, uint32_t ticket)
 {
-    for (int i = 0; i < TRIES_BEFORE_SLEEP; i++) {
+    for (int i = 0; i < WF_MUTEX_TRIES_BEFORE_SLEEP; i++) {
         spin_for_turn(m, ticket);
         if (try_turn(m, ticket))
             return true;

@@ -14,10 +14,11 @@
  * each time. Therefore a thread that leaves by wf_mutex_unlock_open while
  * others wait keeps its ticket and leaves the lock open: it may re-enter, and
  * so may the next ticket. The thread of the next ticket tries to enter every
- * OPEN_NS, which is about ten times the cost of alternating where processors
- * are far from each other. When a try has failed it asks for its turn, and the
- * holder passes the ticket on at the end of its call. A sleeping thread does
- * not ask: it is woken, and until it runs the previous holder may re-enter.
+ * WF_MUTEX_OPEN_NS, which is about ten times the cost of alternating where
+ * processors are far from each other. When a try has failed it asks for its
+ * turn, and the holder passes the ticket on at the end of its call. A sleeping
+ * thread does not ask: it is woken, and until it runs the previous holder may
+ * re-enter.
  *
  *   thread that leaves the lock open   thread that goes to sleep
  *   open = its thread id               w = woken
@@ -69,11 +70,11 @@
  * and its bias, to one that starts. Only the thread itself can make the lock
  * its own again, so a later bias cannot deceive its test.
  *
- * A revocation costs microseconds. The bias comes after BIAS_AFTER_ENTRIES
- * entries of one thread in a row, with no thread waiting. Each revocation
- * doubles that number, until so many entries cost more than the next
- * revocation. Where the kernel has no membarrier the lock is never biased, nor
- * left open.
+ * A revocation costs microseconds. The bias comes after
+ * WF_MUTEX_BIAS_AFTER_ENTRIES entries of one thread in a row, with no thread
+ * waiting. Each revocation doubles that number, until so many entries cost more
+ * than the next revocation. Where the kernel has no membarrier the lock is
+ * never biased, nor left open.
  *
  * INVARIANTS  owner_word, last_thread, entries_in_row, revoked and slot_owner
  * are changed only by the holder of the ticket whose turn it is. owner_word

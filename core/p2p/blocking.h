@@ -5,13 +5,12 @@
 #define WF_P2P_BLOCKING_H
 
 #include "datatype/type.h"
+#include "os/tuning.h"
 #include "p2p/p2p_api.h"
 
-/* Up to so many bytes of noncontiguous data are packed before the section is
- * entered, so that it is held for a shorter time. */
-enum { WF_PACK_OUTSIDE = 1024 };
 /* Pack the data into `room` and let *a describe the packed bytes; false: they
- * do not fit. */
+ * do not fit. Small noncontiguous data is packed before the section is entered,
+ * so that it is held for a shorter time. */
 bool wf_pack_small(struct wf_send_args *, uint8_t room[WF_PACK_OUTSIDE]);
 
 /* Pack small noncontiguous data, in builds in which the section is not around

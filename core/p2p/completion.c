@@ -11,6 +11,7 @@
 #include "core_api.h"
 #include "object/status.h"
 #include "object/statuses.h"
+#include "os/tuning.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
@@ -227,10 +228,6 @@ static int finish_failed(int count, MPI_Request *requests, MPI_Status *statuses,
     return wf_error_in_status();
 }
 
-/* So many requests ahead are prefetched: thousands of them do not stay in a
- * cache. */
-enum { AHEAD = 8 };
-
 /* Finish a request by the fast path, if it is done and has nothing special
  * about it. */
 static inline bool take_done(struct wf_instance *wf, MPI_Request *request,
@@ -249,8 +246,9 @@ int wf_mpi_waitall(struct wf_instance *wf, int count,
     for (int i = 0; i < count && !error; i++) {
         MPI_Request *request = &array_of_requests[i];
         MPI_Status *status = wf_status_at(array_of_statuses, i);
-        if (count - i > AHEAD)
-            __builtin_prefetch(array_of_requests[i + AHEAD], 1);
+        /* thousands of them do not stay in a cache */
+        if (count - i > WF_REQUESTS_AHEAD)
+            __builtin_prefetch(array_of_requests[i + WF_REQUESTS_AHEAD], 1);
         if (wf_likely(take_done(wf, request, status)))
             continue;
         WF_SECTION(engine, wf) {

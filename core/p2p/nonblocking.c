@@ -6,6 +6,7 @@
 #include "core_api.h"
 #include "datatype/move.h"
 #include "datatype/predefined.h"
+#include "os/tuning.h"
 #include "p2p/blocking.h"
 #include "p2p/p2p_api.h"
 #include "protocol/helper.h"

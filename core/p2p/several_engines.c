@@ -15,6 +15,7 @@
 #include "core_api.h"
 #include "object/status.h"
 #include "object/statuses.h"
+#include "os/tuning.h"
 #include "p2p/completion.h"
 #include "progress/engines.h"
 #include "progress/other_engines.h"
@@ -346,9 +347,6 @@ static bool await_any(int count, MPI_Request *requests)
     return true;
 }
 
-/* So many requests are tested before the thread waits in one engine. */
-enum { ROUNDS = 200 };
-
 static int wait_any(struct wf_instance *wf, int count, MPI_Request *requests,
                     int *indx, MPI_Status *status)
 {
@@ -356,7 +354,7 @@ static int wait_any(struct wf_instance *wf, int count, MPI_Request *requests,
 
     do {
         rc = test_any(wf, count, requests, indx, &flag, status);
-        if (!flag && ++rounds > ROUNDS / count + 1)
+        if (!flag && ++rounds > WF_ENGINES_TESTS / count + 1)
             await_any(count, requests); /* without memory: go on testing */
     } while (!flag);
     return rc;
@@ -394,7 +392,7 @@ static int wait_some(struct wf_instance *wf, int count, MPI_Request *requests,
 
     do {
         rc = take_some(wf, count, requests, outcount, indices, statuses);
-        if (*outcount == 0 && ++rounds > ROUNDS / count + 1)
+        if (*outcount == 0 && ++rounds > WF_ENGINES_TESTS / count + 1)
             await_any(count, requests);
     } while (*outcount == 0);
     return rc;

@@ -24,11 +24,10 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "os/tuning.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
-
-enum { PAUSE_MIN_MS = 4, PAUSE_MAX_MS = 64 };
 
 /* True if a thread has polled `other` since this engine checked last, and no
  * task waits there. */
@@ -154,9 +153,9 @@ static void stop_leading_other(struct wf_instance *wf,
 /* Double the pause after each one without an event. */
 static void adapt_pause(int *pause, bool quiet)
 {
-    *pause = !quiet                  ? PAUSE_MIN_MS
-             : *pause < PAUSE_MAX_MS ? 2 * *pause
-                                     : PAUSE_MAX_MS;
+    *pause = !quiet                              ? WF_ENGINES_PAUSE_MS
+             : *pause < WF_ENGINES_PAUSE_MOST_MS ? 2 * *pause
+                                                 : WF_ENGINES_PAUSE_MOST_MS;
 }
 
 int wf_other_engines_sleep(struct wf_instance *wf, int timeout)
@@ -168,7 +167,7 @@ int wf_other_engines_sleep(struct wf_instance *wf, int timeout)
     nfds_t n = 1;
 
     if (!*pause)
-        *pause = PAUSE_MIN_MS;
+        *pause = WF_ENGINES_PAUSE_MS;
 
     fds[0] = (struct pollfd){.fd = wf->progress->epoll, .events = POLLIN};
     for (unsigned i = 0; i < all->count; i++) {

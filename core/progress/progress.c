@@ -1,7 +1,7 @@
 /* Polling: which endpoints are polled, and how often.
  *
  * A waiter polls the endpoints that can complete its request in every round,
- * and all others once in OTHERS_EVERY rounds, so that an idle fabric costs a
+ * and all others once in WF_OTHERS_EVERY rounds, so that an idle fabric costs a
  * busy one next to nothing (no latency averaging). So many rounds last a
  * microsecond or two, and to ask the kernel whether a socket is idle takes half
  * as long: after each poll of the others without an event the time until the
@@ -23,29 +23,13 @@
 
 #include "boot/boot.h"
 #include "config/config.h"
+#include "os/tuning.h"
 #include "progress/engines.h"
 #include "progress/wait.h"
 #include "report/error.h"
 
-enum {
-    /* Polls of wf_progress_spin: a few microseconds; few where ranks that need
-     * this CPU outnumber the CPUs. */
-    SPIN_POLLS = 200,
-    SPIN_POLLS_OVERSUBSCRIBED = 2,
-    /* Polls of wf_progress_keep_spinning, each with a call of recv_words, which
-     * takes time; where ranks outnumber CPUs each gives the CPU away once. */
-    WORDS_POLLS = 50,
-    WORDS_POLLS_OVERSUBSCRIBED = 4,
-    /* Events of one endpoint per poll. A rank that gives its CPU away after the
-     * poll should leave no event behind. */
-    BUDGET = 64,
-    BUDGET_OVERSUBSCRIBED = 1024,
-    /* Endpoints that are armed again so often within that time, each perhaps
-     * with a fruitless wake-up, make the leader sleep on the bell. */
-    REARMS_MAX = 16,
-    REARMS_NS = 500000,
-    HEAR_NS = 250000000 /* between two looks for notices of the launcher */
-};
+/* ns between two looks for notices of the launcher */
+enum { HEAR_NS = 250000000 };
 
 WF_COLD int wf_progress_init(struct wf_instance *wf)
 {
@@ -57,7 +41,7 @@ WF_COLD int wf_progress_init(struct wf_instance *wf)
     p->bell = -1;
     p->watch_ms = WATCH_MS;
     p->helper_sleep_ms = HELPER_SLEEP_MS;
-    p->bell_sleep_ms = BELL_SLEEP_MS;
+    p->bell_sleep_ms = WF_BELL_SLEEP_MS;
     wf_list_init(&p->waiters);
     wf->progress = p;
     return 0;
@@ -174,9 +158,9 @@ static WF_COLD void poll_unasked_endpoints(struct wf_instance *wf,
         return;
     wf->rx_stalled |= wf->orders != NULL; /* ordered pairs check their timers */
     p->all_polled_at = now;
-    p->all_polls_apart = 2 * p->all_polls_apart + 1000;
-    if (p->all_polls_apart > OTHERS_APART_MOST)
-        p->all_polls_apart = OTHERS_APART_MOST;
+    p->all_polls_apart = 2 * p->all_polls_apart + WF_OTHERS_APART_NS;
+    if (p->all_polls_apart > WF_OTHERS_APART_MOST_NS)
+        p->all_polls_apart = WF_OTHERS_APART_MOST_NS;
     if (wf_progress_poll_round(wf, ~asked) > 0)
         p->all_polls_apart = 0;
     wf_progress_hear_launcher(wf, now);
@@ -187,7 +171,7 @@ int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
     struct wf_progress *p = wf->progress;
     int n = 0;
 
-    if (wf_unlikely((wf_progress_count_round(p) & (OTHERS_EVERY - 1)) == 0))
+    if (wf_unlikely((wf_progress_count_round(p) & (WF_OTHERS_EVERY - 1)) == 0))
         poll_unasked_endpoints(wf, mask);
     if (wf_unlikely(wf->held))
         mask |= wf->progress_handlers->complete_held(wf);
@@ -195,8 +179,9 @@ int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
     while (mask) {
         struct weft_core *c = &wf->eps[__builtin_ctz(mask)];
         mask &= mask - 1;
-        n += c->ops->progress(c->ep, p->oversubscribed ? BUDGET_OVERSUBSCRIBED
-                                                       : BUDGET);
+        n += c->ops->progress(c->ep, p->oversubscribed
+                                         ? WF_POLL_BUDGET_OVERSUBSCRIBED
+                                         : WF_POLL_BUDGET);
     }
     if (wf_unlikely(wf->rx_stalled))
         wf->progress_handlers->resume_arrivals(wf);
@@ -216,7 +201,7 @@ static inline bool poll_while_spinning(struct wf_instance *wf,
                                        struct weft_core *core, int budget)
 {
     if (wf_likely(
-            (wf_progress_count_round(wf->progress) & (OTHERS_EVERY - 1)) &&
+            (wf_progress_count_round(wf->progress) & (WF_OTHERS_EVERY - 1)) &&
             !wf->rx_stalled && !wf->deferred && !wf->held))
         core->ops->progress(core->ep, budget);
     else if (wf_cs_uses_lock(&wf->api))
@@ -245,7 +230,8 @@ bool wf_progress_is_only_thread(struct wf_instance *wf)
 void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
                       int budget, const wf_atomic_u32 *state)
 {
-    int polls = wf->progress->spin_max ? SPIN_POLLS : SPIN_POLLS_OVERSUBSCRIBED;
+    int polls =
+        wf->progress->spin_max ? WF_SPIN_POLLS : WF_SPIN_POLLS_OVERSUBSCRIBED;
 
     while (poll_while_spinning(wf, core, budget) &&
            wf_load_acquire(state) == 0 && --polls > 0 &&
@@ -259,8 +245,8 @@ bool wf_progress_keep_spinning(struct wf_instance *wf, struct weft_core *core,
     bool oversubscribed = !wf->progress->spin_max;
 
     return poll_while_spinning(wf, core, 1) && wf_load_acquire(state) == 0 &&
-           ++*polls <
-               (oversubscribed ? WORDS_POLLS_OVERSUBSCRIBED : WORDS_POLLS) &&
+           ++*polls < (oversubscribed ? WF_WORDS_POLLS_OVERSUBSCRIBED
+                                      : WF_WORDS_POLLS) &&
            !must_stop_spinning(wf) &&
            (wf_likely(!oversubscribed) || wf_progress_yield_cpu(wf));
 }
@@ -288,10 +274,10 @@ WF_COLD static bool is_rearmed_often(struct wf_instance *wf)
         return false;
     if (p->rearms++ == 0)
         p->rearms_since = now;
-    if (p->rearms < REARMS_MAX)
+    if (p->rearms < WF_REARMS_MAX)
         return false;
     p->rearms = 0;
-    p->prefers_bell = now - p->rearms_since < REARMS_NS;
+    p->prefers_bell = now - p->rearms_since < WF_REARMS_NS;
     return p->prefers_bell;
 }
 

@@ -9,15 +9,13 @@
 #include <unistd.h>
 
 #include "os/futex.h"
+#include "os/tuning.h"
 #include "progress/engines.h"
 #include "progress/launcher.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 
-enum {
-    BLIND_SLEEP_MS = 1, /* the longest sleep if an endpoint has no descriptor */
-    EVENTS = 8
-};
+enum { EVENTS = 8 };
 
 #define FROM_LINK(l) wf_container(l, struct wf_waiter, link)
 
@@ -65,14 +63,14 @@ bool wf_progress_arm(struct wf_instance *wf, int *timeout)
 {
     uint64_t now = 0;
 
-    *timeout = wf->rx_stalled ? BLIND_SLEEP_MS : -1;
+    *timeout = wf->rx_stalled ? WF_BLIND_SLEEP_MS : -1;
     for (int i = 0; i < wf->ep_count; i++) {
         struct weft_core *c = &wf->eps[i];
         uint64_t deadline = 0;
         if (!(wf->progress->remote & 1u << i))
             continue;
         if (!c->fd_event) {
-            *timeout = BLIND_SLEEP_MS;
+            *timeout = WF_BLIND_SLEEP_MS;
             continue;
         }
         if (c->ops->arm(c->ep, &deadline) == WEFT_EAGAIN)

@@ -5,12 +5,13 @@
  *    +----- event ------+------------------------+---- event --------+
  *
  * The spin budget adapts like an adaptive mutex: it doubles when spinning was
- * enough and halves when the wait ended in sleep anyway, between SPIN_MIN and
- * the limit. A sleep that was hardly longer than a wake-up doubles the budget,
- * too: two ranks that both sleep wait only for each other's wake-up, and would
- * do so for ever if both spun for less. With more ranks than CPUs no rank
- * spins: a rank that waits yields its CPU a bounded number of times, adapted in
- * the same way, and sleeps (Plachetka: no active polling while blocked).
+ * enough and halves when the wait ended in sleep anyway, between WF_SPIN_MIN_NS
+ * and the limit. A sleep that was hardly longer than a wake-up doubles the
+ * budget, too: two ranks that both sleep wait only for each other's wake-up,
+ * and would do so for ever if both spun for less. With more ranks than CPUs no
+ * rank spins: a rank that waits yields its CPU a bounded number of times,
+ * adapted in the same way, and sleeps (Plachetka: no active polling while
+ * blocked).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,50 +25,22 @@
 #include "config/config.h"
 #include "os/cpu.h"
 #include "os/quota.h"
+#include "os/tuning.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
 #include "progress/sleep.h"
 #include "report/state.h"
 #include "report/trace_note.h"
 
-enum {
-    /* The spin budget, ns. The default is about what a wake-up costs; it grows
-     * up to SPIN_MOST where that costs more. */
-    SPIN_MIN = 2000,
-    SPIN_DEFAULT = 50000,
-    SPIN_MOST = 200000,
-    SLEEP_BRIEF = 200000, /* ns; about two wake-ups */
-    /* The number of yields before a sleep. 64 take 25 us on an idle CPU. */
-    YIELDS_MIN = 2,
-    YIELDS_MAX = 64,
-    /* A yield that takes longer than this and the spin budget finds a thread
-     * that computes: a CPU full of waiters needs less. ns */
-    YIELD_LONG = 200000,
-    /* A yield that takes longer than this finds another thread on the CPU. */
-    YIELD_ALONE = 1500, /* ns */
-    /* The number of waits without a yield after a yield that was too long. */
-    NO_YIELD_MIN = 64,
-    NO_YIELD_MAX = 1 << 16,
-    SHARED_MIN = 32, /* waits beside another rank before leaving the CPU */
-    LONE_YIELDS_MAX = 1000, /* yields until the only CPU counts as not shared */
-    CLOCK_EVERY = 32,       /* polls between two reads of the clock */
-    OTHERS_YIELDS = 8,      /* yields between two polls of other engines */
-    POLLS_PER_YIELD = 256,  /* where threads share CPUs; 5 us */
-    /* The program's polls without an event: a rank yields after so many in a
-     * row, unless it does something else for TESTS_APART ns in between, and
-     * records every 64th. */
-    TESTS_MAX = 3,
-    TESTS_APART = 20000,
-    TESTS_PER_RECORD = 64,
-    EVENTS_LONG = 4096, /* rounds with other events that make a wait long */
-    OTHERS_LONG = 4096, /* rounds after which a wait polls other engines */
-    SERVE_SLEEP_MS = 10
-};
+/* tests in vain from one record to the next */
+enum { TESTS_PER_RECORD = 64 };
 
-/* Idle rounds sleep for longer and longer, up to SERVE_SLEEP_MS. */
+/* Idle rounds sleep for longer and longer, up to WF_SERVE_SLEEP_MS. */
 static int idle_sleep_ms(unsigned idle)
 {
-    return idle < 16 ? 0 : idle < 64 ? 1 : SERVE_SLEEP_MS;
+    return idle < WF_SERVE_ROUNDS         ? 0
+           : idle < WF_SERVE_ROUNDS_BRIEF ? 1
+                                          : WF_SERVE_SLEEP_MS;
 }
 
 /* Poll the other engines that no thread polls. Leaves the section meanwhile. */
@@ -86,7 +59,7 @@ void wf_progress_poll_others(struct wf_instance *wf)
     struct wf_progress *p = wf->progress;
 
     if (wf_unlikely(wf_load_relaxed(&p->rounds) - p->others_round >
-                    OTHERS_EVERY))
+                    WF_OTHERS_EVERY))
         poll_others(wf);
 }
 
@@ -115,8 +88,8 @@ WF_COLD bool wf_progress_poll_until(struct wf_instance *wf, int fd,
 static void set_oversubscribed(struct wf_progress *p, bool oversubscribed)
 {
     p->oversubscribed = oversubscribed;
-    p->yields_max = oversubscribed ? YIELDS_MAX : 0;
-    p->spin = p->spin_max = oversubscribed ? 0 : SPIN_DEFAULT;
+    p->yields_max = oversubscribed ? WF_YIELDS_MAX : 0;
+    p->spin = p->spin_max = oversubscribed ? 0 : WF_SPIN_NS;
 }
 
 /* Set the limits of spinning and yielding. Done before the first wait rather
@@ -133,9 +106,9 @@ static WF_COLD void choose_limits(struct wf_instance *wf)
         p->spin = p->spin_max = wf->options->spin;
         p->yields_max = 0;
     }
-    p->no_yield_next = NO_YIELD_MIN;
-    p->shared_waits_max = SHARED_MIN;
-    p->yields = YIELDS_MAX;
+    p->no_yield_next = WF_NO_YIELD_MIN;
+    p->shared_waits_max = WF_SHARED_WAITS_MIN;
+    p->yields = WF_YIELDS_MAX;
 }
 
 bool wf_progress_is_oversubscribed(struct wf_instance *wf)
@@ -160,9 +133,9 @@ static uint64_t yield_cpu(struct wf_instance *wf)
  * before; after many in a row it counts as gone. */
 static WF_COLD void count_lone_yield(struct wf_progress *p, uint64_t took)
 {
-    if (took > YIELD_ALONE)
+    if (took > WF_YIELD_ALONE_NS)
         p->lone_yields = 0;
-    else if (++p->lone_yields > LONE_YIELDS_MAX) {
+    else if (++p->lone_yields > WF_LONE_YIELDS_MAX) {
         p->lone_yields = 0;
         p->only_cpu_shared = false;
         set_oversubscribed(p, false);
@@ -174,7 +147,7 @@ static WF_COLD void count_lone_yield(struct wf_progress *p, uint64_t took)
  * a place in the scheduler's queue. */
 static bool is_computing(struct wf_progress *p, uint64_t took)
 {
-    return took >= YIELD_LONG + p->spin_max;
+    return took >= WF_YIELD_LONG_NS + p->spin_max;
 }
 
 /* Yield once. False: a thread on this CPU computes. */
@@ -231,15 +204,15 @@ static bool shares_cpu(struct wf_instance *wf)
         return false;
     }
     took = yield_cpu(wf);
-    p->cpu_shared = took > YIELD_ALONE && !is_computing(p, took);
+    p->cpu_shared = took > WF_YIELD_ALONE_NS && !is_computing(p, took);
     leave_shared_cpu(wf);
     if (!is_computing(p, took))
-        p->no_yield_next = NO_YIELD_MIN;
+        p->no_yield_next = WF_NO_YIELD_MIN;
     else { /* a thread computes here: an event would have had to wait for it */
         p->no_yield_waits = p->no_yield_next;
-        p->no_yield_next = p->no_yield_next < NO_YIELD_MAX
+        p->no_yield_next = p->no_yield_next < WF_NO_YIELD_MAX
                                ? 2 * p->no_yield_next
-                               : NO_YIELD_MAX;
+                               : WF_NO_YIELD_MAX;
     }
     return p->cpu_shared;
 }
@@ -262,7 +235,8 @@ static bool threads_exceed_cpus(struct wf_instance *wf)
 static bool yield_until_done(struct wf_instance *wf, uint32_t mask,
                              bool (*done)(void *), void *arg)
 {
-    unsigned polls_per_yield = wf->progress->yields_max ? 1 : POLLS_PER_YIELD;
+    unsigned polls_per_yield =
+        wf->progress->yields_max ? 1 : WF_POLLS_PER_YIELD;
     unsigned left = wf->progress->yields, events = 0;
 
     for (unsigned rounds = 1;; rounds++) {
@@ -271,11 +245,11 @@ static bool yield_until_done(struct wf_instance *wf, uint32_t mask,
             left = wf->progress->yields;
         if (done(arg))
             return true;
-        if (event && ++events == EVENTS_LONG)
+        if (event && ++events == WF_EVENTS_LONG)
             return false;
         if (rounds % polls_per_yield != 0 && !wf_cs_is_contended(&wf->api))
             continue;
-        if (left % OTHERS_YIELDS == 0)
+        if (left % WF_OTHERS_YIELDS == 0)
             poll_others(wf);
         if (left == 0 || !yield_to_others(wf))
             return false;
@@ -291,13 +265,13 @@ static void yield_between_tests(struct wf_instance *wf)
     uint64_t last = p->tested_at;
 
     p->tested_at = wf_now(wf);
-    if (p->tested_at - last > TESTS_APART)
+    if (p->tested_at - last > WF_TESTS_APART_NS)
         return;
     yield_cpu(wf);
     p->tested_at = wf_now(wf);
 }
 
-/* Record a test after TESTS_MAX without an event, and yield where ranks
+/* Record a test after WF_TESTS_MAX without an event, and yield where ranks
  * outnumber CPUs. */
 static WF_COLD void note_failed_test(struct wf_instance *wf,
                                      const struct wf_wait_cause *cause)
@@ -319,7 +293,7 @@ int wf_progress_poll_for_test(struct wf_instance *wf, uint32_t mask,
     wf_progress_poll_others(wf);
     if (n > 0)
         p->failed_tests = 0;
-    else if (wf_unlikely(++p->failed_tests > TESTS_MAX))
+    else if (wf_unlikely(++p->failed_tests > WF_TESTS_MAX))
         note_failed_test(wf, cause);
     return n;
 }
@@ -330,7 +304,7 @@ static bool spin_until_done(struct wf_instance *wf, uint32_t mask,
 {
     struct wf_progress *p = wf->progress;
     uint64_t start = 0, now;
-    unsigned idle = 0, yields = YIELDS_MAX, events = 0;
+    unsigned idle = 0, yields = WF_YIELDS_MAX, events = 0;
 
     for (;;) {
         bool event = wf_progress_poll_round(wf, mask) > 0;
@@ -338,19 +312,19 @@ static bool spin_until_done(struct wf_instance *wf, uint32_t mask,
             idle = 0;
         if (done(arg))
             return true;
-        if (event && ++events == EVENTS_LONG)
+        if (event && ++events == WF_EVENTS_LONG)
             return false;
         if (threads_exceed_cpus(wf))
             return false;
         wf_cs_yield(&wf->api);
         if (idle++ && !p->spin_max)
             return false; /* another rank needs this CPU */
-        if (idle % CLOCK_EVERY != 0)
+        if (idle % WF_POLLS_PER_CLOCK != 0)
             continue;
-        if (idle % OTHERS_EVERY == 0)
+        if (idle % WF_OTHERS_EVERY == 0)
             poll_others(wf);
         now = wf_now(wf);
-        if (idle == CLOCK_EVERY || !start)
+        if (idle == WF_POLLS_PER_CLOCK || !start)
             start = now;
         else if (now - start < p->spin)
             continue;
@@ -375,9 +349,9 @@ static bool stay_awake_by_yields(struct wf_instance *wf, uint32_t mask,
     struct wf_progress *p = wf->progress;
     bool paid = yield_until_done(wf, mask, done, arg);
 
-    if (p->yields != YIELDS_MAX || !paid)
-        p->yields =
-            (unsigned)adapt_budget(p->yields, paid, YIELDS_MIN, YIELDS_MAX);
+    if (p->yields != WF_YIELDS_MAX || !paid)
+        p->yields = (unsigned)adapt_budget(p->yields, paid, WF_YIELDS_MIN,
+                                           WF_YIELDS_MAX);
     return paid;
 }
 
@@ -395,9 +369,9 @@ static bool stay_awake(struct wf_instance *wf, uint32_t mask,
     if (!paid && threads_exceed_cpus(wf))
         return stay_awake_by_yields(wf, mask, done, arg);
     if (p->cpu_shared)
-        p->spin = adapt_budget(p->spin, false, SPIN_MIN, p->spin_max);
+        p->spin = adapt_budget(p->spin, false, WF_SPIN_MIN_NS, p->spin_max);
     else if (paid && p->spin != p->spin_max)
-        p->spin = adapt_budget(p->spin, true, SPIN_MIN, p->spin_max);
+        p->spin = adapt_budget(p->spin, true, WF_SPIN_MIN_NS, p->spin_max);
     return paid;
 }
 
@@ -427,11 +401,11 @@ static WF_COLD void sleep_and_adapt(struct wf_instance *wf,
         note_sleep(wf, WF_TRACE_WAKE, wf_now(wf) - start);
     if (!p->spin_max || p->cpu_shared)
         return;
-    brief = !p->no_yield_waits && wf_now(wf) - start < SLEEP_BRIEF;
+    brief = !p->no_yield_waits && wf_now(wf) - start < WF_SLEEP_BRIEF_NS;
     if (brief && p->spin == p->spin_max && wf->options->spin == WF_AUTO &&
-        p->spin_max < SPIN_MOST)
+        p->spin_max < WF_SPIN_MOST_NS)
         p->spin_max *= 2;
-    p->spin = adapt_budget(p->spin, brief, SPIN_MIN, p->spin_max);
+    p->spin = adapt_budget(p->spin, brief, WF_SPIN_MIN_NS, p->spin_max);
 }
 
 void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
@@ -445,7 +419,7 @@ void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
         choose_limits(wf);
     p->waiting++;
     if (wf_unlikely(wf_load_relaxed(&p->rounds) - p->others_round >
-                    OTHERS_LONG))
+                    WF_OTHERS_LONG))
         poll_others(wf);
     while (!done(arg) && !stay_awake(wf, mask, done, arg)) {
         if (!record)

@@ -19,15 +19,10 @@
 #include "progress/progress.h"
 #include "progress/sleep.h"
 
-enum {
-    OTHERS_EVERY = 256, /* rounds between two polls of all endpoints: 2^n */
-    OTHERS_APART_MOST = 100000 /* ns; the longest time between two of them */
-};
 /* The longest sleeps, ms. */
 enum {
-    WATCH_MS = 1000,       /* of a leader, which then checks for silent peers */
-    HELPER_SLEEP_MS = 100, /* of the progress thread */
-    BELL_SLEEP_MS = 1      /* of a leader beside a thread that polls often */
+    WATCH_MS = 1000,      /* of a leader, which then checks for silent peers */
+    HELPER_SLEEP_MS = 100 /* of the progress thread */
 };
 
 struct wf_helper; /* helper.c */

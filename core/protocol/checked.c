@@ -8,18 +8,12 @@
 #include <stdlib.h>
 
 #include "config/config.h"
+#include "os/tuning.h"
 #include "protocol/arrive.h"
 #include "protocol/failure.h"
 #include "route/location.h"
 
-enum {
-    SEGMENTS = 32,
-    PACKED = 16 << 10,
-    /* Largest payload of a container. So a message is a row of containers: one
-     * is summed while the other side takes the one before, and is still in the
-     * cache when it has come. */
-    PIECE = 256 << 10
-};
+enum { SEGMENTS = 32, PACKED = 16 << 10 };
 
 /* A sink that puts the payload where `real` says, and checks it at the end. */
 struct landing {
@@ -162,8 +156,10 @@ void wf_checks_wrap(struct weft_loc *loc, struct wf_lane *l)
                                      .send_short = l->send_short};
     l->peer = (weft_peer *)mine;
     l->send = send_large;
-    if (l->max_payload > PIECE)
-        l->max_payload = PIECE;
+    /* A message is a row of containers: one is summed while the other side
+     * takes the one before, and is still in the cache when it has come. */
+    if (l->max_payload > WF_CHECKED_PIECE)
+        l->max_payload = WF_CHECKED_PIECE;
     if (l->max_eager > l->max_payload)
         l->max_eager = (uint32_t)l->max_payload;
     if (l->send_short)

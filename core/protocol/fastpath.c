@@ -6,6 +6,7 @@
 #include "datatype/predefined.h"
 #include "group/raise.h"
 #include "object/errhandler.h"
+#include "os/tuning.h"
 #include "protocol/helper.h"
 #include "protocol/request.h"
 #include "protocol/send.h"

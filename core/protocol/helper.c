@@ -52,28 +52,12 @@
 
 #include "config/config.h"
 #include "os/quota.h"
+#include "os/tuning.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"
 #include "report/error.h"
-
-enum {
-    /* Pauses, ns. After the shortest one most calls that wait at once have
-     * ended; the quiescent one is for operations that do not depend on it. */
-    PAUSE_MIN = 100000,
-    PAUSE_MAX = 1600000,
-    PAUSE_QUIESCENT = 10000000,
-    /* A pause is cut short if it is longer than wanted by more than this. */
-    PAUSE_EXCESS = 300000,
-    URGENT_BYTES = 1 << 20, /* a message of this size must be matched soon */
-    /* From this size on a message is worth that time of polling for its
-     * announcement, 1 or 2 % of its transfer. */
-    ANNOUNCED_BYTES = 4 << 20,
-    ANNOUNCED_NS = 2000,
-    /* The rate at which one side alone copies through the kernel. */
-    ONE_SIDE_BYTES_PER_NS = 6
-};
 
 struct wf_helper {
     struct wf_instance *wf;
@@ -117,7 +101,9 @@ static void double_pause(struct wf_helper *h)
 {
     uint32_t twice = 2 * wf_load_relaxed(&h->pause_ns);
 
-    wf_store_relaxed(&h->pause_ns, twice < PAUSE_MAX ? twice : PAUSE_MAX);
+    wf_store_relaxed(&h->pause_ns, twice < WF_HELPER_PAUSE_MOST_NS
+                                       ? twice
+                                       : WF_HELPER_PAUSE_MOST_NS);
 }
 
 /* Leave the section for a pause, or until the thread is needed again. */
@@ -125,7 +111,8 @@ static void pause_until_needed(struct wf_helper *h)
 {
     struct wf_progress *p = h->wf->progress;
     bool quiescent = h->wf->api.helper_ops == h->wf->api.quiescent_ops;
-    long ns = quiescent ? PAUSE_QUIESCENT : wf_load_relaxed(&h->pause_ns);
+    long ns = quiescent ? WF_HELPER_PAUSE_QUIESCENT_NS
+                        : wf_load_relaxed(&h->pause_ns);
 
     double_pause(h);
     h->pausing_ns = ns;
@@ -170,7 +157,7 @@ static void poll_and_leave(struct wf_helper *h)
         p->missed += h->timed_out && n > 0;
         h->timed_out = false;
         if (n > 0)
-            wf_store_relaxed(&h->pause_ns, PAUSE_MIN);
+            wf_store_relaxed(&h->pause_ns, WF_HELPER_PAUSE_NS);
     } while (n > 0 && wf->api.helper_ops &&
              !wf_mutex_contended(&wf->api.mutex));
     h->seen_round = wf_load_relaxed(&p->rounds);
@@ -315,7 +302,7 @@ static bool ensure_helper(struct wf_instance *wf)
     h->wf = wf;
     h->has_spare_cpu = wf->own_cpus > 1 && wf->local_count < wf->cpus &&
                        wf->local_count < wf_quota_cpus();
-    wf_store_relaxed(&h->pause_ns, PAUSE_MIN);
+    wf_store_relaxed(&h->pause_ns, WF_HELPER_PAUSE_NS);
     h->seen_round = wf_load_relaxed(&p->rounds);
     if (!start_thread(h))
         goto err;
@@ -355,7 +342,8 @@ static bool is_worth_helping(struct wf_req *r)
  * poll still comes after a short pause, since the program may wait at once. */
 static bool is_urgent(struct wf_req *r)
 {
-    return r->type <= WF_REQ_RECV && wf_p2p_of(r)->bytes >= URGENT_BYTES;
+    return r->type <= WF_REQ_RECV &&
+           wf_p2p_of(r)->bytes >= WF_HELPER_URGENT_BYTES;
 }
 
 /* True if r is a receive that was matched, and one side moves its payload
@@ -387,11 +375,13 @@ static long pause_before_poll(struct wf_helper *h, struct wf_req *r)
     uint64_t alone;
 
     if (r->flags & WF_REQ_QUIESCENT)
-        return PAUSE_QUIESCENT;
+        return WF_HELPER_PAUSE_QUIESCENT_NS;
     if (h->has_spare_cpu || !is_moved_by_one_side(r))
-        return is_urgent(r) ? PAUSE_MIN : (long)wf_load_relaxed(&h->pause_ns);
-    alone = wf_p2p_of(r)->expected / ONE_SIDE_BYTES_PER_NS;
-    return alone < PAUSE_QUIESCENT ? (long)alone : PAUSE_QUIESCENT;
+        return is_urgent(r) ? WF_HELPER_PAUSE_NS
+                            : (long)wf_load_relaxed(&h->pause_ns);
+    alone = wf_p2p_of(r)->expected / WF_ONE_SIDE_BYTES_PER_NS;
+    return alone < WF_HELPER_PAUSE_QUIESCENT_NS ? (long)alone
+                                                : WF_HELPER_PAUSE_QUIESCENT_NS;
 }
 
 /* Let the thread poll for r in time, but no sooner than needed. */
@@ -399,7 +389,8 @@ static void schedule_poll(struct wf_helper *h, struct wf_req *r)
 {
     long ns = pause_before_poll(h, r);
 
-    if (h->wf->progress->parked || h->pausing_ns > ns + PAUSE_EXCESS)
+    if (h->wf->progress->parked ||
+        h->pausing_ns > ns + WF_HELPER_PAUSE_EXCESS_NS)
         set_wake_time(h, ns);
 }
 
@@ -411,9 +402,9 @@ void wf_helper_poll_announcement(struct wf_req *r)
     struct wf_instance *wf = r->wf;
     uint64_t until;
 
-    if (!wf->may_help || wf_p2p_of(r)->bytes < ANNOUNCED_BYTES)
+    if (!wf->may_help || wf_p2p_of(r)->bytes < WF_ANNOUNCED_BYTES)
         return;
-    until = wf_now(wf) + ANNOUNCED_NS;
+    until = wf_now(wf) + WF_ANNOUNCED_NS;
     while (!wf_req_done(r) && !is_moved_by_one_side(r)) {
         wf_progress_poll(wf, UINT32_MAX); /* at least once */
         if (wf_now(wf) >= until)

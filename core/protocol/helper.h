@@ -5,6 +5,7 @@
 #ifndef WF_HELPER_H
 #define WF_HELPER_H
 
+#include "os/tuning.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
 
@@ -16,8 +17,6 @@ void wf_helper_register(struct wf_req *r);
  * just posted, if it is large. Called in a nonblocking call, with the section
  * held or off. */
 void wf_helper_poll_announcement(struct wf_req *r);
-/* the smallest receive that is worth it, in bytes */
-enum { WF_HELP_MIN_BYTES = 64 << 10 };
 
 /* Leave the request to the progress thread if that is worth it. */
 static inline void wf_register_with_helper(struct wf_req *r)

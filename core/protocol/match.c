@@ -11,6 +11,8 @@
  */
 #include "protocol/match.h"
 
+#include "os/tuning.h"
+
 static unsigned class_of(uint64_t mask)
 {
     return (mask & WF_MASK_TAG ? 0u : 1u) | (mask & WF_MASK_SOURCE ? 0u : 2u);

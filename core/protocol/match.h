@@ -40,8 +40,7 @@
 
 enum {
     WF_CLASSES = 4,
-    WF_RECENT = 64, /* entries of recent[]: one bit each in `live` */
-    WF_SCANNED = 8  /* entries of either queue compared without a table */
+    WF_RECENT = 64 /* entries of recent[]: one bit each in `live` */
 };
 
 /* Links of a queue whose order counts. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
+#include "os/tuning.h"
 #include "protocol/carrier.h"
 #include "protocol/carrier_seal.h"
 #include "protocol/fastpath.h"

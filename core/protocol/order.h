@@ -86,12 +86,7 @@ enum {
     WF_WINDOW = 4096,         /* containers that may be unacknowledged */
     WF_RETAIN_MAX = 16 << 20, /* bytes of their payload */
     WF_STAGED_MAX = 2 * WF_RETAIN_MAX, /* more than an honest peer can use */
-    WF_RETAIN_INLINE = 64,      /* payload bytes stored in wf_retained itself */
-    WF_ORDER_SHORT = 8 << 10,   /* payload that is copied without a request */
-    WF_ORDER_CHUNK = 256 << 10, /* most payload of a container */
-    WF_STRIPE_PIECE = 64 << 10, /* the same for a sender that stripes */
-    WF_ACK_EVERY = 32,          /* so many containers make an ACK due at once */
-    WF_ACK_BYTES = 64 << 10     /* so many bytes of payload do so, too */
+    WF_RETAIN_INLINE = 64 /* payload bytes stored in wf_retained itself */
 };
 
 /* A container that was sent, or waits to be, and is not acknowledged. */

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "os/tuning.h"
 #include "protocol/carrier.h"
 #include "protocol/carrier_control.h"
 #include "protocol/location.h"

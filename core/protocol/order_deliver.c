@@ -4,6 +4,7 @@
  */
 #include "protocol/order_deliver.h"
 
+#include "os/tuning.h"
 #include "protocol/arrive.h"
 #include "protocol/carrier.h"
 #include "protocol/fastpath.h"

@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 
+#include "os/tuning.h"
 #include "protocol/arrive.h"
 #include "protocol/carrier.h"
 #include "protocol/carrier_control.h"

@@ -6,6 +6,7 @@
 #include "datatype/move.h"
 #include "datatype/predefined.h"
 #include "object/status.h"
+#include "os/tuning.h"
 #include "progress/progress.h"
 #include "protocol/failure.h"
 #include "protocol/location.h"
@@ -16,10 +17,6 @@
 #include "protocol/send.h"
 #include "protocol/traced.h"
 #include "protocol/unexpected.h"
-
-/* From this size on, copying a stored message takes longer than entering the
- * section once more. */
-enum { DEFER_COPY_MIN = 4096 };
 
 void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
 {
@@ -102,7 +99,7 @@ void wf_receive_message(struct wf_p2p *p, struct wf_message *m)
         wf_unexpected_free(m);
         break;
     default:
-        if (WF_BRIEF && p->defers_copy && m->length >= DEFER_COPY_MIN) {
+        if (WF_BRIEF && p->defers_copy && m->length >= WF_DEFER_COPY_MIN) {
             WF_ASSERT(!p->stored);
             p->stored = m;
             break;

@@ -7,6 +7,7 @@
 
 #include "group/endpoint_mask.h"
 #include "object/status.h"
+#include "os/tuning.h"
 #include "progress/wait.h"
 #include "protocol/death.h"
 #include "protocol/describe_request.h"
@@ -387,10 +388,11 @@ static bool is_done(void *arg)
  * others had better stay with the transport than be stored. */
 static int spin_budget(const struct wf_engine *e)
 {
-    enum { MOST = 64 };
     uint32_t posted = wf_match_posted_count(&e->match);
 
-    return posted > MOST ? MOST : posted ? (int)posted : 1;
+    return posted > WF_RECEIVE_BUDGET_MOST ? WF_RECEIVE_BUDGET_MOST
+           : posted                        ? (int)posted
+                                           : 1;
 }
 
 void wf_req_poll_briefly(struct wf_req *r)

@@ -32,10 +32,7 @@
 #include "process/endpoint.h"
 #include "protocol/wire.h"
 
-enum {
-    WF_SESSIONS = 8,
-    WF_SEAL_CHUNK = 64 << 10 /* bytes: one is opened, the next being sealed */
-};
+enum { WF_SESSIONS = 8 };
 #define WF_SEAL_LIMIT ((uint64_t)1 << 48) /* containers per session */
 
 struct wf_session {

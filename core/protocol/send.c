@@ -17,6 +17,7 @@
 
 #include "datatype/move.h"
 #include "group/contact.h"
+#include "os/tuning.h"
 #include "progress/progress.h"
 #include "protocol/failure.h"
 #include "protocol/fastpath.h"
@@ -28,10 +29,6 @@
 #include "protocol/request.h"
 #include "report/error.h"
 
-enum {
-    PACK_SHORT =
-        1024 /* bytes of non-contiguous data that are packed on the stack */
-};
 enum { SENT = 1, HELD }; /* results of try_send_by_copy */
 
 static bool connect_location(struct weft_loc *loc, int *rc)
@@ -263,7 +260,7 @@ static int try_send_by_copy(struct wf_comm *comm, const void *buf,
                             uint64_t count, struct wf_type *type, int dest,
                             int tag, unsigned space, bool more, int *rc)
 {
-    uint8_t packed[PACK_SHORT];
+    uint8_t packed[WF_PACK_SHORT];
     uint64_t bytes = count * (uint64_t)type->size;
     struct weft_loc *loc = wf_peer_location(comm, dest, rc);
     const void *data = packed;
@@ -274,7 +271,7 @@ static int try_send_by_copy(struct wf_comm *comm, const void *buf,
         return 0;
     if (wf_likely(wf_type_is_contiguous(type)))
         data = wf_type_data(type, buf);
-    else if (bytes <= PACK_SHORT)
+    else if (bytes <= WF_PACK_SHORT)
         wf_type_pack(type, buf, count, 0, packed, bytes);
     else
         return 0;
@@ -302,7 +299,6 @@ static bool has_room(const struct weft_loc *loc, uint64_t bytes)
  * sends may come from inside progress. */
 static bool poll_for_room(struct wf_comm *comm, int dest, uint64_t bytes)
 {
-    enum { POLLS = 256 }; /* some microseconds */
     struct weft_loc *loc = wf_contact_of(comm, dest);
     int left;
 
@@ -311,7 +307,7 @@ static bool poll_for_room(struct wf_comm *comm, int dest, uint64_t bytes)
     for (left = loc->send_poll_budget; left >= 0 && !has_room(loc, bytes);
          left--)
         wf_progress_poll(comm->wf, 1u << loc->lane[WF_LANE_ORDER].core->index);
-    loc->send_poll_budget = left < 0 ? 0 : POLLS;
+    loc->send_poll_budget = left < 0 ? 0 : WF_ROOM_POLLS;
     return left >= 0;
 }
 

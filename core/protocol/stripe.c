@@ -23,6 +23,7 @@
  */
 #include "protocol/stripe.h"
 
+#include "os/tuning.h"
 #include "protocol/carrier.h"
 #include "protocol/carrier_control.h"
 #include "protocol/carrier_silence.h"

@@ -3,13 +3,12 @@
  */
 #include "protocol/submitted.h"
 
+#include "os/tuning.h"
 #include "protocol/helper.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
 #include "report/error.h"
-
-enum { POLLS = 200 /* lasts as long as spinning for a ticket */ };
 
 /* ---- the submitter ------------------------------------------------------- */
 
@@ -74,7 +73,7 @@ static bool is_busy(struct wf_mutex *m)
 bool wf_submitted_await(struct wf_instance *wf, MPI_Request *request,
                         MPI_Status *status)
 {
-    for (int i = 0; i < POLLS && is_busy(&wf->api.mutex); i++) {
+    for (int i = 0; i < WF_SUBMITTED_SPINS && is_busy(&wf->api.mutex); i++) {
         if (wf_req_take(request, status))
             return true;
         wf_cpu_relax();

@@ -13,7 +13,8 @@
  *
  * The receiver copies from the front and the sender from the end, so each goes
  * through memory in one direction, and they meet where both are done. The
- * receiver's first piece is longer by LEAD, because it begins earlier.
+ * receiver's first piece is longer by WF_ASSIST_LEAD, because it begins
+ * earlier.
  *
  * A side claims a piece by adding 1 to a word that also holds the generation of
  * the job and the number of pieces; which piece it gets follows from how many
@@ -27,18 +28,11 @@
 #include "thread/assist.h"
 
 #include "os/copy.h"
+#include "os/tuning.h"
 #include "thread/registry.h"
 #include "thread/transport.h"
 
-enum {
-    PIECE_MIN = 32 << 10, /* messages shorter than two have smaller ones */
-    /* larger ones are no faster, and the side done first waits longer */
-    PIECE_MAX = 256 << 10,
-    PIECES = 16, /* of a message, unless they were too large */
-    PIECES_MAX = 1 << 19,
-    LEAD = 8 << 10,
-    SPINS = 2000 /* about the time that one piece takes */
-};
+enum { PIECES_MAX = 1 << 19 /* of a message: 20 bits count them */ };
 
 /* Returns the word that pieces are claimed by: generation 24 | pieces 20 | next
  * 20 bits. */
@@ -120,7 +114,7 @@ static size_t round_to_lines(size_t n)
 /* Returns what the receiver copies until the sender has begun. */
 static uint32_t lead_bytes_of(size_t len)
 {
-    return len < 4 * LEAD ? 0 : LEAD;
+    return len < 4 * WF_ASSIST_LEAD ? 0 : WF_ASSIST_LEAD;
 }
 
 /* Returns the bytes of a piece: there are enough pieces to share evenly, and
@@ -128,14 +122,14 @@ static uint32_t lead_bytes_of(size_t len)
  * equally fast end together. */
 static size_t piece_bytes_of(const weft_ep *e, size_t len)
 {
-    size_t pieces = len / PIECE_MIN & ~(size_t)1, piece;
+    size_t pieces = len / WF_ASSIST_PIECE_MIN & ~(size_t)1, piece;
 
     if (e->config.piece)
         return round_to_lines(e->config.piece);
-    if (pieces > PIECES)
-        pieces = PIECES;
+    if (pieces > WF_ASSIST_PIECES)
+        pieces = WF_ASSIST_PIECES;
     piece = round_to_lines((len - lead_bytes_of(len)) / (pieces ? pieces : 2));
-    return piece < PIECE_MAX ? piece : PIECE_MAX;
+    return piece < WF_ASSIST_PIECE_MAX ? piece : WF_ASSIST_PIECE_MAX;
 }
 
 /* Describes the job in the own mailbox; the receiver has claimed its first
@@ -176,7 +170,7 @@ static int get_shared(weft_peer *p, weft_get *r)
     do
         copy_piece(j, e->own_pieces++);
     while (claim_piece(j, &word));
-    for (int i = 0; i < SPINS; i++) {
+    for (int i = 0; i < WF_ASSIST_SPINS; i++) {
         if (wf_assist_is_done(e))
             return WEFT_DONE;
         wf_cpu_relax();

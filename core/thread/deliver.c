@@ -3,6 +3,7 @@
  */
 #include "thread/deliver.h"
 
+#include "os/tuning.h"
 #include "thread/assist.h"
 #include "thread/registry.h"
 #include "thread/transport.h"
@@ -127,11 +128,11 @@ static inline int take_wanted(weft_ep *e, const struct mail_line *l,
 /* Polls for the answer to a message, after some pauses. The sender of the
  * answer has prefetched its line (mail_prefetch_line); a poll that comes too
  * early moves the line here, and the answer moves it back. So a poll that finds
- * nothing adds a pause before the next one, and after PROMPT_ANSWERS answers in
- * a row one pause less is tried. See bench/notebook/shared-memory.md. */
+ * nothing adds a pause before the next one, and after WF_MAIL_ANSWERS_PROMPT
+ * answers in a row one pause less is tried. See
+ * bench/notebook/shared-memory.md. */
 static inline uint64_t poll_for_answer(weft_peer *p)
 {
-    enum { PAUSES_MAX = 2, PROMPT_ANSWERS = 32 };
     uint64_t word;
 
     p->awaits_answer = false;
@@ -140,8 +141,8 @@ static inline uint64_t poll_for_answer(weft_peer *p)
     word = mail_peek(p->ep->box, p->ep->head);
     if (!word) {
         p->prompt_answers = 0;
-        p->pre_poll_pauses += p->pre_poll_pauses < PAUSES_MAX;
-    } else if (++p->prompt_answers == PROMPT_ANSWERS) {
+        p->pre_poll_pauses += p->pre_poll_pauses < WF_MAIL_ANSWER_PAUSES;
+    } else if (++p->prompt_answers == WF_MAIL_ANSWERS_PROMPT) {
         p->prompt_answers = 0;
         p->pre_poll_pauses -= p->pre_poll_pauses > 0;
     }
@@ -150,7 +151,6 @@ static inline uint64_t poll_for_answer(weft_peer *p)
 
 int wf_thread_recv_words(weft_peer *p, weft_want *w)
 {
-    enum { LOOKS = 8 };
     weft_ep *e = p->ep;
     const struct mail_line *l = mail_line_at(e->box, e->head);
     uint64_t word, key = mail_make_word(w->h0, p->box->index);
@@ -158,7 +158,7 @@ int wf_thread_recv_words(weft_peer *p, weft_want *w)
     if (__builtin_expect(thread_busy(e) | e->stalled | p->down, 0))
         return WEFT_EAGAIN;
     word = p->awaits_answer ? poll_for_answer(p) : mail_peek(e->box, e->head);
-    for (int i = 1; !word && i < LOOKS; i++) {
+    for (int i = 1; !word && i < WF_MAIL_LOOKS; i++) {
         wf_cpu_relax();
         word = mail_peek(e->box, e->head);
     }

@@ -21,17 +21,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "os/tuning.h"
 #include "thread/assist.h"
 #include "thread/deliver.h"
 #include "thread/memory.h"
 #include "thread/post.h"
 #include "thread/registry.h"
-
-enum {
-    MAX_SHORT = 4096,
-    MIN_GET = 1024,    /* to fetch less costs more than it saves */
-    RETRY_NS = 1000000 /* a rank that sleeps until there is room tries again */
-};
 
 /* ---- open and close ------------------------------------------------------ */
 
@@ -77,11 +72,12 @@ static uint32_t largest_payload(const weft_ep *e)
 static int thread_attr(weft_ep *e, weft_attr *a)
 {
     a->caps = WEFT_CAP_LOCAL | WEFT_CAP_GET | WEFT_CAP_NO_MR | WEFT_CAP_MAP;
-    a->max_short = MAX_SHORT;
+    a->max_short = WF_MAIL_SHORT_MAX;
     a->max_eager = (uint32_t)e->config.eager;
     a->max_payload = largest_payload(e);
-    a->min_get = MIN_GET;
-    a->cost = (weft_cost){sizeof(weft_cost), 60, 20, 60000};
+    a->min_get = WF_MAIL_GET_MIN;
+    a->cost = (weft_cost){sizeof(weft_cost), WF_MAIL_LATENCY_NS,
+                          WF_MAIL_OVERHEAD_NS, WF_MAIL_BANDWIDTH_MBS};
     return WEFT_OK;
 }
 
@@ -330,7 +326,7 @@ static int thread_arm(weft_ep *e, uint64_t *deadline)
         return WEFT_EAGAIN;
     }
     if (e->wants)
-        *deadline = e->host->now_ns(e->core) + RETRY_NS;
+        *deadline = e->host->now_ns(e->core) + WF_MAIL_RETRY_NS;
     return WEFT_OK;
 }
 

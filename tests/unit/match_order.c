@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "os/tuning.h"
 #include "protocol/match.h"
 
 enum { ENTRIES = 3000, SEEDS = 30 };

@@ -6,6 +6,7 @@
 #include "route/route.h"
 #include "datatype/predefined.h"
 #include "order_rig.h"
+#include "os/tuning.h"
 #include "protocol/carrier.h"
 #include "protocol/order_deliver.h"
 #include "protocol/stripe.h"

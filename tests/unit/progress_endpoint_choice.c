@@ -11,11 +11,12 @@
 
 #include "config/config.h"
 #include "group/endpoint_mask.h"
+#include "os/tuning.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"
 
-enum { TURNS = 10 * OTHERS_EVERY };
+enum { TURNS = 10 * WF_OTHERS_EVERY };
 
 struct weft_ep {
     int polls; /* so far */
@@ -45,7 +46,7 @@ static int begin_case(void **state)
     wf = (struct wf_instance){
         .options = &options, .ep_count = 2, .now_ns = clock_now};
     near = far = (weft_ep){0};
-    tick = OTHERS_APART_MOST / (OTHERS_EVERY - 2) + 1;
+    tick = WF_OTHERS_APART_MOST_NS / (WF_OTHERS_EVERY - 2) + 1;
     assert_int_equal(wf_progress_init(&wf), 0);
     for (int i = 0; i < 2; i++) {
         wf.eps[i].ops = &ops;
@@ -78,7 +79,7 @@ static void any_source_needs_the_endpoints_in_use(void **state)
     wf.used = 1;
     poll_for(&p.req);
     assert_int_equal(near.polls, TURNS);
-    assert_int_equal(far.polls, TURNS / OTHERS_EVERY);
+    assert_int_equal(far.polls, TURNS / WF_OTHERS_EVERY);
 }
 
 static void a_collective_needs_only_those_too(void **state)
@@ -87,7 +88,7 @@ static void a_collective_needs_only_those_too(void **state)
 
     wf.used = 2;
     poll_for(&r);
-    assert_int_equal(near.polls, TURNS / OTHERS_EVERY);
+    assert_int_equal(near.polls, TURNS / WF_OTHERS_EVERY);
     assert_int_equal(far.polls, TURNS);
 }
 
@@ -100,10 +101,10 @@ static void a_source_needs_its_lanes(void **state)
     wf.used = 3;
     poll_for(&p.req);
     assert_int_equal(near.polls, TURNS);
-    assert_int_equal(far.polls, TURNS / OTHERS_EVERY);
+    assert_int_equal(far.polls, TURNS / WF_OTHERS_EVERY);
 }
 
-/* Turns that take 6 ns: OTHERS_EVERY of them 1.5 us. */
+/* Turns that take 6 ns: WF_OTHERS_EVERY of them 1.5 us. */
 static void quick_turns(struct wf_req *r, int times)
 {
     tick = 6;
@@ -136,7 +137,7 @@ static void an_event_makes_an_endpoint_polled_often_again(void **state)
     quick_turns(&r, 10); /* finds that out */
     far.polls = 0;
     quick_turns(&r, 1);
-    assert_int_equal(far.polls, TURNS / OTHERS_EVERY);
+    assert_int_equal(far.polls, TURNS / WF_OTHERS_EVERY);
 }
 
 static void events_elsewhere_do_not_change_an_idle_endpoint(void **state)
@@ -172,7 +173,7 @@ static void a_communicator_needs_what_its_members_are_reached_through(void **s)
     wf.used = 3;
     poll_for(&any.req);
     assert_int_equal(near.polls, TURNS);
-    assert_int_equal(far.polls, TURNS / OTHERS_EVERY);
+    assert_int_equal(far.polls, TURNS / WF_OTHERS_EVERY);
     assert_int_equal(wf_comm_endpoint_mask(&d), 2);
     assert_int_equal(wf_comm_endpoint_mask(&e), 3);
 }

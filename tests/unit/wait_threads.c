@@ -16,6 +16,7 @@
 #include "progress/engines.h"
 #include "process/instance.h"
 #include "os/membarrier.h"
+#include "os/tuning.h"
 #include "progress/wait.h"
 
 enum { HANG_S = 200, LOST_MS = 60000, TAG = 7, OTHER_TAG = 8 };
@@ -376,7 +377,7 @@ static void a_message_wakes_a_receiver_that_naps(void **state)
     wf_cs_leave(&wf->api);
     send_message();
     pthread_join(t, NULL);
-    wf->progress->bell_sleep_ms = BELL_SLEEP_MS;
+    wf->progress->bell_sleep_ms = WF_BELL_SLEEP_MS;
 }
 
 static void a_new_sleeper_sends_a_napping_leader_to_the_endpoints(
@@ -395,7 +396,7 @@ static void a_new_sleeper_sends_a_napping_leader_to_the_endpoints(
     t = begin_thread(run_case, (void *)(uintptr_t)receive_message);
     until_asleep(2);
     until_it_sleeps();
-    wf->progress->bell_sleep_ms = BELL_SLEEP_MS;
+    wf->progress->bell_sleep_ms = WF_BELL_SLEEP_MS;
     send_message();
     pthread_join(t, NULL);
     MPI_Send(&word, 0, MPI_INT, 0, OTHER_TAG, MPI_COMM_WORLD);

@@ -5,7 +5,8 @@
  */
 #include "machine.h"
 
-enum { PIECE = 16, LEAD = PIECE, LEN = 4 * PIECE, JOBS = 2, SPINS = 1 };
+enum { PIECE = 16, LEN = 4 * PIECE, JOBS = 2 };
+enum { WF_ASSIST_LEAD = PIECE, WF_ASSIST_SPINS = 1 };
 enum { PIECES_MAX = 1 << 19, WEFT_DONE = 1, WEFT_OK = 0 };
 static char source[JOBS][LEN], target[JOBS][LEN]; /* their addresses */
 struct piece {

@@ -8,7 +8,7 @@
 #include "machine.h"
 
 enum { SENDERS = 2, EACH = 2, LINES = 4, WEFT_OK = 0, WEFT_EAGAIN = -1 };
-enum { RETRY_NS = 1 };
+enum { WF_MAIL_RETRY_NS = 1 };
 typedef void weft_event;
 struct weft_ep;
 static futex_word *bell_of_owner;

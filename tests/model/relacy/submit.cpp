@@ -12,8 +12,14 @@ enum { THREADS = 3 };
 static uint32_t self[THREADS];
 #define wf_mutex_thread_id self[rl::thread_index()]
 
-enum { SPINS_FOR_OWNER = 1, BIAS_AFTER_ENTRIES = 1, DOUBLINGS_MAX = 0 };
-enum { OPEN_NS = 1, TRIES_BEFORE_SLEEP = 1, SPINS_PER_CLOCK = 2 };
+enum {
+    WF_MUTEX_SPINS_FOR_OWNER = 1,
+    WF_MUTEX_BIAS_AFTER_ENTRIES = 1,
+    WF_MUTEX_DOUBLINGS_MAX = 0,
+    WF_MUTEX_OPEN_NS = 1,
+    WF_MUTEX_TRIES_BEFORE_SLEEP = 1,
+    WF_MUTEX_SPINS_PER_CLOCK = 2
+};
 enum { WF_SUBMITS = true };
 enum {
     WF_MUTEX_SLOT_BITS = 1,
