@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#include "boot/pmi_line.h"
-
 enum { WF_PMI_NODES_MAX = 1 << 24 };
 
 struct cursor {

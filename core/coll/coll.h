@@ -169,8 +169,6 @@ static inline uint64_t wf_coll_block_bytes(struct wf_coll_block b)
     return b.count * (uint64_t)b.type->size;
 }
 
-/* ---- parts that algorithms share ----------------------------------------- */
-
 /* A reduction by blocks (blocks.c): block i of src, by a's receive counts, is
  * reduced into `out` of rank i, segment by segment. */
 struct wf_coll_blocks {

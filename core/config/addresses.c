@@ -4,7 +4,6 @@
  */
 #include "config/addresses.h"
 
-#include "config/hosts.h"
 #include "config/pattern.h"
 #include "config/sections.h"
 

@@ -60,7 +60,6 @@ struct wf_coll_rules {
     int count[WF_COLL_KINDS];
 };
 
-/* names.c */
 struct wf_coll_name {
     const char *name, *about;
     uint32_t algorithms; /* the set that a collective has */

@@ -124,7 +124,6 @@ struct wf_config {
     int warning_count;
 };
 
-/* ---- options.c ---- */
 extern const weft_option wf_core_table[], wf_transport_table[],
     wf_route_table[], wf_collectives_table[];
 /* Whether sections of this kind have no name. */

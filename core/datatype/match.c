@@ -7,7 +7,6 @@
 #include "datatype/match.h"
 
 #include "core_api.h"
-#include "datatype/fortran.h"
 #include "datatype/predefined.h"
 #include "report/error.h"
 

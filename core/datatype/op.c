@@ -11,7 +11,6 @@
 
 #include "core_api.h"
 #include "datatype/derived.h"
-#include "datatype/fortran.h"
 #include "datatype/move.h"
 #include "datatype/op_kernels.h"
 #include "datatype/predefined.h"

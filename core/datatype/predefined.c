@@ -12,7 +12,6 @@
  */
 #include "datatype/predefined.h"
 
-#include "datatype/fortran.h"
 #include "datatype/layout.h"
 
 enum { FIRST = 0x200, COUNT = WF_TYPES_END - FIRST };

@@ -12,7 +12,6 @@
 
 #include "boot/auth.h"
 #include "boot/boot.h"
-#include "boot/fatal_message.h"
 #include "boot/key.h"
 #include "coll/cleanup.h"
 #include "coll/layout.h"
@@ -21,7 +20,6 @@
 #include "comm/context.h"
 #include "comm/engines.h"
 #include "comm/world.h"
-#include "config/addresses.h"
 #include "config/collectives.h"
 #include "config/config.h"
 #include "datatype/named.h"
@@ -30,7 +28,6 @@
 #include "instance/memory.h"
 #include "instance/node.h"
 #include "os/clock.h"
-#include "os/node.h"
 #include "p2p/buffered.h"
 #include "process/process.h"
 #include "progress/engines.h"

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "instance/env.h"
 #include "object/info.h"
 #include "os/tuning.h"
 #include "process/instance.h"

@@ -10,7 +10,6 @@
 #include "datatype/predefined.h"
 #include "object/status.h"
 #include "os/tuning.h"
-#include "p2p/p2p_api.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"

@@ -5,8 +5,9 @@
 #define WF_P2P_BLOCKING_H
 
 #include "datatype/type.h"
+#include "lock/critical.h"
 #include "os/tuning.h"
-#include "p2p/p2p_api.h"
+#include "protocol/p2p.h"
 
 /* Pack the data into `room` and let *a describe the packed bytes; false: they
  * do not fit. Small noncontiguous data is packed before the section is entered,

@@ -25,7 +25,6 @@
 #include "datatype/predefined.h"
 #include "object/env.h"
 #include "object/session.h"
-#include "p2p/p2p_api.h"
 #include "progress/engines.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"

@@ -8,7 +8,6 @@
 #include "datatype/predefined.h"
 #include "os/tuning.h"
 #include "p2p/blocking.h"
-#include "p2p/p2p_api.h"
 #include "protocol/helper.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"

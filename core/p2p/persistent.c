@@ -5,7 +5,6 @@
  */
 #include "core_api.h"
 #include "p2p/buffered.h"
-#include "p2p/p2p_api.h"
 #include "protocol/helper.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"

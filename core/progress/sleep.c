@@ -11,7 +11,6 @@
 #include "os/futex.h"
 #include "os/tuning.h"
 #include "progress/engines.h"
-#include "progress/launcher.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 

@@ -49,7 +49,6 @@ void wf_carrier_declare_dead(struct wf_ordered *, const char *why);
  * set. */
 void wf_orders_maintain(struct wf_instance *);
 
-
 /* Acknowledge what is owed and end the maintenance: both sides have finished,
  * and from now on broken carriers do not matter. */
 void wf_orders_finish(struct wf_instance *);

@@ -8,7 +8,6 @@
 #include "config/config.h"
 #include "datatype/predefined.h"
 #include "progress/progress.h"
-#include "protocol/carrier.h"
 #include "protocol/carrier_deadline.h"
 #include "protocol/death.h"
 #include "protocol/failure.h"

@@ -7,7 +7,6 @@
 #include "group/raise.h"
 #include "object/errhandler.h"
 #include "os/tuning.h"
-#include "protocol/helper.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
 #include "protocol/unexpected.h"

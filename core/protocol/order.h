@@ -273,7 +273,4 @@ void wf_order_resume_senders(struct wf_ordered *);
 /* Mark all unacknowledged containers that this carrier took to go again. */
 void wf_order_mark_resend(struct wf_ordered *, int carrier);
 
-/* ---- carrier.c ----------------------------------------------------------- */
-struct wf_traffic;
-
 #endif

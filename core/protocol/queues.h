@@ -265,8 +265,6 @@ static inline bool wf_p2p_is_posted(const struct wf_p2p *p)
     return p->posted.where != WF_UNPOSTED;
 }
 
-/* message.c: the bridge to the lanes. */
-
 /* True if the expected message is one with this envelope. */
 static inline bool wf_expected_matches(const struct wf_expected *x,
                                        uint64_t env0, uint64_t env1)
@@ -284,9 +282,8 @@ static inline struct weft_loc *wf_peer_location(struct wf_comm *comm, int rank,
     return wf_peer_connect(comm, rank, rc);
 }
 
-/* rendezvous.c */
-/* pull.c: the receiver fetches the payload by the transport's get(). */
-
+/* Deliver a short message, by the way that records it where there is a
+ * trace. */
 static inline int wf_arrive_short(struct weft_core *core, struct weft_loc *from,
                                   uint64_t h0, uint64_t h1, uint64_t h2,
                                   const void *data)
@@ -296,7 +293,6 @@ static inline int wf_arrive_short(struct weft_core *core, struct weft_loc *from,
                : wf_arrive_words(core, from, h0, h1, h2, data);
 }
 
-/* credit.c */
 /* Count a consumed message; return credit once it is worth a message. */
 static inline void wf_credit_consumed(struct weft_loc *loc, uint64_t charge)
 {

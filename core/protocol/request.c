@@ -13,7 +13,6 @@
 #include "protocol/describe_request.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
-#include "protocol/submitted.h"
 #include "report/error.h"
 #include "route/location.h"
 
