@@ -84,6 +84,7 @@ Job = collections.namedtuple("Job", "fabric phase rank kind nth often how")
 
 ran = collections.Counter()
 ran_lock = threading.Lock()
+start_lock = threading.Lock()
 pool = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
 
 
@@ -99,11 +100,24 @@ def command(job):
             *program(job)]
 
 
+def start_process(words, **options):
+    """Not while a port is tried: until it executes, a child of another thread
+    has that socket, too, and its owner would find the port in use."""
+    with start_lock:
+        return subprocess.Popen(words, text=True, errors="replace",
+                                stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, **options)
+
+
 def launch(job, where=None):
-    done = subprocess.run(command(job), capture_output=True, timeout=3 * LIMIT,
-                          text=True, errors="replace", cwd=where,
-                          stdin=subprocess.DEVNULL)
-    return done.returncode, done.stdout, done.stderr
+    with start_process(command(job), cwd=where) as process:
+        try:
+            out, errors = process.communicate(timeout=3 * LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return process.returncode, out, errors
 
 
 def launch_configured(job):
@@ -132,8 +146,9 @@ def two_ports():
     away."""
     while True:
         port = 20000 + 2 * (next(next_port) % 6000)
-        if is_free(port) and is_free(port + 1):
-            return port
+        with start_lock:
+            if is_free(port) and is_free(port + 1):
+                return port
 
 
 CONFIG = """[core]
@@ -153,9 +168,7 @@ host = both
 def start_rank(job, rank, ini):
     env = dict(os.environ, WEFT_RANK=str(rank), WEFT_INI=ini,
                WEFT_ROUTE=STATIC[job.fabric], WEFT_PLUGIN_PATH=PLUGINS)
-    return subprocess.Popen(program(job), env=env, text=True, errors="replace",
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE)
+    return start_process(program(job), env=env)
 
 
 def end_of(rank):
