@@ -12,6 +12,7 @@
 
 #include "api/check.h"
 #include "group/raise.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 enum { FIRST = WF_PREDEFINED_MAX + 1, SLOTS_MIN = 64 };
@@ -65,11 +66,11 @@ static void free_table(struct wf_handle_ints *base)
 
 static struct handle_table *ensure_table(struct wf_instance *wf)
 {
-    struct handle_table *t = (struct handle_table *)wf->handle_ints;
+    struct handle_table *t = (struct handle_table *)wf->rank->handle_ints;
 
     if (!t && (t = calloc(1, sizeof *t)) != NULL) {
         t->base.free = free_table;
-        wf->handle_ints = &t->base;
+        wf->rank->handle_ints = &t->base;
     }
     return t;
 }
@@ -120,7 +121,7 @@ void *wf_handle_fromint(const char *fn, int value)
     }
     const void *handle = NULL;
     WF_SECTION(api, wf) {
-        struct handle_table *t = (struct handle_table *)wf->handle_ints;
+        struct handle_table *t = (struct handle_table *)wf->rank->handle_ints;
         if (t && value >= FIRST && (size_t)(value - FIRST) < t->count)
             handle = t->handles[value - FIRST];
     }

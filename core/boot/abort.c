@@ -10,7 +10,7 @@
 
 #include "boot/boot.h"
 #include "boot/fatal_message.h"
-#include "process/instance.h"
+#include "process/rank.h"
 
 void wf_abort(struct wf_instance *wf, int code, const char *fmt, ...)
 {
@@ -23,7 +23,7 @@ void wf_abort(struct wf_instance *wf, int code, const char *fmt, ...)
     fflush(stdout);
     strcat(text, "\n");
     wf_boot_print_fatal(text, strlen(text));
-    if (wf && wf->boot)
-        wf->boot->ops->abort(wf->boot, code, text);
+    if (wf && wf->rank->boot)
+        wf->rank->boot->ops->abort(wf->rank->boot, code, text);
     _exit(code & 0xff ? code & 0xff : code ? 1 : 0);
 }

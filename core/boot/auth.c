@@ -42,7 +42,7 @@
 #include "crypto/vendor.h"
 #include "os/secret.h"
 #include "process/endpoint.h"
-#include "process/instance.h"
+#include "process/rank.h"
 
 enum {
     AUTH_VERSION = 1,
@@ -388,14 +388,14 @@ int wf_auth_advance(const struct wf_auth_key *key, uint32_t self,
 int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id)
 {
-    const struct wf_auth_key *key = core->wf->key;
-    int rc = advance_handshake(key, core->wf->rank, auth, in, in_len, out,
+    const struct wf_auth_key *key = core->wf->rank->key;
+    int rc = advance_handshake(key, core->wf->rank->id, auth, in, in_len, out,
                                out_len, loc_id);
 
-    if (rc == WEFT_OK && core->wf->met) {
+    if (rc == WEFT_OK && core->wf->rank->met) {
         struct wf_auth_session s;
         derive_session(key, *auth, &s);
-        core->wf->met(core, *loc_id, &s);
+        core->wf->rank->met(core, *loc_id, &s);
         explicit_bzero(&s, sizeof s);
     }
     if (rc != WEFT_EAGAIN)
@@ -412,5 +412,5 @@ uint64_t wf_auth_mac(const struct wf_auth_key *key, uint64_t nonce,
 uint64_t wf_auth_mac64(struct weft_core *core, uint64_t nonce,
                        const struct iovec *v, int n)
 {
-    return wf_auth_mac(core->wf->key, nonce, v, n);
+    return wf_auth_mac(core->wf->rank->key, nonce, v, n);
 }

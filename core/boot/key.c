@@ -21,14 +21,14 @@
 #include "crypto/vendor.h"
 #include "os/secret.h"
 #include "os/trust.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 enum { KEY_FILE_MAX = 4096 };
 
 static int use_key(struct wf_instance *wf, const void *bytes, size_t n)
 {
-    return wf_auth_key_create(bytes, n, wf->boot->job, &wf->key);
+    return wf_auth_key_create(bytes, n, wf->rank->boot->job, &wf->rank->key);
 }
 
 /* Record and print a fault of the key file. WEFT_EINVAL says that it has been
@@ -39,7 +39,7 @@ static int fail_for_file(struct wf_instance *wf, const char *file,
     const char *value;
 
     wf_error(MPI_ERR_OTHER, "%s: job_key_file: %s: %s",
-             wf_config_origin(wf->config, "core", "job_key_file", &value),
+             wf_config_origin(wf->rank->config, "core", "job_key_file", &value),
              wf_trust_caller() ? file : "(not shown to this caller)", why);
     fprintf(stderr, "%s\n", wf_error_last()->text);
     return WEFT_EINVAL;
@@ -89,11 +89,12 @@ static int make_key(struct wf_instance *wf)
 
     if (r == 0)
         r = use_key(wf, bytes, sizeof bytes);
-    if (r == 0 && wf->nprocs > 1)
-        r = wf->boot->ops->put(wf->boot, "weft.key", bytes, sizeof bytes);
+    if (r == 0 && wf->rank->nprocs > 1)
+        r = wf->rank->boot->ops->put(wf->rank->boot, "weft.key", bytes,
+                                     sizeof bytes);
     if (r < 0) {
-        wf_auth_key_free(wf->key);
-        wf->key = NULL;
+        wf_auth_key_free(wf->rank->key);
+        wf->rank->key = NULL;
     }
     wf_vendor_sodium_memzero(bytes, sizeof bytes);
     return r;
@@ -103,13 +104,13 @@ static int make_key(struct wf_instance *wf)
  * to each rank once. */
 static int fail_if_given_before(const struct wf_instance *wf)
 {
-    if (!wf->boot->awaits || wf->nprocs == 1)
+    if (!wf->rank->boot->awaits || wf->rank->nprocs == 1)
         return 0;
     wf_error(MPI_ERR_OTHER,
              "mpirun gave the job key of rank %u to an earlier "
              "program, and gives it once: let each rank run one program that "
              "uses MPI, or start mpirun for each of them",
-             wf->rank);
+             wf->rank->id);
     return WEFT_EPROTO;
 }
 
@@ -120,16 +121,17 @@ static int get_launcher_key(struct wf_instance *wf)
     struct wf_auth_key *key = wf_auth_key_alloc();
     void *bytes = NULL;
     size_t n = 0;
-    int r = key ? wf->boot->ops->get(wf->boot, "weft.key", &bytes, &n)
-                : WEFT_ENOMEM;
+    int r =
+        key ? wf->rank->boot->ops->get(wf->rank->boot, "weft.key", &bytes, &n)
+            : WEFT_ENOMEM;
 
     if (r == 0) {
-        r = wf_auth_key_fill(key, bytes, n, wf->boot->job);
+        r = wf_auth_key_fill(key, bytes, n, wf->rank->boot->job);
         wf_vendor_sodium_memzero(bytes, n);
         free(bytes);
     }
     if (r == 0)
-        wf->key = key;
+        wf->rank->key = key;
     else
         wf_auth_key_free(key);
     return r;
@@ -137,12 +139,12 @@ static int get_launcher_key(struct wf_instance *wf)
 
 static int find_key(struct wf_instance *wf)
 {
-    const struct wf_core_options *o = wf->options;
+    const struct wf_core_options *o = wf->rank->options;
     int r;
 
-    wf->key = wf->boot->key;
-    wf->boot->key = NULL;
-    if (wf->key)
+    wf->rank->key = wf->rank->boot->key;
+    wf->rank->boot->key = NULL;
+    if (wf->rank->key)
         return 0;
     if (o->job_key && *o->job_key)
         return use_key(wf, o->job_key, strlen(o->job_key));
@@ -152,7 +154,7 @@ static int find_key(struct wf_instance *wf)
     if (r != WEFT_EUNREACH)
         return r;
     r = fail_if_given_before(wf);
-    return r == 0 && wf->rank == 0 ? make_key(wf) : r;
+    return r == 0 && wf->rank->id == 0 ? make_key(wf) : r;
 }
 
 int wf_key_find(struct wf_instance *wf)

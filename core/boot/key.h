@@ -6,7 +6,7 @@
 
 struct wf_instance;
 
-/* Set wf->key from, in this order: [core] job_key or job_key_file, the
+/* Set wf->rank->key from, in this order: [core] job_key or job_key_file, the
  * launcher's key weft.key, or fresh random bytes that rank 0 publishes. Rank 0
  * always has its key after the first call; the others may need a second call
  * after the fence. 0 or WEFT_E*, with the cause recorded by wf_error. */

@@ -11,6 +11,7 @@
 #include "coll/layout.h"
 #include "coll/shm/shmcoll.h"
 #include "coll/vertex.h"
+#include "process/rank.h"
 #include "report/trace.h"
 
 #define ANY  UINT64_MAX
@@ -104,7 +105,7 @@ const struct wf_coll_rule *wf_coll_find_rule(struct wf_comm *g,
                                              uint64_t bytes, uint32_t able,
                                              bool *no_memory)
 {
-    const struct wf_coll_rules *given = g->wf->coll_rules;
+    const struct wf_coll_rules *given = g->wf->rank->coll_rules;
     const struct wf_coll_rule *r = given ? given->of[kind] : NULL;
     struct call c = {g, bytes, able, false};
 
@@ -123,7 +124,7 @@ chosen:
 static WF_COLD void note_choice(const struct wf_comm *g, enum wf_coll_kind kind,
                                 uint64_t bytes, const struct wf_coll_rule *r)
 {
-    const struct wf_coll_rules *given = g->wf->coll_rules;
+    const struct wf_coll_rules *given = g->wf->rank->coll_rules;
     const struct wf_coll_rule *own = given ? given->of[kind] : NULL;
     bool built_in = r >= rules && r < rules + END;
     struct wf_trace_collective c = {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "boot/boot.h"
-#include "process/instance.h"
+#include "process/rank.h"
 
 /* The layout of a communicator on one node, or whose nodes are not known. */
 static struct wf_layout one_node = {.nodes = 1};
@@ -16,7 +16,7 @@ static struct wf_layout one_node = {.nodes = 1};
 /* Returns the launcher's table of nodes, if it covers all members. */
 static const uint32_t *find_node_table(const struct wf_comm *comm)
 {
-    const struct wf_boot *boot = comm->wf->boot;
+    const struct wf_boot *boot = comm->wf->rank->boot;
 
     if (!boot || boot->node_count <= 1)
         return NULL;
@@ -31,7 +31,7 @@ static const uint32_t *find_node_table(const struct wf_comm *comm)
 static void sort_members(struct wf_layout *l, const struct wf_comm *comm,
                          const uint32_t *node_of, int *at)
 {
-    uint32_t nodes = comm->wf->boot->node_count;
+    uint32_t nodes = comm->wf->rank->boot->node_count;
     int end = 0;
 
     for (int i = 0; i < comm->size; i++)
@@ -56,7 +56,7 @@ static void sort_members(struct wf_layout *l, const struct wf_comm *comm,
 static struct wf_layout *make_layout(const struct wf_comm *comm,
                                      const uint32_t *node_of)
 {
-    size_t n = (size_t)comm->size, nodes = comm->wf->boot->node_count;
+    size_t n = (size_t)comm->size, nodes = comm->wf->rank->boot->node_count;
     struct wf_layout *l = malloc(sizeof *l + (2 * n + 1) * sizeof(int));
     int *at = calloc(nodes, sizeof *at);
 

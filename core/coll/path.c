@@ -17,6 +17,7 @@
 #include "coll/layout.h"
 #include "coll/shm/contribution.h"
 #include "config/config.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 /* Returns why shared memory was not even tried. */
@@ -28,7 +29,7 @@ static const char *untried_reason(const struct wf_comm *comm)
         return "it has one rank";
     if (comm->size > WF_SHMCOLL_RANKS_MAX)
         return "it has more ranks than a segment has room for";
-    if (!comm->wf->options->share_after)
+    if (!comm->wf->rank->options->share_after)
         return "core.share_after = 0";
     return "[collectives] in mpi.ini names algorithms";
 }
@@ -51,7 +52,7 @@ void wf_coll_log_path(struct wf_comm *comm, const char *why)
 {
     char name[MPI_MAX_OBJECT_NAME + 3], text[160];
 
-    const struct wf_core_options *o = comm->wf->options;
+    const struct wf_core_options *o = comm->wf->rank->options;
 
     if (!o || o->log < WF_LOG_DEBUG || comm->path_logged)
         return;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "object/env.h"
+#include "process/rank.h"
 #include "progress/engines.h"
 
 enum { WORDS_MAX = (1 << 24) / 64, WINDOWS_MAX = WORDS_MAX / WF_CONTEXT_WORDS };
@@ -93,15 +94,15 @@ void wf_contexts_destroy(struct wf_contexts *all)
 
 void wf_context_release(struct wf_instance *wf, uint32_t id)
 {
-    WF_SECTION(objects, wf->env)
-        wf->env->contexts->free[id / 64] |= UINT64_C(1) << id % 64;
+    WF_SECTION(objects, wf->rank->env)
+    wf->rank->env->contexts->free[id / 64] |= UINT64_C(1) << id % 64;
 }
 
 /* ---- one allocation ------------------------------------------------------ */
 
 static struct wf_env *env_of(const struct wf_context_alloc *c)
 {
-    return c->scope.comm->wf->env;
+    return c->scope.comm->wf->rank->env;
 }
 
 static struct wf_contexts *contexts_of(const struct wf_context_alloc *c)

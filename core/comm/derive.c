@@ -13,6 +13,7 @@
 #include "group/comm.h"
 #include "object/attr.h"
 #include "object/env.h"
+#include "process/rank.h"
 #include "progress/engines.h"
 #include "protocol/death.h"
 #include "protocol/failure.h"
@@ -256,7 +257,7 @@ static int swap_over_bridge(const struct wf_agree_scope *s,
     int rc = swap_words(s, &n, 1, their_n, 1);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (*their_n / SWAP_WORDS_MAX > s->bridge->wf->nprocs)
+    if (*their_n / SWAP_WORDS_MAX > s->bridge->wf->rank->nprocs)
         return wf_error(MPI_ERR_INTERN, "the remote leader announced %u words",
                         *their_n);
     *theirs = malloc(((size_t)*their_n + 1) * sizeof **theirs);

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "object/env.h"
 #include "object/handle.h"
+#include "process/rank.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "report/error.h"
@@ -28,17 +29,18 @@ static unsigned choose_default_count(uint32_t cpus)
  * per process, and ranks that are threads are engines of their own already. */
 static unsigned choose_count(const struct wf_instance *home)
 {
-    if (!home->api.threads || home->ranks ||
-        strcmp(home->boot->ops->name, "static") == 0)
+    if (!home->api.threads || home->rank->ranks ||
+        strcmp(home->rank->boot->ops->name, "static") == 0)
         return 1;
-    return home->options->engines == WF_AUTO ? choose_default_count(home->cpus)
-                                             : (unsigned)home->options->engines;
+    return home->rank->options->engines == WF_AUTO
+               ? choose_default_count(home->rank->cpus)
+               : (unsigned)home->rank->options->engines;
 }
 
 static void close_engines(struct wf_instance *home, struct wf_engines *all)
 {
     while (all->count > 1)
-        home->engine_makers->close(all->all[--all->count]);
+        home->rank->engine_makers->close(all->all[--all->count]);
     free(all);
 }
 
@@ -46,7 +48,7 @@ static void free_engines(struct wf_instance *home)
 {
     struct wf_engines *all = wf_engines(home);
 
-    wf_store_relaxed(&home->engines, NULL);
+    wf_store_relaxed(&home->rank->engines, NULL);
     close_engines(home, all);
 }
 
@@ -73,7 +75,8 @@ static struct wf_engines *open_engines(struct wf_instance *home, unsigned count)
     int r = all ? wf_progress_open_sleeper(home->progress) : WEFT_ENOMEM;
 
     for (; r == 0 && all->count < count; all->count += r == 0)
-        r = home->engine_makers->open(home, all->count, &all->all[all->count]);
+        r = home->rank->engine_makers->open(home, all->count,
+                                            &all->all[all->count]);
     if (r == 0)
         return all;
     wf_log(home, WF_LOG_WARN,
@@ -88,8 +91,8 @@ static struct wf_engines *open_engines(struct wf_instance *home, unsigned count)
 static void publish_engines(struct wf_instance *home, struct wf_engines *all)
 {
     wf_store_relaxed(&wf_refs_atomic, 1);
-    for (unsigned i = all->count; i-- > 0;) /* pairs with wf_engines */
-        wf_store_release(&all->all[i]->engines, all);
+    /* pairs with wf_engines */
+    wf_store_release(&home->rank->engines, all);
 }
 
 /* Open the engines, once: a rank that could not open them does not try
@@ -98,7 +101,7 @@ static void try_to_open_engines(struct wf_instance *home)
 {
     struct wf_engines *all = open_engines(home, choose_count(home));
 
-    home->single_engine = !all;
+    home->rank->single_engine = !all;
     if (all)
         publish_engines(home, all);
 }
@@ -107,13 +110,15 @@ unsigned wf_engines_ensure(struct wf_instance *wf)
 {
     struct wf_instance *home = wf_home(wf);
 
-    if (!wf_engines(home) && choose_count(home) > 1 && !home->single_engine)
+    if (!wf_engines(home) && choose_count(home) > 1 &&
+        !home->rank->single_engine)
         try_to_open_engines(home); /* wf is home, whose section is held */
     return wf_engines(home) ? wf_engines(home)->count : 1;
 }
 
 void wf_engines_open_early(struct wf_instance *home)
 {
-    if (home->nprocs > 1 && !home->boot->awaits && choose_count(home) > 1)
+    if (home->rank->nprocs > 1 && !home->rank->boot->awaits &&
+        choose_count(home) > 1)
         try_to_open_engines(home);
 }

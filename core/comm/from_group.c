@@ -20,7 +20,7 @@
 #include "object/errhandler.h"
 #include "object/info.h"
 #include "os/hash.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 /* A temporary communicator, over which the members of a group agree. */
@@ -153,8 +153,8 @@ static struct wf_group *make_group_of_leaders(struct wf_instance *wf,
     uint32_t *procs = malloc(2 * sizeof *procs);
     if (!procs)
         return NULL;
-    procs[0] = other < wf->rank ? other : wf->rank;
-    procs[1] = other < wf->rank ? wf->rank : other;
+    procs[0] = other < wf->rank->id ? other : wf->rank->id;
+    procs[1] = other < wf->rank->id ? wf->rank->id : other;
     return wf_group_create(wf, 2, procs);
 }
 
@@ -166,7 +166,7 @@ static int check_leader(const struct wf_group *remote, int remote_leader)
         return wf_error(MPI_ERR_RANK,
                         "remote_leader is %d but remote_group has ranks 0..%d",
                         remote_leader, remote->size - 1);
-    if (wf_group_proc(remote, remote_leader) == remote->wf->rank)
+    if (wf_group_proc(remote, remote_leader) == remote->wf->rank->id)
         return wf_error(MPI_ERR_GROUP, "the groups have the same leader");
     return MPI_SUCCESS;
 }

@@ -9,7 +9,7 @@
 
 #include "comm/derive.h"
 #include "core_api.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 /* A leader sends the other the key of the agreement, which both compute from
@@ -53,10 +53,10 @@ static int group_of_words(struct wf_instance *wf, const uint32_t *words,
 {
     uint32_t *procs;
     for (uint32_t i = KEY_WORDS; i < n; i++)
-        if (words[i] >= wf->nprocs)
+        if (words[i] >= wf->rank->nprocs)
             return wf_error(MPI_ERR_INTERN,
                             "the remote leader named process %u of %u",
-                            words[i], wf->nprocs);
+                            words[i], wf->rank->nprocs);
     if (n <= KEY_WORDS)
         return wf_error(MPI_ERR_INTERN, "the remote leader sent %u words", n);
     n -= KEY_WORDS;

@@ -14,7 +14,7 @@
 #include "group/group_query.h"
 #include "object/attr.h"
 #include "object/info.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 int wf_mpi_comm_size(struct wf_instance *wf, struct wf_comm *comm, int *size)
@@ -110,7 +110,7 @@ void wf_comm_update_hints(struct wf_comm *comm)
         if (value && !strcmp(value, "true"))
             comm->asserts |= known[i].bit;
     }
-    if (!comm->wf->options->exact_length)
+    if (!comm->wf->rank->options->exact_length)
         comm->asserts &= (uint8_t)~WF_ASSERT_EXACT;
     /* the fast path, which uses contacts, does not check it */
     if (comm->asserts & WF_ASSERT_EXACT)

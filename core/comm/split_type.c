@@ -17,7 +17,7 @@
 #include "datatype/predefined.h"
 #include "object/info.h"
 #include "os/hardware.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 #define RESOURCE    "mpi_hw_resource_type"
@@ -66,13 +66,14 @@ static uint64_t part_of(const struct wf_instance *wf, int resource)
     int instance;
 
     if (resource == NODE)
-        return wf->node | !wf->node;
+        return wf->rank->node | !wf->rank->node;
     if (!wf_hardware_affinity(0, &mine))
         return 0;
     instance = wf_hardware_instance(WF_SYSFS, &mine, resource - HARDWARE);
     if (instance < 0)
         return 0;
-    return (wf->node ^ ((uint64_t)instance + 1)) * 0x9e3779b97f4a7c15u | 1;
+    return (wf->rank->node ^ ((uint64_t)instance + 1)) * 0x9e3779b97f4a7c15u |
+           1;
 }
 
 static void color_by_resource(const struct wf_instance *wf, struct wf_split *s,
@@ -92,9 +93,9 @@ static void color_by_set(const struct wf_instance *wf, struct wf_split *s,
     if (!strcmp(name, "mpi://WORLD"))
         set_color(s, 0);
     else if (!strcmp(name, "mpi://SELF"))
-        set_color(s, wf->rank);
+        set_color(s, wf->rank->id);
     else if (!strcmp(name, "weft://NODE"))
-        set_color(s, wf->node);
+        set_color(s, wf->rank->node);
 }
 
 /* Takes the color from the resource or from the process set; both keys at once

@@ -11,7 +11,7 @@
 #include "group/context_id.h"
 #include "group/raise.h"
 #include "object/errhandler.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "protocol/fastpath.h"
 
 static struct wf_comm *make_predefined(struct wf_instance *wf, uint32_t n,
@@ -31,10 +31,10 @@ static struct wf_comm *make_predefined(struct wf_instance *wf, uint32_t n,
 
 int wf_world_begin(struct wf_instance *wf)
 {
-    wf->world =
-        make_predefined(wf, wf->nprocs, 0, WF_CONTEXT_WORLD, "MPI_COMM_WORLD");
+    wf->world = make_predefined(wf, wf->rank->nprocs, 0, WF_CONTEXT_WORLD,
+                                "MPI_COMM_WORLD");
     wf->self =
-        make_predefined(wf, 1, wf->rank, WF_CONTEXT_SELF, "MPI_COMM_SELF");
+        make_predefined(wf, 1, wf->rank->id, WF_CONTEXT_SELF, "MPI_COMM_SELF");
     wf_fastpath_update(wf);
     if (wf->world && wf->self)
         return 0;
@@ -66,7 +66,7 @@ static void release_predefined(struct wf_comm **slot, struct wf_comm **ended,
 
 void wf_world_end(struct wf_instance *wf, bool final)
 {
-    release_predefined(&wf->world, &wf->ended[0], final);
-    release_predefined(&wf->self, &wf->ended[1], final);
+    release_predefined(&wf->world, &wf->rank->ended[0], final);
+    release_predefined(&wf->self, &wf->rank->ended[1], final);
     wf_fastpath_update(wf);
 }

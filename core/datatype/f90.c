@@ -19,7 +19,7 @@
 #include "datatype/derive.h"
 #include "datatype/named.h"
 #include "datatype/predefined.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 /* A real type, and the decimal digits and exponents that it can hold. */
@@ -50,7 +50,7 @@ enum { PARAMETERS_MAX = 2 };
 static struct wf_type_f90 *find_f90_type(struct wf_instance *wf, int combiner,
                                          const int64_t value[PARAMETERS_MAX])
 {
-    struct wf_type_f90 *f = wf->types ? wf->types->f90 : NULL;
+    struct wf_type_f90 *f = wf->rank->types ? wf->rank->types->f90 : NULL;
 
     while (f && (f->priv.combiner != combiner || f->value[0] != value[0] ||
                  f->value[1] != value[1]))

@@ -7,19 +7,20 @@
 
 #include <stdlib.h>
 
-#include "process/instance.h"
+#include "process/rank.h"
 
 struct wf_type_records *wf_type_records(struct wf_instance *wf)
 {
-    if (!wf->types)
-        wf->types = calloc(1, sizeof *wf->types);
-    return wf->types;
+    if (!wf->rank->types)
+        wf->rank->types = calloc(1, sizeof *wf->rank->types);
+    return wf->rank->types;
 }
 
 struct wf_type_named *wf_type_named_find(struct wf_instance *wf,
                                          const struct wf_type *t)
 {
-    struct wf_type_named *r = wf && wf->types ? wf->types->named : NULL;
+    struct wf_type_named *r =
+        wf && wf->rank->types ? wf->rank->types->named : NULL;
 
     while (r && r->predefined != t->predefined)
         r = r->next;
@@ -37,8 +38,8 @@ struct wf_type_named *wf_type_named(struct wf_instance *wf,
     if (!r)
         return NULL;
     r->predefined = t->predefined;
-    r->next = wf->types->named;
-    wf->types->named = r;
+    r->next = wf->rank->types->named;
+    wf->rank->types->named = r;
     return r;
 }
 
@@ -47,9 +48,9 @@ struct wf_type_named *wf_type_named(struct wf_instance *wf,
  * which is also the last moment at which they could run. */
 void wf_types_fini(struct wf_instance *wf)
 {
-    struct wf_type_records *all = wf->types;
+    struct wf_type_records *all = wf->rank->types;
 
-    wf->types = NULL;
+    wf->rank->types = NULL;
     if (!all)
         return;
     for (struct wf_type_named *r = all->named, *next; r; r = next) {

@@ -11,6 +11,7 @@
 #include "object/env.h"
 #include "p2p/buffered.h"
 #include "process/process.h"
+#include "process/rank.h"
 
 static int delete_attributes(struct wf_instance *wf, struct wf_comm *comm)
 {
@@ -31,7 +32,7 @@ static int end_world(struct wf_instance *wf)
         if (rc == MPI_SUCCESS) {
             wf_bsend_release(wf, &wf->self->bsend);
             wf_bsend_release(wf, &wf->world->bsend);
-            wf_bsend_release(wf, &wf->bsend);
+            wf_bsend_release(wf, &wf->rank->bsend);
             wf_world_end(wf, false);
         }
     }
@@ -62,5 +63,5 @@ int wf_mpi_abort(struct wf_instance *wf, struct wf_comm *comm, int errorcode)
     wf_abort(wf, errorcode,
              "weft " WEFT_VERSION ": rank %u on %s: the program called "
              "MPI_Abort with error code %d",
-             wf->rank, wf->host, errorcode);
+             wf->rank->id, wf->rank->host, errorcode);
 }

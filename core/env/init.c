@@ -15,6 +15,7 @@
 #include "mpix.h"
 #include "object/env.h"
 #include "process/process.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 /* Returns the lowest level that includes the required one, or else the highest
@@ -44,8 +45,8 @@ static int begin_world(struct wf_instance *wf, int level)
     int r = 0;
     WF_SECTION(api, wf) {
         r = wf_world_begin(wf);
-        wf->thread_level = level;
-        wf->env->main_thread = pthread_self();
+        wf->rank->thread_level = level;
+        wf->rank->env->main_thread = pthread_self();
     }
     return r < 0 ? wf_error(MPI_ERR_NO_MEM, "no memory for MPI_COMM_WORLD")
                  : MPI_SUCCESS;

@@ -17,27 +17,28 @@
 #include "group/group.h"
 #include "object/info.h"
 #include "object/session.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 static struct wf_group *make_world_group(struct wf_instance *wf)
 {
-    return wf_group_create_regular(wf, (int)wf->nprocs, 0, 1);
+    return wf_group_create_regular(wf, (int)wf->rank->nprocs, 0, 1);
 }
 
 static struct wf_group *make_self_group(struct wf_instance *wf)
 {
-    return wf_group_create_regular(wf, 1, wf->rank, 1);
+    return wf_group_create_regular(wf, 1, wf->rank->id, 1);
 }
 
 static struct wf_group *make_node_group(struct wf_instance *wf)
 {
-    const uint32_t *node_of = wf->boot->node_of;
-    uint32_t *procs = malloc(wf->nprocs * sizeof *procs);
+    const uint32_t *node_of = wf->rank->boot->node_of;
+    uint32_t *procs = malloc(wf->rank->nprocs * sizeof *procs);
     int n = 0;
     if (!procs)
         return NULL;
-    for (uint32_t i = 0; i < wf->nprocs; i++)
-        if (node_of[i] == node_of[wf->rank])
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
+        if (node_of[i] == node_of[wf->rank->id])
             procs[n++] = i;
     return wf_group_create(wf, n, procs);
 }
@@ -54,7 +55,7 @@ static const struct pset {
 static int count_psets(const struct wf_instance *wf)
 {
     int n = sizeof psets / sizeof psets[0];
-    return wf->boot->node_of ? n : n - 1;
+    return wf->rank->boot->node_of ? n : n - 1;
 }
 
 /* Create the group of a process set, with a reference for the caller. */

@@ -22,6 +22,7 @@
 #include "os/dl.h"
 #include "process/endpoint.h"
 #include "process/process.h"
+#include "process/rank.h"
 #include "progress/progress.h"
 #include "protocol/fastpath.h"
 #include "report/error.h"
@@ -81,10 +82,11 @@ static void warn_of_unused_tool(struct wf_instance *wf)
 static void log_warnings(struct wf_instance *wf)
 {
     const char *const *lines;
-    int n = wf->rank == 0 ? wf_config_warnings(wf->config, &lines) : 0;
+    int n =
+        wf->rank->id == 0 ? wf_config_warnings(wf->rank->config, &lines) : 0;
     for (int i = 0; i < n; i++)
         wf_log(wf, WF_LOG_WARN, "%s", lines[i]);
-    if (wf->rank == 0)
+    if (wf->rank->id == 0)
         warn_of_unused_tool(wf);
 }
 
@@ -172,8 +174,9 @@ static int start_instance(struct wf_process *p, enum wf_use use,
  * inside. */
 static void allow_threads(struct wf_instance *wf, enum wf_use use)
 {
-    bool funneled = wf->world && wf->thread_level == MPI_THREAD_FUNNELED &&
-                    !pthread_equal(pthread_self(), wf->env->main_thread);
+    bool funneled = wf->world &&
+                    wf->rank->thread_level == MPI_THREAD_FUNNELED &&
+                    !pthread_equal(pthread_self(), wf->rank->env->main_thread);
     if (use != WF_USE_THREADS || funneled || wf->api.threads)
         return;
     wf_mutex_prepare();

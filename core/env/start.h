@@ -20,6 +20,7 @@
 
 #include "process/instance.h"
 
+struct wf_config;
 struct wf_process;
 
 /* Read the configuration; one that is wrong ends the process. Returns an MPI

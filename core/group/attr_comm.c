@@ -12,25 +12,27 @@
 #include "group/comm.h"
 #include "object/attr.h"
 #include "object/env.h"
+#include "process/rank.h"
 #include "report/error_user.h"
 
 void wf_attr_predefine(struct wf_instance *wf)
 {
-    struct wf_env *env = wf->env;
+    struct wf_env *env = wf->rank->env;
     env->tag_ub = INT_MAX;
     env->host = MPI_PROC_NULL; /* no process is closer to the user */
     env->io = MPI_ANY_SOURCE;  /* every process has the C library's I/O */
     env->wtime_is_global = 0;
-    env->appnum = wf->boot ? wf->boot->appnum : -1;
-    env->universe_size = wf->boot ? (int)wf->boot->universe_size : 0;
-    wf->last_used_code = wf_error_last_code();
+    env->appnum = wf->rank->boot ? wf->rank->boot->appnum : -1;
+    env->universe_size =
+        wf->rank->boot ? (int)wf->rank->boot->universe_size : 0;
+    wf->rank->last_used_code = wf_error_last_code();
 }
 
 /* Returns the address of the value of a predefined attribute; NULL: it is not
  * set, or keyval is not one. */
 static int *find_predefined(struct wf_instance *wf, int keyval)
 {
-    struct wf_env *env = wf->env;
+    struct wf_env *env = wf->rank->env;
 
     switch (keyval) {
     case MPI_TAG_UB:
@@ -42,7 +44,7 @@ static int *find_predefined(struct wf_instance *wf, int keyval)
     case MPI_WTIME_IS_GLOBAL:
         return &env->wtime_is_global;
     case MPI_LASTUSEDCODE:
-        return &wf->last_used_code;
+        return &wf->rank->last_used_code;
     case MPI_APPNUM:
         return env->appnum >= 0 ? &env->appnum : NULL;
     case MPI_UNIVERSE_SIZE:

@@ -19,6 +19,7 @@
 #include "object/env.h"
 #include "object/errhandler.h"
 #include "object/info.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)
@@ -46,10 +47,10 @@ MPI_Comm wf_comm_handle(struct wf_comm *comm)
 static struct wf_comm *alloc_comm(struct wf_instance *wf)
 {
     struct wf_comm *comm = NULL;
-    WF_SECTION(objects, wf->env) {
-        comm = wf->env->spare_comms;
+    WF_SECTION(objects, wf->rank->env) {
+        comm = wf->rank->env->spare_comms;
         if (comm)
-            wf->env->spare_comms = comm->next_spare;
+            wf->rank->env->spare_comms = comm->next_spare;
     }
     if (!comm)
         return calloc(1, sizeof *comm);
@@ -68,8 +69,8 @@ void wf_comm_put(struct wf_comm *comm)
 {
     if (--comm->object.refs > 0)
         return;
-    struct wf_env *env = comm->wf->env; /* NULL at the instance's end */
-    comm->wf->comm_handlers->release(comm);
+    struct wf_env *env = comm->wf->rank->env; /* NULL at the instance's end */
+    comm->wf->rank->comm_handlers->release(comm);
     if (comm->local_comm)
         wf_comm_put(comm->local_comm);
     wf_group_put(comm->local);
@@ -129,7 +130,7 @@ struct wf_comm *wf_comm_create(struct wf_instance *wf, struct wf_group *local,
     comm->errhandler = wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
     comm->context = WF_CONTEXT_NONE;
     if (!remote && local->size > 1 && local->size <= WF_SHMCOLL_RANKS_MAX)
-        comm->shmcoll_countdown = (uint32_t)wf->options->share_after;
+        comm->shmcoll_countdown = (uint32_t)wf->rank->options->share_after;
     if (remote && !add_local_comm(comm)) {
         wf_comm_put(comm);
         return NULL;

@@ -14,7 +14,7 @@
 #include "group/endpoint_mask.h"
 
 #include "group/comm.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "progress/progress.h"
 #include "route/location.h"
 
@@ -38,7 +38,7 @@ static bool add_endpoints(const struct wf_comm *c, const struct wf_group *g,
 
     for (int i = 0; i < g->size; i++) {
         uint32_t proc = wf_group_proc(g, i), m = endpoints_of(wf->locs[proc]);
-        if (!m && proc != wf->rank)
+        if (!m && proc != wf->rank->id)
             return false;
         *mask |= m;
     }

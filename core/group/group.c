@@ -11,18 +11,19 @@
 
 #include "object/env.h"
 #include "object/session.h"
+#include "process/rank.h"
 
 struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group handle)
 {
     if (handle == MPI_GROUP_EMPTY)
-        return wf->env->group_empty;
+        return wf->rank->env->group_empty;
     return wf_is_object(handle, WF_KIND_GROUP) ? (struct wf_group *)handle
                                                : NULL;
 }
 
 MPI_Group wf_group_handle(struct wf_group *g)
 {
-    return g == g->wf->env->group_empty ? MPI_GROUP_EMPTY : (MPI_Group)g;
+    return g == g->wf->rank->env->group_empty ? MPI_GROUP_EMPTY : (MPI_Group)g;
 }
 
 void wf_group_get(struct wf_group *g)
@@ -45,7 +46,7 @@ void wf_group_put(struct wf_group *g)
 /* MPI_GROUP_EMPTY belongs to no session. */
 void wf_group_join_session(struct wf_group *g, struct wf_session *session)
 {
-    if (!session || g->session || g == g->wf->env->group_empty)
+    if (!session || g->session || g == g->wf->rank->env->group_empty)
         return;
     wf_session_get(session);
     g->session = session;
@@ -70,7 +71,7 @@ struct wf_group *wf_group_create_regular(struct wf_instance *wf, int size,
     g->size = size;
     g->first = first;
     g->stride = stride;
-    g->rank = wf_group_rank_of(g, wf->rank);
+    g->rank = wf_group_rank_of(g, wf->rank->id);
     return g;
 }
 
@@ -86,7 +87,7 @@ struct wf_group *wf_group_create(struct wf_instance *wf, int size,
     }
     WF_ASSERT(size > 2 && !g->procs);
     g->procs = procs;
-    g->rank = wf_group_rank_of(g, wf->rank);
+    g->rank = wf_group_rank_of(g, wf->rank->id);
     return g;
 }
 

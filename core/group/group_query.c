@@ -9,6 +9,7 @@
 #include "group/comm.h"
 #include "group/group.h"
 #include "object/env.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 int wf_mpi_group_size(struct wf_instance *wf, struct wf_group *group, int *size)
@@ -91,7 +92,7 @@ int wf_mpi_group_free(struct wf_instance *wf, MPI_Group *group)
     struct wf_group *g = wf_group_of(wf, *group);
     if (!g)
         return wf_error(MPI_ERR_GROUP, "the handle is not a group");
-    if (g != wf->env->group_empty)
+    if (g != wf->rank->env->group_empty)
         wf_group_put(g);
     *group = MPI_GROUP_NULL;
     return MPI_SUCCESS;
@@ -99,7 +100,7 @@ int wf_mpi_group_free(struct wf_instance *wf, MPI_Group *group)
 
 static MPI_Group new_handle_of(struct wf_group *g)
 {
-    if (g != g->wf->env->group_empty)
+    if (g != g->wf->rank->env->group_empty)
         wf_group_get(g);
     return wf_group_handle(g);
 }

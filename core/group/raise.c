@@ -26,6 +26,7 @@
 #include "object/errhandler.h"
 #include "object/session.h"
 #include "os/trust.h"
+#include "process/rank.h"
 #include "report/error.h"
 #include "report/error_text.h"
 #include "report/error_user.h"
@@ -91,11 +92,12 @@ static void describe_object(const struct raised *on, char *out, size_t n)
 static void end_process(struct wf_instance *wf, const char *object,
                         const char *function, int rc, const char *detail)
 {
-    char where[sizeof wf->host + 40] = "";
+    char where[sizeof wf->rank->host + 40] = "";
     char text[MPI_MAX_ERROR_STRING];
     const char *sentence = wf_error_sentence(rc);
     if (wf)
-        snprintf(where, sizeof where, "rank %u on %s: ", wf->rank, wf->host);
+        snprintf(where, sizeof where, "rank %u on %s: ", wf->rank->id,
+                 wf->rank->host);
     if (detail[0])
         sentence = detail;
     else if (!sentence)

@@ -11,13 +11,14 @@
 #include "object/attr.h"
 #include "object/info.h"
 #include "object/keyval.h"
+#include "process/rank.h"
 
 int wf_env_init(struct wf_instance *wf)
 {
     struct wf_env *env = calloc(1, sizeof *env);
     if (!env)
         return WEFT_ENOMEM;
-    wf->env = env;
+    wf->rank->env = env;
     wf_attr_predefine(wf);
     env->group_empty = wf_group_create(wf, 0, NULL);
     env->contexts = wf_contexts_create();
@@ -29,7 +30,7 @@ int wf_env_init(struct wf_instance *wf)
 
 void wf_env_fini(struct wf_instance *wf)
 {
-    struct wf_env *env = wf->env;
+    struct wf_env *env = wf->rank->env;
     if (!env)
         return;
     wf_comm_forget_spares(env);
@@ -39,5 +40,5 @@ void wf_env_fini(struct wf_instance *wf)
     wf_info_destroy(env->info_env);
     wf_keyvals_fini(wf);
     free(env);
-    wf->env = NULL;
+    wf->rank->env = NULL;
 }

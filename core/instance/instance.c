@@ -30,6 +30,7 @@
 #include "os/clock.h"
 #include "p2p/buffered.h"
 #include "process/process.h"
+#include "process/rank.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
@@ -76,7 +77,7 @@ static int open_engine(struct wf_instance *wf)
     int r = WEFT_ENOMEM;
 
     wf_list_init(&wf->orphans);
-    wf->locs = calloc(wf->nprocs, sizeof *wf->locs);
+    wf->locs = calloc(wf->rank->nprocs, sizeof *wf->locs);
     if (wf->locs)
         r = wf_progress_init(wf);
     if (r == 0)
@@ -106,21 +107,10 @@ static void free_other_engines(struct wf_instance *home)
         wf_engines(home)->free(home);
 }
 
-/* Give an engine the job key: rank 0's key may come after the engines were
- * opened. */
-static bool share_key(void *engine)
-{
-    struct wf_instance *wf = engine;
-
-    wf->key = wf_home(wf)->key;
-    return true;
-}
-
 static int compare_cards(struct wf_instance *wf)
 {
-    struct weft_loc *below = wf_card_is_comparable(wf)
-                                 ? wf_location(wf, wf->rank - 1)
-                                 : NULL;
+    struct weft_loc *below =
+        wf_card_is_comparable(wf) ? wf_location(wf, wf->rank->id - 1) : NULL;
 
     return below ? wf_card_compare(below) : 0;
 }
@@ -136,11 +126,10 @@ static int exchange_business_cards(struct wf_instance *wf)
         r = wf_card_publish(wf);
     if (r == 0 && wf_engines_open_early)
         wf_engines_open_early(wf);
-    if (r == 0 && wf->nprocs > 1 && !wf->boot->awaits)
-        r = wf_boot_fence(wf->boot);
-    if (r == 0 && !wf->key)
+    if (r == 0 && wf->rank->nprocs > 1 && !wf->rank->boot->awaits)
+        r = wf_boot_fence(wf->rank->boot);
+    if (r == 0 && !wf->rank->key)
         r = wf_key_find(wf);
-    for_each_engine(wf, share_key);
     return r == 0 ? compare_cards(wf) : r;
 }
 
@@ -148,7 +137,8 @@ static int exchange_business_cards(struct wf_instance *wf)
  * second thread. */
 void wf_instance_allow_threads(struct wf_instance *wf)
 {
-    bool one = wf->options->engines == WF_AUTO || wf->options->engines == 1;
+    bool one = wf->rank->options->engines == WF_AUTO ||
+               wf->rank->options->engines == 1;
 
     (one ? wf_cs_expect_threads : wf_cs_allow_threads)(&wf->api);
 }
@@ -164,7 +154,8 @@ static void release_comm(struct wf_comm *comm)
 
     /* Collectives that ended because a member died leave messages behind, which
      * must not match in another communicator: the id is not used again. */
-    if (wf->env && comm->context != WF_CONTEXT_NONE && !wf_comm_is_dead(comm))
+    if (wf->rank->env && comm->context != WF_CONTEXT_NONE &&
+        !wf_comm_is_dead(comm))
         wf_context_release(wf, comm->context);
     wf_layout_drop(comm);
     wf_shmcoll_free(comm);
@@ -179,41 +170,72 @@ static const struct wf_comm_handlers comm_handlers = {
 /* Make the ring of core.trace, if there is to be one. */
 static int open_trace(struct wf_instance *wf)
 {
-    struct wf_trace_params p = {.path = wf->options->trace,
-                                .bytes = wf->options->trace_size,
-                                .rank = wf->rank,
-                                .ranks = wf->nprocs,
-                                .host = wf->host};
+    struct wf_trace_params p = {.path = wf->rank->options->trace,
+                                .bytes = wf->rank->options->trace_size,
+                                .rank = wf->rank->id,
+                                .ranks = wf->rank->nprocs,
+                                .host = wf->rank->host};
 
     if (!WF_TRACE || !p.path || strcmp(p.path, "off") == 0)
         return 0;
     return wf_trace_open(&p, &wf->trace);
 }
 
+/* Make what the rank has once. */
+static struct wf_rank *create_rank(const struct wf_instance_params *params)
+{
+    struct wf_rank *rank = calloc(1, sizeof *rank);
+
+    if (!rank)
+        return NULL;
+    rank->boot = params->boot;
+    rank->id = rank->boot->rank;
+    rank->nprocs = rank->boot->size;
+    rank->ranks = params->ranks;
+    rank->config = params->config;
+    rank->options = wf_config_core(params->config);
+    rank->coll_rules = wf_config_collectives(params->config);
+    rank->log_level = rank->options->log;
+    rank->state = &wf_process()->state;
+    if (wf_route_encrypts(rank->config))
+        rank->met = wf_carrier_add_session;
+    rank->comm_handlers = &comm_handlers;
+    rank->engine_makers = &engine_makers;
+    return rank;
+}
+
+/* Make the first engine, which owns the rank. */
+static struct wf_instance *create_home(const struct wf_instance_params *params)
+{
+    struct wf_instance *wf = calloc(1, sizeof *wf);
+    struct wf_rank *rank = wf ? create_rank(params) : NULL;
+
+    if (!rank) {
+        free(wf);
+        return NULL;
+    }
+    wf->rank = rank;
+    rank->home = wf;
+    wf->now_ns = params->now_ns ? params->now_ns : read_monotonic_ns;
+    wf->clock = params->clock;
+    wf->api.changed = update_fast_path;
+    return wf;
+}
+
+static void free_home(struct wf_instance *wf)
+{
+    free(wf->rank);
+    free(wf);
+}
+
 int wf_instance_create(const struct wf_instance_params *params,
                        struct wf_instance **out)
 {
-    struct wf_instance *wf = calloc(1, sizeof *wf);
-    int r = WEFT_ENOMEM;
+    struct wf_instance *wf = create_home(params);
+    int r;
 
     if (!wf)
-        return r;
-    wf->boot = params->boot;
-    wf->config = params->config;
-    wf->options = wf_config_core(params->config);
-    wf->log_level = wf->options->log;
-    wf->coll_rules = wf_config_collectives(params->config);
-    wf->rank = wf->boot->rank;
-    wf->nprocs = wf->boot->size;
-    wf->ranks = params->ranks;
-    wf->state = &wf_process()->state;
-    wf->now_ns = params->now_ns ? params->now_ns : read_monotonic_ns;
-    wf->clock = params->clock;
-    if (wf_route_encrypts(wf->config))
-        wf->met = wf_carrier_add_session;
-    wf->api.changed = update_fast_path;
-    wf->comm_handlers = &comm_handlers;
-    wf->engine_makers = &engine_makers;
+        return WEFT_ENOMEM;
     if (params->threads)
         wf_instance_allow_threads(wf);
     if ((r = wf_find_node_and_cpus(wf)) != 0 || (r = open_trace(wf)) != 0)
@@ -229,16 +251,16 @@ err_cards:
     free_other_engines(wf);
     wf_env_fini(wf);
     close_engine(wf);
-    wf->boot->key = wf->key;
+    wf->rank->boot->key = wf->rank->key;
 err_engine:
     wf_trace_close(wf->trace);
 err_trace:
-    free(wf);
+    free_home(wf);
     return r;
 }
 
-/* Create a further engine. It shares with the first engine, which lives longer,
- * all that the rank has once. */
+/* Create a further engine of the rank, which lives no longer than the
+ * first. */
 static struct wf_instance *create_beside(struct wf_instance *home,
                                          unsigned number)
 {
@@ -246,29 +268,9 @@ static struct wf_instance *create_beside(struct wf_instance *home,
 
     if (!wf)
         return NULL;
-    wf->home = home;
-    wf->number = number;
-    wf->thread_level = home->thread_level;
     wf->rank = home->rank;
-    wf->nprocs = home->nprocs;
-    wf->boot = home->boot;
-    wf->config = home->config;
-    wf->options = home->options;
-    wf->log_level = home->log_level;
-    wf->coll_rules = home->coll_rules;
-    wf->node = home->node;
-    memcpy(wf->host, home->host, sizeof wf->host);
-    wf->local_index = home->local_index;
-    wf->local_count = home->local_count;
-    wf->cpus = home->cpus;
-    wf->own_cpus = home->own_cpus;
-    wf->env = home->env;
-    wf->comm_handlers = home->comm_handlers;
-    wf->engine_makers = home->engine_makers;
+    wf->number = number;
     wf->trace = home->trace;
-    wf->state = home->state;
-    wf->key = home->key;
-    wf->met = home->met;
     wf->now_ns = home->now_ns;
     wf->clock = home->clock;
     wf_cs_allow_threads(&wf->api);
@@ -279,7 +281,7 @@ static struct wf_instance *create_beside(struct wf_instance *home,
  * opened only once is lacking here. */
 static int check_transports(const struct wf_instance *wf)
 {
-    if (wf->ep_count == wf->home->ep_count)
+    if (wf->ep_count == wf_home(wf)->ep_count)
         return 0;
     wf_error(MPI_ERR_OTHER, "a transport cannot be opened twice");
     return WEFT_ENOTSUP;
@@ -295,7 +297,7 @@ static int open_other_engine(struct wf_instance *home, unsigned number,
         r = check_transports(wf);
         if (r == 0)
             r = wf_progress_open_sleeper(wf->progress);
-        if (r == 0 && wf->nprocs > 1)
+        if (r == 0 && wf->rank->nprocs > 1)
             r = wf_card_publish(wf);
         if (r != 0)
             close_engine(wf);
@@ -326,7 +328,7 @@ bool wf_are_lanes_empty(void *arg)
 {
     struct wf_instance *wf = arg;
 
-    for (uint32_t i = 0; i < wf->nprocs; i++) {
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
         struct weft_loc *loc = wf->locs[i];
         for (unsigned k = 0; loc && !loc->failed && k < loc->lanes; k++)
             if (loc->lane[k].fifo_head)
@@ -371,7 +373,7 @@ static void wake_waiter(void *arg)
 
 static bool has_fence_passed(void *arg)
 {
-    struct wf_boot *boot = ((struct wf_instance *)arg)->boot;
+    struct wf_boot *boot = ((struct wf_instance *)arg)->rank->boot;
 
     return boot->ops->fence_passed ? boot->ops->fence_passed(boot)
                                    : boot->fence_passed;
@@ -389,7 +391,7 @@ static void log_lone_end(struct wf_instance *wf)
  * send other messages before it says so. */
 static void await_fence(struct wf_instance *wf, int fd)
 {
-    struct wf_boot *boot = wf->boot;
+    struct wf_boot *boot = wf->rank->boot;
 
     do
         wf_progress_poll_until(wf, fd, has_fence_passed, wf, 0);
@@ -402,11 +404,11 @@ static void await_fence(struct wf_instance *wf, int fd)
  * nothing new is on its way, and the transports can be drained. */
 static void leave_job(struct wf_instance *wf)
 {
-    uint64_t timeout = wf->options->close_timeout;
-    struct wf_boot *boot = wf->boot;
+    uint64_t timeout = wf->rank->options->close_timeout;
+    struct wf_boot *boot = wf->rank->boot;
     int fd = -1;
 
-    if (wf->nprocs == 1) {
+    if (wf->rank->nprocs == 1) {
         for_each_engine(wf, wf_report_unfinished);
         return;
     }
@@ -434,40 +436,32 @@ static bool stop_helper(void *wf)
     return true;
 }
 
-static bool forget_env(void *wf)
-{
-    ((struct wf_instance *)wf)->env = NULL;
-    return true;
-}
-
 int wf_instance_destroy(struct wf_instance *wf)
 {
-    struct wf_boot *boot = wf->boot;
+    struct wf_boot *boot = wf->rank->boot;
 
     for_each_engine(wf, stop_helper);
-    if (wf->handle_ints)
-        wf->handle_ints->free(wf->handle_ints);
-    wf_bsend_release(wf, &wf->bsend);
+    if (wf->rank->handle_ints)
+        wf->rank->handle_ints->free(wf->rank->handle_ints);
+    wf_bsend_release(wf, &wf->rank->bsend);
     WF_SECTION(api, wf)
-        leave_job(wf);
+    leave_job(wf);
     wf_world_end(wf, true);
     wf_memory_fini(wf);
     wf_env_fini(wf);
-    for_each_engine(wf, forget_env);
     wf_types_fini(wf);
     wf_sched_fini(wf);
     wf_endpoints_report(wf);
     free_other_engines(wf);
     close_engine(wf);
-    wf_auth_key_free(wf->key);
+    wf_auth_key_free(wf->rank->key);
     if (boot->ops->finalize(boot) < 0)
         wf_log(wf, WF_LOG_WARN,
                "the launcher does not know that this process ends: %s",
                wf_error_last()->text);
     wf_boot_close(boot);
     wf_trace_close(wf->trace);
-    wf_config_free(wf->config);
-    free(wf);
+    wf_config_free(wf->rank->config);
+    free_home(wf);
     return 0;
 }
-

@@ -12,7 +12,7 @@
 #include "core_api.h"
 #include "object/info.h"
 #include "os/tuning.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 enum { PAGE = 4096 /* alignment of transports' memory */ };
@@ -53,10 +53,10 @@ static void *alloc_from_transport(struct wf_instance *wf, size_t size)
     for (int i = 0; b && i < wf->ep_count; i++) {
         struct weft_core *core = &wf->eps[i];
         *b = (struct wf_block){
-            wf->blocks, core, {.size = sizeof(weft_mem), .len = size}};
+            wf->rank->blocks, core, {.size = sizeof(weft_mem), .len = size}};
         if (!has_memory(core) || core->ops->mem_alloc(core->ep, &b->mem) < 0)
             continue;
-        wf->blocks = b;
+        wf->rank->blocks = b;
         return b->mem.base;
     }
     free(b);
@@ -66,7 +66,7 @@ static void *alloc_from_transport(struct wf_instance *wf, size_t size)
 /* Free a block that came from a transport; false: it did not. */
 static bool free_to_transport(struct wf_instance *wf, void *base)
 {
-    struct wf_block **at = &wf->blocks;
+    struct wf_block **at = &wf->rank->blocks;
 
     while (*at && (*at)->mem.base != base)
         at = &(*at)->next;
@@ -81,8 +81,8 @@ static bool free_to_transport(struct wf_instance *wf, void *base)
 
 void wf_memory_fini(struct wf_instance *wf)
 {
-    while (wf->blocks)
-        free_to_transport(wf, wf->blocks->mem.base);
+    while (wf->rank->blocks)
+        free_to_transport(wf, wf->rank->blocks->mem.base);
 }
 
 int wf_mpi_alloc_mem(struct wf_instance *wf, MPI_Aint size,

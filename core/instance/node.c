@@ -10,50 +10,51 @@
 #include "boot/boot.h"
 #include "config/addresses.h"
 #include "os/node.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "report/error.h"
 #include "route/card.h"
 
 /* Count the ranks that share this node, as far as the launcher knows. */
 static void count_local_ranks(struct wf_instance *wf)
 {
-    const uint32_t *node = wf->boot->node_of;
+    const uint32_t *node = wf->rank->boot->node_of;
 
-    wf->local_index = 0;
-    wf->local_count = 1;
+    wf->rank->local_index = 0;
+    wf->rank->local_count = 1;
     if (!node)
         return;
-    wf->local_count = 0;
-    for (uint32_t i = 0; i < wf->nprocs; i++) {
-        if (node[i] != node[wf->rank])
+    wf->rank->local_count = 0;
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
+        if (node[i] != node[wf->rank->id])
             continue;
-        wf->local_count++;
-        wf->local_index += i < wf->rank;
+        wf->rank->local_count++;
+        wf->rank->local_index += i < wf->rank->id;
     }
 }
 
 int wf_find_node_and_cpus(struct wf_instance *wf)
 {
-    const char *host = wf_config_host(wf->config, wf->rank);
+    const char *host = wf_config_host(wf->rank->config, wf->rank->id);
 
-    if (!wf_node_id(&wf->node)) {
+    if (!wf_node_id(&wf->rank->node)) {
         int r = errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
         wf_error(wf_error_class(r),
                  "cannot read the boot id of this machine: %s",
                  strerror(errno));
         return r;
     }
-    wf_node_name(wf->host, sizeof wf->host);
-    if (host && strcmp(wf->boot->ops->name, "static") == 0) {
-        snprintf(wf->host, sizeof wf->host, "%s", host);
-        wf->node = wf_card_host_node(host);
+    wf_node_name(wf->rank->host, sizeof wf->rank->host);
+    if (host && strcmp(wf->rank->boot->ops->name, "static") == 0) {
+        snprintf(wf->rank->host, sizeof wf->rank->host, "%s", host);
+        wf->rank->node = wf_card_host_node(host);
     }
     count_local_ranks(wf);
-    if (wf->boot->one_host) { /* the nodes of `mpirun --nodes` share it */
-        wf->local_count = wf->nprocs;
-        wf->local_index = wf->rank;
+    if (wf->rank->boot->one_host) { /* the nodes of `mpirun --nodes` share it */
+        wf->rank->local_count = wf->rank->nprocs;
+        wf->rank->local_index = wf->rank->id;
     }
-    wf->own_cpus = wf_node_own_cpus();
-    wf->cpus = wf->local_count > 1 ? wf_node_cpus() : wf->own_cpus;
+    wf->rank->own_cpus = wf_node_own_cpus();
+    wf->rank->cpus =
+        wf->rank->local_count > 1 ? wf_node_cpus() : wf->rank->own_cpus;
     return 0;
 }

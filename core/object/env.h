@@ -1,6 +1,6 @@
 /* The state of the environment chapter of an instance: what its objects share.
  *
- * INVARIANT  wf->env exists as long as the instance.
+ * INVARIANT  wf->rank->env exists as long as the instance.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_OBJECT_ENV_H
@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "process/instance.h"
+#include "process/rank.h"
 
 struct wf_group;
 struct wf_info;

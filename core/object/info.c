@@ -10,6 +10,7 @@
 #include "core_api.h"
 #include "object/env.h"
 #include "object/info_env.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 struct wf_info *wf_info_of(struct wf_instance *wf, MPI_Info handle)
@@ -18,14 +19,15 @@ struct wf_info *wf_info_of(struct wf_instance *wf, MPI_Info handle)
     if (handle != MPI_INFO_ENV)
         return wf_is_object(handle, WF_KIND_INFO) ? (struct wf_info *)handle
                                                   : NULL;
-    if (!wf || !wf->env)
+    if (!wf || !wf->rank->env)
         return (struct wf_info *)&nothing; /* never written: read only */
-    if (!wf->env->info_env) {
-        wf->env->info_env = wf_info_environment(0, NULL);
-        if (wf->env->info_env)
-            wf->env->info_env->read_only = true;
+    if (!wf->rank->env->info_env) {
+        wf->rank->env->info_env = wf_info_environment(0, NULL);
+        if (wf->rank->env->info_env)
+            wf->rank->env->info_env->read_only = true;
     }
-    return wf->env->info_env ? wf->env->info_env : (struct wf_info *)&nothing;
+    return wf->rank->env->info_env ? wf->rank->env->info_env
+                                   : (struct wf_info *)&nothing;
 }
 
 struct wf_info *wf_info_create(void)

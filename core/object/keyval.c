@@ -15,6 +15,7 @@
 #include "core_api.h"
 #include "object/attr.h"
 #include "object/env.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 enum {
@@ -89,8 +90,8 @@ int wf_keyval_create(struct wf_instance *wf, enum wf_kind kind,
                                 .copy = copy,
                                 .delete = delete,
                                 .extra_state = extra_state};
-        WF_SECTION(objects, wf->env)
-            added = add_keyval(wf->env, k);
+        WF_SECTION(objects, wf->rank->env)
+        added = add_keyval(wf->rank->env, k);
     }
     if (!added) {
         free(k);
@@ -110,8 +111,8 @@ void wf_keyval_put(struct wf_instance *wf, struct wf_keyval *k)
     if (!wf_refs_put(&k->uses))
         return;
     int i = slot_of(k->id);
-    WF_SECTION(objects, wf->env) {
-        struct wf_keyvals *all = wf->env->keyvals;
+    WF_SECTION(objects, wf->rank->env) {
+        struct wf_keyvals *all = wf->rank->env->keyvals;
         all->slot[i] = NULL;
         all->generation[i] =
             (uint16_t)((all->generation[i] + 1) & GENERATION_MAX);
@@ -129,8 +130,8 @@ struct wf_keyval *wf_keyval_find(struct wf_instance *wf, enum wf_kind kind,
 {
     int i = slot_of(keyval);
     struct wf_keyval *k = NULL;
-    WF_SECTION(objects, wf->env) {
-        struct wf_keyvals *all = wf->env->keyvals;
+    WF_SECTION(objects, wf->rank->env) {
+        struct wf_keyvals *all = wf->rank->env->keyvals;
         if (all && keyval > 0 && i >= 0 && i < all->count)
             k = all->slot[i];
     }
@@ -166,7 +167,7 @@ int wf_keyval_free(struct wf_instance *wf, enum wf_kind kind, int *keyval)
 
 void wf_keyvals_fini(struct wf_instance *wf)
 {
-    struct wf_keyvals *all = wf->env->keyvals;
+    struct wf_keyvals *all = wf->rank->env->keyvals;
     if (!all)
         return;
     for (int i = 0; i < all->count; i++)
@@ -174,7 +175,7 @@ void wf_keyvals_fini(struct wf_instance *wf)
     free(all->slot);
     free(all->generation);
     free(all);
-    wf->env->keyvals = NULL;
+    wf->rank->env->keyvals = NULL;
 }
 
 int wf_mpi_comm_create_keyval(struct wf_instance *wf,

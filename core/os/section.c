@@ -17,13 +17,13 @@ static const char *const names[] = {"START",   "API",   "POOL", "BOOT",
 static _Thread_local struct {
     int depth;
     struct {
-        enum wf_rank rank;
+        enum wf_lock_rank rank;
         const void *lock;
     } inside[DEPTH];
 } held;
 
-static _Noreturn void abort_with_sections(const char *what, enum wf_rank rank,
-                                          const void *lock)
+static _Noreturn void
+abort_with_sections(const char *what, enum wf_lock_rank rank, const void *lock)
 {
     fprintf(stderr, "weft: sections: %s %s (%p); the thread is inside", what,
             names[rank], lock);
@@ -34,7 +34,7 @@ static _Noreturn void abort_with_sections(const char *what, enum wf_rank rank,
     abort();
 }
 
-void wf_section_entering(enum wf_rank rank, const void *lock)
+void wf_section_entering(enum wf_lock_rank rank, const void *lock)
 {
     int n = held.depth;
 
@@ -49,7 +49,7 @@ void wf_section_entering(enum wf_rank rank, const void *lock)
 
 /* A callback of the program may run while the thread has left the API section
  * but not others, so the section that it leaves need not be the innermost. */
-void wf_section_left(enum wf_rank rank, const void *lock)
+void wf_section_left(enum wf_lock_rank rank, const void *lock)
 {
     int i = held.depth;
 

@@ -44,7 +44,7 @@
 #define WF_LEAVES(lock)     WF_TSA(release_capability(lock))
 #define WF_UNANALYSED       WF_TSA(no_thread_safety_analysis)
 
-enum wf_rank {
+enum wf_lock_rank {
     WF_RANK_START,
     WF_RANK_API,
     WF_RANK_POOL,
@@ -57,16 +57,16 @@ enum wf_rank {
 
 #ifdef WF_CHECK_SECTIONS
 /* Records the section; called before the thread waits for it. */
-void wf_section_entering(enum wf_rank, const void *lock);
+void wf_section_entering(enum wf_lock_rank, const void *lock);
 /* Removes the section; called when the thread leaves it. */
-void wf_section_left(enum wf_rank, const void *lock);
+void wf_section_left(enum wf_lock_rank, const void *lock);
 /* Tells whether the thread is inside. */
 bool wf_section_held(const void *lock);
 #else
-static inline void wf_section_entering(enum wf_rank rank, const void *lock)
+static inline void wf_section_entering(enum wf_lock_rank rank, const void *lock)
 {
 }
-static inline void wf_section_left(enum wf_rank rank, const void *lock)
+static inline void wf_section_left(enum wf_lock_rank rank, const void *lock)
 {
 }
 #endif

@@ -25,6 +25,7 @@
 #include "datatype/predefined.h"
 #include "object/env.h"
 #include "object/session.h"
+#include "process/rank.h"
 #include "progress/engines.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
@@ -148,7 +149,7 @@ static void destroy_block(struct wf_instance *wf, struct block *n)
     struct wf_bsend_buffer *b = n->owner;
     struct flush *flushes = NULL;
 
-    WF_SECTION(objects, wf->env) {
+    WF_SECTION(objects, wf->rank->env) {
         unlink_block(n);
         if (!b->blocks) {
             flushes = b->flushes;
@@ -177,7 +178,7 @@ static struct wf_bsend_buffer *buffer_for(struct wf_comm *comm)
     if (comm->bsend)
         return comm->bsend;
     return session && session->bsend ? session->bsend
-                                     : wf_home(comm->wf)->bsend;
+                                     : wf_home(comm->wf)->rank->bsend;
 }
 
 /* Take a block of the buffer; NULL: there is no room. *room becomes the size of
@@ -187,7 +188,7 @@ static struct block *claim_block(struct wf_comm *comm, uint64_t bytes,
 {
     struct block *n = NULL;
 
-    WF_SECTION(objects, comm->wf->env) {
+    WF_SECTION(objects, comm->wf->rank->env) {
         struct wf_bsend_buffer *b = buffer_for(comm);
         *room = b ? b->user_size : -1;
         n = b ? create_block(b, bytes) : NULL;
@@ -287,8 +288,8 @@ static int attach_buffer(struct wf_instance *wf, struct wf_bsend_buffer **slot,
     b->automatic = buffer == MPI_BUFFER_AUTOMATIC;
     b->end = (uint8_t *)buffer + size;
     b->base = base < (uintptr_t)b->end ? (uint8_t *)base : b->end;
-    WF_SECTION(objects, wf->env)
-        *slot = b;
+    WF_SECTION(objects, wf->rank->env)
+    *slot = b;
     return MPI_SUCCESS;
 }
 
@@ -297,7 +298,7 @@ static bool add_flush(struct wf_bsend_buffer *b, struct flush *f)
 {
     bool waits = false;
 
-    WF_SECTION(objects, f->wf->env) {
+    WF_SECTION(objects, f->wf->rank->env) {
         waits = b && b->blocks;
         if (waits) {
             f->next = b->flushes;
@@ -363,31 +364,31 @@ void wf_bsend_release(struct wf_instance *wf, struct wf_bsend_buffer **slot)
     struct wf_bsend_buffer *b = *slot;
 
     flush_buffer(wf, b);
-    WF_SECTION(objects, wf->env)
-        *slot = NULL;
+    WF_SECTION(objects, wf->rank->env)
+    *slot = NULL;
     free(b);
 }
 
 int wf_mpi_buffer_attach(struct wf_instance *wf, void *buffer, MPI_Count size)
 {
-    return attach_buffer(wf, &wf->bsend, buffer, size);
+    return attach_buffer(wf, &wf->rank->bsend, buffer, size);
 }
 
 int wf_mpi_buffer_detach(struct wf_instance *wf, void *buffer_addr,
                          MPI_Count *size)
 {
-    return detach_buffer(wf, &wf->bsend, buffer_addr, size);
+    return detach_buffer(wf, &wf->rank->bsend, buffer_addr, size);
 }
 
 int wf_mpi_buffer_flush(struct wf_instance *wf)
 {
-    flush_buffer(wf, wf->bsend);
+    flush_buffer(wf, wf->rank->bsend);
     return MPI_SUCCESS;
 }
 
 int wf_mpi_buffer_iflush(struct wf_instance *wf, MPI_Request *request)
 {
-    return start_flush(wf, wf->bsend, request);
+    return start_flush(wf, wf->rank->bsend, request);
 }
 
 int wf_mpi_comm_attach_buffer(struct wf_instance *wf, struct wf_comm *comm,

@@ -1,11 +1,13 @@
-/* The instance: everything that one MPI rank owns.
+/* The instance: one engine of a rank, with its endpoints, queues and section.
  *
- * A process holds one instance, or several (simulation, ranks that are
- * threads). The only process-wide data besides are struct wf_process, the table
- * of built-in plugins, and the properties of the program's Fortran compiler
- * (datatype/fortran.c). The structures that it points to belong to the layers
- * above, which alone know what is in them. instance/instance.h makes instances
- * and ends them.
+ *   struct wf_process        what the process has once       process/process.h
+ *     struct wf_rank         what a rank has once            process/rank.h
+ *       struct wf_instance   what each of its engines has    this file
+ *
+ * A rank has one engine, or several (progress/engines.h); a process has one
+ * rank, or several (simulation, ranks that are threads). The structures that
+ * these point to belong to the layers above, which alone know what is in them.
+ * instance/instance.h makes instances and ends them.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,67 +17,32 @@
 #include "lock/critical.h"
 #include "process/endpoint.h"
 
-struct weft_loc;    /* protocol/location.h */
-struct wf_boot;     /* boot/boot.h */
-struct wf_bsend_buffer;
-struct wf_coll_rules;
-struct wf_comm; /* group/comm.h */
-struct wf_config;
-struct wf_core_options;
-struct wf_flag_wait;
-struct wf_ordered; /* protocol/order.h */
-struct wf_ranks;   /* process/ranks.h */
-struct wf_state;   /* report/state.h */
+struct weft_loc; /* route/location.h */
 struct wf_coll_state;
+struct wf_comm;   /* group/comm.h */
+struct wf_engine; /* protocol/queues.h */
+struct wf_flag_wait;
 struct wf_left_out;
-struct wf_engine;   /* protocol/queues.h */
-struct wf_block;    /* core/instance/memory.c */
-struct wf_progress; /* progress/progress.h */
+struct wf_ordered; /* protocol/order.h */
+struct wf_progress;
 struct wf_progress_handlers;
-struct wf_comm_handlers;
-struct wf_engine_makers;
-struct wf_env;      /* object/env.h */
-struct wf_auth_key; /* boot/auth.c */
-struct wf_auth_session;
-struct wf_type_records; /* datatype/named.h */
-struct wf_sched;   /* coll/schedule.h */
-struct wf_engines; /* engines.h */
-struct wf_trace;   /* report/trace.h */
-
-/* The numbers of handles that MPI_X_toint has given out: api/handle_int.c,
- * which is linked only into programs that ask for some. */
-struct wf_handle_ints {
-    void (*free)(struct wf_handle_ints *);
-};
+struct wf_rank;  /* process/rank.h */
+struct wf_sched; /* coll/schedule.h */
+struct wf_trace; /* report/trace.h */
 
 struct wf_instance {
     struct wf_cs api; /* the critical section of this instance */
     struct wf_optional_section call_role, engine_role; /* critical.h */
-    bool may_help;    /* a progress thread runs or may be started: helper.c */
-    int thread_level; /* MPI_THREAD_* granted to the world model */
-    uint32_t rank, nprocs;
-    struct wf_boot *boot;
-    struct wf_ranks *ranks; /* of this process, when it holds several */
-    struct wf_state *state; /* page that tells the launcher about waits */
-    struct wf_config *config;
-    const struct wf_core_options *options;
-    int log_level;      /* core.log: WF_LOG_ */
-    int last_used_code; /* the value of MPI_LASTUSEDCODE */
-    const struct wf_coll_rules *coll_rules; /* of mpi.ini */
-    uint64_t node; /* hash that names this node */
-    char host[256];
-    uint32_t local_index, local_count; /* among the processes of this node */
-    uint32_t cpus;     /* that the processes of this node may use */
-    uint32_t own_cpus; /* in the affinity mask of this process */
+    struct wf_rank *rank;         /* shared by all engines of the rank */
+    struct wf_comm *world, *self; /* they are on the first engine only */
+    unsigned number;              /* of this engine; the first is 0 */
+    bool may_help;   /* a progress thread runs or may be started: helper.c */
+    bool large_call; /* a _c constructor of datatypes is running */
 
     struct weft_core eps[WF_EPS_MAX];
     int ep_count;
     struct wf_left_out *left_out; /* protocol/endpoints.h; NULL: none */
-    struct weft_loc **locs; /* [nprocs] */
-
-    struct wf_comm *world, *self;
-    /* World and self after their end, while incomplete requests hold them. */
-    struct wf_comm *ended[2];
+    struct weft_loc **locs;       /* one for each process */
     uint32_t used;  /* endpoints that some process is reached through */
     uint32_t links; /* how often a process was attached to an endpoint */
     uint32_t held;  /* endpoints that hold sends back until they are polled */
@@ -85,49 +52,25 @@ struct wf_instance {
     struct wf_ordered *orders; /* pairs whose route has failover */
     uint64_t damaged; /* containers whose checksum was wrong: checked.h */
     bool parting;     /* everything is acknowledged; connections may close */
+    uint32_t losses;  /* how often news of dead processes came: death.h */
     struct wf_engine *engine;
     struct wf_progress *progress;
     const struct wf_progress_handlers *progress_handlers;
-    const struct wf_comm_handlers *comm_handlers; /* group/comm.h */
-    const struct wf_engine_makers *engine_makers; /* progress/engines.h */
-    struct wf_env *env;
-    struct wf_block *blocks; /* of MPI_Alloc_mem: core/instance/memory.c */
-    struct wf_handle_ints *handle_ints; /* core/api/handle_int.h */
-    struct wf_bsend_buffer *bsend;      /* p2p/buffered.h */
-    struct wf_trace *trace;             /* of the rank; NULL: none is made */
-    struct wf_auth_key *key;
-    /* Called when a handshake is complete; NULL: no route encrypts. */
-    void (*met)(struct weft_core *, uint32_t id,
-                const struct wf_auth_session *);
+    struct wf_trace *trace;          /* of the rank; NULL: none is made */
     struct wf_flag_wait *flag_waits; /* of all threads: progress/progress.h */
     uint32_t shmcoll_units; /* shared-memory collectives of its communicators */
-    struct wf_coll_state *coll;      /* coll/state.h; NULL: none is needed yet */
+    struct wf_coll_state *coll; /* coll/state.h; NULL: none is needed yet */
     /* Schedules that are driven on at the end of a poll: they leave the API
      * section, so no plugin's progress function may be on the stack. */
     struct wf_sched *deferred;
     int (*run_deferred)(struct wf_instance *);
-    struct wf_type_records *types; /* datatype/named.h; NULL: none yet */
-    bool large_call; /* a _c constructor of datatypes is running */
     /* Memory to which a late message may still go though its request is gone.
      * The rest is freed when the engine closes. The link is the first member
      * of each. */
     struct wf_list orphans;
     uint64_t (*now_ns)(void *clock); /* a simulation has its own */
     void *clock;
-    /* Several engines of one rank: engines.h. */
-    struct wf_instance *home; /* the first engine; NULL in the first itself */
-    unsigned number;          /* of this engine */
-    struct wf_engines *_Atomic engines; /* NULL while there is one */
-    bool single_engine; /* opening others has failed: not tried again */
-    uint32_t losses;    /* how often news of dead processes came: death.h */
 };
-
-/* Returns the first engine of the rank, which has all that the rank has
- * once. */
-static inline struct wf_instance *wf_home(struct wf_instance *wf)
-{
-    return wf->home ? wf->home : wf;
-}
 
 /* The section of WF_SECTION(api, wf). */
 static inline void wf_enter_api(struct wf_instance *wf)

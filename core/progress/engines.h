@@ -33,7 +33,7 @@
 #ifndef WF_ENGINES_H
 #define WF_ENGINES_H
 
-#include "process/instance.h"
+#include "process/rank.h"
 
 enum { WF_ENGINES_MAX = 8 };
 
@@ -123,7 +123,7 @@ WF_LOCK_SECTION(tasks, struct wf_engines, lock, WF_RANK_TASKS)
 static inline struct wf_engines *wf_engines(struct wf_instance *wf)
 {
     /* pairs with the release in engines.c */
-    return wf_load_acquire(&wf->engines);
+    return wf_load_acquire(&wf->rank->engines);
 }
 
 /* Returns the engine of a communicator with this context id, whose members have

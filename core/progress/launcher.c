@@ -7,6 +7,7 @@
 
 #include <sched.h>
 
+#include "process/rank.h"
 #include "progress/engines.h"
 
 /* Take the connection; false: another thread uses it. A rank of one engine uses
@@ -29,13 +30,12 @@ int wf_launcher_get(struct wf_instance *wf, const char *key, void **value,
                     size_t *n)
 {
     struct wf_engines *all = wf_engines(wf);
-    struct wf_boot *boot = wf->boot;
+    struct wf_boot *boot = wf->rank->boot;
     int r = 0;
 
     if (!all)
         return boot->ops->get(boot, key, value, n);
-    WF_SECTION(boot, all)
-    {
+    WF_SECTION(boot, all) {
         while (!try_connection(all))
             sched_yield(); /* it is used for a moment only */
         r = boot->ops->get(boot, key, value, n);
@@ -47,7 +47,7 @@ int wf_launcher_get(struct wf_instance *wf, const char *key, void **value,
 bool wf_launcher_give_up(struct wf_instance *wf, uint32_t id)
 {
     struct wf_engines *all = wf_engines(wf);
-    struct wf_boot *boot = wf->boot;
+    struct wf_boot *boot = wf->rank->boot;
 
     if (!boot || !boot->ops->give_up)
         return true;
@@ -61,7 +61,7 @@ bool wf_launcher_give_up(struct wf_instance *wf, uint32_t id)
 void wf_launcher_hear(struct wf_instance *wf)
 {
     struct wf_engines *all = wf_engines(wf);
-    struct wf_boot *boot = wf->boot;
+    struct wf_boot *boot = wf->rank->boot;
 
     if (!boot || !boot->ops->hear || !try_connection(all))
         return;
@@ -73,7 +73,7 @@ bool wf_launcher_take_loser(struct wf_instance *wf, uint32_t *taken,
                             uint32_t *id)
 {
     struct wf_engines *all = wf_engines(wf);
-    struct wf_boot *boot = wf->boot;
+    struct wf_boot *boot = wf->rank->boot;
     bool found;
 
     if (!boot || !try_connection(all))
@@ -89,7 +89,7 @@ bool wf_launcher_ask(struct wf_instance *wf, uint32_t id, bool ask,
                      struct wf_boot_word *word)
 {
     struct wf_engines *all = wf_engines(wf);
-    struct wf_boot *boot = wf->boot;
+    struct wf_boot *boot = wf->rank->boot;
 
     if (!boot || !boot->ops->ask_state)
         return false;

@@ -24,6 +24,7 @@
 #include "boot/boot.h"
 #include "config/config.h"
 #include "os/tuning.h"
+#include "process/rank.h"
 #include "progress/engines.h"
 #include "progress/wait.h"
 #include "report/error.h"
@@ -121,7 +122,7 @@ WF_COLD void wf_progress_allow_helper(struct wf_instance *wf)
     cpu_set_t *cpus = (cpu_set_t *)wf->progress->cpus;
 
     _Static_assert(sizeof *cpus == sizeof wf->progress->cpus, "cpu_set_t");
-    wf->may_help = wf->options->progress != WF_PROGRESS_CALLER;
+    wf->may_help = wf->rank->options->progress != WF_PROGRESS_CALLER;
     if (wf->may_help && sched_getaffinity(0, sizeof *cpus, cpus) != 0)
         /* more CPUs than a cpu_set_t has: the thread inherits the mask */
         CPU_ZERO(cpus);
@@ -140,7 +141,7 @@ void wf_progress_hear_launcher(struct wf_instance *wf, uint64_t now)
 {
     struct wf_progress *p = wf->progress;
 
-    if (now < p->hear_at || !wf->boot || !wf->boot->ops->hear)
+    if (now < p->hear_at || !wf->rank->boot || !wf->rank->boot->ops->hear)
         return;
     p->hear_at = now + HEAR_NS;
     wf->progress_handlers->hear_launcher(wf);

@@ -26,6 +26,7 @@
 #include "os/cpu.h"
 #include "os/quota.h"
 #include "os/tuning.h"
+#include "process/rank.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
 #include "progress/sleep.h"
@@ -99,11 +100,11 @@ static WF_COLD void choose_limits(struct wf_instance *wf)
     struct wf_progress *p = wf->progress;
 
     p->limits_known = true;
-    set_oversubscribed(p, wf->local_count > 1 &&
-                              (wf->local_count > wf->cpus ||
-                               wf->local_count > wf_quota_cpus()));
-    if (wf->options->spin != WF_AUTO) {
-        p->spin = p->spin_max = wf->options->spin;
+    set_oversubscribed(p, wf->rank->local_count > 1 &&
+                              (wf->rank->local_count > wf->rank->cpus ||
+                               wf->rank->local_count > wf_quota_cpus()));
+    if (wf->rank->options->spin != WF_AUTO) {
+        p->spin = p->spin_max = wf->rank->options->spin;
         p->yields_max = 0;
     }
     p->no_yield_next = WF_NO_YIELD_MIN;
@@ -180,7 +181,8 @@ static WF_COLD void leave_shared_cpu(struct wf_instance *wf)
         p->shared_waits = 0;
     } else if (++p->shared_waits > p->shared_waits_max) {
         p->shared_waits = 0;
-        p->only_cpu_shared = wf->own_cpus == 1 && wf->options->spin == WF_AUTO;
+        p->only_cpu_shared =
+            wf->rank->own_cpus == 1 && wf->rank->options->spin == WF_AUTO;
         if (p->only_cpu_shared) {
             set_oversubscribed(p, true);
             return;
@@ -226,7 +228,8 @@ static bool threads_exceed_cpus(struct wf_instance *wf)
     unsigned awake = p->waiting - p->asleep;
 
     return wf_unlikely(awake > 1) && p->spin_max &&
-           (awake > wf->own_cpus || awake * wf->local_count > wf->cpus);
+           (awake > wf->rank->own_cpus ||
+            awake * wf->rank->local_count > wf->rank->cpus);
 }
 
 /* Poll until done, yielding between polls, or until that does not help. Among
@@ -402,7 +405,7 @@ static WF_COLD void sleep_and_adapt(struct wf_instance *wf,
     if (!p->spin_max || p->cpu_shared)
         return;
     brief = !p->no_yield_waits && wf_now(wf) - start < WF_SLEEP_BRIEF_NS;
-    if (brief && p->spin == p->spin_max && wf->options->spin == WF_AUTO &&
+    if (brief && p->spin == p->spin_max && wf->rank->options->spin == WF_AUTO &&
         p->spin_max < WF_SPIN_MOST_NS)
         p->spin_max *= 2;
     p->spin = adapt_budget(p->spin, brief, WF_SPIN_MIN_NS, p->spin_max);

@@ -38,6 +38,7 @@
 #include <stdlib.h>
 
 #include "os/hash.h"
+#include "process/rank.h"
 #include "progress/wait.h"
 #include "protocol/location.h"
 #include "protocol/message.h"
@@ -69,7 +70,7 @@ bool wf_death_note(struct wf_instance *wf, uint32_t id)
     if (wf_proc_is_dead(wf, id))
         return false;
     if (!e->dead)
-        e->dead = malloc(wf->nprocs * sizeof *e->dead);
+        e->dead = malloc(wf->rank->nprocs * sizeof *e->dead);
     if (!e->dead) {
         wf_log(wf, WF_LOG_ERROR,
                "out of memory for the news that process %u "
@@ -86,7 +87,7 @@ bool wf_death_note(struct wf_instance *wf, uint32_t id)
  * of this process alone go on, even if others have lost it. */
 static bool is_affected_by(const struct wf_comm *c, uint32_t id)
 {
-    if (id == c->wf->rank && c->size == 1 && !c->inter)
+    if (id == c->wf->rank->id && c->size == 1 && !c->inter)
         return false;
     return wf_group_rank_of(c->local, id) != MPI_UNDEFINED ||
            (c->inter && wf_group_rank_of(c->peers, id) != MPI_UNDEFINED);
@@ -153,7 +154,7 @@ int wf_comm_record_dead(struct wf_comm *c)
                            "a member could not make "
                            "the communicator, because a process was lost "
                            "meanwhile");
-    if (id == (int)c->wf->rank)
+    if (id == (int)c->wf->rank->id)
         return wf_error_on(c, MPI_ERR_PROC_ABORTED,
                            "another process of the "
                            "communicator has lost this one");
@@ -235,7 +236,7 @@ static void tell_gone(struct weft_loc *loc, uint32_t id)
 {
     struct wf_wire w;
 
-    if (loc->failed || loc->id == id || loc->id == loc->wf->rank ||
+    if (loc->failed || loc->id == id || loc->id == loc->wf->rank->id ||
         (!loc->lanes && wf_location_connect(loc) != 0))
         return;
     wf_wire_init(&w, WF_GONE, 0);
@@ -245,7 +246,7 @@ static void tell_gone(struct weft_loc *loc, uint32_t id)
 
 static void tell_gone_to_all(struct wf_instance *wf, uint32_t id)
 {
-    for (uint32_t i = 0; i < wf->nprocs; i++)
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
         if (wf->locs[i] && wf->locs[i]->host)
             tell_gone(wf->locs[i], id);
 }
@@ -281,11 +282,11 @@ static void arrive_gone(struct weft_loc *from, const struct wf_wire *w)
     struct wf_instance *wf = from->wf;
     uint64_t id = wf_le64(w->a);
 
-    if (id >= wf->nprocs) {
+    if (id >= wf->rank->nprocs) {
         wf_log(wf, WF_LOG_WARN,
                "process %u says that process %llu of %u is "
                "gone; skipped",
-               from->id, (unsigned long long)id, wf->nprocs);
+               from->id, (unsigned long long)id, wf->rank->nprocs);
         return;
     }
     if (!wf_death_note(wf, (uint32_t)id))
@@ -329,7 +330,7 @@ uint64_t wf_comm_make_origin(const struct wf_comm *result,
 
 static void tell_unmade(struct wf_instance *wf, uint32_t id, uint64_t origin)
 {
-    struct weft_loc *loc = id == wf->rank ? NULL : wf->locs[id];
+    struct weft_loc *loc = id == wf->rank->id ? NULL : wf->locs[id];
     struct wf_wire w;
 
     if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0))
@@ -351,7 +352,7 @@ void wf_comm_tell_unmade(struct wf_comm *c)
 
 static void pass_unmade_on(struct wf_instance *wf, uint64_t origin)
 {
-    for (uint32_t i = 0; i < wf->nprocs; i++)
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
         if (wf->locs[i] && wf->locs[i]->host)
             tell_unmade(wf, i, origin);
 }

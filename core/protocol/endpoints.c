@@ -20,6 +20,7 @@
 #include "config/addresses.h"
 #include "config/config.h"
 #include "config/options.h"
+#include "process/rank.h"
 #include "process/ranks.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
@@ -38,30 +39,30 @@ static void fill_static_open(struct wf_instance *wf, struct weft_core *c,
 {
     const char *where;
 
-    o->start_ns = wf->options->start_timeout;
-    o->listen =
-        wf_config_address(wf->config, wf->rank, c->config->name, &where);
+    o->start_ns = wf->rank->options->start_timeout;
+    o->listen = wf_config_address(wf->rank->config, wf->rank->id,
+                                  c->config->name, &where);
 }
 
 static void fill_open(struct wf_instance *wf, struct weft_core *c, weft_open *o)
 {
     *o = (weft_open){
         .size = sizeof *o,
-        .loc_id = wf->rank,
+        .loc_id = wf->rank->id,
         .host = wf->trace ? &wf_host_traced : &wf_host,
         .core = c,
         .instance = c->config->name,
         .cfg = c->cfg,
-        .node_id = (uint32_t)(wf->node ^ wf->node >> 32),
-        .local_index = wf->local_index,
-        .local_count = wf->local_count,
-        .cpus = wf->cpus,
-        .flags = wf->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
-        .launcher = wf->boot->launcher,
+        .node_id = (uint32_t)(wf->rank->node ^ wf->rank->node >> 32),
+        .local_index = wf->rank->local_index,
+        .local_count = wf->rank->local_count,
+        .cpus = wf->rank->cpus,
+        .flags = wf->rank->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
+        .launcher = wf->rank->boot->launcher,
     };
-    if (wf_route_trusts(wf->config, c->config->name))
+    if (wf_route_trusts(wf->rank->config, c->config->name))
         o->flags |= WEFT_OPEN_TRUSTED;
-    if (strcmp(wf->boot->ops->name, "static") == 0)
+    if (strcmp(wf->rank->boot->ops->name, "static") == 0)
         fill_static_open(wf, c, o);
 }
 
@@ -123,7 +124,7 @@ static int prepare_endpoint(struct wf_instance *wf,
         return 1;
     }
     *c = (struct weft_core){.wf = wf, .index = wf->ep_count, .config = t};
-    c->plugin = wf_plugin_find(wf->config, t, err, sizeof err);
+    c->plugin = wf_plugin_find(wf->rank->config, t, err, sizeof err);
     if (!c->plugin && errno) {
         int r = errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
         wf_error(wf_error_class(r), "%s", err);
@@ -140,7 +141,7 @@ static int prepare_endpoint(struct wf_instance *wf,
                  t->name);
         return WEFT_ENOMEM;
     }
-    bad = wf_config_plugin(wf->config, t, c->plugin, c->cfg, errors);
+    bad = wf_config_plugin(wf->rank->config, t, c->plugin, c->cfg, errors);
     if (bad)
         free(c->cfg);
     else
@@ -150,7 +151,7 @@ static int prepare_endpoint(struct wf_instance *wf,
 
 static bool holds_several_ranks(const struct wf_instance *wf)
 {
-    return wf->ranks && wf->ranks->count > 1;
+    return wf->rank->ranks && wf->rank->ranks->count > 1;
 }
 
 static bool is_thread(const struct wf_transport_config *t)
@@ -164,16 +165,17 @@ static bool is_thread(const struct wf_transport_config *t)
 static bool is_wanted(const struct wf_instance *wf,
                       const struct wf_transport_config *t)
 {
-    bool others = wf->nprocs > (wf->ranks ? wf->ranks->count : 1);
+    bool others =
+        wf->rank->nprocs > (wf->rank->ranks ? wf->rank->ranks->count : 1);
 
     if (t->enable == 0 || strcmp(t->plugin, "self") == 0)
         return false;
     if (is_thread(t))
         return holds_several_ranks(wf);
     if (holds_several_ranks(wf) && !others &&
-        !wf_route_names(wf->config, t->name))
-        return t->enable == 1 || !wf_route_may_use(wf->config, "thread");
-    return wf->nprocs > 1 || t->enable == 1;
+        !wf_route_names(wf->rank->config, t->name))
+        return t->enable == 1 || !wf_route_may_use(wf->rank->config, "thread");
+    return wf->rank->nprocs > 1 || t->enable == 1;
 }
 
 /* Whether the configuration has a section for thread, which is not implied. */
@@ -200,7 +202,7 @@ static int prepare_each(struct wf_instance *wf, FILE *errors)
     static const struct wf_transport_config thread = {
         .name = "thread", .plugin = "thread", .enable = 2, .where = "built in"};
     const struct wf_transport_config *t;
-    int n = wf_config_transports(wf->config, &t);
+    int n = wf_config_transports(wf->rank->config, &t);
     int bad = prepare_endpoint(wf, &self, errors);
 
     if (holds_several_ranks(wf) && !has_thread_section(t, n))
@@ -238,7 +240,8 @@ static bool is_useful(const struct wf_instance *wf, int i)
 {
     const struct wf_transport_config *t = wf->eps[i].config;
 
-    return i == 0 || t->enable == 1 || wf_route_may_use(wf->config, t->name);
+    return i == 0 || t->enable == 1 ||
+           wf_route_may_use(wf->rank->config, t->name);
 }
 
 /* Whether opening failed for lack of memory or descriptors. The transport is
@@ -329,11 +332,11 @@ static int open_prepared(struct wf_instance *wf, int i)
 
 int wf_endpoints_open(struct wf_instance *wf)
 {
-    if (wf->ranks)
-        pthread_mutex_lock(&wf->ranks->open_lock);
+    if (wf->rank->ranks)
+        pthread_mutex_lock(&wf->rank->ranks->open_lock);
     int bad = prepare_all(wf), prepared = wf->ep_count, r = 0;
-    if (wf->ranks)
-        pthread_mutex_unlock(&wf->ranks->open_lock);
+    if (wf->rank->ranks)
+        pthread_mutex_unlock(&wf->rank->ranks->open_lock);
 
     wf->ep_count = 0;
     if (bad) {
@@ -351,7 +354,7 @@ int wf_endpoints_open(struct wf_instance *wf)
 static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
                      struct wf_traffic *t)
 {
-    for (uint32_t i = 0; wf->locs && i < wf->nprocs; i++) {
+    for (uint32_t i = 0; wf->locs && i < wf->rank->nprocs; i++) {
         const struct weft_loc *loc = wf->locs[i];
         for (unsigned k = 0; loc && k < loc->lanes; k++) {
             if (loc->lane[k].order || loc->lane[k].core != c)
@@ -384,7 +387,7 @@ static void report_traffic(struct wf_instance *wf, const struct weft_core *c)
     fprintf(stderr,
             "weft: rank %u: %-6s sent %llu messages, %llu bytes; "
             "received %llu messages, %llu bytes\n",
-            wf->rank, c->config->name, t.sent, t.sent_bytes, t.received,
+            wf->rank->id, c->config->name, t.sent, t.sent_bytes, t.received,
             t.received_bytes);
 }
 
@@ -402,12 +405,12 @@ static void report_dropped_packets(const struct wf_instance *wf,
             fprintf(stderr,
                     "weft: rank %u: %-6s dropped %llu damaged or strange "
                     "packets\n",
-                    wf->rank, c->config->name, (unsigned long long)n);
+                    wf->rank->id, c->config->name, (unsigned long long)n);
 }
 
 void wf_endpoints_report(struct wf_instance *wf)
 {
-    if (!wf->options->stats)
+    if (!wf->rank->options->stats)
         return;
     for (int i = wf->ep_count; i-- > 0;) {
         report_traffic(wf, &wf->eps[i]);
@@ -415,12 +418,12 @@ void wf_endpoints_report(struct wf_instance *wf)
     }
     if (wf->damaged)
         fprintf(stderr, "weft: rank %u: %llu messages arrived damaged\n",
-                wf->rank, (unsigned long long)wf->damaged);
+                wf->rank->id, (unsigned long long)wf->damaged);
 }
 
 static void delete_peers(struct wf_instance *wf, struct weft_core *c)
 {
-    for (uint32_t i = 0; wf->locs && i < wf->nprocs; i++)
+    for (uint32_t i = 0; wf->locs && i < wf->rank->nprocs; i++)
         if (wf->locs[i] && wf->locs[i]->peers[c->index]) {
             c->ops->peer_del(wf->locs[i]->peers[c->index], 1);
             wf->locs[i]->peers[c->index] = NULL;

@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "datatype/predefined.h"
+#include "process/rank.h"
 #include "progress/progress.h"
 #include "protocol/carrier_deadline.h"
 #include "protocol/death.h"
@@ -37,7 +38,7 @@ static const struct wf_progress_handlers progress_handlers = {
 
 WF_COLD int wf_engine_init(struct wf_instance *wf)
 {
-    const struct wf_core_options *o = wf->options;
+    const struct wf_core_options *o = wf->rank->options;
     struct wf_engine *e = calloc(1, sizeof *e);
 
     if (!e)
@@ -46,8 +47,8 @@ WF_COLD int wf_engine_init(struct wf_instance *wf)
     wf_list_init(&e->others);
     wf_unexpected_init(e);
     e->credits = o->credits;
-    if (o->unexpected_max && o->unexpected_max / wf->nprocs < e->credits)
-        e->credits = o->unexpected_max / wf->nprocs;
+    if (o->unexpected_max && o->unexpected_max / wf->rank->nprocs < e->credits)
+        e->credits = o->unexpected_max / wf->rank->nprocs;
     e->expected.size = sizeof e->expected.want;
     e->expected.first = WF_SHORT_EAGER;
     e->expected.env0 = WF_ENV0_NONE;

@@ -14,6 +14,7 @@
 #include "boot/abort.h"
 #include "boot/boot.h"
 #include "config/config.h"
+#include "process/rank.h"
 #include "progress/launcher.h"
 #include "progress/wait.h"
 #include "protocol/carrier.h"
@@ -75,7 +76,7 @@ static int fail_table(struct wf_slots *table, struct weft_loc *loc)
  * where our messages do not arrive. */
 static void report_given_up(struct wf_instance *wf)
 {
-    for (uint32_t i = 0; wf->engine->unreported && i < wf->nprocs; i++) {
+    for (uint32_t i = 0; wf->engine->unreported && i < wf->rank->nprocs; i++) {
         struct weft_loc *loc = wf->locs[i];
         if (!loc || !loc->unreported)
             continue;
@@ -125,11 +126,11 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     if (wf->api.on)
         wf_progress_notify(wf); /* probes wait for no request */
     wf_deaths_spread(wf);
-    if (wf->options->on_failure == WF_FAIL_ABORT && (posted || failed))
+    if (wf->rank->options->on_failure == WF_FAIL_ABORT && (posted || failed))
         wf_abort(wf, 1,
                  "weft " WEFT_VERSION ": rank %u on %s: process %u on "
                  "%s %s: %s (core.on_failure = abort)",
-                 wf->rank, wf->host, loc->id,
+                 wf->rank->id, wf->rank->host, loc->id,
                  loc->host ? loc->host : "unknown host",
                  wf_location_down_verb(loc), wf_location_down_text(loc));
 }
@@ -177,7 +178,7 @@ const struct weft_loc *wf_any_failed(const struct wf_comm *comm)
 
     if (wf_likely(!wf->engine->failures))
         return NULL;
-    for (uint32_t i = 0; i < wf->nprocs; i++) {
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
         struct weft_loc *loc = wf->locs[i];
         if (loc && loc->failed &&
             wf_group_rank_of(comm->peers, i) != MPI_UNDEFINED)
@@ -258,7 +259,8 @@ void wf_failure_hear_launcher(struct wf_instance *wf)
             wf_carrier_declare_dead(loc->order, given_up);
         else if (loc && !loc->failed)
             wf_location_end(loc, WEFT_ELINK, given_up);
-        wf_death_note(wf, wf->rank); /* others are told so, and rely on it */
+        wf_death_note(wf,
+                      wf->rank->id); /* others are told so, and rely on it */
         wf_deaths_spread(wf);
     }
 }

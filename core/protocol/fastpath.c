@@ -7,6 +7,7 @@
 #include "group/raise.h"
 #include "object/errhandler.h"
 #include "os/tuning.h"
+#include "process/rank.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
 #include "protocol/unexpected.h"
@@ -32,7 +33,7 @@ void wf_fastpath_update(struct wf_instance *wf)
     const struct wf_comm *shared =
         wf && wf->api.threads && !WF_TRACING(wf) ? world : NULL;
 
-    if (wf != wf_load_relaxed(&wf_process_instance) || (wf && wf->ranks))
+    if (wf != wf_load_relaxed(&wf_process_instance) || (wf && wf->rank->ranks))
         /* This instance is one of several, of a simulation or of ranks that are
          * threads; one of those acts as the process for a while. */
         return;

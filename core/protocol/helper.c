@@ -53,6 +53,7 @@
 #include "config/config.h"
 #include "os/quota.h"
 #include "os/tuning.h"
+#include "process/rank.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
@@ -293,15 +294,16 @@ static bool ensure_helper(struct wf_instance *wf)
     if (h)
         return true;
     wf->may_help = false; /* this is tried once */
-    if (wf->options->progress == WF_PROGRESS_AUTO &&
+    if (wf->rank->options->progress == WF_PROGRESS_AUTO &&
         wf_progress_is_oversubscribed(wf))
         return false;
     h = calloc(1, sizeof *h);
     if (!h || wf_progress_open_sleeper(p) < 0)
         goto err;
     h->wf = wf;
-    h->has_spare_cpu = wf->own_cpus > 1 && wf->local_count < wf->cpus &&
-                       wf->local_count < wf_quota_cpus();
+    h->has_spare_cpu = wf->rank->own_cpus > 1 &&
+                       wf->rank->local_count < wf->rank->cpus &&
+                       wf->rank->local_count < wf_quota_cpus();
     wf_store_relaxed(&h->pause_ns, WF_HELPER_PAUSE_NS);
     h->seen_round = wf_load_relaxed(&p->rounds);
     if (!start_thread(h))

@@ -14,6 +14,7 @@
 #include "boot/auth.h"
 #include "config/config.h"
 #include "os/hosts.h"
+#include "process/rank.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/arrive.h"
@@ -58,7 +59,7 @@ static int host_locate(weft_core *core, uint32_t loc_id)
 {
     struct weft_loc *loc;
 
-    if (loc_id >= core->wf->nprocs)
+    if (loc_id >= core->wf->rank->nprocs)
         return WEFT_EINVAL;
     loc = wf_location(core->wf, loc_id);
     if (!loc)

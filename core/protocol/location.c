@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "process/rank.h"
 #include "protocol/endpoints.h"
 #include "config/addresses.h"
 #include "config/config.h"
@@ -98,7 +99,7 @@ int wf_location_attach(struct weft_loc *loc, struct weft_core *core)
 static bool is_self_only(const struct weft_loc *loc,
                          const struct weft_core *core)
 {
-    return core->attr.caps & WEFT_CAP_SELF && loc->id != loc->wf->rank &&
+    return core->attr.caps & WEFT_CAP_SELF && loc->id != loc->wf->rank->id &&
            !(core->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE));
 }
 
@@ -107,7 +108,8 @@ static const char *unreachable_reason(const struct weft_loc *loc,
 {
     if (is_self_only(loc, core))
         return "another process";
-    if (loc->node != loc->wf->node && !(core->attr.caps & WEFT_CAP_REMOTE))
+    if (loc->node != loc->wf->rank->node &&
+        !(core->attr.caps & WEFT_CAP_REMOTE))
         return "other node";
     return "no common address";
 }
@@ -143,8 +145,8 @@ static const char *missing_address_reason(const struct weft_loc *loc,
     const char *where, *text = NULL;
 
     if (!loc->card && WEFT_HAS(core->ops, weft_ops, addr_parse))
-        text = wf_config_address(loc->wf->config, loc->id, core->config->name,
-                                 &where);
+        text = wf_config_address(loc->wf->rank->config, loc->id,
+                                 core->config->name, &where);
     if (!text)
         return is_self_only(loc, core) ? unreachable_reason(loc, core)
                                        : "the peer has no address for it";
@@ -175,7 +177,7 @@ static void evaluate_candidate(struct weft_loc *loc, struct weft_core *core,
         c->why_not = refusal[0] ? refusal : unreachable_reason(loc, core);
     else
         c->reaches = true;
-    wf_config_cost(loc->wf->config, core->config, &c->cost);
+    wf_config_cost(loc->wf->rank->config, core->config, &c->cost);
     wf_nets_add(core, core->address, core->address_len, choice->from_net,
                 sizeof choice->from_net);
     if (n < sizeof address)
@@ -209,7 +211,7 @@ static int fail_no_route(const struct weft_loc *loc,
                          const struct wf_route_candidate *c, int n,
                          const char *section)
 {
-    const struct wf_config *config = loc->wf->config;
+    const struct wf_config *config = loc->wf->rank->config;
     const struct wf_transport_config *all;
     int transports = wf_config_transports(config, &all);
     char text[400];
@@ -228,14 +230,15 @@ static int fail_no_route(const struct weft_loc *loc,
                                      left_out_reason(loc->wf, &all[t]));
     wf_error(MPI_ERR_OTHER,
              "%s: no transport reaches rank %u (%s) from rank %u (%s): %s",
-             section, loc->id, loc->host, loc->wf->rank, loc->wf->host, text);
+             section, loc->id, loc->host, loc->wf->rank->id,
+             loc->wf->rank->host, text);
     return WEFT_EUNREACH;
 }
 
 static int choose_endpoints(struct weft_loc *loc, struct choice *c,
                             uint64_t size, const char **section)
 {
-    return wf_route_choose(loc->wf->config, &c->from, &c->to, size,
+    return wf_route_choose(loc->wf->rank->config, &c->from, &c->to, size,
                            c->candidates, c->n, c->order, section);
 }
 
@@ -255,8 +258,8 @@ static int add_order(struct weft_loc *loc, struct choice *c, int found)
     struct wf_route_failover f;
     int eps[WF_EPS_MAX], n = 0, r;
 
-    if (!wf_route_failover(loc->wf->config, &c->from, &c->to, c->candidates,
-                           c->n, c->order, found, &f))
+    if (!wf_route_failover(loc->wf->rank->config, &c->from, &c->to,
+                           c->candidates, c->n, c->order, found, &f))
         return 0;
     for (int i = 0; i < (f.several ? found : 1); i++) {
         int ep = c->candidates[c->order[i]].ep;
@@ -281,8 +284,8 @@ static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
         if (loc->lanes && loc->lane[loc->lanes - 1].core == core)
             return 0; /* the lane before carries these sizes too */
         if (size && wf_endpoint_is_network(core) &&
-            wf_route_pair_encrypts(wf->config, &c->from, &c->to, c->candidates,
-                                   c->n))
+            wf_route_pair_encrypts(wf->rank->config, &c->from, &c->to,
+                                   c->candidates, c->n))
             return 0; /* only the order lane is ever sealed */
         r = wf_location_attach(loc, core);
         if (r != 0)
@@ -290,7 +293,7 @@ static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
         wf_log(wf, WF_LOG_DEBUG, "process %u: %s through '%s' (%s)", loc->id,
                size ? "bulk payload" : "messages", core->config->name, section);
         init_lane(&loc->lane[loc->lanes++], core, loc->peers[core->index], size,
-                  wf->options);
+                  wf->rank->options);
         return size ? 0 : add_order(loc, c, found);
     }
     if (!found)
@@ -313,7 +316,7 @@ static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
 static void add_bulk_lanes(struct weft_loc *loc, struct choice *c)
 {
     uint64_t sizes[WF_LANES - 1];
-    int n = wf_route_size_splits(loc->wf->config, &c->from, &c->to, sizes,
+    int n = wf_route_size_splits(loc->wf->rank->config, &c->from, &c->to, sizes,
                                  WF_LANES - 1);
 
     for (int i = 0; i < n; i++)
@@ -331,8 +334,8 @@ static int add_checks(struct weft_loc *loc, struct choice *c)
         if (c->candidates[i].network &&
             !(c->candidates[i].caps & WEFT_CAP_INTACT))
             endpoints |= 1u << i;
-    if (!endpoints || !wf_route_pair_checks(loc->wf->config, &c->from, &c->to,
-                                            c->candidates, c->n))
+    if (!endpoints || !wf_route_pair_checks(loc->wf->rank->config, &c->from,
+                                            &c->to, c->candidates, c->n))
         return 0;
     r = wf_checks_require(loc, endpoints);
     for (unsigned i = 0; r == 0 && i < loc->lanes; i++)
@@ -347,7 +350,7 @@ static int connect_self(struct weft_loc *loc)
 
     if (r != 0)
         return r;
-    init_lane(&loc->lane[0], core, loc->peers[0], 0, loc->wf->options);
+    init_lane(&loc->lane[0], core, loc->peers[0], 0, loc->wf->rank->options);
     loc->lanes = 1;
     loc->plain = true;
     return 0;
@@ -372,7 +375,8 @@ static int connect_other(struct weft_loc *loc)
     struct choice c = {.n = wf->ep_count};
     int r;
 
-    c.from = (struct wf_route_end){wf->rank, wf->host, c.from_net, wf->node};
+    c.from = (struct wf_route_end){wf->rank->id, wf->rank->host, c.from_net,
+                                   wf->rank->node};
     c.to = (struct wf_route_end){loc->id, loc->host, c.to_net, loc->node};
     for (int i = 0; i < wf->ep_count; i++)
         evaluate_candidate(loc, &wf->eps[i], &c);
@@ -396,7 +400,7 @@ int wf_location_connect(struct weft_loc *loc)
     WF_ASSERT(!loc->lanes && !loc->failed);
     if (r != 0)
         return r;
-    r = loc->id == loc->wf->rank ? connect_self(loc) : connect_other(loc);
+    r = loc->id == loc->wf->rank->id ? connect_self(loc) : connect_other(loc);
     if (r == 0 && WF_TRACING(loc->wf) && (r = add_trace(loc)) != 0)
         loc->lanes = 0;
     wf_location_update_fastpath(loc);
@@ -416,7 +420,7 @@ static void free_location(struct weft_loc *loc)
 
 void wf_locations_free(struct wf_instance *wf)
 {
-    for (uint32_t i = 0; wf->locs && i < wf->nprocs; i++)
+    for (uint32_t i = 0; wf->locs && i < wf->rank->nprocs; i++)
         if (wf->locs[i])
             free_location(wf->locs[i]);
     free(wf->locs);

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "process/rank.h"
 #include "protocol/carrier.h"
 #include "protocol/failure.h"
 #include "protocol/location.h"
@@ -83,7 +84,7 @@ void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
     number_next(l);
     if (weft_hdr_len(t->tx.hdr) == WEFT_HDR) {
         t->hdr.seq = wf_le32(l->seq);
-        t->hdr.src = wf_le32(loc->wf->rank);
+        t->hdr.src = wf_le32(loc->wf->rank->id);
         t->hdr.dst = wf_le32(loc->id);
     }
     may_go = wf_lane_is_clear(l) || t->tx.flags & WEFT_TX_URGENT;
@@ -227,7 +228,7 @@ static bool try_control_short(struct weft_loc *loc, struct wf_wire *w,
         return false;
     w->plen = wf_le32((uint32_t)n);
     w->seq = wf_le32(l->seq + 1);
-    w->src = wf_le32(loc->wf->rank);
+    w->src = wf_le32(loc->wf->rank->id);
     w->dst = wf_le32(loc->id);
     r = l->send_short(l->peer, (const weft_hdr *)w, payload, n, 0);
     if (r == WEFT_DONE) {

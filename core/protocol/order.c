@@ -10,6 +10,7 @@
 
 #include "config/config.h"
 #include "os/tuning.h"
+#include "process/rank.h"
 #include "protocol/carrier.h"
 #include "protocol/carrier_seal.h"
 #include "protocol/fastpath.h"
@@ -28,7 +29,7 @@ static struct wf_ordered *create_order(struct weft_loc *loc)
     if (!o)
         return NULL;
     o->loc = loc;
-    o->src_dst = loc->wf->rank | (uint64_t)loc->id << 32;
+    o->src_dst = loc->wf->rank->id | (uint64_t)loc->id << 32;
     o->next = o->una = o->expect = 1;
     o->last = &o->first;
     o->sum = wf_crc32c_choose();
@@ -60,7 +61,7 @@ static void set_lane(struct wf_ordered *o)
             l->max_payload =
                 min_u64(l->max_payload,
                         min_u64(WF_SEAL_CHUNK, a->max_payload) - WEFT_HDR);
-        if (o->loc->wf->options->eager == WF_AUTO)
+        if (o->loc->wf->rank->options->eager == WF_AUTO)
             l->max_eager = (uint32_t)min_u64(l->max_eager, a->max_eager);
     }
     l->max_eager = (uint32_t)min_u64(l->max_eager, l->max_payload);

@@ -10,6 +10,7 @@
 
 #include "config/config.h"
 #include "process/endpoint.h"
+#include "process/rank.h"
 #include "protocol/carrier.h"
 #include "protocol/order.h"
 
@@ -38,7 +39,7 @@ void wf_orders_report(const struct wf_instance *wf)
 {
     uint64_t n[WF_ORDER_COUNTS];
 
-    if (!wf->options->stats || !wf->orders)
+    if (!wf->rank->options->stats || !wf->orders)
         return;
     for (int i = 0; i < WF_ORDER_COUNTS; i++)
         n[i] = wf_orders_count(wf, (enum wf_order_count)i);
@@ -47,7 +48,7 @@ void wf_orders_report(const struct wf_instance *wf)
             " of them back; %" PRIu64 " connections replaced; %" PRIu64
             " messages sent again, %" PRIu64 " duplicates dropped, %" PRIu64
             " damaged, %" PRIu64 " striped\n",
-            wf->rank, n[WF_ORDER_MOVES], n[WF_ORDER_FAILBACKS],
+            wf->rank->id, n[WF_ORDER_MOVES], n[WF_ORDER_FAILBACKS],
             n[WF_ORDER_RECONNECTS], n[WF_ORDER_RESENT], n[WF_ORDER_DUPLICATES],
             n[WF_ORDER_DAMAGED], n[WF_ORDER_STRIPED]);
 }

@@ -16,6 +16,7 @@
 #include "protocol/pull.h"
 
 #include "config/config.h"
+#include "process/rank.h"
 #include "protocol/message.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
@@ -63,7 +64,7 @@ size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
     size_t n = 0;
 
     clear_pull(&p->pull);
-    if (p->req.wf->options->rndv == WF_RNDV_PUSH || !can_get(core) ||
+    if (p->req.wf->rank->options->rndv == WF_RNDV_PUSH || !can_get(core) ||
         p->loc->order || !p->bytes || p->bytes < core->attr.min_get ||
         !wf_type_is_contiguous(p->type))
         return 0;

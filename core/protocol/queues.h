@@ -19,6 +19,7 @@
 #ifndef WF_QUEUES_H
 #define WF_QUEUES_H
 
+#include "process/rank.h"
 #include "progress/engines.h"
 #include "protocol/arrive.h"
 #include "protocol/credit.h"

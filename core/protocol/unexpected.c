@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "process/rank.h"
 #include "progress/wait.h"
 #include "protocol/carrier.h"
 #include "protocol/checked.h"
@@ -201,7 +202,7 @@ void wf_arrive_resume(struct wf_instance *wf)
 {
     wf->rx_stalled = false;
     wf_orders_maintain(wf);
-    for (uint32_t i = 0; i < wf->nprocs; i++) {
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
         struct weft_loc *loc = wf->locs[i];
         uint32_t stalled;
         if (loc)

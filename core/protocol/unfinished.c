@@ -12,6 +12,7 @@
 #include "protocol/unfinished.h"
 
 #include "config/config.h"
+#include "process/rank.h"
 #include "progress/progress.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"
@@ -101,7 +102,7 @@ bool wf_report_unfinished(void *engine)
     struct tally t = {.wf = engine};
     struct wf_engine *e = t.wf->engine;
 
-    if (t.wf->options->log < WF_LOG_INFO)
+    if (t.wf->rank->options->log < WF_LOG_INFO)
         return true;
     /* Messages that others sent before they finished may take several polls:
      * the first accepts their connection. */

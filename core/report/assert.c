@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "process/instance.h"
+#include "process/rank.h"
 
 _Noreturn void wf_assertion_failed(const char *file, int line,
                                    const char *function, const char *condition)
@@ -17,7 +17,7 @@ _Noreturn void wf_assertion_failed(const char *file, int line,
     char rank[16] = "?";
 
     if (wf)
-        snprintf(rank, sizeof rank, "%u", wf->rank);
+        snprintf(rank, sizeof rank, "%u", wf->rank->id);
     fprintf(stderr, "weft[%s]: %s:%d: %s: assertion '%s' does not hold\n", rank,
             file, line, function, condition);
     abort();

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "os/trust.h"
-#include "process/instance.h"
+#include "process/rank.h"
 
 static _Thread_local struct {
     struct wf_error_record record;
@@ -126,12 +126,12 @@ static void write_line(const char *line, size_t n)
 
 void wf_log(struct wf_instance *wf, int level, const char *fmt, ...)
 {
-    int limit =
-        wf && wf->options ? wf->log_level : log_level_of_environment();
+    int limit = wf && wf->rank->options ? wf->rank->log_level
+                                        : log_level_of_environment();
     if (level > limit)
         return;
     char line[1024];
-    int n = wf ? snprintf(line, sizeof line, "weft[%u]: ", wf->rank)
+    int n = wf ? snprintf(line, sizeof line, "weft[%u]: ", wf->rank->id)
                : snprintf(line, sizeof line, "weft: ");
     va_list args;
     va_start(args, fmt);

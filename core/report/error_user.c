@@ -16,8 +16,8 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "process/instance.h"
 #include "process/process.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 struct code {
@@ -119,7 +119,7 @@ static int add_code(int mpi_class, int *out)
 static void publish_last_code(struct wf_instance *wf)
 {
     if (wf)
-        wf->last_used_code = wf_error_last_code();
+        wf->rank->last_used_code = wf_error_last_code();
 }
 
 int wf_error_last_code(void)

@@ -13,8 +13,8 @@
 
 #include "os/clock.h"
 #include "os/trust.h"
-#include "process/instance.h"
 #include "process/process.h"
+#include "process/rank.h"
 
 _Static_assert(sizeof((struct wf_state_slot *)0)->comm == MPI_MAX_OBJECT_NAME,
                "a record holds the name of a communicator");
@@ -227,10 +227,10 @@ struct wf_state_slot *wf_state_begin_wait(struct wf_instance *wf,
 {
     struct wf_wait w;
 
-    if (!wf->state || !wf->state->head)
+    if (!wf->rank->state || !wf->rank->state->head)
         return NULL;
     w = describe_wait(cause);
-    return begin_record(wf->state, wf_now(wf), &w);
+    return begin_record(wf->rank->state, wf_now(wf), &w);
 }
 
 struct wf_state_slot *wf_state_begin_outside(struct wf_process *p,
@@ -258,7 +258,7 @@ void wf_state_record_polls(struct wf_instance *wf,
                            const struct wf_wait_cause *cause,
                            uint32_t failed_polls)
 {
-    struct wf_state *state = wf->state;
+    struct wf_state *state = wf->rank->state;
     struct wf_state_slot *s = *polled;
     struct wf_wait w;
     uint64_t now;

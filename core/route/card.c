@@ -20,6 +20,7 @@
 #include "config/config.h"
 #include "config/shared.h"
 #include "os/byte_order.h"
+#include "process/rank.h"
 #include "progress/engines.h"
 #include "progress/launcher.h"
 #include "report/error.h"
@@ -82,11 +83,11 @@ static void write_card(struct wf_instance *wf, struct writer *w)
     struct settings settings = {.n = 0};
     uint8_t count = 0;
 
-    wf_config_shared(wf->config, true, add_setting, &settings);
+    wf_config_shared(wf->rank->config, true, add_setting, &settings);
     put_raw(w, "WCD2", 4);
-    put_u64(w, wf->node);
-    put_u64(w, wf_config_hash(wf->config));
-    put_bytes(w, wf->host, strlen(wf->host));
+    put_u64(w, wf->rank->node);
+    put_u64(w, wf_config_hash(wf->rank->config));
+    put_bytes(w, wf->rank->host, strlen(wf->rank->host));
     put_bytes(w, settings.text, settings.full ? 0 : settings.n);
     for (int i = 0; i < wf->ep_count; i++)
         count += wf->eps[i].address != NULL;
@@ -119,9 +120,9 @@ int wf_card_publish(struct wf_instance *wf)
     if (!w)
         return WEFT_ENOMEM;
     write_card(wf, w);
-    format_card_key(key, wf->rank, wf->number);
+    format_card_key(key, wf->rank->id, wf->number);
     r = w->full ? WEFT_ENOMEM
-                : wf->boot->ops->put(wf->boot, key, w->bytes, w->n);
+                : wf->rank->boot->ops->put(wf->rank->boot, key, w->bytes, w->n);
     free(w);
     return r;
 }
@@ -266,16 +267,17 @@ static int check_config(struct weft_loc *loc, const struct head *h)
     struct wf_instance *wf = loc->wf;
     struct difference d = {.theirs = h};
 
-    if (!wf->options->check || h->hash == wf_config_hash(wf->config))
+    if (!wf->rank->options->check ||
+        h->hash == wf_config_hash(wf->rank->config))
         return 0;
     if (h->settings_len) {
-        wf_config_shared(wf->config, true, compare_setting, &d);
-        compare_their_settings(wf->config, &d);
+        wf_config_shared(wf->rank->config, true, compare_setting, &d);
+        compare_their_settings(wf->rank->config, &d);
     }
     wf_error(MPI_ERR_OTHER,
              "rank %u on %s has another configuration than rank %u on %s: %s; "
              "make them equal, or set core.check = no",
-             loc->id, loc->host, wf->rank, wf->host,
+             loc->id, loc->host, wf->rank->id, wf->rank->host,
              d.text[0] ? d.text : "compare what weft-info prints on both");
     return WEFT_EINVAL;
 }
@@ -283,11 +285,11 @@ static int check_config(struct weft_loc *loc, const struct head *h)
 bool wf_card_is_comparable(const struct wf_instance *wf)
 {
     /* Without a launcher the rank below may not have started yet. */
-    bool launched =
-        wf->boot->awaits || strcmp(wf->boot->ops->name, "pmi1") == 0;
+    bool launched = wf->rank->boot->awaits ||
+                    strcmp(wf->rank->boot->ops->name, "pmi1") == 0;
 
-    return wf->rank > 0 && wf->options->check && launched &&
-           !wf_boot_hosted_has(wf->boot, wf->rank - 1);
+    return wf->rank->id > 0 && wf->rank->options->check && launched &&
+           !wf_boot_hosted_has(wf->rank->boot, wf->rank->id - 1);
 }
 
 int wf_card_compare(struct weft_loc *below)
@@ -311,7 +313,7 @@ uint64_t wf_card_host_node(const char *host)
 static int take_host_from_config(struct weft_loc *loc)
 {
     struct wf_instance *wf = loc->wf;
-    const char *host = wf_config_host(wf->config, loc->id);
+    const char *host = wf_config_host(wf->rank->config, loc->id);
 
     loc->host = strdup(host ? host : "unknown");
     if (!loc->host)
@@ -323,8 +325,8 @@ static int take_host_from_config(struct weft_loc *loc)
 /* Fill host and node of this process itself, which needs no card. */
 static int take_own_host(struct weft_loc *loc)
 {
-    loc->host = strdup(loc->wf->host);
-    loc->node = loc->wf->node;
+    loc->host = strdup(loc->wf->rank->host);
+    loc->node = loc->wf->rank->node;
     return loc->host ? 0 : WEFT_ENOMEM;
 }
 
@@ -352,7 +354,7 @@ static int fail_fetch(const struct weft_loc *loc, int rc)
 int wf_card_fetch(struct weft_loc *loc)
 {
     struct wf_wait_cause cause = {describe_wait, loc};
-    struct wf_boot *boot = loc->wf->boot;
+    struct wf_boot *boot = loc->wf->rank->boot;
     struct wf_state_slot *told;
     struct reader r;
     struct head h;
@@ -361,7 +363,7 @@ int wf_card_fetch(struct weft_loc *loc)
 
     if (loc->host)
         return 0;
-    if (loc->id == loc->wf->rank)
+    if (loc->id == loc->wf->rank->id)
         return take_own_host(loc);
     format_card_key(key, loc->id, loc->wf->number);
     told = wf_state_begin_wait(loc->wf, &cause);
@@ -402,8 +404,8 @@ static int parse_config_address(struct weft_loc *loc,
 {
     const char *where, *text;
 
-    text =
-        wf_config_address(loc->wf->config, loc->id, core->config->name, &where);
+    text = wf_config_address(loc->wf->rank->config, loc->id, core->config->name,
+                             &where);
     if (!text || !WEFT_HAS(core->ops, weft_ops, addr_parse))
         return WEFT_EUNREACH;
     return core->ops->addr_parse(core->ep, text, buf, len);
@@ -418,7 +420,7 @@ int wf_card_address(struct weft_loc *loc, const struct weft_core *core,
     struct reader r;
     struct head h;
 
-    if (loc->id == loc->wf->rank) {
+    if (loc->id == loc->wf->rank->id) {
         if (core->address_len > *len)
             return WEFT_EINVAL;
         memcpy(buf, core->address, *len = core->address_len);

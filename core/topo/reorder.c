@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "boot/boot.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 /* Graphs with more vertices are not reordered: filling takes quadratic time. */
@@ -31,7 +31,8 @@ struct layout {
 
 static const uint32_t *find_launcher_nodes(const struct wf_comm *comm)
 {
-    return comm->wf->boot->node_count > 1 ? comm->wf->boot->node_of : NULL;
+    return comm->wf->rank->boot->node_count > 1 ? comm->wf->rank->boot->node_of
+                                                : NULL;
 }
 
 /* Number the nodes of the members from 0, in the order in which they appear. */
@@ -40,7 +41,7 @@ static void number_nodes(struct layout *l, const struct wf_comm *comm,
 {
     const uint32_t *node = find_launcher_nodes(comm);
 
-    memset(seen, 0xff, comm->wf->boot->node_count * sizeof *seen);
+    memset(seen, 0xff, comm->wf->rank->boot->node_count * sizeof *seen);
     for (int i = 0; i < l->n; i++) {
         int *k = &seen[node[wf_group_proc(comm->local, i)]];
         if (*k < 0)
@@ -63,7 +64,7 @@ static int record_no_memory(void)
 
 static int find_layout(struct layout *l, const struct wf_comm *comm, int n)
 {
-    int *seen = malloc(comm->wf->boot->node_count * sizeof *seen + 1);
+    int *seen = malloc(comm->wf->rank->boot->node_count * sizeof *seen + 1);
 
     *l = (struct layout){.n = n};
     l->node_of = malloc((size_t)n * sizeof *l->node_of + 1);
@@ -87,7 +88,7 @@ bool wf_reorder_useful(const struct wf_comm *comm, int n)
 
     for (int i = 0; node && i < n; i++) {
         uint32_t proc = wf_group_proc(comm->local, i);
-        if (proc >= comm->wf->boot->size)
+        if (proc >= comm->wf->rank->boot->size)
             return false;
         several |= node[proc] != node[wf_group_proc(comm->local, 0)];
     }

@@ -7,8 +7,8 @@
 #ifndef BINDINGS_TEST_H
 #define BINDINGS_TEST_H
 
-#include "process/instance.h"
 #include "datatype/type.h"
+#include "process/rank.h"
 #include "protocol/request.h"
 
 /* ---- called by the fake core functions ----------------------------------- */
@@ -23,6 +23,7 @@ int fake_end(void);
 /* ---- looked at by the tests ---------------------------------------------- */
 
 extern struct fake_job {
+    struct wf_rank rank;
     struct wf_instance wf;
     struct wf_group group4, group3;
     struct wf_comm world, self, inter;

@@ -22,6 +22,7 @@
 #include "object/errhandler.h"
 #include "object/info.h"
 #include "object/status.h"
+#include "process/rank.h"
 #include "protocol/pool.h"
 #include "protocol/fastpath.h"
 #include "protocol/receive.h"
@@ -236,6 +237,8 @@ int fake_setup(void **state)
     wf_object_init(&job.info, WF_KIND_INFO);
     wf_object_init(&job.request.object, WF_KIND_REQUEST);
     job.request.wf = &job.wf;
+    job.wf.rank = &job.rank;
+    job.rank.home = &job.wf;
     job.wf.world = &job.world;
     job.wf.self = &job.self;
     /* a section left open shows as a deadlock */
@@ -250,8 +253,8 @@ int fake_teardown(void **state)
     wf_process_instance = NULL;
     assert_int_equal(wf_load_relaxed(&job.wf.api.mutex.next),
                      wf_load_relaxed(&job.wf.api.mutex.serving));
-    if (job.wf.handle_ints)
-        job.wf.handle_ints->free(job.wf.handle_ints);
+    if (job.wf.rank->handle_ints)
+        job.wf.rank->handle_ints->free(job.wf.rank->handle_ints);
     return 0;
 }
 

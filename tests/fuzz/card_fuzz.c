@@ -8,11 +8,11 @@
  */
 #include <stdlib.h>
 
+#include "process/rank.h"
 #include "route/location.h"
 #include "config/config.h"
 #include "boot/boot.h"
 #include "os/dl.h"
-#include "process/instance.h"
 #include "report/error.h"
 #include "route/card.h"
 
@@ -33,7 +33,8 @@ static int get_value(struct wf_boot *boot, const char *key, void **value,
 
 static const struct wf_boot_ops ops = {.name = "fuzz", .get = get_value};
 static struct wf_boot boot = {.ops = &ops, .size = 2};
-static struct wf_instance wf = {.boot = &boot, .nprocs = 2, .host = "here"};
+static struct wf_rank wf_rank = {.boot = &boot, .nprocs = 2, .host = "here"};
+static struct wf_instance wf = {.rank = &wf_rank};
 
 static void print_address(const weft_plugin *p, const void *address, size_t n)
 {
@@ -65,10 +66,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct weft_loc loc = {.wf = &wf, .id = 1};
     int r;
 
-    if (!wf.config) {
-        if (wf_config_from_text("[core]\neager = 4K\n", &wf.config, NULL) != 0)
+    if (!wf.rank->config) {
+        if (wf_config_from_text("[core]\neager = 4K\n", &wf_rank.config,
+                                NULL) != 0)
             abort();
-        wf.options = wf_config_core(wf.config);
+        wf.rank->options = wf_config_core(wf.rank->config);
     }
     card = data;
     card_size = size;

@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
+#include "process/rank.h"
 #include "protocol/arrive.h"
 #include "protocol/engine.h"
 #include "protocol/queues.h"
@@ -20,7 +21,8 @@
 #include "protocol/rendezvous.h"
 #include "protocol/unexpected.h"
 
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_core_options options;
 static struct weft_core core;
 static struct weft_loc loc;
@@ -31,7 +33,9 @@ static struct wf_wire sent; /* the last that the transport took */
 static int open_engine(void **state)
 {
     options = (struct wf_core_options){.credits = 16 << 20};
-    wf = (struct wf_instance){.options = &options, .nprocs = 1};
+    wf_rank =
+        (struct wf_rank){.home = &wf, .options = &options, .nprocs = 1};
+    wf = (struct wf_instance){.rank = &wf_rank};
     core = (struct weft_core){.attr.caps = WEFT_CAP_GET};
     loc = (struct weft_loc){.wf = &wf, .plain = true};
     completed = 0;

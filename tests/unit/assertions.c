@@ -14,8 +14,8 @@
 
 #include "base.h"
 #include "child.h"
-#include "process/instance.h"
 #include "os/mutex.h"
+#include "process/rank.h"
 #include "weft_assert.h"
 
 static int evaluated;
@@ -28,7 +28,8 @@ static bool note_and_return(bool value)
 
 static void fail_in_core(void)
 {
-    static struct wf_instance wf = {.rank = 7};
+    static struct wf_rank rank = {.id = 7};
+    static struct wf_instance wf = {.rank = &rank};
 
     wf_thread_instance = &wf;
     WF_ASSERT(note_and_return(true));

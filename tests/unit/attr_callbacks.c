@@ -12,8 +12,11 @@
 #include "object/attr.h"
 #include "instance/env.h"
 #include "object/keyval.h"
+#include "process/rank.h"
 
-static struct wf_instance wf = {.rank = 0, .nprocs = 1};
+static struct wf_instance wf;
+static struct wf_rank wf_rank = {.home = &wf, .nprocs = 1};
+static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_attr *list;
 static int object; /* stands for a communicator */
 static char log_text[64];

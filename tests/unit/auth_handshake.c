@@ -9,9 +9,10 @@
 
 #include "process/endpoint.h"
 #include "boot/auth.h"
-#include "process/instance.h"
+#include "process/rank.h"
 
 struct side {
+    struct wf_rank rank;
     struct wf_instance wf;
     struct weft_core core;
     weft_auth *auth;
@@ -25,18 +26,20 @@ static void side_open(struct side *s, uint32_t rank, const char *secret,
                       const char *job)
 {
     memset(s, 0, sizeof *s);
-    s->wf.rank = rank;
+    s->wf.rank = &s->rank;
+    s->rank.id = rank;
     s->core.wf = &s->wf;
     s->met = 99;
     assert_int_equal(
-        wf_auth_key_create(secret, strlen(secret), job, &s->wf.key), WEFT_OK);
+        wf_auth_key_create(secret, strlen(secret), job, &s->rank.key),
+        WEFT_OK);
 }
 
 static void side_close(struct side *s)
 {
     wf_auth_step(&s->core, &s->auth, NULL, 0, NULL, NULL, NULL);
     assert_null(s->auth);
-    wf_auth_key_free(s->wf.key);
+    wf_auth_key_free(s->wf.rank->key);
 }
 
 static int take_message(struct side *s, const struct side *from)
@@ -255,6 +258,7 @@ static void without_a_key_no_caller_is_accepted(void **state)
     assert_int_equal(wf_auth_key_create("", 0, "job", &key), WEFT_EINVAL);
     side_open(&a, 3, "secret", "job");
     memset(&b, 0, sizeof b);
+    b.wf.rank = &b.rank;
     b.core.wf = &b.wf;
     count_dials(&a, 0);
     assert_int_equal(take_message(&b, &a), WEFT_EAUTH);
@@ -275,8 +279,8 @@ static struct wf_auth_session sessions[2]; /* by rank / 4 */
 static void remember_value(struct weft_core *core, uint32_t id,
                      const struct wf_auth_session *made)
 {
-    assert_int_equal(id, core->wf->rank == 3 ? 7 : 3);
-    sessions[core->wf->rank / 4] = *made;
+    assert_int_equal(id, core->wf->rank->id == 3 ? 7 : 3);
+    sessions[core->wf->rank->id / 4] = *made;
 }
 
 static void connect_both(struct side *a, struct side *b)
@@ -294,7 +298,7 @@ static void a_handshake_derives_equal_and_unique_keys(void **state)
 
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
-    a.wf.met = b.wf.met = remember_value;
+    a.wf.rank->met = b.wf.rank->met = remember_value;
     connect_both(&a, &b);
     assert_true(sessions[0].dialled);
     assert_false(sessions[1].dialled);

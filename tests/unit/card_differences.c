@@ -12,10 +12,10 @@
 /* */
 #include <cmocka.h>
 
+#include "process/rank.h"
 #include "route/location.h"
 #include "config/config.h"
 #include "boot/boot.h"
-#include "process/instance.h"
 #include "report/error.h"
 #include "route/card.h"
 
@@ -47,32 +47,34 @@ static const struct wf_boot_ops ops = {
     .name = "test", .get = get_value, .put = put_data};
 static struct wf_boot boot = {.ops = &ops, .size = 2};
 
-static void configure_case(struct wf_instance *wf, uint32_t rank,
-                           const char *text)
+static void configure_case(struct wf_instance *wf, struct wf_rank *rank,
+                           uint32_t id, const char *text)
 {
-    *wf = (struct wf_instance){
-        .boot = &boot, .nprocs = 2, .rank = rank, .host = "somewhere"};
-    assert_int_equal(wf_config_from_text(text, &wf->config, stderr), 0);
-    wf->options = wf_config_core(wf->config);
+    *rank = (struct wf_rank){
+        .home = wf, .boot = &boot, .nprocs = 2, .id = id, .host = "somewhere"};
+    *wf = (struct wf_instance){.rank = rank};
+    assert_int_equal(wf_config_from_text(text, &wf->rank->config, stderr), 0);
+    wf->rank->options = wf_config_core(wf->rank->config);
 }
 
 /* Rank 0, of configuration `here`, reads the card of rank 1. Returns the text
  * of the error, or NULL if there is none. */
 static const char *compare_items(const char *here, const char *there)
 {
+    struct wf_rank ranks[2];
     struct wf_instance reader, writer;
     struct weft_loc loc = {.wf = &reader, .id = 1};
     int rc;
 
-    configure_case(&writer, 1, there);
-    configure_case(&reader, 0, here);
+    configure_case(&writer, &ranks[1], 1, there);
+    configure_case(&reader, &ranks[0], 0, here);
     assert_int_equal(wf_card_publish(&writer), 0);
     rc = wf_card_fetch(&loc);
     assert_string_equal(loc.host, "somewhere");
     free(loc.card);
     free(loc.host);
-    wf_config_free(writer.config);
-    wf_config_free(reader.config);
+    wf_config_free(ranks[1].config);
+    wf_config_free(ranks[0].config);
     assert_true(rc == 0 || rc == WEFT_EINVAL);
     return rc ? wf_error_last()->text : NULL;
 }

@@ -11,13 +11,14 @@
 #include <cmocka.h>
 
 #include "config/config.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "protocol/checked.h"
 #include "protocol/message.h"
 
 enum { LENGTH = 100, ROOM = WEFT_HDR + LENGTH };
 
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_transport_config name = {.name = "net"};
 static struct weft_loc loc;
 static uint8_t data[LENGTH];
@@ -51,9 +52,10 @@ static const weft_ops ops = {
 
 static int start_case(void **state)
 {
-    memset(&wf, 0, sizeof wf);
+    memset(&wf_rank, 0, sizeof wf_rank);
+    wf = (struct wf_instance){.rank = &wf_rank};
     memset(&loc, 0, sizeof loc);
-    wf.rank = 1;
+    wf.rank->id = 1;
     wf.ep_count = 1;
     wf.eps[0] = (struct weft_core){.wf = &wf, .ops = &ops, .config = &name};
     loc.wf = &wf;

@@ -11,10 +11,12 @@
 #include "coll/coll.h"
 #include "coll/decision.h"
 #include "coll/shm/shmcoll.h"
+#include "process/rank.h"
 
 enum { LONG = 32 * 1024 };
 
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 
 static int choose_algorithm(enum wf_coll_kind kind, int size, uint64_t bytes,
                             struct wf_shmcoll *team)
@@ -116,12 +118,12 @@ static void a_rule_of_the_file_may_ask_for_it(void **state)
                       apart = {.oversubscribed = false};
 
     rule.crowded = true;
-    wf.coll_rules = &rules;
+    wf.rank->coll_rules = &rules;
     assert_int_equal(choose_algorithm(WF_COLL_ALLREDUCE, 2, 8, &shares),
                      WF_ALG_RING);
     assert_int_equal(choose_algorithm(WF_COLL_ALLREDUCE, 2, 8, &apart),
                      WF_ALG_RECURSIVE_DOUBLING);
-    wf.coll_rules = NULL;
+    wf.rank->coll_rules = NULL;
 }
 
 int main(void)

@@ -32,6 +32,7 @@
 
 #include "coll_types.h"
 #include "../dice.h"
+#include "process/rank.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
@@ -416,6 +417,7 @@ void wf_progress_wake_leader(struct wf_instance *wf)
 
 /* One communicator over n processes, or an inter one: the first `left` of
  * them against the rest. */
+static struct wf_rank world_ranks[MAX_RANKS];
 static struct wf_instance instances[MAX_RANKS];
 static struct wf_comm comms[MAX_RANKS], locals[MAX_RANKS];
 static struct wf_group groups[2];
@@ -428,8 +430,9 @@ static void make_nodes(void)
     world_boot.node_count = (uint32_t)world_nodes;
     for (int i = 0; i < world_size; i++) {
         world_node_of[i] = (uint32_t)(i * world_nodes / world_size);
-        instances[i].boot = &world_boot;
-        instances[i].coll_rules = world_rules;
+        world_ranks[i] =
+            (struct wf_rank){.boot = &world_boot, .coll_rules = world_rules};
+        instances[i].rank = &world_ranks[i];
     }
 }
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "process/rank.h"
 #include "route/location.h"
 #include "process/endpoint.h"
-#include "process/instance.h"
 #include "protocol/endpoints.h"
 
 enum { ENDPOINTS = 2, PROCESSES = 3 };
@@ -40,7 +40,8 @@ static void peers_go_at_once_whatever_is_under_way(void **state)
     static const weft_ops ops = {.size = sizeof ops, .peer_del = delete_object,
                                  .close = close_it};
     struct weft_loc *locs[PROCESSES];
-    struct wf_instance wf = {.nprocs = PROCESSES, .locs = locs,
+    struct wf_rank rank = {.nprocs = PROCESSES};
+    struct wf_instance wf = {.rank = &rank, .locs = locs,
                              .ep_count = ENDPOINTS};
 
     for (int i = 0; i < PROCESSES; i++)

@@ -11,9 +11,12 @@
 #include "core_api.h"
 #include "group/group.h"
 #include "instance/env.h"
+#include "process/rank.h"
 #include "report/error.h"
 
-static struct wf_instance wf = {.rank = 5, .nprocs = 64};
+static struct wf_instance wf;
+static struct wf_rank wf_rank = {.home = &wf, .id = 5, .nprocs = 64};
+static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_group *world;
 
 static struct wf_group *group_of(MPI_Group g)

@@ -13,6 +13,7 @@
 /* */
 #include <cmocka.h>
 
+#include "process/rank.h"
 #include "progress/engines.h"
 #include "progress/launcher.h"
 #include "protocol/death.h"
@@ -33,6 +34,7 @@ static struct {
     uint32_t losers[RANKS];
 } launcher;
 
+static struct wf_rank wf_rank;
 static struct wf_instance instances[ENGINES];
 static struct wf_engine engines[ENGINES];
 static struct weft_loc *nobody[RANKS];
@@ -85,19 +87,22 @@ static int begin_job(void **state)
     launcher.boot.ops = &ops;
     launcher.boot.given_up_by = launcher.losers;
     table.count = ENGINES;
+    memset(&wf_rank, 0, sizeof wf_rank);
+    wf_rank.home = &instances[0];
+    wf_rank.boot = &launcher.boot;
+    wf_rank.nprocs = RANKS;
     for (unsigned i = 0; i < ENGINES; i++) {
         memset(&instances[i], 0, sizeof instances[i]);
         memset(&engines[i], 0, sizeof engines[i]);
         engines[i].wf = &instances[i];
         wf_match_init(&engines[i].match);
         instances[i].engine = &engines[i];
-        instances[i].boot = &launcher.boot;
+        instances[i].rank = &wf_rank;
         instances[i].locs = nobody;
-        instances[i].nprocs = RANKS;
         instances[i].number = i;
         table.all[i] = &instances[i];
-        wf_store_release(&instances[i].engines, &table);
     }
+    wf_store_release(&wf_rank.engines, &table);
     return 0;
 }
 
@@ -116,7 +121,7 @@ static void each_engine_learns_who_has_given_this_process_up(void **state)
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < ENGINES; i++) {
             wf_failure_watch(&instances[i]);
-            assert_true(wf_proc_is_dead(&instances[i], instances[i].rank));
+            assert_true(wf_proc_is_dead(&instances[i], wf_rank.id));
             assert_int_equal(engines[i].deaths, 1);
         }
 }

@@ -13,12 +13,13 @@
 #include "core_api.h"
 #include "datatype/op.h"
 #include "datatype/predefined.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "report/error.h"
 
 enum { N = 37 }; /* whole vectors and a rest */
 
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 static uint32_t random_state = 12345;
 
 static int small_random(void)

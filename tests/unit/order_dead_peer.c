@@ -6,6 +6,7 @@
 #include "order_rig.h"
 
 #include "boot/boot.h"
+#include "process/rank.h"
 #include "protocol/carrier.h"
 
 static const struct wf_route_failover brief = {.several = true,
@@ -48,8 +49,8 @@ static void begin_case(bool launched, enum wf_boot_state says)
     wf_match_init(&engine.match);
     wf.engine = &engine;
     wf.locs = nobody;
-    wf.nprocs = 1;
-    wf.boot = launched ? &launcher.boot : NULL;
+    wf.rank->nprocs = 1;
+    wf.rank->boot = launched ? &launcher.boot : NULL;
 }
 
 static void end_case(void)

@@ -6,6 +6,7 @@
 #include "order_rig.h"
 
 #include "boot/boot.h"
+#include "process/rank.h"
 #include "route/route.h"
 
 static const struct wf_route_failover brief = {.several = true,
@@ -52,8 +53,8 @@ static void begin_case(enum wf_boot_state says)
     wf_match_init(&engine.match);
     wf.engine = &engine;
     wf.locs = nobody;
-    wf.nprocs = 1;
-    wf.boot = &launcher.boot;
+    wf.rank->nprocs = 1;
+    wf.rank->boot = &launcher.boot;
 }
 
 static void end_case(void)

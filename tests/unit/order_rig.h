@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "config/config.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "protocol/carrier.h"
 #include "protocol/order.h"
 
@@ -35,7 +35,8 @@ struct fake {
 };
 
 static struct fake fakes[CARRIERS];
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_transport_config names[CARRIERS] = {{.name = "first"},
                                                      {.name = "second"}};
 static struct wf_core_options options;
@@ -124,11 +125,12 @@ static int open_order(const struct wf_route_failover *f, uint64_t first,
     memset(fakes, 0, sizeof fakes);
     for (int k = 0; k < CARRIERS; k++)
         fakes[k].silent = UINT64_MAX; /* it cannot tell */
-    memset(&wf, 0, sizeof wf);
+    memset(&wf_rank, 0, sizeof wf_rank);
+    wf = (struct wf_instance){.rank = &wf_rank};
     now = 1000 * MS;
     options.eager = WF_AUTO;
     options.log = WF_LOG_ERROR;
-    wf.options = &options;
+    wf.rank->options = &options;
     wf.now_ns = clock_now;
     wf.ep_count = CARRIERS;
     loc = calloc(1, sizeof *loc);

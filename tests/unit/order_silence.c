@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "process/rank.h"
 #include "route/route.h"
 #include "order_rig.h"
 #include "protocol/carrier.h"
@@ -120,7 +121,7 @@ static void setup_brief(void)
     wf_match_init(&engine.match);
     wf.engine = &engine;
     wf.locs = nobody;
-    wf.nprocs = 1;
+    wf.rank->nprocs = 1;
 }
 
 static void end_brief(void)

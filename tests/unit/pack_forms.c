@@ -14,9 +14,10 @@
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "process/instance.h"
+#include "process/rank.h"
 
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 
 static struct wf_type *type_of(MPI_Datatype handle)
 {

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "group/endpoint_mask.h"
 #include "os/tuning.h"
+#include "process/rank.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"
@@ -24,7 +25,8 @@ struct weft_ep {
 };
 
 static weft_ep near, far;
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_core_options options;
 static uint64_t now, tick; /* ns; and what a turn takes */
 
@@ -43,8 +45,9 @@ static const weft_ops ops = {.size = sizeof ops, .progress = count_events};
 
 static int begin_case(void **state)
 {
+    wf_rank = (struct wf_rank){.home = &wf, .options = &options};
     wf = (struct wf_instance){
-        .options = &options, .ep_count = 2, .now_ns = clock_now};
+        .rank = &wf_rank, .ep_count = 2, .now_ns = clock_now};
     near = far = (weft_ep){0};
     tick = WF_OTHERS_APART_MOST_NS / (WF_OTHERS_EVERY - 2) + 1;
     assert_int_equal(wf_progress_init(&wf), 0);
@@ -167,7 +170,7 @@ static void a_communicator_needs_what_its_members_are_reached_through(void **s)
     struct wf_p2p any = {.req = {.wf = &wf, .type = WF_REQ_RECV, .comm = &c}};
 
     wf.locs = locs;
-    wf.nprocs = 3;
+    wf.rank->nprocs = 3;
     by_near.peers[0] = (weft_peer *)&near;
     by_far.peers[1] = (weft_peer *)&far;
     wf.used = 3;
@@ -188,7 +191,7 @@ static void an_unreached_member_may_use_any_endpoint(void **state)
     struct wf_comm c = {.wf = &wf, .local = &two, .peers = &two};
 
     wf.locs = locs;
-    wf.nprocs = 2;
+    wf.rank->nprocs = 2;
     wf.used = 3;
     assert_int_equal(wf_comm_endpoint_mask(&c), 3);
     peer.peers[1] = (weft_peer *)&far;

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "config/config.h"
+#include "process/rank.h"
 #include "progress/wait.h"
 #include "progress_rig.h"
 
@@ -18,7 +19,7 @@ static int times_given_away(int ranks, bool threads, void (*others)(void))
     int looks = 0;
 
     options.spin = WF_AUTO;
-    rig_open((struct wf_instance){.local_count = ranks}, 0);
+    rig_open((struct wf_rank){.local_count = (uint32_t)ranks}, 0);
     wf_progress_is_oversubscribed(&wf); /* asked at the first wait */
     wf_store_relaxed(&arrived, 0);
     meanwhile = others;
@@ -64,7 +65,7 @@ static void with_a_cpu_for_each_rank_there_is_no_yield(void **state)
 static int budget_of(int ranks)
 {
     options.spin = WF_AUTO;
-    rig_open((struct wf_instance){.local_count = ranks}, 0);
+    rig_open((struct wf_rank){.local_count = (uint32_t)ranks}, 0);
     wf_progress_is_oversubscribed(&wf);
     wf_progress_poll(&wf, 1);
     wf_progress_fini(&wf);
@@ -112,8 +113,8 @@ static bool is_oversubscribed_after(uint64_t spin, int beside, int alone)
     bool found;
 
     options.spin = spin;
-    rig_open((struct wf_instance){.local_count = 2}, 1000);
-    wf.own_cpus = 1;
+    rig_open((struct wf_rank){.local_count = 2}, 1000);
+    wf.rank->own_cpus = 1;
     assert_false(wf_progress_is_oversubscribed(&wf));
     wait_often(beside, another_runs);
     wait_often(alone, NULL);

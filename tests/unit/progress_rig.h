@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "process/rank.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
 
@@ -23,7 +24,8 @@ struct weft_ep {
 };
 
 static weft_ep fabric;
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_core_options options;
 static uint64_t now;
 static int yields;
@@ -58,12 +60,13 @@ static int poll_once(weft_ep *ep, int budget)
 static const weft_ops ops = {.size = sizeof ops, .progress = poll_once};
 
 /* `as` with two CPUs, the options and the endpoint. */
-static void rig_open(struct wf_instance as, unsigned turn)
+static void rig_open(struct wf_rank as, unsigned turn)
 {
-    wf = as;
-    wf.options = &options;
-    wf.ep_count = 1;
-    wf.cpus = wf.own_cpus = 2;
+    wf_rank = as;
+    wf_rank.home = &wf;
+    wf_rank.options = &options;
+    wf_rank.cpus = wf_rank.own_cpus = 2;
+    wf = (struct wf_instance){.rank = &wf_rank, .ep_count = 1};
     wf.now_ns = clock_now;
     fabric = (weft_ep){.turn = turn};
     yields = 0;

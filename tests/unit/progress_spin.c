@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include "config/config.h"
+#include "process/rank.h"
 #include "progress/wait.h"
 #include "progress_rig.h"
 #include "protocol/engine.h"
@@ -37,7 +38,7 @@ static void others_run(void)
 static void open_for(uint64_t spin)
 {
     options = (struct wf_core_options){.spin = spin, .credits = 1 << 20};
-    rig_open((struct wf_instance){.nprocs = 1, .local_count = 1}, POLL);
+    rig_open((struct wf_rank){.nprocs = 1, .local_count = 1}, POLL);
     assert_int_equal(wf_engine_init(&wf), 0);
     sleeps = 0;
 }

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "config/config.h"
+#include "process/rank.h"
 #include "progress/wait.h"
 #include "progress_rig.h"
 
@@ -12,7 +13,7 @@ enum { TESTS = 1000, QUICK = 100, SLOW = 1000000 /* ns */ };
 static void begin_with(int ranks)
 {
     options.spin = WF_AUTO;
-    rig_open((struct wf_instance){.local_count = ranks}, 0);
+    rig_open((struct wf_rank){.local_count = (uint32_t)ranks}, 0);
 }
 
 /* apart: ns between two tests, what the program does meanwhile */

@@ -10,6 +10,7 @@
 
 #include "coll/shm/staging.h"
 #include "coll/shm/staging_copy.h"
+#include "process/rank.h"
 
 enum { PIECE = 16 << 10, TRIAL = 2, ROUND = 64 };
 
@@ -32,7 +33,8 @@ static uint64_t tell_peer(void *arg)
 }
 
 static struct clock ticks;
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_comm comm;
 static struct wf_shmcoll team;
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "boot/boot.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "topo/reorder.h"
 
 enum { MOST = 64 };
@@ -51,7 +51,9 @@ static void borders_have_no_neighbour_and_periods_wrap(void **state)
 
 static uint32_t node_of[MOST];
 static struct wf_boot boot = {.node_of = node_of};
-static struct wf_instance instance = {.boot = &boot};
+static struct wf_instance instance;
+static struct wf_rank instance_rank = {.home = &instance, .boot = &boot};
+static struct wf_instance instance = {.rank = &instance_rank};
 static struct wf_group group = {.wf = &instance, .stride = 1};
 static struct wf_comm comm = {.wf = &instance, .local = &group};
 

@@ -14,11 +14,12 @@
 #include "datatype/move.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "process/instance.h"
+#include "process/rank.h"
 
 enum { DEPTH = 10000 };
 
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 
 /* One more level: an equal type, or one with a further byte two places on. */
 static MPI_Datatype level_of(MPI_Datatype old, int kind, int i)

@@ -13,9 +13,10 @@
 #include "datatype/op.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "process/instance.h"
+#include "process/rank.h"
 
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 
 static struct wf_type *make_real(int p, int r)
 {
@@ -117,7 +118,7 @@ static void it_can_be_reduced_derived_from_and_packed(void **state)
 static int end_case(void **state)
 {
     wf_types_fini(&wf);
-    assert_null(wf.types);
+    assert_null(wf.rank->types);
     return 0;
 }
 

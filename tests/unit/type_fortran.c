@@ -17,10 +17,11 @@
 #include "datatype/predefined.h"
 #include "object/env.h"
 #include "object/info.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "report/error.h"
 
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 
 /* key, value, key, value, ..., NULL */
 static int set_value(const char *key, ...)

@@ -10,7 +10,7 @@
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "process/instance.h"
+#include "process/rank.h"
 
 enum { MAP_MAX = 1500, POOL = 24, ROUNDS = 400 };
 
@@ -29,7 +29,8 @@ struct model {
     int64_t lb, ub, align; /* lb, ub: when sticky or n > 0 */
 };
 
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 static uint64_t random_state;
 
 static uint64_t next_random(void)

@@ -7,9 +7,10 @@
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "process/instance.h"
+#include "process/rank.h"
 
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 
 static struct wf_ints ints_of(const int *a)
 {

@@ -10,13 +10,15 @@
 #include <cmocka.h>
 
 #include "config/config.h"
+#include "process/rank.h"
 #include "protocol/engine.h"
 #include "protocol/queues.h"
 #include "protocol/unexpected.h"
 
 enum { BURST = 20, LARGEST = 64 << 10 };
 
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_core_options options;
 static struct weft_loc loc;
 static struct wf_message *stored[BURST];
@@ -24,7 +26,9 @@ static struct wf_message *stored[BURST];
 static int open_engine(void **state)
 {
     options = (struct wf_core_options){.credits = 16 << 20};
-    wf = (struct wf_instance){.options = &options, .nprocs = 1};
+    wf_rank =
+        (struct wf_rank){.home = &wf, .options = &options, .nprocs = 1};
+    wf = (struct wf_instance){.rank = &wf_rank};
     loc = (struct weft_loc){.wf = &wf};
     return wf_engine_init(&wf);
 }

@@ -9,6 +9,7 @@
 #include <dirent.h>
 
 #include "process/endpoint.h"
+#include "process/rank.h"
 #include "protocol/helper.h"
 
 static struct wf_p2p left; /* something that is left to itself */
@@ -190,9 +191,9 @@ static void the_helper_reports_whether_a_cpu_is_idle(void **state)
     } cases[] = {{1, 2, 2, 1}, {2, 2, 2, 2}, {1, 2, 1, 2}};
 
     for (int i = 0; i < 3; i++) {
-        wf.local_count = cases[i].processes;
-        wf.cpus = cases[i].cpus;
-        wf.own_cpus = cases[i].own; /* where the helper has to run, too */
+        wf.rank->local_count = cases[i].processes;
+        wf.rank->cpus = cases[i].cpus;
+        wf.rank->own_cpus = cases[i].own; /* where the helper has to run, too */
         wf_cs_enter(&wf.api);
         leave_to_itself();
         until_the_helper_has_armed();
@@ -271,7 +272,7 @@ static void the_helper_does_not_poll_transfers_under_way(void **state)
 {
     uint64_t start = wf_now(&wf);
 
-    wf.local_count = wf.cpus = wf.own_cpus = 1;
+    wf.rank->local_count = wf.rank->cpus = wf.rank->own_cpus = 1;
     wf_cs_enter(&wf.api);
     post_a_large_receive(600 << 20);
     match_message(NULL);

@@ -30,6 +30,7 @@
 
 #include "config/config.h"
 #include "process/endpoint.h"
+#include "process/rank.h"
 #include "progress/wait.h"
 #include "protocol/engine.h"
 #include "protocol/queues.h"
@@ -58,7 +59,8 @@ struct sleeper {
 
 static weft_ep fabrics[ENDPOINTS];
 static struct sleeper sleepers[SLEEPERS];
-static struct wf_instance wf;
+static struct wf_rank wf_rank;
+static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_core_options options;
 
 static void set_flag(void *arg)
@@ -161,11 +163,11 @@ static int rig_with(const weft_ops *ops)
 {
     alarm(HANG_S);
     options = (struct wf_core_options){.credits = 1 << 20};
-    wf = (struct wf_instance){.options = &options,
+    wf_rank = (struct wf_rank){
+        .home = &wf, .options = &options, .nprocs = 1, .own_cpus = 64};
+    wf = (struct wf_instance){.rank = &wf_rank,
                               .ep_count = ENDPOINTS,
-                              .nprocs = 1,
                               .locs = nobody,
-                              .own_cpus = 64,
                               .now_ns = clock_now};
     memset(sleepers, 0, sizeof sleepers);
     wf_cs_allow_threads(&wf.api);

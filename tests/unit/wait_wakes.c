@@ -11,6 +11,7 @@
 #include <poll.h>
 
 #include "process/endpoint.h"
+#include "process/rank.h"
 #include "protocol/helper.h"
 
 /* ---- the leader ---------------------------------------------------------- */
@@ -137,9 +138,9 @@ static void a_follower_is_woken_by_its_own_request_and_no_other(void **state)
 static void two_threads_lie_down(uint32_t cpus, uint32_t own_cpus)
 {
     options.spin = 3600 * UINT64_C(1000000000);
-    wf.local_count = 1;
-    wf.cpus = cpus;
-    wf.own_cpus = own_cpus;
+    wf.rank->local_count = 1;
+    wf.rank->cpus = cpus;
+    wf.rank->own_cpus = own_cpus;
     wf_cs_enter(&wf.api);
     for (int i = 0; i < 2; i++) {
         sleepers[i].mask = 1;

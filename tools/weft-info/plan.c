@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "coll/cleanup.h"
+#include "process/rank.h"
 
 enum { REFERENCES = 1 << 28 /* nobody drops the last one */ };
 
@@ -72,8 +73,9 @@ bool plan_open(struct plan *p, int ranks, int left, int nodes,
     p->boot.node_count = (uint32_t)nodes;
     for (int i = 0; i < ranks; i++)
         p->boot.node_of[i] = (uint32_t)((int64_t)i * nodes / ranks);
-    p->wf->boot = &p->boot;
-    p->wf->coll_rules = rules;
+    p->rank =
+        (struct wf_rank){.home = p->wf, .boot = &p->boot, .coll_rules = rules};
+    p->wf->rank = &p->rank;
     make_comms(p);
     return true;
 }

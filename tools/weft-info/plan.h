@@ -16,6 +16,7 @@
 #include "coll/coll.h"
 #include "coll/layout.h"
 #include "coll/vertex.h"
+#include "process/rank.h"
 
 enum { PLAN_RANKS_MAX = 4096 };
 
@@ -32,6 +33,7 @@ struct plan_depth {
 
 struct plan {
     int ranks, left; /* left: of an intercommunicator's first group, or 0 */
+    struct wf_rank rank;
     struct wf_instance *wf;
     struct wf_boot boot;
     struct wf_group groups[2];

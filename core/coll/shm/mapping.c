@@ -14,14 +14,14 @@
 
 #include <sys/mman.h>
 
-#include "process/instance.h"
+#include "process/rank.h"
 
 int wf_mapping_fd(const struct weft_core *core, const weft_mem *mem)
 {
     WF_ASSERT(mem->base && mem->len > 0);
     /* Ranks of one process share the table of descriptors: another rank may
      * close this one before it is mapped. */
-    return !core->wf->ranks && WEFT_HAS(core->ops, weft_ops, map_fd)
+    return !core->wf->rank->ranks && WEFT_HAS(core->ops, weft_ops, map_fd)
                ? core->ops->map_fd(core->ep, mem)
                : -1;
 }

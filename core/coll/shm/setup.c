@@ -47,6 +47,7 @@
 #include "config/config.h"
 #include "os/membarrier.h"
 #include "os/pages.h"
+#include "process/rank.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/location.h"
@@ -331,8 +332,9 @@ static struct wf_shmcoll *create_state(struct setup *m)
         .rank = comm->rank,
         .endpoint_mask = find_endpoints(m),
         .one_copy = is_one_copy(m),
-        .heavily_oversubscribed = (uint32_t)comm->size > 4 * comm->wf->cpus,
-        .staging_countdown = (uint32_t)comm->wf->options->share_after};
+        .heavily_oversubscribed =
+            (uint32_t)comm->size > 4 * comm->wf->rank->cpus,
+        .staging_countdown = (uint32_t)comm->wf->rank->options->share_after};
     t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
     t->pool = (unsigned char *)m->base + m->bytes - m->lazy_bytes;
     WF_ASSERT(t->pool >= t->blocks);
@@ -456,8 +458,8 @@ bool wf_shmcoll_ensure_staging(struct wf_shmcoll *t)
 /* Returns true if mpi.ini names algorithms, which are then to be used. */
 static bool has_user_rules(const struct wf_instance *wf)
 {
-    for (int k = 0; wf->coll_rules && k < WF_COLL_KINDS; k++)
-        if (wf->coll_rules->count[k])
+    for (int k = 0; wf->rank->coll_rules && k < WF_COLL_KINDS; k++)
+        if (wf->rank->coll_rules->count[k])
             return true;
     return false;
 }

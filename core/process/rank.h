@@ -1,0 +1,81 @@
+/* The rank: all that it has once, whatever the number of its engines.
+ *
+ * The first engine (home) makes it and lives longest. process/instance.h shows
+ * where it stands.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_PROCESS_RANK_H
+#define WF_PROCESS_RANK_H
+
+#include "process/instance.h"
+
+struct wf_auth_key; /* boot/auth.c */
+struct wf_auth_session;
+struct wf_block; /* instance/memory.c */
+struct wf_boot;  /* boot/boot.h */
+struct wf_bsend_buffer;
+struct wf_coll_rules;
+struct wf_comm; /* group/comm.h */
+struct wf_comm_handlers;
+struct wf_config;
+struct wf_core_options;
+struct wf_engine_makers;
+struct wf_engines;      /* progress/engines.h */
+struct wf_env;          /* object/env.h */
+struct wf_ranks;        /* process/ranks.h */
+struct wf_state;        /* report/state.h */
+struct wf_type_records; /* datatype/named.h */
+
+/* The numbers of handles that MPI_X_toint has given out: api/handle_int.c,
+ * which is linked only into programs that ask for some. */
+struct wf_handle_ints {
+    void (*free)(struct wf_handle_ints *);
+};
+
+struct wf_rank {
+    uint32_t id; /* its number in the job, of nprocs */
+    uint32_t nprocs;
+    int thread_level;         /* MPI_THREAD_* granted to the world model */
+    struct wf_instance *home; /* the first engine */
+    struct wf_engines *_Atomic engines; /* NULL while there is one */
+    bool single_engine; /* opening others has failed: not tried again */
+    const struct wf_engine_makers *engine_makers; /* progress/engines.h */
+
+    struct wf_boot *boot;
+    struct wf_ranks *ranks; /* of this process, when it holds several */
+    struct wf_config *config;
+    const struct wf_core_options *options;
+    const struct wf_coll_rules *coll_rules; /* of mpi.ini */
+    int log_level;                          /* core.log: WF_LOG_ */
+    struct wf_state *state; /* page that tells the launcher about waits */
+    struct wf_auth_key *key;
+    /* Called when a handshake is complete; NULL: no route encrypts. */
+    void (*met)(struct weft_core *, uint32_t id,
+                const struct wf_auth_session *);
+
+    uint64_t node; /* hash that names this node */
+    char host[256];
+    uint32_t local_index, local_count; /* among the processes of this node */
+    uint32_t cpus;     /* that the processes of this node may use */
+    uint32_t own_cpus; /* in the affinity mask of this process */
+
+    /* MPI_COMM_WORLD and MPI_COMM_SELF after their end, while incomplete
+     * requests hold them. */
+    struct wf_comm *ended[2];
+    const struct wf_comm_handlers *comm_handlers; /* group/comm.h */
+    struct wf_env *env;
+    int last_used_code;      /* the value of MPI_LASTUSEDCODE */
+    struct wf_block *blocks; /* of MPI_Alloc_mem: instance/memory.c */
+    struct wf_handle_ints *handle_ints; /* api/handle_int.h */
+    struct wf_bsend_buffer *bsend;      /* p2p/buffered.h */
+    struct wf_type_records *types;      /* datatype/named.h; NULL: none yet */
+};
+
+/* Returns the first engine of the rank. */
+static inline struct wf_instance *wf_home(const struct wf_instance *wf)
+{
+    return wf->rank->home;
+}
+
+#endif
