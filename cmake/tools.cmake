@@ -149,6 +149,10 @@ foreach(name mpi mpi-c mpi-cxx weft-c weft-cxx) # the last two are of no other M
   set(PC_DESCRIPTION "MPI 5.0 (Weft)")
   configure_file(cmake/mpi.pc.in ${PC_DIR}/${name}.pc @ONLY)
 endforeach()
+set(MESON_DIR ${CMAKE_BINARY_DIR}/lib/meson) # docs/user/running.md
+foreach(LANGUAGE c cxx)
+  configure_file(cmake/ompi.pc.in ${MESON_DIR}/ompi-${LANGUAGE}.pc @ONLY)
+endforeach()
 set(PC_NAME weft)
 set(PC_LIBS "\${libdir}/libmpi.a")
 set(PC_DESCRIPTION
@@ -162,6 +166,17 @@ set(CONFIG_DIR ${CMAKE_BINARY_DIR}/lib/cmake/weft)
 configure_file(cmake/WeftConfig.cmake.in ${CONFIG_DIR}/WeftConfig.cmake @ONLY)
 write_basic_package_version_file(${CONFIG_DIR}/WeftConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
+
+# ---- a module for environment-modules and Lmod -----------------------------
+set(MODULE_AT ${WEFT_DATADIR}/modulefiles/weft)
+set(WEFT_MESONDIR ${WEFT_DATADIR}/weft/meson)
+foreach(kind BIN MAN MESON)
+  weft_way_below(MODULE_${kind}DIR "\$here" ${MODULE_AT} ${WEFT_${kind}DIR})
+endforeach()
+weft_way_below(MODULE_PCDIR "\$here" ${MODULE_AT} ${WEFT_PKGCONFIGDIR})
+weft_way_below(MODULE_PREFIX "\$here" ${MODULE_AT} .)
+configure_file(cmake/modulefile.in
+  ${CMAKE_BINARY_DIR}/lib/modulefiles/${PROJECT_VERSION} @ONLY)
 
 # ---- manual pages ---------------------------------------------------------
 # Those of functions follow from the tables of the standard and the sources.
@@ -242,6 +257,11 @@ endif()
 install(FILES ${HEADERS} DESTINATION ${WEFT_INCLUDEDIR})
 install(FILES ${THREAD_RANKS} DESTINATION ${WEFT_PLUGINDIR})
 install(DIRECTORY ${PC_DIR}/ DESTINATION ${WEFT_PKGCONFIGDIR})
+if(NOT WEFT_OF_SYSTEM) # there all stands where it is looked for
+  install(DIRECTORY ${MESON_DIR}/ DESTINATION ${WEFT_MESONDIR})
+  install(FILES ${CMAKE_BINARY_DIR}/lib/modulefiles/${PROJECT_VERSION}
+    DESTINATION ${MODULE_AT})
+endif()
 install(DIRECTORY ${CONFIG_DIR}/ DESTINATION ${WEFT_CMAKEDIR})
 install(DIRECTORY ${MAN_DIR}/man3 DESTINATION ${WEFT_MANDIR})
 if(WEFT_MANUAL)
