@@ -9,8 +9,8 @@
  * PING is answered on its own carrier, so an answer proves that it works.
  *
  * carrier_control.c sends acknowledgements and probes, carrier_silence.c
- * decides when a carrier counts as silent, carrier_gone.c when a process that
- * refuses calls counts as gone.
+ * decides when a carrier counts as silent, carrier_launcher.c when a process
+ * that refuses calls counts as gone.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -23,7 +23,7 @@
 #include "config/config.h"
 #include "protocol/carrier_control.h"
 #include "protocol/carrier_deadline.h"
-#include "protocol/carrier_gone.h"
+#include "protocol/carrier_launcher.h"
 #include "protocol/carrier_silence.h"
 #include "protocol/failure.h"
 #include "protocol/location.h"

@@ -28,11 +28,11 @@
  *
  * HOSTS  A host that answers on a carrier of which its process takes nothing
  * may hold a process that computes, or a firewall may drop what goes by that
- * carrier. The launcher tells these apart (carrier_gone.c): where the current
- * carrier is silent, or none is, the answers of hosts are no sign of life of a
- * peer that is in MPI. Where no launcher can tell they count while there is a
- * current carrier, and afterwards only on carriers on which the process was
- * heard, so that nobody waits for ever.
+ * carrier. The launcher tells these apart (carrier_launcher.c): where the
+ * current carrier is silent, or none is, the answers of hosts are no sign of
+ * life of a peer that is in MPI. Where no launcher can tell they count while
+ * there is a current carrier, and afterwards only on carriers on which the
+ * process was heard, so that nobody waits for ever.
  *
  * BACKOFF  Where CPUs are oversubscribed every carrier is silent for that long
  * now and then, and a move, which sends everything again, makes it worse. So a
@@ -45,7 +45,7 @@
 #include "protocol/carrier_silence.h"
 
 #include "protocol/carrier_control.h"
-#include "protocol/carrier_gone.h"
+#include "protocol/carrier_launcher.h"
 #include "protocol/order.h"
 #include "route/location.h"
 

@@ -19,7 +19,8 @@
  *                      timers                              both
  *   carrier_control.c      sends acknowledgements and probes
  *   carrier_silence.c  decides when a carrier counts as silent
- *   carrier_gone.c    decides when a process that refuses calls is gone
+ *   carrier_launcher.c asks the launcher whether a process has ended, and
+ *                      whether it is in MPI
  *   stripe.c           chooses the carrier of the next piece of a large
  *                      message; which carriers are slow or silent
  *   order_counts.c     counts what happened, for reports

@@ -2,8 +2,8 @@
  * is in MPI. See carrier.c.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_PROTOCOL_CARRIER_GONE_H
-#define WF_PROTOCOL_CARRIER_GONE_H
+#ifndef WF_PROTOCOL_CARRIER_LAUNCHER_H
+#define WF_PROTOCOL_CARRIER_LAUNCHER_H
 
 #include "base.h"
 

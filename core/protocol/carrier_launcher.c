@@ -22,7 +22,7 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "protocol/carrier_gone.h"
+#include "protocol/carrier_launcher.h"
 
 #include "protocol/order.h"
 #include "route/location.h"
