@@ -38,6 +38,7 @@
 #include "group/comm.h"
 #include "object/status.h"
 #include "progress/progress.h"
+#include "protocol/eager.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
@@ -150,16 +151,6 @@ wf_fastpath_defer_unlock(struct wf_instance *wf) WF_UNANALYSED
     wf_cs_deferred_unlock.inside = &wf->api;
 }
 
-/* The credit that is left when n bytes are sent now, by copy; negative: they
- * may not be. */
-static inline int64_t wf_fastpath_credit_left(const struct weft_loc *loc,
-                                              uint64_t n)
-{
-    return n < loc->fastpath_end
-               ? loc->credit - (int64_t)n - WF_MESSAGE_OVERHEAD
-               : -1;
-}
-
 /* Set the call for which the next message is sent. It mostly is that of the
  * last one, and then nothing is stored. */
 static inline void wf_fastpath_set_caller(struct weft_loc *loc, uintptr_t who)
@@ -176,6 +167,7 @@ static inline int wf_fastpath_send_words(struct weft_loc *loc, int64_t left,
 {
     struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
 
+    WF_ASSERT(left >= 0 && left == wf_eager_left_by_copy(loc, n));
     loc->credit = left;
     l->seq++;
     return l->send_words(data, WF_SHORT_EAGER | n << 32, l->peer, env0, env1);
@@ -213,7 +205,7 @@ wf_fastpath_may_send(struct wf_fastpath_args *s, const struct wf_comm *comm,
     s->n = (uint64_t)count * size;
     if (wf_unlikely(!size))
         return false;
-    s->left = wf_fastpath_credit_left(s->loc, s->n);
+    s->left = wf_eager_left_by_copy(s->loc, s->n);
     return wf_likely(s->left >= 0);
 }
 

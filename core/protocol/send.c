@@ -19,6 +19,7 @@
 #include "group/contact.h"
 #include "os/tuning.h"
 #include "progress/progress.h"
+#include "protocol/eager.h"
 #include "protocol/failure.h"
 #include "protocol/fastpath.h"
 #include "protocol/location.h"
@@ -154,7 +155,9 @@ static int start_eager(struct wf_p2p *p, unsigned lane)
 
     if (p->mode == WF_SEND_READY)
         flags |= WF_FLAG_READY;
-    WF_ASSERT(lane < p->loc->lanes && p->bytes <= p->loc->lane[lane].max_eager);
+    WF_ASSERT(lane < p->loc->lanes &&
+              wf_eager_choose(p->loc, lane, p->bytes,
+                              (enum wf_send_mode)p->mode) != WF_BY_RENDEZVOUS);
     wf_wire_init(&p->tx.hdr, WF_EAGER, flags);
     set_envelope(&p->tx.hdr, p);
     p->waits = WF_WAITS_TX;
@@ -169,14 +172,6 @@ static int start_eager(struct wf_p2p *p, unsigned lane)
     wf_credit_change(p->loc, -(int64_t)(p->bytes + WF_MESSAGE_OVERHEAD));
     wf_message_send(p->loc, lane, &p->tx);
     return MPI_SUCCESS;
-}
-
-static bool eager_fits(const struct weft_loc *loc, unsigned lane,
-                       uint64_t bytes, int mode)
-{
-    return bytes <= loc->lane[lane].max_eager &&
-           (mode == WF_SEND_READY ||
-            loc->credit >= (int64_t)(bytes + WF_MESSAGE_OVERHEAD));
 }
 
 int wf_send_start(struct wf_p2p *p)
@@ -198,9 +193,10 @@ int wf_send_start(struct wf_p2p *p)
     if (!p->loc)
         return rc;
     lane = eager_lane(p);
-    if (eager_fits(p->loc, lane, p->bytes, p->mode))
-        return start_eager(p, lane);
-    return wf_rendezvous_notify(p);
+    return wf_eager_choose(p->loc, lane, p->bytes,
+                           (enum wf_send_mode)p->mode) == WF_BY_RENDEZVOUS
+               ? wf_rendezvous_notify(p)
+               : start_eager(p, lane);
 }
 
 /* Note that a plugin holds back a message, to send it with others: such sends
@@ -227,13 +223,13 @@ static int send_header_in_memory(struct weft_loc *loc, const void *data,
     int r;
 
     if (!l->send_short || n > l->max_short || !wf_lane_is_clear(l) ||
-        loc->credit < (int64_t)(n + WF_MESSAGE_OVERHEAD))
+        wf_eager_credit_left(loc, n) < 0)
         return 0;
     r = l->send_short(l->peer, (const weft_hdr *)w, data, n,
                       more ? WEFT_TX_MORE : 0);
     if (wf_unlikely(r < 0))
         return 0; /* room will come: the slow path waits for it */
-    loc->credit -= (int64_t)(n + WF_MESSAGE_OVERHEAD);
+    loc->credit = wf_eager_credit_left(loc, n);
     l->seq++;
     return wf_likely(r == WEFT_DONE) ? SENT : note_held(loc);
 }
@@ -243,7 +239,7 @@ static int send_header_in_memory(struct weft_loc *loc, const void *data,
 static int try_send_short(struct weft_loc *loc, const void *data, uint64_t n,
                           uint64_t env0, uint64_t env1, bool more)
 {
-    int64_t left = wf_fastpath_credit_left(loc, n);
+    int64_t left = wf_eager_left_by_copy(loc, n);
 
     if (!loc->lane[WF_LANE_ORDER].send_words)
         return send_header_in_memory(loc, data, n, env0, env1, more);
@@ -280,32 +276,22 @@ static int try_send_by_copy(struct wf_comm *comm, const void *buf,
                           wf_env1((uint32_t)comm->rank, (uint32_t)tag), more);
 }
 
-/* True if a message to this Location needs not wait for room or credit, or
- * waiting would not help. A message without room needs a request and a place in
- * the FIFO, one without credit a rendezvous. A receiver that is in MPI makes
- * room in no time, so the sender waits for it, but only as long as that pays:
- * after a receiver that computes the next sends poll once. */
-static bool has_room(const struct weft_loc *loc, uint64_t bytes)
-{
-    const struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
-
-    return loc->failed || bytes > l->max_eager ||
-           (wf_lane_is_clear(l) &&
-            loc->credit >= (int64_t)(bytes + WF_MESSAGE_OVERHEAD));
-}
-
 /* Poll until there is room and credit for a message to dest. False: there is
  * none, or nothing had to be waited for. Only for sends of the program: other
- * sends may come from inside progress. */
+ * sends may come from inside progress.
+ * A message without room needs a request and a place in the FIFO, one without
+ * credit a rendezvous. A receiver that is in MPI makes room in no time, so the
+ * sender waits for it, but only as long as that pays: after a receiver that
+ * computes the next sends poll once. */
 static bool poll_for_room(struct wf_comm *comm, int dest, uint64_t bytes)
 {
     struct weft_loc *loc = wf_contact_of(comm, dest);
     int left;
 
-    if (!loc || !loc->lanes || has_room(loc, bytes))
+    if (!loc || !loc->lanes || !wf_eager_lacks_room(loc, bytes))
         return false;
-    for (left = loc->send_poll_budget; left >= 0 && !has_room(loc, bytes);
-         left--)
+    for (left = loc->send_poll_budget;
+         left >= 0 && wf_eager_lacks_room(loc, bytes); left--)
         wf_progress_poll(comm->wf, 1u << loc->lane[WF_LANE_ORDER].core->index);
     loc->send_poll_budget = left < 0 ? 0 : WF_ROOM_POLLS;
     return left >= 0;

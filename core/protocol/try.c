@@ -21,7 +21,7 @@ bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
 {
     struct weft_loc *loc = wf_contact_of(comm, dest);
     int64_t left =
-        wf_likely(loc != NULL) ? wf_fastpath_credit_left(loc, bytes) : -1;
+        wf_likely(loc != NULL) ? wf_eager_left_by_copy(loc, bytes) : -1;
 
     if (wf_unlikely(left < 0))
         return false;

@@ -63,7 +63,7 @@ struct weft_loc {
      * there is no such lane, it is blocked, or the peer is gone:
      * wf_location_update_fastpath. */
     uint64_t fastpath_end;
-    /* How often a send without room polls for it: make_way in send.c. */
+    /* How often a send without room polls for it: poll_for_room in send.c. */
     uint16_t send_poll_budget;
     /* The caller of the message that is being sent by the fast path, in case
      * the plugin refuses it: protocol/fastpath.h. */
