@@ -149,6 +149,52 @@ static int raise_outside(struct wf_comm *comm, const char *function, int rc,
     return rc;
 }
 
+/* ---- sending ------------------------------------------------------------- */
+
+/* Note that a plugin holds back a message, to send it with others: such sends
+ * are complete when the endpoint has been polled. */
+static int note_held(struct weft_loc *loc)
+{
+    struct wf_instance *wf = loc->wf;
+
+    WF_ASSERT(loc->lanes > 0);
+    wf->held |= 1u << loc->lane[WF_LANE_ORDER].core->index;
+    wf_store_relaxed(&wf->engine->held.done, 0);
+    loc->queued_request = &wf->engine->held;
+    return WF_FASTPATH_QUEUED;
+}
+
+int wf_fastpath_send_header(const void *data, uint64_t h0, weft_peer *to,
+                            uint64_t h1, uint64_t h2)
+{
+    struct weft_loc *loc = (struct weft_loc *)to;
+    struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
+    uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
+    uintptr_t caller = loc->pending_caller;
+    bool window = caller & WF_CALLER_REQUEST;
+    int r = l->send_short(l->peer, (const weft_hdr *)w, data, h0 >> 32,
+                          window ? WEFT_TX_MORE : 0);
+
+    if (wf_likely(r == WEFT_DONE))
+        return WEFT_OK;
+    if (r == WEFT_OK)
+        return note_held(loc);
+    loc->pending_caller = caller; /* the plugin may have called back */
+    return wf_fastpath_no_room(l->core, loc, h0, h1, h2, data);
+}
+
+void wf_fastpath_prepare_lane(struct weft_loc *loc)
+{
+    struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
+
+    l->words_peer = l->peer;
+    if (!l->send_words && l->send_short) {
+        l->send_words = wf_fastpath_send_header;
+        l->words_peer = (weft_peer *)loc;
+    }
+    wf_location_update_fastpath(loc);
+}
+
 /* The datatype was contiguous, so the message is sent again as bytes. */
 int wf_fastpath_no_room(struct weft_core *core, struct weft_loc *loc,
                         uint64_t h0, uint64_t h1, uint64_t h2, const void *data)

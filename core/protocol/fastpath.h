@@ -1,6 +1,6 @@
 /* The fast path: it takes a small message from the binding to the plugin.
  *
- *   MPI_Send --> wf_fastpath_send --> weft_ops.send_words         all inline
+ *   MPI_Send --> wf_fastpath_send --> send_words of the lane      all inline
  *                  | a test fails
  *                  +--> the slow path: checks, errors, every case
  *
@@ -65,6 +65,18 @@ void wf_fastpath_update(struct wf_instance *);
  * WF_FASTPATH_QUEUED: the request is in loc->queued_request. */
 int wf_fastpath_no_room(struct weft_core *, struct weft_loc *, uint64_t h0,
                         uint64_t h1, uint64_t h2, const void *data);
+/* Give the order lane its entry for copied messages, when its other functions
+ * are set: send_words where the plugin, or who stands in for it, has that, or
+ * else wf_fastpath_send_header. */
+void wf_fastpath_prepare_lane(struct weft_loc *);
+
+/* The send_words of a lane that takes headers from memory only: it makes one
+ * for send_short. `to` is the Location. A nonblocking send may be held back by
+ * the plugin until the endpoint is polled: then loc->queued_request is one that
+ * completes when that has happened, and the result WF_FASTPATH_QUEUED. */
+int wf_fastpath_send_header(const void *data, uint64_t h0, weft_peer *to,
+                            uint64_t h1, uint64_t h2);
+
 enum {
     WF_CALLER_LARGE = 1,
     WF_CALLER_REQUEST = 2,
@@ -170,7 +182,23 @@ static inline int wf_fastpath_send_words(struct weft_loc *loc, int64_t left,
     WF_ASSERT(left >= 0 && left == wf_eager_left_by_copy(loc, n));
     loc->credit = left;
     l->seq++;
-    return l->send_words(data, WF_SHORT_EAGER | n << 32, l->peer, env0, env1);
+    return l->send_words(data, WF_SHORT_EAGER | n << 32, l->words_peer, env0,
+                         env1);
+}
+
+/* Send now, by copy, for a caller that has another way if that fails; window:
+ * the plugin may hold the message back, to send it with later ones. WEFT_OK,
+ * WF_FASTPATH_QUEUED: it is held, or WEFT_EAGAIN: nothing has happened. */
+static inline int wf_fastpath_try_send(struct weft_loc *loc, const void *data,
+                                       uint64_t n, uint64_t env0, uint64_t env1,
+                                       bool window)
+{
+    int64_t left = wf_eager_left_by_copy(loc, n);
+
+    if (wf_unlikely(left < 0))
+        return WEFT_EAGAIN;
+    wf_fastpath_set_caller(loc, window ? WF_CALLER_REQUEST : 0);
+    return wf_fastpath_send_words(loc, left, data, n, env0, env1);
 }
 
 /* True for MPI_BOTTOM and the like; but NULL is right for 0 elements. */

@@ -16,6 +16,7 @@
 #include "config/options.h"
 #include "config/select.h"
 #include "protocol/checked.h"
+#include "protocol/fastpath.h"
 #include "protocol/order.h"
 #include "protocol/traced.h"
 #include "report/error.h"
@@ -403,7 +404,7 @@ int wf_location_connect(struct weft_loc *loc)
     r = loc->id == loc->wf->rank->id ? connect_self(loc) : connect_other(loc);
     if (r == 0 && WF_TRACING(loc->wf) && (r = add_trace(loc)) != 0)
         loc->lanes = 0;
-    wf_location_update_fastpath(loc);
+    wf_fastpath_prepare_lane(loc);
     return r;
 }
 

@@ -13,7 +13,6 @@
 #include "process/rank.h"
 #include "protocol/carrier.h"
 #include "protocol/carrier_seal.h"
-#include "protocol/fastpath.h"
 #include "protocol/message.h"
 #include "protocol/order_arrive.h"
 #include "protocol/order_fast.h"
@@ -352,20 +351,6 @@ int wf_order_send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
     }
     o->sender_waits = true;
     return WEFT_EAGAIN;
-}
-
-int wf_order_send_words_slow(struct wf_ordered *o, const void *data,
-                             uint64_t h0, uint64_t h1, uint64_t h2)
-{
-    uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
-    struct wf_lane *l = &o->loc->lane[WF_LANE_ORDER];
-
-    if (wf_likely(wf_order_send_short((weft_peer *)o, (const weft_hdr *)w, data,
-                                      h0 >> 32, 0) == WEFT_DONE))
-        return WEFT_OK;
-    l->blocked = true; /* wf_order_process_ack announces room */
-    wf_location_update_fastpath(o->loc);
-    return wf_fastpath_no_room(l->core, o->loc, h0, h1, h2, data);
 }
 
 /* Urgent containers pass a full window: they are answers that the peer may need

@@ -257,9 +257,6 @@ void wf_order_free(struct wf_ordered *);
 int wf_order_send_short(weft_peer *, const weft_hdr *, const void *, size_t,
                         unsigned flags);
 int wf_order_send(weft_peer *, weft_tx *);
-/* The slow path of wf_order_send_words. */
-int wf_order_send_words_slow(struct wf_ordered *, const void *, uint64_t h0,
-                             uint64_t h1, uint64_t h2);
 /* Close the fast path. */
 static inline void wf_order_close_fast_path(struct wf_ordered *o)
 {

@@ -178,7 +178,7 @@ int wf_order_send_words(const void *data, uint64_t h0, weft_peer *peer,
                   o->count < WF_WINDOW && o->bytes < WF_RETAIN_MAX) &&
         wf_likely(retain_and_send(o, r, data, n, h0, h1, h2)))
         return WEFT_OK;
-    return wf_order_send_words_slow(o, data, h0, h1, h2);
+    return wf_fastpath_send_header(data, h0, (weft_peer *)o->loc, h1, h2);
 }
 
 /* ---- acknowledgement ----------------------------------------------------- */

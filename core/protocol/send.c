@@ -199,57 +199,6 @@ int wf_send_start(struct wf_p2p *p)
                : start_eager(p, lane);
 }
 
-/* Note that a plugin holds back a message, to send it with others: such sends
- * are complete when the endpoint has been polled. */
-static int note_held(struct weft_loc *loc)
-{
-    struct wf_instance *wf = loc->wf;
-
-    WF_ASSERT(loc->lanes > 0);
-    wf->held |= 1u << loc->lane[WF_LANE_ORDER].core->index;
-    wf_store_relaxed(&wf->engine->held.done, 0);
-    return HELD;
-}
-
-/* Send a short message by a plugin that takes short headers from memory
- * only. */
-static int send_header_in_memory(struct weft_loc *loc, const void *data,
-                                 uint64_t n, uint64_t env0, uint64_t env1,
-                                 bool more)
-{
-    struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
-    uint64_t w[WEFT_HDR_MIN / 8] = {wf_le64(WF_SHORT_EAGER | n << 32),
-                                    wf_le64(env0), wf_le64(env1)};
-    int r;
-
-    if (!l->send_short || n > l->max_short || !wf_lane_is_clear(l) ||
-        wf_eager_credit_left(loc, n) < 0)
-        return 0;
-    r = l->send_short(l->peer, (const weft_hdr *)w, data, n,
-                      more ? WEFT_TX_MORE : 0);
-    if (wf_unlikely(r < 0))
-        return 0; /* room will come: the slow path waits for it */
-    loc->credit = wf_eager_credit_left(loc, n);
-    l->seq++;
-    return wf_likely(r == WEFT_DONE) ? SENT : note_held(loc);
-}
-
-/* Send a short message, which needs no request and no completion. 0: take the
- * slow path. */
-static int try_send_short(struct weft_loc *loc, const void *data, uint64_t n,
-                          uint64_t env0, uint64_t env1, bool more)
-{
-    int64_t left = wf_eager_left_by_copy(loc, n);
-
-    if (!loc->lane[WF_LANE_ORDER].send_words)
-        return send_header_in_memory(loc, data, n, env0, env1, more);
-    wf_fastpath_set_caller(loc, 0);
-    return left >= 0 && wf_fastpath_send_words(loc, left, data, n, env0,
-                                               env1) == WEFT_OK
-               ? SENT
-               : 0;
-}
-
 /* Send at once by copy if size, layout, room and credit allow. SENT, HELD, 0:
  * take the slow path, negative: failure. */
 static int try_send_by_copy(struct wf_comm *comm, const void *buf,
@@ -260,10 +209,11 @@ static int try_send_by_copy(struct wf_comm *comm, const void *buf,
     uint64_t bytes = count * (uint64_t)type->size;
     struct weft_loc *loc = wf_peer_location(comm, dest, rc);
     const void *data = packed;
+    int r;
 
     if (wf_unlikely(!loc))
         return -1;
-    if (bytes > loc->lane[WF_LANE_ORDER].max_short)
+    if (!wf_eager_takes_copy(loc, bytes))
         return 0;
     if (wf_likely(wf_type_is_contiguous(type)))
         data = wf_type_data(type, buf);
@@ -271,9 +221,10 @@ static int try_send_by_copy(struct wf_comm *comm, const void *buf,
         wf_type_pack(type, buf, count, 0, packed, bytes);
     else
         return 0;
-    return try_send_short(loc, data, bytes,
-                          wf_env0(space, comm->send_context, (uint32_t)dest),
-                          wf_env1((uint32_t)comm->rank, (uint32_t)tag), more);
+    r = wf_fastpath_try_send(
+        loc, data, bytes, wf_env0(space, comm->send_context, (uint32_t)dest),
+        wf_env1((uint32_t)comm->rank, (uint32_t)tag), more);
+    return wf_likely(r == WEFT_OK) ? SENT : r == WF_FASTPATH_QUEUED ? HELD : 0;
 }
 
 /* Poll until there is room and credit for a message to dest. False: there is

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "protocol/fastpath.h"
+#include "protocol/queues.h"
 #include "route/location.h"
 
 /* The functions that a lane had before, and their peer. */
@@ -107,23 +107,6 @@ static int send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
     return r;
 }
 
-/* send_short with the header in registers. A plugin without room has answered
- * WEFT_EAGAIN, and announces room by tx_ready. */
-static int send_words(const void *data, uint64_t h0, weft_peer *peer,
-                      uint64_t h1, uint64_t h2)
-{
-    struct wf_traced_lane *l = (struct wf_traced_lane *)peer;
-    struct wf_lane *order = &l->loc->lane[WF_LANE_ORDER];
-    uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
-
-    if (wf_likely(send_short(peer, (const weft_hdr *)w, data, h0 >> 32, 0) >=
-                  0))
-        return WEFT_OK;
-    order->blocked = true;
-    wf_location_update_fastpath(l->loc);
-    return wf_fastpath_no_room(order->core, l->loc, h0, h1, h2, data);
-}
-
 int wf_traced_wrap(struct weft_loc *loc, struct wf_lane *l)
 {
     struct wf_traced_lane *mine;
@@ -142,9 +125,8 @@ int wf_traced_wrap(struct weft_loc *loc, struct wf_lane *l)
     l->send = send_container;
     if (l->send_short)
         l->send_short = send_short;
-    if (l->send_words)
-        l->send_words = send_words;
-    l->recv_words = NULL; /* what it takes is seen by nothing else */
+    l->send_words = NULL; /* what these move is seen by nothing else */
+    l->recv_words = NULL;
     return 0;
 }
 

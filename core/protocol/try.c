@@ -20,16 +20,12 @@ bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
                  int dest, int tag, enum wf_space space)
 {
     struct weft_loc *loc = wf_contact_of(comm, dest);
-    int64_t left =
-        wf_likely(loc != NULL) ? wf_eager_left_by_copy(loc, bytes) : -1;
 
-    if (wf_unlikely(left < 0))
-        return false;
-    loc->pending_caller = 0;
-    return wf_fastpath_send_words(
-               loc, left, data, bytes,
+    return wf_likely(loc != NULL) &&
+           wf_fastpath_try_send(
+               loc, data, bytes,
                wf_env0(space, comm->send_context, (uint32_t)dest),
-               wf_env1((uint32_t)comm->rank, (uint32_t)tag)) == WEFT_OK;
+               wf_env1((uint32_t)comm->rank, (uint32_t)tag), false) == WEFT_OK;
 }
 
 static bool take_stored(struct wf_arrived *a, void *buf, uint64_t room,

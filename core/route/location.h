@@ -41,7 +41,11 @@ struct wf_lane {
     int (*send)(weft_peer *, weft_tx *);
     int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t,
                       unsigned flags);
+    /* The entry for messages that are copied, with the header in registers,
+     * and the peer that it is called with. The order lane of every plugin that
+     * copies has one: wf_fastpath_prepare_lane. */
     int (*send_words)(const void *, uint64_t, weft_peer *, uint64_t, uint64_t);
+    weft_peer *words_peer;
     int (*recv_words)(weft_peer *, weft_want *);
     uint32_t max_short, max_eager;
     struct wf_ordered *order; /* with failover: `peer` is this; or NULL */

@@ -1,4 +1,4 @@
-"""short_path.py MPIRUN PROGRAM BUDGET [alone|multiple|engines|failover]: count the
+"""short_path.py MPIRUN PROGRAM BUDGET [alone|multiple|engines|failover|tcp]: count the
 instructions of short messages, at that level of threads or on such a route.
 
 Valgrind's callgrind counts, in rank 0, every instruction from the call of an
@@ -36,13 +36,14 @@ failover = yes
 """
 
 
-def count(mpirun, command, failover):
+def count(mpirun, command, route):
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind.out"
         ini = Path(folder) / "mpi.ini"
         ini.write_text(FAILOVER)
-        route = ["--ini", str(ini)] if failover else ["--route", "shm"]
-        subprocess.run([mpirun, "-n", "2", *route, "--set", "core.spin=1s",
+        chosen = (["--ini", str(ini)] if route == "failover" else
+                  ["--route", route])
+        subprocess.run([mpirun, "-n", "2", *chosen, "--set", "core.spin=1s",
                         "--timeout", "200", "sh", "-c", RANK, str(out),
                         *command], check=True)
         return shortest(averages(out))
@@ -85,10 +86,10 @@ def budget(path):
             for words in lines if words}
 
 
-def least(mpirun, command, allowed, failover):
+def least(mpirun, command, allowed, route):
     counts = {}
     for _ in range(RUNS):
-        for name, cost in count(mpirun, command, failover).items():
+        for name, cost in count(mpirun, command, route).items():
             counts[name] = min(cost, counts.get(name, cost))
         if all(cost <= allowed.get(name, cost)
                for name, cost in counts.items()):
@@ -102,9 +103,8 @@ def main():
         print("skipped: valgrind is not installed (package valgrind)")
         return 77
     allowed, bad = budget(path), 0
-    failover = "failover" in level
-    counts = least(mpirun, [program, *([] if failover else level)], allowed,
-                   failover)
+    route = level.pop() if level in (["failover"], ["tcp"]) else "shm"
+    counts = least(mpirun, [program, *level], allowed, route)
     for name in sorted(set(counts) & set(allowed)):
         most = allowed[name]
         print(f"{name:16} {counts[name]:7.1f} instructions, at most {most}")
