@@ -13,6 +13,7 @@
 
 #include "process/rank.h"
 #include "protocol/carrier.h"
+#include "protocol/eager.h"
 #include "protocol/failure.h"
 #include "protocol/location.h"
 #include "protocol/order.h"
@@ -224,7 +225,7 @@ static bool try_control_short(struct weft_loc *loc, struct wf_wire *w,
     int r;
 
     WF_ASSERT(n <= WF_CONTROL_MAX);
-    if (!l->send_short || n > l->max_short || !wf_lane_is_clear(l))
+    if (!wf_eager_takes_copy(loc, n))
         return false;
     w->plen = wf_le32((uint32_t)n);
     w->seq = wf_le32(l->seq + 1);
