@@ -44,8 +44,7 @@ static inline bool wf_endpoint_is_network(const struct weft_core *c)
 struct wf_traffic {
     unsigned long long sent, sent_bytes, received, received_bytes;
 };
-/* The tables of services given to every plugin (core/protocol/host.c); the
- * second one to those of ranks with a trace. */
-extern const weft_host wf_host, wf_host_traced;
+/* The table of services given to every plugin (core/protocol/host.c). */
+extern const weft_host wf_host;
 
 #endif

@@ -1,5 +1,10 @@
 /* The arrival unit matches a container and decides where its payload goes.
  *
+ *   rx_words    header in registers --.
+ *   rx          plain ----------------+-> the front: a whole message, expected
+ *     `- numbers, checksums right ----'   or for the next receive, is copied
+ *                                              | everything else
+ *                                              v  arrive_generally, by type:
  *   EAGER     posted receive found -> straight into user memory
  *             none                 -> stored in the unexpected queue, in state
  *                                     ARRIVING until its payload is complete
@@ -28,6 +33,14 @@
 #include "report/error.h"
 #include "route/location.h"
 
+/* The payload of a container: the first `have` of plen bytes are here. */
+struct arrival {
+    const void *data;
+    size_t have;
+    uint32_t plen;
+    weft_sink **sink;
+};
+
 /* ---- eager, receive posted ----------------------------------------------- */
 
 static void eager_landed(struct wf_sink *sink, int status)
@@ -47,30 +60,54 @@ static void answer_sync(struct weft_loc *from, uint64_t send_id)
     wf_message_send_control(from, &w, true);
 }
 
-static int receive_eager(struct wf_p2p *p, struct weft_loc *from,
-                         const struct wf_wire *w, const void *data, size_t have,
-                         weft_sink **sink)
+/* Deliver a whole message to a receive that has room and is off the queue. */
+static inline void land_in_receive(struct weft_loc *from, struct wf_p2p *p,
+                                   uint64_t n, uint64_t env1, const void *data)
 {
-    uint32_t plen = wf_le32(w->plen);
-    uint64_t n = have;
-
-    WF_ASSERT(have <= plen && p->req.type == WF_REQ_RECV);
+    WF_ASSERT(n <= p->posted.room && !wf_p2p_is_posted(p));
+    wf_copy_short(p->block, data, n);
     p->loc = from;
-    wf_receive_match(p, wf_le64(w->b), plen);
+    p->req.source = wf_env_source(env1);
+    p->req.tag = wf_env_tag(env1);
+    p->req.bytes = n;
+    wf_credit_consumed(from, n + WF_MESSAGE_OVERHEAD);
+    if (wf_likely(p->req.flags == WF_REQ_LIGHT &&
+                  !(WF_BRIEF && from->wf->api.on))) {
+        wf_store_release(&p->req.done, 1); /* pairs with wf_req_done */
+        if (from->wf->api.on)
+            wf_progress_notify(from->wf);
+    } else if (p->req.flags & WF_REQ_LIGHT)
+        wf_req_complete(&p->req, 0);
+    else { /* the receive may require a certain length */
+        p->length = p->expected = n;
+        wf_receive_finish(p, 0);
+    }
+}
+
+/* Deliver a message, or the part of it that is here, to a receive that is off
+ * the queue. */
+static int receive_eager(struct wf_p2p *p, struct weft_loc *from,
+                         const struct wf_wire *w, const struct arrival *a)
+{
+    uint64_t n = a->have;
+
+    WF_ASSERT(n <= a->plen && p->req.type == WF_REQ_RECV);
+    p->loc = from;
+    wf_receive_match(p, wf_le64(w->b), a->plen);
     if (wf_le16(w->flags) & WF_FLAG_SYNC)
         answer_sync(from, wf_le64(w->d));
-    wf_credit_consumed(from, plen + WF_MESSAGE_OVERHEAD);
+    wf_credit_consumed(from, a->plen + WF_MESSAGE_OVERHEAD);
     if (n > p->expected)
         n = p->expected;
     if (n && wf_likely(wf_type_is_contiguous(p->type)))
-        memcpy(p->block, data, n);
+        memcpy(p->block, a->data, n);
     else if (n)
-        wf_type_unpack(p->type, p->buf, p->count, 0, data, n);
+        wf_type_unpack(p->type, p->buf, p->count, 0, a->data, n);
     if (n == p->expected) {
         wf_receive_finish(p, 0);
-        return have == plen ? WEFT_DONE : WEFT_SKIP;
+        return a->have == a->plen ? WEFT_DONE : WEFT_SKIP;
     }
-    *sink = wf_receive_set_sink(p, 0, p->expected, eager_landed);
+    *a->sink = wf_receive_set_sink(p, 0, p->expected, eager_landed);
     return WEFT_OK;
 }
 
@@ -114,23 +151,26 @@ static weft_sink *prepare_sink(struct wf_message *m, uint32_t n,
 }
 
 static int store_eager(struct weft_loc *from, const struct wf_wire *w,
-                       const void *data, size_t have, weft_sink **sink)
+                       const struct arrival *a)
 {
-    uint32_t plen = wf_le32(w->plen);
-    struct wf_message *m = wf_unexpected_create(from, w, plen, plen, have);
+    struct wf_message *m =
+        wf_unexpected_create(from, w, a->plen, a->plen, a->have);
 
     if (!m) /* out of memory: the plugin stops reading */
         return from->failed ? WEFT_SKIP : WEFT_EAGAIN;
     if (m->flags & WF_FLAG_SYNC)
         m->send_id = wf_le64(w->d);
-    if (have)
-        memcpy(m->data, data, have);
-    if (have == plen)
+    if (a->have)
+        memcpy(m->data, a->data, a->have);
+    if (a->have == a->plen)
         return WEFT_DONE;
-    *sink = prepare_sink(m, plen, unexpected_landed);
+    *a->sink = prepare_sink(m, a->plen, unexpected_landed);
     return WEFT_OK;
 }
 
+/* ---- matching ------------------------------------------------------------ */
+
+/* The receive that takes this message, off its queue; NULL: there is none. */
 static struct wf_p2p *take_posted(struct weft_loc *from,
                                   const struct wf_wire *w)
 {
@@ -145,92 +185,29 @@ static struct wf_p2p *take_posted(struct weft_loc *from,
                : NULL;
 }
 
-static inline void count_landed(struct weft_core *core, struct weft_loc *from,
-                                uint64_t n)
+/* Whether the message is here, fits its receive, and asks for no more than to be
+ * copied. */
+static bool needs_only_copy(const struct wf_p2p *p, const struct wf_wire *w,
+                            const struct arrival *a)
 {
-    core->rx_count++;
-    core->rx_bytes += n;
-    wf_credit_consumed(from, n + WF_MESSAGE_OVERHEAD);
-}
-
-/* Deliver a whole message if a receive polls for it. */
-static inline bool land_expected(struct weft_core *core, struct weft_loc *from,
-                                 uint64_t n, uint64_t env0, uint64_t env1,
-                                 const void *data)
-{
-    struct wf_expected *x = &from->wf->engine->expected;
-
-    if (!wf_expected_matches(x, env0, env1) || wf_unlikely(n > x->bytes))
-        return false;
-    wf_copy_short(x->buf, data, n);
-    x->env0 = WF_ENV0_NONE;
-    x->env1 = env1;
-    x->bytes = n;
-    wf_store_relaxed(&x->state, WF_EXPECTED_HERE);
-    count_landed(core, from, n);
-    return true;
-}
-
-/* Deliver a whole message to a receive that has room and is off the queue. */
-static inline void land_in_receive(struct weft_core *core,
-                                   struct weft_loc *from, struct wf_p2p *p,
-                                   uint64_t n, uint64_t env1, const void *data)
-{
-    WF_ASSERT(n <= p->posted.room && !wf_p2p_is_posted(p));
-    wf_copy_short(p->block, data, n);
-    p->loc = from;
-    p->req.source = wf_env_source(env1);
-    p->req.tag = wf_env_tag(env1);
-    p->req.bytes = n;
-    count_landed(core, from, n);
-    if (wf_likely(p->req.flags == WF_REQ_LIGHT &&
-                  !(WF_BRIEF && from->wf->api.on))) {
-        wf_store_release(&p->req.done, 1); /* pairs with wf_req_done */
-        if (from->wf->api.on)
-            wf_progress_notify(from->wf);
-    } else if (p->req.flags & WF_REQ_LIGHT)
-        wf_req_complete(&p->req, 0);
-    else { /* the receive may require a certain length */
-        p->length = p->expected = n;
-        wf_receive_finish(p, 0);
-    }
-}
-
-/* Deliver a whole message if it is for the posted receive expected next. */
-static inline bool land_posted(struct weft_core *core, struct weft_loc *from,
-                               uint64_t n, uint64_t env0, uint64_t env1,
-                               const void *data)
-{
-    struct wf_match *m = &from->wf->engine->match;
-    struct wf_posted *next = wf_match_next_posted(m, env0, env1);
-
-    if (wf_unlikely(!next || n > next->room))
-        return false;
-    wf_match_take_next(m, next);
-    land_in_receive(core, from, wf_container(next, struct wf_p2p, posted), n,
-                    env1, data);
-    return true;
+    return a->have == a->plen && a->plen <= p->posted.room &&
+           !(wf_le16(w->flags) & WF_FLAG_SYNC) && !WF_TRACING(p->req.wf);
 }
 
 static int arrive_eager(struct weft_loc *from, const struct wf_wire *w,
-                        const void *data, size_t have, weft_sink **sink)
+                        const struct arrival *a)
 {
     struct wf_p2p *p = take_posted(from, w);
 
-    if (wf_likely(p != NULL))
-        return receive_eager(p, from, w, data, have, sink);
-    return store_eager(from, w, data, have, sink);
+    if (!p)
+        return store_eager(from, w, a);
+    if (!needs_only_copy(p, w, a))
+        return receive_eager(p, from, w, a);
+    land_in_receive(from, p, a->plen, wf_le64(w->b), a->data);
+    return WEFT_DONE;
 }
 
-/* The payload of a container: the first `have` of plen bytes are here. */
-struct arrival {
-    const void *data;
-    size_t have;
-    uint32_t plen;
-    weft_sink **sink;
-};
-
-/* ---- control ------------------------------------------------------------- */
+/* ---- announcements ------------------------------------------------------- */
 
 static void key_landed(struct wf_sink *sink, int status)
 {
@@ -298,40 +275,135 @@ static bool is_well_formed(const struct wf_wire *w)
     return (wf_le16(w->flags) & BOTH) != BOTH;
 }
 
-static int deliver_container(struct weft_core *core, struct weft_loc *from,
-                             const weft_hdr *hdr, const void *data, size_t have,
-                             weft_sink **sink)
-{
-    const struct wf_wire *w = (const struct wf_wire *)hdr;
-    uint32_t plen = wf_le32(w->plen);
-    int r;
-
-    core->rx_count++;
-    core->rx_bytes += plen;
-    if (wf_likely(w->type == WF_EAGER && is_well_formed(w)))
-        return arrive_eager(from, w, data, have, sink);
-    if (wf_unlikely(weft_hdr_len(hdr) != WEFT_HDR)) {
-        wf_log(from->wf, WF_LOG_WARN,
-               "process %u sent a short header of type 0x%02x; skipped",
-               from->id, w->type);
-        return have == plen ? WEFT_DONE : WEFT_SKIP;
-    }
-    if (w->type == WF_TRANSFER)
-        return wf_rendezvous_transfer(from, w, data, have, sink);
-    if (w->type == WF_NOTIFY) {
-        struct arrival a = {data, have, plen, sink};
-        return arrive_notify(core, from, w, &a);
-    }
-    r = wf_arrive_control(from, w);
-    return r == WEFT_DONE && have != plen ? WEFT_SKIP : r;
-}
-
 int wf_arrive_stalled(struct weft_core *core, struct weft_loc *from)
 {
     WF_ASSERT(core->wf == from->wf);
     from->stalled |= 1u << core->index;
     from->wf->rx_stalled = true;
     return WEFT_EAGAIN;
+}
+
+static inline void count_arrival(struct weft_core *core, uint64_t n)
+{
+    core->rx_count++;
+    core->rx_bytes += n;
+}
+
+static int arrive_by_type(struct weft_core *core, struct weft_loc *from,
+                          const struct wf_wire *w, const struct arrival *a)
+{
+    int r;
+
+    if (wf_likely(w->type == WF_EAGER && is_well_formed(w)))
+        return arrive_eager(from, w, a);
+    if (wf_unlikely(weft_hdr_len(w) != WEFT_HDR)) {
+        wf_log(from->wf, WF_LOG_WARN,
+               "process %u sent a short header of type 0x%02x; skipped",
+               from->id, w->type);
+        return a->have == a->plen ? WEFT_DONE : WEFT_SKIP;
+    }
+    if (w->type == WF_TRANSFER)
+        return wf_rendezvous_transfer(from, w, a->data, a->have, a->sink);
+    if (w->type == WF_NOTIFY)
+        return arrive_notify(core, from, w, a);
+    r = wf_arrive_control(from, w);
+    return r == WEFT_DONE && a->have != a->plen ? WEFT_SKIP : r;
+}
+
+/* Deliver any container: what the front does not. */
+static int arrive_generally(struct weft_core *core, struct weft_loc *from,
+                            const struct wf_wire *w, const void *data,
+                            size_t have, weft_sink **sink)
+{
+    struct arrival a = {data, have, wf_le32(w->plen), sink};
+    int r;
+
+    count_arrival(core, a.plen);
+    r = arrive_by_type(core, from, w, &a);
+    return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from) : r;
+}
+
+/* ---- the front: a whole message, expected or next ------------------------ */
+
+/* Deliver the message if a receive polls for it. */
+static inline bool land_expected(struct weft_loc *from, uint64_t n,
+                                 uint64_t env0, uint64_t env1, const void *data)
+{
+    struct wf_expected *x = &from->wf->engine->expected;
+
+    if (!wf_expected_matches(x, env0, env1) || wf_unlikely(n > x->bytes))
+        return false;
+    wf_copy_short(x->buf, data, n);
+    x->env0 = WF_ENV0_NONE;
+    x->env1 = env1;
+    x->bytes = n;
+    wf_store_relaxed(&x->state, WF_EXPECTED_HERE);
+    wf_credit_consumed(from, n + WF_MESSAGE_OVERHEAD);
+    return true;
+}
+
+/* Deliver the message if it is for the posted receive expected next. With a
+ * trace the general way does that, which records it. */
+static inline bool land_posted(struct weft_loc *from, uint64_t n, uint64_t env0,
+                               uint64_t env1, const void *data)
+{
+    struct wf_match *m = &from->wf->engine->match;
+    struct wf_posted *next = wf_match_next_posted(m, env0, env1);
+
+    if (wf_unlikely(!next || n > next->room || WF_TRACING(from->wf)))
+        return false;
+    wf_match_take_next(m, next);
+    land_in_receive(from, wf_container(next, struct wf_p2p, posted), n, env1,
+                    data);
+    return true;
+}
+
+static inline bool land_whole(struct weft_core *core, struct weft_loc *from,
+                              uint64_t n, uint64_t env0, uint64_t env1,
+                              const void *data)
+{
+    if (!land_expected(from, n, env0, env1, data) &&
+        !land_posted(from, n, env0, env1, data))
+        return false;
+    count_arrival(core, n);
+    return true;
+}
+
+/* ---- entrances ----------------------------------------------------------- */
+
+static __attribute__((noinline)) int
+arrive_words_generally(struct weft_core *core, struct weft_loc *from,
+                       uint64_t h0, uint64_t h1, uint64_t h2, const void *data)
+{
+    uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
+    weft_sink *sink = NULL;
+    int r = arrive_generally(core, from, (const struct wf_wire *)w, data,
+                             h0 >> 32, &sink);
+
+    return r == WEFT_EAGAIN ? r : WEFT_DONE;
+}
+
+int wf_arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
+                    uint64_t h1, uint64_t h2, const void *data)
+{
+    if (wf_likely((uint32_t)h0 == WF_SHORT_EAGER &&
+                  land_whole(core, from, h0 >> 32, h1, h2, data)))
+        return WEFT_DONE;
+    return arrive_words_generally(core, from, h0, h1, h2, data);
+}
+
+int wf_arrive_plain(struct weft_core *core, struct weft_loc *from,
+                    const weft_hdr *hdr, const void *data, size_t have,
+                    weft_sink **sink)
+{
+    uint64_t first = wf_wire_word(hdr, 0) | (uint64_t)WEFT_HDR_SHORT << 16;
+
+    if (first == (WF_SHORT_EAGER | (uint64_t)have << 32) &&
+        land_whole(core, from, have, wf_wire_word(hdr, 1), wf_wire_word(hdr, 2),
+                   data))
+        return WEFT_DONE;
+    return arrive_generally(core, from, (const struct wf_wire *)hdr, data, have,
+                            sink);
 }
 
 int wf_arrive(struct weft_core *core, struct weft_loc *from,
@@ -343,89 +415,4 @@ int wf_arrive(struct weft_core *core, struct weft_loc *from,
     if (wf_likely(from->plain && !(w->type & (WF_SEQUENCED | WF_CHECKED))))
         return wf_arrive_plain(core, from, hdr, data, have, sink);
     return wf_arrive_marked(core, from, hdr, data, have, sink);
-}
-
-int wf_arrive_plain(struct weft_core *core, struct weft_loc *from,
-                    const weft_hdr *hdr, const void *data, size_t have,
-                    weft_sink **sink)
-{
-    const struct wf_wire *w = (const struct wf_wire *)hdr;
-    int r;
-
-    if (w->type == WF_EAGER && weft_hdr_len(hdr) == WEFT_HDR_MIN &&
-        have == wf_le32(w->plen) && is_well_formed(w) &&
-        land_expected(core, from, have, wf_le64(w->a), wf_le64(w->b), data))
-        return WEFT_DONE;
-    r = deliver_container(core, from, hdr, data, have, sink);
-    return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from) : r;
-}
-
-/* Deliver a whole message to p, or store it if p is NULL. */
-static int arrive_whole(struct weft_core *core, struct weft_loc *from,
-                        struct wf_p2p *p, const struct wf_wire *w,
-                        const void *data)
-{
-    uint32_t n = wf_le32(w->plen);
-    weft_sink *sink = NULL;
-
-    core->rx_count++;
-    core->rx_bytes += n;
-    if (p)
-        receive_eager(p, from, w, data, n, &sink);
-    else if (store_eager(from, w, data, n, &sink) == WEFT_EAGAIN)
-        return wf_arrive_stalled(core, from);
-    return WEFT_DONE;
-}
-
-/* The slow path: the message is not for the receive that is expected next. */
-static __attribute__((noinline)) int
-arrive_words_slow(struct weft_core *core, struct weft_loc *from, uint64_t h0,
-                  uint64_t h1, uint64_t h2, const void *data)
-{
-    uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
-    struct wf_engine *e = from->wf->engine;
-    weft_sink *sink = NULL;
-    struct wf_posted *r;
-
-    if (wf_unlikely((uint32_t)h0 != WF_SHORT_EAGER)) {
-        int rc = wf_arrive_plain(core, from, (const weft_hdr *)w, data,
-                                 h0 >> 32, &sink);
-        return rc == WEFT_EAGAIN ? rc : WEFT_DONE;
-    }
-    r = wf_match_none_posted(&e->match) ? NULL
-                                        : wf_match_take_any(&e->match, h1, h2);
-    if (r && h0 >> 32 <= r->room) {
-        land_in_receive(core, from, wf_container(r, struct wf_p2p, posted),
-                        h0 >> 32, h2, data);
-        return WEFT_DONE;
-    }
-    return arrive_whole(core, from,
-                        r ? wf_container(r, struct wf_p2p, posted)
-                        : wf_expected_matches(&e->expected, h1, h2)
-                            ? wf_expected_claim(&e->expected)
-                            : NULL,
-                        (const struct wf_wire *)w, data);
-}
-
-int wf_arrive_words_traced(struct weft_core *core, struct weft_loc *from,
-                           uint64_t h0, uint64_t h1, uint64_t h2,
-                           const void *data)
-{
-    uint64_t w[WEFT_HDR / 8] = {wf_le64(h0), wf_le64(h1), wf_le64(h2)};
-    const struct wf_wire *wire = (const struct wf_wire *)w;
-
-    if ((uint32_t)h0 != WF_SHORT_EAGER)
-        return arrive_words_slow(core, from, h0, h1, h2, data);
-    return arrive_whole(core, from, take_posted(from, wire), wire, data);
-}
-
-/* The header is in registers, the payload complete: WEFT_DONE or EAGAIN. */
-int wf_arrive_words(struct weft_core *core, struct weft_loc *from, uint64_t h0,
-                    uint64_t h1, uint64_t h2, const void *data)
-{
-    if (wf_likely((uint32_t)h0 == WF_SHORT_EAGER &&
-                  (land_expected(core, from, h0 >> 32, h1, h2, data) ||
-                   land_posted(core, from, h0 >> 32, h1, h2, data))))
-        return WEFT_DONE;
-    return arrive_words_slow(core, from, h0, h1, h2, data);
 }

@@ -21,11 +21,9 @@ int wf_arrive_stalled(struct weft_core *, struct weft_loc *);
 int wf_arrive_plain(struct weft_core *, struct weft_loc *, const weft_hdr *,
                     const void *data, size_t have, weft_sink **sink);
 
-/* Deliver a short message, whose header is in three words; the second one by
- * the way that records its match, for ranks with a trace. */
+/* The same for a whole message with a short header, which is in registers:
+ * WEFT_DONE or WEFT_EAGAIN. */
 int wf_arrive_words(struct weft_core *, struct weft_loc *, uint64_t h0,
                     uint64_t h1, uint64_t h2, const void *data);
-int wf_arrive_words_traced(struct weft_core *, struct weft_loc *, uint64_t h0,
-                           uint64_t h1, uint64_t h2, const void *data);
 
 #endif

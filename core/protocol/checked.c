@@ -326,21 +326,6 @@ static int arrive_part(struct wf_checks *c, const struct part *a,
     return WEFT_OK;
 }
 
-static int deliver_whole(struct weft_core *core, struct weft_loc *from,
-                         const struct wf_wire *w, const void *data)
-{
-    enum { EAGER = WF_EAGER | WF_WIRE_VERSION << 8 /* and no flag */ };
-    uint64_t first = wf_wire_word(w, 0);
-    weft_sink *none = NULL;
-
-    if ((uint32_t)first == EAGER)
-        return wf_arrive_short(core, from,
-                               first | (uint64_t)WEFT_HDR_SHORT << 16,
-                               wf_wire_word(w, 1), wf_wire_word(w, 2), data);
-    return wf_arrive_plain(core, from, (const weft_hdr *)w, data, first >> 32,
-                           &none);
-}
-
 int wf_checked_arrive(struct weft_core *core, struct weft_loc *from,
                       const weft_hdr *hdr, const void *data, size_t have,
                       weft_sink **sink)
@@ -372,5 +357,5 @@ int wf_checked_arrive(struct weft_core *core, struct weft_loc *from,
         note_fault(c, core, WF_CHECK_DAMAGED);
         return drop;
     }
-    return deliver_whole(core, from, &w, data);
+    return wf_arrive_plain(core, from, (const weft_hdr *)&w, data, have, sink);
 }

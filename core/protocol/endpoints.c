@@ -49,7 +49,7 @@ static void fill_open(struct wf_instance *wf, struct weft_core *c, weft_open *o)
     *o = (weft_open){
         .size = sizeof *o,
         .loc_id = wf->rank->id,
-        .host = wf->trace ? &wf_host_traced : &wf_host,
+        .host = &wf_host,
         .core = c,
         .instance = c->config->name,
         .cfg = c->cfg,

@@ -125,19 +125,21 @@ static void host_log(weft_core *core, int level, const char *fmt, ...)
         wf_log(core->wf, level, "%s: %s", core->config->name, text);
 }
 
-/* The part that is the same in both tables. */
-#define SERVICES                                                               \
-    .minor = WEFT_ABI_MINOR, .rx = wf_arrive, .rx_done = host_rx_done,         \
-    .tx_done = host_tx_done, .get_done = host_get_done,                        \
-    .tx_ready = host_tx_ready, .locate = host_locate,                          \
-    .auth_step = wf_auth_step, .mac64 = wf_auth_mac64,                         \
-    .peer_up = host_peer_up, .peer_down = host_peer_down,                      \
-    .now_ns = host_now_ns, .resolve = host_resolve, .log = host_log,           \
-    .tx_words = wf_fastpath_no_room, .helping = host_helping
-
-const weft_host wf_host = {
-    .size = sizeof wf_host, .rx_words = wf_arrive_words, SERVICES};
-/* For ranks with a trace. */
-const weft_host wf_host_traced = {.size = sizeof wf_host_traced,
-                                  .rx_words = wf_arrive_words_traced,
-                                  SERVICES};
+const weft_host wf_host = {.size = sizeof wf_host,
+                           .minor = WEFT_ABI_MINOR,
+                           .rx = wf_arrive,
+                           .rx_done = host_rx_done,
+                           .tx_done = host_tx_done,
+                           .get_done = host_get_done,
+                           .tx_ready = host_tx_ready,
+                           .locate = host_locate,
+                           .auth_step = wf_auth_step,
+                           .mac64 = wf_auth_mac64,
+                           .peer_up = host_peer_up,
+                           .peer_down = host_peer_down,
+                           .now_ns = host_now_ns,
+                           .resolve = host_resolve,
+                           .log = host_log,
+                           .rx_words = wf_arrive_words,
+                           .tx_words = wf_fastpath_no_room,
+                           .helping = host_helping};

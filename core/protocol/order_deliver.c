@@ -33,21 +33,12 @@ static int deliver_container(struct wf_ordered *o, struct weft_core *core,
     uint64_t first =
         wf_wire_word(w, 0) & ~((uint64_t)WF_FLAG_STRIPED << 16 | WF_SEQUENCED);
     uint32_t plen = (uint32_t)(first >> 32);
-    struct wf_wire plain;
+    struct wf_wire plain = *w;
     weft_sink *sink = NULL;
-    int r;
 
-    if (wf_likely((first & 0xff) == WF_EAGER &&
-                  !(first & (uint64_t)WF_FLAG_SYNC << 16))) {
-        r = wf_arrive_short(core, o->loc, first | WEFT_HDR_SHORT << 16,
-                            wf_wire_word(w, 1), wf_wire_word(w, 2), data);
-    } else {
-        plain = *w;
-        wf_wire_set_word(&plain, 0, first);
-        r = wf_arrive_plain(core, o->loc, (const weft_hdr *)&plain, data, plen,
-                            &sink);
-    }
-    if (r == WEFT_EAGAIN)
+    wf_wire_set_word(&plain, 0, first);
+    if (wf_arrive_plain(core, o->loc, (const weft_hdr *)&plain, data, plen,
+                        &sink) == WEFT_EAGAIN)
         return WEFT_EAGAIN;
     WF_ASSERT(wf_le32(w->seq) == o->expect && !sink);
     o->expect++;

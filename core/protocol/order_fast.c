@@ -295,7 +295,7 @@ bool wf_order_arrive_fast(struct wf_ordered *o, struct weft_core *core,
         wf_unlikely(!has_right_sums(o, w, data, have, true)))
         return false;
     process_ack(o, (uint32_t)(order >> 32), true);
-    if (wf_unlikely(wf_arrive_short(
+    if (wf_unlikely(wf_arrive_words(
                         core, o->loc,
                         first ^ (WF_SEQUENCED | (uint64_t)WEFT_HDR_SHORT << 16),
                         wf_wire_word(w, 1), wf_wire_word(w, 2),

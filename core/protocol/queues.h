@@ -283,17 +283,6 @@ static inline struct weft_loc *wf_peer_location(struct wf_comm *comm, int rank,
     return wf_peer_connect(comm, rank, rc);
 }
 
-/* Deliver a short message, by the way that records it where there is a
- * trace. */
-static inline int wf_arrive_short(struct weft_core *core, struct weft_loc *from,
-                                  uint64_t h0, uint64_t h1, uint64_t h2,
-                                  const void *data)
-{
-    return WF_TRACING(from->wf)
-               ? wf_arrive_words_traced(core, from, h0, h1, h2, data)
-               : wf_arrive_words(core, from, h0, h1, h2, data);
-}
-
 /* Count a consumed message; return credit once it is worth a message. */
 static inline void wf_credit_consumed(struct weft_loc *loc, uint64_t charge)
 {
