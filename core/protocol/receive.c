@@ -266,8 +266,9 @@ static int finish_expected(struct wf_expected *x, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-static bool receive_stored(struct wf_arrived *a, const struct wf_expected *what,
-                           MPI_Status *status, int *rc)
+static inline __attribute__((always_inline)) bool
+receive_stored(struct wf_arrived *a, const struct wf_expected *what,
+               MPI_Status *status, int *rc)
 {
     struct wf_envelope_length got;
 
@@ -296,6 +297,8 @@ static inline void finish_words(struct wf_expected *x, struct weft_loc *loc,
     wf_credit_consumed(loc, n + WF_MESSAGE_OVERHEAD);
 }
 
+/* Poll for the message until it comes or that does not pay any more. False: it
+ * has not come. */
 static inline __attribute__((always_inline)) bool
 receive_expected(struct wf_comm *comm, struct weft_loc *loc,
                  const struct wf_expected *what, MPI_Status *status, int *rc)
@@ -327,31 +330,47 @@ receive_expected(struct wf_comm *comm, struct weft_loc *loc,
     return true;
 }
 
-bool wf_receive_fast(struct wf_comm *comm, struct weft_loc *loc,
-                      const struct wf_expected *what, MPI_Status *status,
-                      int *rc)
+/* Receive a message that no posted receive could take. Inline, for a call would
+ * spill all arguments. */
+static inline __attribute__((always_inline)) bool
+receive_now(struct wf_comm *comm, struct weft_loc *loc,
+            const struct wf_expected *what, MPI_Status *status, int *rc)
 {
     struct wf_engine *e = comm->wf->engine;
 
-    if (wf_unlikely(
-            !wf_match_none_posted(&e->match) &&
-            wf_match_may_take(&e->match, what->env0, what->env1, what->mask)) ||
-        loc->failed || e->expected.env0 != WF_ENV0_NONE)
-        return false;
     if (wf_unlikely(e->match.stored)) {
         struct wf_arrived *a =
             wf_match_search(&e->match, what->env0, what->env1, what->mask);
         if (a)
             return receive_stored(a, what, status, rc);
     }
+    if (loc->failed || e->expected.env0 != WF_ENV0_NONE)
+        return false;
     return receive_expected(comm, loc, what, status, rc);
 }
 
-bool wf_receive_expected(struct wf_comm *comm, struct weft_loc *loc,
-                         const struct wf_expected *what, MPI_Status *status,
-                         int *rc)
+bool wf_receive_fast(struct wf_comm *comm, struct weft_loc *loc,
+                     const struct wf_expected *what, MPI_Status *status,
+                     int *rc)
 {
-    return receive_expected(comm, loc, what, status, rc);
+    const struct wf_match *m = &comm->wf->engine->match;
+
+    if (wf_unlikely(!wf_match_none_posted(m) &&
+                    wf_match_may_take(m, what->env0, what->env1, what->mask)))
+        return false;
+    return receive_now(comm, loc, what, status, rc);
+}
+
+bool wf_receive_now(struct wf_comm *comm, struct weft_loc *loc,
+                    const struct wf_expected *what, MPI_Status *status, int *rc)
+{
+    struct wf_arrived *a;
+
+    if (wf_likely(loc != NULL))
+        return receive_now(comm, loc, what, status, rc);
+    a = wf_match_find_arrived(&comm->wf->engine->match, what->env0, what->env1,
+                              what->mask);
+    return a && receive_stored(a, what, status, rc);
 }
 
 /* Receive as wf_receive_fast does, by rank instead of contact. */

@@ -27,15 +27,16 @@ int wf_sendrecv(struct wf_comm *, const void *sbuf, uint64_t scount,
                 struct wf_type *stype, int dest, void *rbuf, uint64_t rcount,
                 struct wf_type *rtype, int source, int tag, enum wf_space);
 
-/* Receive and wait, without a request. False: nothing has happened,
- * take the slow path. loc: a contact of comm. */
+/* Receive and wait, without a request: a stored message, or one that comes
+ * while it is polled for. False: nothing has happened, take the slow path. loc:
+ * a contact of comm. */
 bool wf_receive_fast(struct wf_comm *comm, struct weft_loc *loc,
                      const struct wf_expected *, MPI_Status *, int *rc);
 
-/* Receive as wf_receive_fast does, where no posted receive could take the
- * message, no stored one matches, and no other is expected. */
-bool wf_receive_expected(struct wf_comm *comm, struct weft_loc *loc,
-                         const struct wf_expected *, MPI_Status *, int *rc);
+/* The same for a message that no posted receive could take. loc: NULL if there
+ * is no contact, then only a stored message is received. */
+bool wf_receive_now(struct wf_comm *comm, struct weft_loc *loc,
+                    const struct wf_expected *, MPI_Status *, int *rc);
 
 /* Turn the expected message into a request. NULL: out of memory. */
 struct wf_p2p *wf_expected_claim(struct wf_expected *);

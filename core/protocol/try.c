@@ -13,7 +13,6 @@
 #include "object/status.h"
 #include "protocol/fastpath.h"
 #include "protocol/receive.h"
-#include "protocol/unexpected.h"
 #include "route/location.h"
 
 bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
@@ -28,21 +27,9 @@ bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
                wf_env1((uint32_t)comm->rank, (uint32_t)tag), false) == WEFT_OK;
 }
 
-static bool take_stored(struct wf_arrived *a, void *buf, uint64_t room,
-                        struct wf_try_result *now)
-{
-    struct wf_envelope_length got;
-
-    if (!wf_unexpected_take(a, buf, room, &got))
-        return false;
-    *now = (struct wf_try_result){MPI_SUCCESS, got.bytes};
-    return true;
-}
-
 bool wf_try_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
                  int tag, enum wf_space space, struct wf_try_result *now)
 {
-    struct wf_engine *e = comm->wf->engine;
     struct weft_loc *loc = wf_contact_of(comm, source);
     uint64_t mask = wf_match_mask(source, tag);
     struct wf_expected what = {
@@ -53,16 +40,11 @@ bool wf_try_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
         .bytes = bytes,
         .comm = comm,
     };
-    struct wf_arrived *a =
-        wf_match_find_arrived(&e->match, what.env0, what.env1, mask);
     MPI_Status status;
 
-    if (WF_TRACING(comm->wf))
-        return false; /* by a request, which has records */
-    if (a)
-        return take_stored(a, buf, bytes, now);
-    if (!loc || loc->failed || e->expected.env0 != WF_ENV0_NONE ||
-        !wf_receive_expected(comm, loc, &what, &status, &now->error))
+    if (WF_TRACING(comm->wf)) /* by a request, which has records */
+        return false;
+    if (!wf_receive_now(comm, loc, &what, &status, &now->error))
         return false;
     now->bytes = now->error ? 0 : wf_status_bytes(&status);
     return true;
