@@ -200,7 +200,7 @@ static struct block *claim_block(struct wf_comm *comm, uint64_t bytes,
 static struct block *poll_and_claim_block(struct wf_comm *comm, uint64_t bytes,
                                           MPI_Count *room)
 {
-    wf_progress_poll_for_test(comm->wf, UINT32_MAX, NULL);
+    wf_progress_poll_for_test(comm->wf, WF_SOURCES_ENDPOINTS, NULL);
     return claim_block(comm, bytes, room);
 }
 

@@ -303,7 +303,7 @@ int wf_mpi_parrived(struct wf_instance *wf, struct wf_req *request,
     *flag = has_arrived(v, partition);
     if (!*flag) {
         struct wf_wait_cause cause = {describe_wait, request};
-        wf_progress_poll_for_test(wf, UINT32_MAX, &cause);
+        wf_progress_poll_for_test(wf, WF_SOURCES_ENDPOINTS, &cause);
         *flag = has_arrived(v, partition);
     }
     return MPI_SUCCESS;

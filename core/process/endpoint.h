@@ -7,6 +7,7 @@
 #define WF_PROCESS_ENDPOINT_H
 
 #include "base.h"
+#include "process/event_source.h"
 
 struct wf_instance;
 struct wf_transport_config;
@@ -17,11 +18,9 @@ struct weft_core {
     struct wf_instance *wf;
     const weft_ops *ops;
     weft_ep *ep;
-    int index;     /* number of its bit in masks of endpoints */
-    bool fd_event; /* its descriptor in the master epoll wakes a sleeper */
-    bool armed;
+    int index; /* number of its bit in masks of endpoints */
     weft_attr attr;
-    int event_fd;  /* readable when it has news; -1: it has none */
+    struct wf_event_source source; /* protocol/endpoint_source.h */
     const weft_plugin *plugin;
     const struct wf_transport_config *config;
     void *cfg;     /* the plugin's configuration struct */

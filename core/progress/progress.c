@@ -1,7 +1,7 @@
-/* Polling: which endpoints are polled, and how often.
+/* Polling: which event sources are polled, and how often.
  *
- * A waiter polls the endpoints that can complete its request in every round,
- * and all others once in WF_OTHERS_EVERY rounds, so that an idle fabric costs a
+ * A waiter polls the sources that can complete its request in every round, and
+ * all others once in WF_OTHERS_EVERY rounds, so that an idle fabric costs a
  * busy one next to nothing (no latency averaging). So many rounds last a
  * microsecond or two, and to ask the kernel whether a socket is idle takes half
  * as long: after each poll of the others without an event the time until the
@@ -14,9 +14,7 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -44,6 +42,7 @@ WF_COLD int wf_progress_init(struct wf_instance *wf)
     p->helper_sleep_ms = HELPER_SLEEP_MS;
     p->bell_sleep_ms = WF_BELL_SLEEP_MS;
     wf_list_init(&p->waiters);
+    wf_sources_init(p);
     wf->progress = p;
     return 0;
 }
@@ -61,7 +60,7 @@ static void close_sleeper(struct wf_progress *p)
  * exist, or none; errno says why. */
 WF_COLD int wf_progress_open_sleeper(struct wf_progress *p)
 {
-    struct epoll_event ev = {.events = EPOLLIN, .data.u32 = WF_EPS_MAX};
+    struct epoll_event ev = {.events = EPOLLIN, .data.u32 = WF_WOKEN_BY_BELL};
     int error;
 
     if (p->epoll >= 0)
@@ -74,34 +73,6 @@ WF_COLD int wf_progress_open_sleeper(struct wf_progress *p)
     close_sleeper(p);
     errno = error;
     return WEFT_ESYS;
-}
-
-static int refuse_without_sleeper(const struct weft_core *c)
-{
-    if (c->refusal)
-        snprintf(c->refusal, WF_REFUSAL_MAX,
-                 "nothing to sleep on (epoll, eventfd): %s", strerror(errno));
-    return WEFT_ESYS;
-}
-
-WF_COLD int wf_progress_add(struct wf_instance *wf, struct weft_core *c)
-{
-    struct wf_progress *p = wf->progress;
-    struct epoll_event ev = {.events = EPOLLIN, .data.u32 = (uint32_t)c->index};
-
-    c->event_fd = -1;
-    if (WEFT_HAS(c->ops, weft_ops, event) && WEFT_HAS(c->ops, weft_ops, arm) &&
-        c->ops->event(c->ep, &c->event_fd) >= 0 && c->event_fd >= 0) {
-        if (wf_progress_open_sleeper(p) < 0 ||
-            epoll_ctl(p->epoll, EPOLL_CTL_ADD, c->event_fd, &ev) != 0)
-            return refuse_without_sleeper(c);
-        c->fd_event = true;
-    }
-    /* not before: an endpoint that is left out is not polled */
-    p->all |= 1u << c->index;
-    if (c->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE))
-        p->remote |= 1u << c->index;
-    return 0;
 }
 
 WF_COLD void wf_progress_fini(struct wf_instance *wf)
@@ -147,10 +118,9 @@ void wf_progress_hear_launcher(struct wf_instance *wf, uint64_t now)
     wf->progress_handlers->hear_launcher(wf);
 }
 
-/* Poll the endpoints that are not in `asked`, unless they had no event
+/* Poll the sources that are not in `asked`, unless they had no event
  * lately. */
-static WF_COLD void poll_unasked_endpoints(struct wf_instance *wf,
-                                           uint32_t asked)
+static WF_COLD void poll_unasked_sources(struct wf_instance *wf, uint32_t asked)
 {
     struct wf_progress *p = wf->progress;
     uint64_t now = wf_now(wf);
@@ -173,25 +143,22 @@ int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
     int n = 0;
 
     if (wf_unlikely((wf_progress_count_round(p) & (WF_OTHERS_EVERY - 1)) == 0))
-        poll_unasked_endpoints(wf, mask);
+        poll_unasked_sources(wf, mask);
     if (wf_unlikely(wf->held))
         mask |= wf->progress_handlers->complete_held(wf);
     mask &= p->all;
     while (mask) {
-        struct weft_core *c = &wf->eps[__builtin_ctz(mask)];
+        const struct wf_event_source *s = p->by_bit[__builtin_ctz(mask)];
         mask &= mask - 1;
-        n += c->ops->progress(c->ep, p->oversubscribed
-                                         ? WF_POLL_BUDGET_OVERSUBSCRIBED
-                                         : WF_POLL_BUDGET);
+        n +=
+            s->poll(s->object, p->oversubscribed ? WF_POLL_BUDGET_OVERSUBSCRIBED
+                                                 : WF_POLL_BUDGET);
     }
     if (wf_unlikely(wf->rx_stalled))
         wf->progress_handlers->resume_arrivals(wf);
     if (wf_unlikely(wf->deferred) && !p->helping)
         n += wf->run_deferred(wf);
-    if (p->led)
-        p->disarmed = true;
-    if (wf_unlikely(wf->api.helper_ops) && p->helper && !p->helping)
-        p->help->note_poll(wf);
+    wf_progress_note_unarmed(wf);
     if (n && !wf_list_empty(&p->waiters))
         wf_waiters_notify(wf);
     return n;
@@ -199,19 +166,20 @@ int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
 
 /* Poll once for a thread that spins. False: it must stop spinning. */
 static inline bool poll_while_spinning(struct wf_instance *wf,
-                                       struct weft_core *core, int budget)
+                                       const struct wf_event_source *s,
+                                       int budget)
 {
     if (wf_likely(
             (wf_progress_count_round(wf->progress) & (WF_OTHERS_EVERY - 1)) &&
             !wf->rx_stalled && !wf->deferred && !wf->held))
-        core->ops->progress(core->ep, budget);
+        s->poll(s->object, budget);
     else if (wf_cs_uses_lock(&wf->api))
         /* the calls below may leave the section, which only a waiter can */
         return false;
     else {
-        uint32_t asked = 1u << core->index;
+        uint32_t asked = wf_source_mask(s);
 
-        poll_unasked_endpoints(wf, asked);
+        poll_unasked_sources(wf, asked);
         wf_progress_poll_round(wf, asked);
     }
     return true;
@@ -228,31 +196,31 @@ bool wf_progress_is_only_thread(struct wf_instance *wf)
     return wf->api.threads && !wf->api.helper_ops && !wf->progress->waiting;
 }
 
-void wf_progress_spin(struct wf_instance *wf, struct weft_core *core,
+void wf_progress_spin(struct wf_instance *wf, const struct wf_event_source *s,
                       int budget, const wf_atomic_u32 *state)
 {
     int polls =
         wf->progress->spin_max ? WF_SPIN_POLLS : WF_SPIN_POLLS_OVERSUBSCRIBED;
 
-    while (poll_while_spinning(wf, core, budget) &&
-           wf_load_acquire(state) == 0 && --polls > 0 &&
-           !must_stop_spinning(wf))
+    while (poll_while_spinning(wf, s, budget) && wf_load_acquire(state) == 0 &&
+           --polls > 0 && !must_stop_spinning(wf))
         ;
 }
 
-bool wf_progress_keep_spinning(struct wf_instance *wf, struct weft_core *core,
+bool wf_progress_keep_spinning(struct wf_instance *wf,
+                               const struct wf_event_source *s,
                                const wf_atomic_u32 *state, int *polls)
 {
     bool oversubscribed = !wf->progress->spin_max;
 
-    return poll_while_spinning(wf, core, 1) && wf_load_acquire(state) == 0 &&
+    return poll_while_spinning(wf, s, 1) && wf_load_acquire(state) == 0 &&
            ++*polls < (oversubscribed ? WF_WORDS_POLLS_OVERSUBSCRIBED
                                       : WF_WORDS_POLLS) &&
            !must_stop_spinning(wf) &&
            (wf_likely(!oversubscribed) || wf_progress_yield_cpu(wf));
 }
 
-/* Arm the endpoints for the leader while it sleeps. False: an event is there,
+/* Arm the sources for the leader while it sleeps. False: an event is there,
  * or the leader would sleep too long. */
 WF_COLD static bool arm_again(struct wf_instance *wf)
 {
@@ -263,7 +231,7 @@ WF_COLD static bool arm_again(struct wf_instance *wf)
             wf_now(wf) + (uint64_t)timeout * 1000000 >= wf->progress->until);
 }
 
-/* Count a rearming of the endpoints; true if they are rearmed often. Not for a
+/* Count a rearming of the sources; true if they are rearmed often. Not for a
  * leader that polls after several engines, which has pauses of its own:
  * other_engines.c. */
 WF_COLD static bool is_rearmed_often(struct wf_instance *wf)

@@ -1,8 +1,9 @@
 /* Progress and waiting: the functions that drive operations forward.
  *
- * A waiter polls the endpoints that can complete its request, spins for a
- * while that adapts to what paid off, then sleeps in the kernel until an
- * endpoint or another thread wakes it. docs/internals/progress-and-wakeups.md.
+ * A waiter polls the event sources (source.h) that can complete its request,
+ * spins for a while that adapts to what paid off, then sleeps in the kernel
+ * until a source or another thread wakes it.
+ * docs/internals/progress-and-wakeups.md.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,6 +11,7 @@
 #define WF_PROGRESS_H
 
 #include "process/instance.h"
+#include "progress/source.h"
 #include "report/state.h"
 
 /* A wait for a word in memory shared with other processes, whose change no
@@ -42,10 +44,8 @@ struct wf_progress_handlers {
 };
 
 int wf_progress_init(struct wf_instance *);
+/* Its sources were removed, or are used no more. */
 void wf_progress_fini(struct wf_instance *);
-/* Register an endpoint with the progress engine, and its event descriptor with
- * what waiters sleep on. 0 or WEFT_ESYS. */
-int wf_progress_add(struct wf_instance *, struct weft_core *);
 
 /* Allow nonblocking calls to start the progress thread (helper.c). */
 void wf_progress_allow_helper(struct wf_instance *);
@@ -57,12 +57,12 @@ void wf_progress_stop_helper(struct wf_instance *);
  * caller; it is polled rarely, like those outside of a mask. */
 static inline uint32_t wf_progress_any_source_mask(const struct wf_instance *wf)
 {
-    return wf->used ? wf->used : UINT32_MAX;
+    return wf->used ? wf->used : WF_SOURCES_ENDPOINTS;
 }
 
 /* Read the launcher's notices, if that is due. */
 void wf_progress_hear_launcher(struct wf_instance *, uint64_t now);
-/* Poll the endpoints in the mask once (API section held). Returns the number of
+/* Poll the sources in the mask once (API section held). Returns the number of
  * events handled. */
 int wf_progress_poll(struct wf_instance *, uint32_t mask);
 /* True if this thread is the only one in MPI: no thread waits, and no operation
@@ -73,16 +73,17 @@ static inline bool wf_progress_may_spin(struct wf_instance *wf)
     return wf_likely(!wf_cs_uses_lock(&wf->api)) ||
            wf_progress_is_only_thread(wf);
 }
-/* Poll this endpoint, at most `budget` messages at a time, until *state is not
+/* Poll this source, at most `budget` messages at a time, until *state is not
  * 0 or the poll budget is used up. Wakes no waiter, so it may be called only
  * where wf_progress_may_spin(). The section is not left, and not kept any
  * longer once another thread waits for it. */
-void wf_progress_spin(struct wf_instance *, struct weft_core *, int budget,
-                      const wf_atomic_u32 *state);
-/* Poll the endpoint once, after one poll by recv_words that found no message.
+void wf_progress_spin(struct wf_instance *, const struct wf_event_source *,
+                      int budget, const wf_atomic_u32 *state);
+/* Poll the source once, after one poll by recv_words that found no message.
  * False: *state is not 0, or the caller should stop polling and wait. *polls
  * counts the calls; it starts at 0. */
-bool wf_progress_keep_spinning(struct wf_instance *, struct weft_core *,
+bool wf_progress_keep_spinning(struct wf_instance *,
+                               const struct wf_event_source *,
                                const wf_atomic_u32 *state, int *polls);
 /* Wake the leader among the sleeping threads of the instance. Callable by any
  * thread. */
@@ -90,13 +91,13 @@ void wf_progress_wake_leader(struct wf_instance *);
 
 struct wf_progress;
 
-/* Poll the endpoints in the mask once, by a thread that goes on polling: it
+/* Poll the sources in the mask once, by a thread that goes on polling: it
  * must call wf_progress_end_polling before it stops. Returns the number of
  * events. */
 int wf_progress_poll_round(struct wf_instance *, uint32_t mask);
 
-/* Arm the endpoints again if a leader sleeps on them. Polling disarms
- * endpoints, so a thread that has polled must call this before it goes, or
+/* Arm the sources again if a leader sleeps on them. Polling disarms sources,
+ * so a thread that has polled must call this before it goes, or
  * nothing would ever wake the leader. */
 void wf_progress_end_polling(struct wf_instance *);
 

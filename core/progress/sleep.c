@@ -1,5 +1,7 @@
 /* Sleeping: waiters sleep in the kernel, and threads that poll wake them. See
  * wait.h for leader, followers and bell.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "progress/sleep.h"
@@ -46,41 +48,29 @@ void wf_waiters_notify(struct wf_instance *wf)
     }
 }
 
-/* Shorten the timeout so that it ends at the deadline; 0: no deadline. */
-static void shorten_timeout(int *timeout, uint64_t deadline, uint64_t now)
+/* Arm the sources, or only those with a word. False: one has news. */
+static WF_COLD bool arm_sources(struct wf_instance *wf, bool only_words,
+                                int *timeout)
 {
-    int ms;
+    struct wf_list *head = &wf->progress->sources;
 
-    if (!deadline)
-        return;
-    ms = deadline <= now ? 0 : (int)((deadline - now + 999999) / 1000000);
-    if (*timeout < 0 || ms < *timeout)
-        *timeout = ms;
+    for (struct wf_list *l = head->next; l != head; l = l->next) {
+        struct wf_event_source *s =
+            wf_container(l, struct wf_event_source, link);
+        if ((s->word || !only_words) && !wf_source_arm(wf, s, timeout))
+            return false;
+    }
+    return true;
 }
 
 bool wf_progress_arm(struct wf_instance *wf, int *timeout)
 {
-    uint64_t now = 0;
-
     *timeout = wf->rx_stalled ? WF_BLIND_SLEEP_MS : -1;
-    for (int i = 0; i < wf->ep_count; i++) {
-        struct weft_core *c = &wf->eps[i];
-        uint64_t deadline = 0;
-        if (!(wf->progress->remote & 1u << i))
-            continue;
-        if (!c->fd_event) {
-            *timeout = WF_BLIND_SLEEP_MS;
-            continue;
-        }
-        if (c->ops->arm(c->ep, &deadline) == WEFT_EAGAIN)
-            return false;
-        if (deadline && !now)
-            now = wf_now(wf);
-        shorten_timeout(timeout, deadline, now);
-    }
+    if (!arm_sources(wf, false, timeout))
+        return false;
     if (wf->orders)
-        shorten_timeout(timeout, wf->progress_handlers->next_deadline(wf),
-                        wf_now(wf));
+        wf_source_shorten(wf, timeout,
+                          wf->progress_handlers->next_deadline(wf));
     return true;
 }
 
@@ -111,7 +101,13 @@ static WF_COLD void sleep_on_bell(struct wf_instance *wf,
     struct wf_progress *p = wf->progress;
     struct pollfd bell = {.fd = p->bell, .events = POLLIN};
     uint32_t rounds;
+    int timeout = -1; /* ignored: it looks every millisecond */
 
+    if (!arm_sources(wf, true, &timeout)) {
+        p->prefers_bell = false;
+        wf_progress_poll_round(wf, UINT32_MAX);
+        return;
+    }
     p->led = self->leads = p->leader_on_bell = true;
     /* it is woken by the bell, not by its futex word */
     wf_store_relaxed(&self->awake, 1);
@@ -146,7 +142,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
         return;
     }
     if (!wf_progress_arm(wf, &timeout)) {
-        /* the endpoint with an event may not be in the waiter's mask */
+        /* the source with an event may not be in the waiter's mask */
         wf_progress_poll_round(wf, UINT32_MAX);
         return;
     }
@@ -166,7 +162,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
     wf_cs_enter(&wf->api);
     p->led = self->leads = false;
     for (int i = 0; i < n; i++)
-        if (events[i].data.u32 == WF_EPS_MAX)
+        if (events[i].data.u32 == WF_WOKEN_BY_BELL)
             drain_bell(p);
     if (engines)
         engines->ops->tasks(wf);
@@ -188,7 +184,7 @@ static WF_COLD void sleep_as_follower(struct wf_instance *wf,
                                       struct wf_waiter *self)
 {
     if (wf->progress->leader_on_bell)
-        /* this thread polls no more: the leader must arm the endpoints */
+        /* this thread polls no more: the leader must arm the sources */
         wf_progress_wake_leader(wf);
     wf_progress_end_polling(wf);
     wf->progress->sleeps++;

@@ -8,8 +8,8 @@
 
 struct wf_instance;
 
-/* Arm every endpoint to wake a sleeper. False: an event is there already.
- * *timeout: milliseconds until a plugin wants progress(), -1 for never. */
+/* Arm every event source to wake a sleeper. False: an event is there already.
+ * *timeout: milliseconds until a source wants to be polled, -1 for never. */
 bool wf_progress_arm(struct wf_instance *, int *timeout);
 /* Wake a waiter to lead, if none leads. */
 void wf_progress_pass_lead(struct wf_instance *);

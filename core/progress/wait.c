@@ -1,8 +1,8 @@
 /* Waiting: spin for a while, then sleep in the kernel.
  *
- *   poll --nothing--> spin --budget used--> arm all endpoints --> sleep
- *    ^                  |                        | one says EAGAIN   |
- *    +----- event ------+------------------------+---- event --------+
+ *   poll --nothing--> spin --budget used--> arm all sources --> sleep
+ *    ^                  |                        | one has news   |
+ *    +----- event ------+------------------------+---- event -----+
  *
  * The spin budget adapts like an adaptive mutex: it doubles when spinning was
  * enough and halves when the wait ended in sleep anyway, between WF_SPIN_MIN_NS

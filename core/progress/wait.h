@@ -1,15 +1,15 @@
 /* Waiting: the state that sleeping threads share, and how they are woken.
  *
  * Threads that wait stand in a list. One of them, the leader, sleeps in epoll
- * on all endpoints; the others, the followers, sleep on a futex word of their
- * own. A thread that polls wakes exactly those whose condition came true. A
- * leader that leaves passes the role to one follower.
+ * on all event sources; the others, the followers, sleep on a futex word of
+ * their own. A thread that polls wakes exactly those whose condition came true.
+ * A leader that leaves passes the role to one follower.
  *
  * Beside a thread that comes and goes every few microseconds the leader sleeps
- * on the bell alone: the endpoints are not armed for it each time, nor is it
+ * on the bell alone: the sources are not armed for it each time, nor is it
  * woken for messages of that thread, which is back soon. It only checks now and
- * then whether that thread still polls, and sleeps on the endpoints again once
- * no thread does.
+ * then whether that thread still polls, and sleeps on the sources again once no
+ * thread does.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,6 +24,9 @@ enum {
     WATCH_MS = 1000,      /* of a leader, which then checks for silent peers */
     HELPER_SLEEP_MS = 100 /* of the progress thread */
 };
+
+/* The reasons for which a sleep in epoll ends: the data of its events. */
+enum { WF_WOKEN_BY_SOURCE, WF_WOKEN_BY_BELL };
 
 struct wf_helper; /* helper.c */
 
@@ -53,14 +56,20 @@ struct wf_waiter {
 /* The state of polling and waiting in one engine.
  * LOCK  all fields: the API section. */
 struct wf_progress {
-    int epoll;             /* holds the endpoints' descriptors and the bell */
+    int epoll;             /* holds the sources' descriptors and the bell */
     int bell;              /* eventfd that wakes the leader */
     int slept;             /* ms since the last check for silent peers */
     uint32_t others_round; /* the round in which other engines were polled */
-    /* When all endpoints were polled last, and the time until that is due. */
+    /* When all sources were polled last, and the time until that is due. */
     uint64_t all_polled_at, all_polls_apart; /* ns */
     uint64_t hear_at; /* ns, when the launcher's notices are read next */
-    uint32_t all, remote;                    /* endpoint masks */
+    /* The event sources: all, those of each bit, and those that share one. */
+    struct wf_list sources;
+    const struct wf_event_source *by_bit[WF_SOURCE_BITS];
+    struct wf_event_source shared; /* polls the sources that share a bit, */
+    unsigned sharing;              /* so many, */
+    struct wf_list *next_shared;   /* and this one next */
+    uint32_t all;                  /* the bits in use */
     /* The number of poll rounds. Changed inside the section; other_engines.c
      * reads it from outside to see whether the engine is in use. */
     wf_atomic_u32 rounds;
@@ -85,9 +94,9 @@ struct wf_progress {
     /* Sleeping. */
     struct wf_list waiters; /* threads that sleep, or are about to */
     bool led;               /* a leader sleeps */
-    bool disarmed; /* a thread polled since the endpoints were armed for it */
+    bool disarmed; /* a thread polled since the sources were armed for it */
     bool leader_on_bell; /* the leader sleeps on the bell alone */
-    /* The leader should sleep on the bell alone, because the endpoints were
+    /* The leader should sleep on the bell alone, because the sources were
      * armed again for it often: rearms times since rearms_since. */
     bool prefers_bell;
     unsigned rearms;
@@ -112,6 +121,17 @@ struct wf_progress {
      * cpu_set_t, which some C libraries show only with _GNU_SOURCE. */
     unsigned long cpus[1024 / 8 / sizeof(long)];
 };
+
+/* Note that sources may not be armed any more for the threads that sleep. */
+static inline void wf_progress_note_unarmed(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+
+    if (p->led)
+        p->disarmed = true;
+    if (wf_unlikely(wf->api.helper_ops) && p->helper && !p->helping)
+        p->help->note_poll(wf);
+}
 
 /* Count a poll round. Returns its number. */
 static inline uint32_t wf_progress_count_round(struct wf_progress *p)
@@ -153,10 +173,10 @@ void wf_progress_poll_others(struct wf_instance *);
  * worth another try. */
 bool wf_progress_yield_cpu(struct wf_instance *);
 
-/* Poll, spin and sleep until done(arg) is true. mask: the endpoints that can
- * make it true. Enters and returns with the API section held; leaves it while
- * it sleeps. cause: what the caller waits for, reported to the launcher before
- * the sleep (state.h); NULL: only the name of the call is reported. */
+/* Poll, spin and sleep until done(arg) is true. mask: the event sources that
+ * can make it true. Enters and returns with the API section held; leaves it
+ * while it sleeps. cause: what the caller waits for, reported to the launcher
+ * before the sleep (state.h); NULL: only the name of the call is reported. */
 void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
                       void *arg, const struct wf_wait_cause *cause);
 

@@ -23,7 +23,8 @@
 #include "process/rank.h"
 #include "process/ranks.h"
 #include "progress/engines.h"
-#include "progress/progress.h"
+#include "progress/source.h"
+#include "protocol/endpoint_source.h"
 #include "protocol/order.h"
 #include "protocol/order_counts.h"
 #include "report/error.h"
@@ -99,7 +100,7 @@ static int start_endpoint(struct wf_instance *wf, struct weft_core *c)
     if (r >= 0)
         r = read_address(c);
     if (r >= 0)
-        r = wf_progress_add(wf, c);
+        r = wf_endpoint_add_source(c);
     if (r >= 0)
         return 0;
     c->ops->close(c->ep);
@@ -435,6 +436,7 @@ void wf_endpoints_close(struct wf_instance *wf)
     while (wf->ep_count > 0) {
         struct weft_core *c = &wf->eps[wf->ep_count - 1];
         delete_peers(wf, c);
+        wf_source_remove(wf, &c->source);
         c->ops->close(c->ep);
         free(c->address);
         free(c->cfg);

@@ -313,14 +313,15 @@ receive_expected(struct wf_comm *comm, struct weft_loc *loc,
            sizeof *x - offsetof(struct wf_expected, env0));
     *rc = MPI_SUCCESS;
     if (wf_unlikely(!l->recv_words))
-        wf_progress_spin(wf, l->core, 1, &x->state);
+        wf_progress_spin(wf, &l->core->source, 1, &x->state);
     else
         do {
             if (wf_likely(l->recv_words(l->peer, &x->want) == WEFT_DONE)) {
                 finish_words(x, loc, l->core, status);
                 return true;
             }
-        } while (wf_progress_keep_spinning(wf, l->core, &x->state, &polls));
+        } while (
+            wf_progress_keep_spinning(wf, &l->core->source, &x->state, &polls));
     if (wf_unlikely(wf_load_relaxed(&x->state) == WF_EXPECTED_NOT)) {
         x->env0 = WF_ENV0_NONE;
         x->bytes = 0;

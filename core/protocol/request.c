@@ -359,7 +359,7 @@ uint32_t wf_req_endpoints(struct wf_req *r)
     if (r->type == WF_REQ_NOOP)
         return 0; /* the endpoints that hold it back are polled in any case */
     if (r->type == WF_REQ_GENERALIZED)
-        return UINT32_MAX; /* only the program knows what completes it */
+        return WF_SOURCES_ENDPOINTS; /* the program knows what completes it */
     loc = r->type > WF_REQ_RECV ? NULL : wf_p2p_of(r)->loc;
     if (!loc || !loc->lanes)
         return r->comm ? wf_comm_endpoint_mask(r->comm)
@@ -402,7 +402,7 @@ void wf_req_poll_briefly(struct wf_req *r)
         return;
     loc = wf_p2p_of(r)->loc;
     if (loc && loc->lanes)
-        wf_progress_spin(r->wf, loc->lane[WF_LANE_ORDER].core,
+        wf_progress_spin(r->wf, &loc->lane[WF_LANE_ORDER].core->source,
                          spin_budget(r->wf->engine), &r->done);
 }
 

@@ -14,6 +14,7 @@
 #include "os/tuning.h"
 #include "process/rank.h"
 #include "progress/wait.h"
+#include "protocol/endpoint_source.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"
 
@@ -56,7 +57,7 @@ static int begin_case(void **state)
         wf.eps[i].index = i;
         wf.eps[i].wf = &wf;
         wf.eps[i].ep = i ? &far : &near;
-        assert_int_equal(wf_progress_add(&wf, &wf.eps[i]), 0);
+        assert_int_equal(wf_endpoint_add_source(&wf.eps[i]), 0);
     }
     return 0;
 }

@@ -14,6 +14,7 @@
 
 #include "process/rank.h"
 #include "progress/wait.h"
+#include "protocol/endpoint_source.h"
 #include "protocol/queues.h"
 
 struct weft_ep {
@@ -75,7 +76,7 @@ static void rig_open(struct wf_rank as, unsigned turn)
     wf.eps[0].ops = &ops;
     wf.eps[0].wf = &wf;
     wf.eps[0].ep = &fabric;
-    assert_int_equal(wf_progress_add(&wf, &wf.eps[0]), 0);
+    assert_int_equal(wf_endpoint_add_source(&wf.eps[0]), 0);
 }
 
 #endif

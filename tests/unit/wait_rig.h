@@ -32,6 +32,7 @@
 #include "process/endpoint.h"
 #include "process/rank.h"
 #include "progress/wait.h"
+#include "protocol/endpoint_source.h"
 #include "protocol/engine.h"
 #include "protocol/queues.h"
 
@@ -154,7 +155,7 @@ static void add_fabric(int i, const weft_ops *ops)
     wf.eps[i].wf = &wf;
     wf.eps[i].ep = &fabrics[i];
     wf.eps[i].attr.caps = WEFT_CAP_LOCAL;
-    assert_int_equal(wf_progress_add(&wf, &wf.eps[i]), 0);
+    assert_int_equal(wf_endpoint_add_source(&wf.eps[i]), 0);
 }
 
 static struct weft_loc *nobody[1]; /* that news could be told to */

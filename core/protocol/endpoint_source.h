@@ -1,0 +1,13 @@
+/* An endpoint as an event source of the progress engine.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_PROTOCOL_ENDPOINT_SOURCE_H
+#define WF_PROTOCOL_ENDPOINT_SOURCE_H
+
+struct weft_core;
+
+/* Register an open endpoint, whose attributes are known, with the progress
+ * engine. 0 or WEFT_ESYS, then with the reason in c->refusal. */
+int wf_endpoint_add_source(struct weft_core *);
+
+#endif
