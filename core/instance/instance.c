@@ -42,6 +42,7 @@
 #include "protocol/fastpath.h"
 #include "protocol/location.h"
 #include "protocol/order.h"
+#include "protocol/sources.h"
 #include "protocol/unfinished.h"
 #include "report/error.h"
 #include "report/trace.h"
@@ -84,6 +85,8 @@ static int open_engine(struct wf_instance *wf)
         r = wf_engine_init(wf);
     if (r == 0)
         r = wf_endpoints_open(wf);
+    if (r == 0)
+        wf_engine_add_sources(wf);
     if (r != 0)
         close_engine(wf);
     return r;

@@ -19,16 +19,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "boot/boot.h"
 #include "config/config.h"
 #include "os/tuning.h"
 #include "process/rank.h"
 #include "progress/engines.h"
 #include "progress/wait.h"
 #include "report/error.h"
-
-/* ns between two looks for notices of the launcher */
-enum { HEAR_NS = 250000000 };
 
 WF_COLD int wf_progress_init(struct wf_instance *wf)
 {
@@ -108,16 +104,6 @@ void wf_progress_stop_helper(struct wf_instance *wf)
         p->help->stop(wf);
 }
 
-void wf_progress_hear_launcher(struct wf_instance *wf, uint64_t now)
-{
-    struct wf_progress *p = wf->progress;
-
-    if (now < p->hear_at || !wf->rank->boot || !wf->rank->boot->ops->hear)
-        return;
-    p->hear_at = now + HEAR_NS;
-    wf->progress_handlers->hear_launcher(wf);
-}
-
 /* Poll the sources that are not in `asked`, unless they had no event
  * lately. */
 static WF_COLD void poll_unasked_sources(struct wf_instance *wf, uint32_t asked)
@@ -127,14 +113,12 @@ static WF_COLD void poll_unasked_sources(struct wf_instance *wf, uint32_t asked)
 
     if (now - p->all_polled_at < p->all_polls_apart)
         return;
-    wf->rx_stalled |= wf->orders != NULL; /* ordered pairs check their timers */
     p->all_polled_at = now;
     p->all_polls_apart = 2 * p->all_polls_apart + WF_OTHERS_APART_NS;
     if (p->all_polls_apart > WF_OTHERS_APART_MOST_NS)
         p->all_polls_apart = WF_OTHERS_APART_MOST_NS;
     if (wf_progress_poll_round(wf, ~asked) > 0)
         p->all_polls_apart = 0;
-    wf_progress_hear_launcher(wf, now);
 }
 
 int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)

@@ -33,14 +33,8 @@ struct wf_progress_handlers {
     /* Goes on with arrivals that lacked memory, and maintains ordered pairs.
      * Called after a poll if wf->rx_stalled. */
     void (*resume_arrivals)(struct wf_instance *);
-    /* Returns the time in ns at which an ordered pair wants to be polled;
-     * 0: none does. Called before a sleep. */
-    uint64_t (*next_deadline)(struct wf_instance *);
     /* Looks for dead peers. Called by a sleeper about once a second. */
     void (*check_peers)(struct wf_instance *);
-    /* Reads the launcher's notices. Called by whoever polls, a few times a
-     * second. */
-    void (*hear_launcher)(struct wf_instance *);
 };
 
 int wf_progress_init(struct wf_instance *);
@@ -60,8 +54,6 @@ static inline uint32_t wf_progress_any_source_mask(const struct wf_instance *wf)
     return wf->used ? wf->used : WF_SOURCES_ENDPOINTS;
 }
 
-/* Read the launcher's notices, if that is due. */
-void wf_progress_hear_launcher(struct wf_instance *, uint64_t now);
 /* Poll the sources in the mask once (API section held). Returns the number of
  * events handled. */
 int wf_progress_poll(struct wf_instance *, uint32_t mask);

@@ -66,12 +66,7 @@ static WF_COLD bool arm_sources(struct wf_instance *wf, bool only_words,
 bool wf_progress_arm(struct wf_instance *wf, int *timeout)
 {
     *timeout = wf->rx_stalled ? WF_BLIND_SLEEP_MS : -1;
-    if (!arm_sources(wf, false, timeout))
-        return false;
-    if (wf->orders)
-        wf_source_shorten(wf, timeout,
-                          wf->progress_handlers->next_deadline(wf));
-    return true;
+    return arm_sources(wf, false, timeout);
 }
 
 static void drain_bell(struct wf_progress *p)
@@ -172,8 +167,6 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
         p->missed += found > 0 || self->done(self->arg);
     if (rested)
         wf->progress_handlers->check_peers(wf);
-    else
-        wf_progress_hear_launcher(wf, wf_now(wf));
     if (p->prefers_bell && !self->done(self->arg))
         sleep_on_bell(wf, self); /* it was woken for that */
 }

@@ -150,9 +150,3 @@ bool wf_source_arm(struct wf_instance *wf, struct wf_event_source *s,
         shorten_timeout(timeout, ms_until(wf, deadline));
     return true;
 }
-
-void wf_source_shorten(struct wf_instance *wf, int *timeout, uint64_t deadline)
-{
-    if (deadline)
-        shorten_timeout(timeout, ms_until(wf, deadline));
-}

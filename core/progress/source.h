@@ -50,7 +50,4 @@ void wf_sources_init(struct wf_progress *);
 bool wf_source_arm(struct wf_instance *, struct wf_event_source *,
                    int *timeout);
 
-/* Shorten the timeout so that it ends at the deadline; 0: no deadline. */
-void wf_source_shorten(struct wf_instance *, int *timeout, uint64_t deadline);
-
 #endif

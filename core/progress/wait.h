@@ -62,7 +62,6 @@ struct wf_progress {
     uint32_t others_round; /* the round in which other engines were polled */
     /* When all sources were polled last, and the time until that is due. */
     uint64_t all_polled_at, all_polls_apart; /* ns */
-    uint64_t hear_at; /* ns, when the launcher's notices are read next */
     /* The event sources: all, those of each bit, and those that share one. */
     struct wf_list sources;
     const struct wf_event_source *by_bit[WF_SOURCE_BITS];

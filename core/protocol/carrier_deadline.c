@@ -51,6 +51,5 @@ uint64_t wf_orders_deadline(struct wf_instance *wf)
     }
     if (wf->rx_stalled)
         first = now;
-    wf->rx_stalled = true; /* the round runs right after the sleep */
     return first == UINT64_MAX ? 0 : first;
 }

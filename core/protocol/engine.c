@@ -9,12 +9,12 @@
 #include "datatype/predefined.h"
 #include "process/rank.h"
 #include "progress/progress.h"
-#include "protocol/carrier_deadline.h"
 #include "protocol/death.h"
 #include "protocol/failure.h"
 #include "protocol/order.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"
+#include "protocol/sources.h"
 #include "protocol/submitted.h"
 #include "protocol/unexpected.h"
 
@@ -31,9 +31,7 @@ static void init_shared(struct wf_req *r, struct wf_instance *wf)
 static const struct wf_progress_handlers progress_handlers = {
     .complete_held = wf_req_complete_held,
     .resume_arrivals = wf_arrive_resume,
-    .next_deadline = wf_orders_deadline,
     .check_peers = wf_failure_watch,
-    .hear_launcher = wf_failure_hear_launcher,
 };
 
 WF_COLD int wf_engine_init(struct wf_instance *wf)
@@ -80,6 +78,7 @@ WF_COLD void wf_engine_fini(struct wf_instance *wf)
 
     if (!e)
         return;
+    wf_engine_remove_sources(e);
     wf_match_each_arrived(&e->match, free_arrived, NULL);
     wf_match_fini(&e->match);
     wf_unexpected_fini(e);

@@ -214,6 +214,10 @@ struct wf_engine {
     uint64_t *origins;
     struct wf_engine_task
         unmade_news; /* ends the operations that wait for them */
+    /* sources.c */
+    struct wf_event_source timers;   /* of the ordered pairs */
+    struct wf_event_source launcher; /* its connection */
+    uint64_t hear_at; /* ns, when the launcher's notices are read next */
 };
 
 _Static_assert(offsetof(struct wf_p2p, req) == WF_CACHE_LINE &&

@@ -1,0 +1,130 @@
+/* The event sources of a protocol engine besides its endpoints: the launcher's
+ * connection, and the timers of ordered pairs (core/protocol/sources.c).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "boot/boot.h"
+#include "config/config.h"
+#include "order_rig.h"
+#include "process/rank.h"
+#include "progress/wait.h"
+#include "protocol/carrier.h"
+#include "protocol/queues.h"
+#include "protocol/sources.h"
+#include "route/route.h"
+
+enum { ROUNDS = 1000 };
+
+static int heard; /* how often the launcher's notices were read */
+
+static int hear_nothing(struct wf_boot *boot)
+{
+    heard++;
+    return 0;
+}
+
+static const struct wf_boot_ops silent = {0}, noticing = {.hear = hear_nothing};
+static struct wf_engine engine;
+static struct wf_boot launcher;
+
+/* One ordered pair, and a launcher. */
+static void begin_case(const struct wf_boot_ops *ops)
+{
+    static const struct wf_route_failover two = {.several = true,
+                                                 .timeout = 60000 * MS};
+
+    assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
+    wf.orders = order;
+    wf_orders_maintain(&wf);
+    wf.rx_stalled = false;
+    launcher = (struct wf_boot){.ops = ops};
+    wf.rank->boot = &launcher;
+    engine = (struct wf_engine){.wf = &wf};
+    wf.engine = &engine;
+    heard = 0;
+    assert_int_equal(wf_progress_init(&wf), 0);
+    wf_engine_add_sources(&wf);
+}
+
+static void end_case(void)
+{
+    wf_engine_remove_sources(&engine);
+    assert_int_equal(engine.timers.state, WF_SOURCE_REMOVED);
+    assert_int_equal(engine.launcher.state, WF_SOURCE_REMOVED);
+    wf_progress_fini(&wf);
+    close_order();
+}
+
+/* Ten seconds in rounds of 10 ms. */
+static void whoever_polls_reads_notices_four_times_a_second(void **state)
+{
+    begin_case(&noticing);
+    for (int i = 0; i < ROUNDS; i++) {
+        now += 10 * MS;
+        wf_progress_poll(&wf, UINT32_MAX);
+    }
+    assert_in_range(heard, 39, 41);
+    end_case();
+}
+
+/* It polls nothing else, for the launcher is in no waiter's mask. */
+static void so_does_one_that_waits_for_an_endpoint(void **state)
+{
+    begin_case(&noticing);
+    for (int i = 0; i < 100 * ROUNDS; i++) {
+        now += MS / 10;
+        wf_progress_poll(&wf, 1);
+    }
+    assert_in_range(heard, 20, 41);
+    end_case();
+}
+
+static void a_launcher_without_notices_is_no_source(void **state)
+{
+    begin_case(&silent);
+    wf_progress_poll(&wf, UINT32_MAX);
+    assert_int_equal(engine.launcher.state, WF_SOURCE_REMOVED);
+    end_case();
+}
+
+/* An acknowledgement is owed for a millisecond. */
+static void the_time_of_a_pair_ends_the_sleep(void **state)
+{
+    int timeout;
+
+    begin_case(&silent);
+    order->owed = 1;
+    assert_true(wf_progress_arm(&wf, &timeout));
+    assert_int_equal(timeout, 1);
+    assert_false(wf.rx_stalled);
+    end_case();
+}
+
+static void a_poll_of_all_sources_serves_the_pairs(void **state)
+{
+    int timeout;
+
+    begin_case(&silent);
+    order->owed = 1;
+    assert_true(wf_progress_arm(&wf, &timeout));
+    wf_progress_poll(&wf, WF_SOURCES_ENDPOINTS);
+    assert_int_equal(order->owed, 1);
+    wf_progress_poll(&wf, UINT32_MAX); /* sees that one is owed, and since */
+    now += 2 * MS;
+    wf_progress_poll(&wf, UINT32_MAX);
+    assert_int_equal(order->owed, 0);
+    end_case();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whoever_polls_reads_notices_four_times_a_second),
+        cmocka_unit_test(so_does_one_that_waits_for_an_endpoint),
+        cmocka_unit_test(a_launcher_without_notices_is_no_source),
+        cmocka_unit_test(the_time_of_a_pair_ends_the_sleep),
+        cmocka_unit_test(a_poll_of_all_sources_serves_the_pairs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
