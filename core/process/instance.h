@@ -21,7 +21,7 @@ struct weft_loc; /* route/location.h */
 struct wf_coll_state;
 struct wf_comm;   /* group/comm.h */
 struct wf_engine; /* protocol/queues.h */
-struct wf_flag_wait;
+struct wf_flag_wait; /* protocol/failure.h */
 struct wf_left_out;
 struct wf_ordered; /* protocol/order.h */
 struct wf_progress;
@@ -57,7 +57,7 @@ struct wf_instance {
     struct wf_progress *progress;
     const struct wf_progress_handlers *progress_handlers;
     struct wf_trace *trace;          /* of the rank; NULL: none is made */
-    struct wf_flag_wait *flag_waits; /* of all threads: progress/progress.h */
+    struct wf_flag_wait *flag_waits; /* of all threads: protocol/failure.h */
     uint32_t shmcoll_units; /* shared-memory collectives of its communicators */
     struct wf_coll_state *coll; /* coll/state.h; NULL: none is needed yet */
     /* Schedules that are driven on at the end of a poll: they leave the API

@@ -14,16 +14,6 @@
 #include "progress/source.h"
 #include "report/state.h"
 
-/* A wait for a word in memory shared with other processes, whose change no
- * endpoint announces. It is in the list wf->flag_waits while the thread
- * waits. */
-struct wf_flag_wait {
-    struct wf_flag_wait *next;
-    struct weft_loc *loc; /* the process that will write the word */
-    /* Called before a sleep: asks the writer to send a message as well. */
-    void (*arm)(struct wf_flag_wait *);
-};
-
 /* The functions by which the progress engine drives what it does not know: the
  * protocol registers them before the first endpoint is opened. */
 struct wf_progress_handlers {

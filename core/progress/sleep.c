@@ -211,8 +211,6 @@ WF_COLD void wf_progress_sleep_once(struct wf_instance *wf,
     if (wf_unlikely(wf_load_relaxed(&p->foreign_poller) != NULL))
         /* a thread that waits here leads this engine itself */
         wf_progress_remove_foreign_poller(wf);
-    for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
-        w->arm(w);
     if (done(arg))
         /* an event came while the section was left, when this was no waiter
          * yet */

@@ -14,6 +14,14 @@ struct weft_loc;
 struct wf_comm;
 struct wf_instance;
 
+/* A wait for a word that another process writes. It is in the list
+ * wf->flag_waits while the thread waits, and that process is watched like the
+ * peer of a request. */
+struct wf_flag_wait {
+    struct wf_flag_wait *next;
+    struct weft_loc *loc;
+};
+
 /* Look for dead peers. */
 void wf_failure_watch(struct wf_instance *);
 

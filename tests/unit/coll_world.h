@@ -25,6 +25,7 @@
 #include "coll/coll.h"
 #include "coll/layout.h"
 #include "coll/vertex.h"
+#include "no_sources.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/credit.h"

@@ -305,34 +305,6 @@ static void the_death_of_a_peer_wakes_who_waits_for_it(void **state)
     nothing_was_missed();
 }
 
-static void nothing(void *unused) {}
-
-/* A word in shared memory, whose writer sends a message when asked to. */
-struct word {
-    struct wf_flag_wait wait; /* first */
-    wf_atomic_u32 asked;
-};
-
-static void ask_wait(struct wf_flag_wait *wait)
-{
-    set_flag(&((struct word *)wait)->asked);
-}
-
-static void a_word_that_is_waited_for_is_announced_from_the_sleep_on(void **s)
-{
-    struct weft_loc gone_already = {.failed = true};
-    struct word word = {.wait = {.arm = ask_wait, .loc = &gone_already}};
-
-    wf.flag_waits = &word.wait;
-    start_sleepers(1);
-    set_flag(&sleepers[0].done); /* the word */
-    if (is_flagged(&word.asked))
-        announce_arrival(&fabrics[0], nothing, NULL);
-    until_woken(0);
-    wf.flag_waits = NULL;
-    nothing_was_missed();
-}
-
 static bool never_holds(void *arg)
 {
     return false;
@@ -377,7 +349,6 @@ int main(void)
         RULE(who_polls_calls_the_leader_for_an_earlier_time),
         RULE(who_polls_much_keeps_the_leader_awake),
         RULE(the_death_of_a_peer_wakes_who_waits_for_it),
-        RULE(a_word_that_is_waited_for_is_announced_from_the_sleep_on),
         RULE(who_serves_peers_is_called_by_the_launchers_descriptor),
     };
 

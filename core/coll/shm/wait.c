@@ -38,6 +38,7 @@
 #include "progress/wait.h"
 #include "protocol/credit.h"
 #include "protocol/death.h"
+#include "protocol/failure.h"
 #include "protocol/location.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"
@@ -47,10 +48,10 @@ enum { POLLS = 64 /* of a flag, before the engine is driven */ };
 
 /* A wait for a flag of one member. */
 struct member_wait {
-    struct wf_flag_wait wait; /* first member: progress is given it */
+    struct wf_flag_wait wait;
+    struct wf_event_source *source; /* while the engine is driven */
     struct wf_shmcoll *t;
     int rank;
-    bool armed;                /* is counted in sleepers */
     const wf_atomic_u64 *word; /* the flag, of that rank */
     uint64_t least;            /* the value to wait for, or a later one */
 };
@@ -73,29 +74,51 @@ static bool is_wait_over(void *arg)
     return is_reached(arg) || is_member_lost(arg);
 }
 
-/* Makes the awaited member wake this one when it writes. */
-static void arm_wakeup(struct wf_flag_wait *wait)
+/* True if the flag was written since the last poll, and is reached. Any thread
+ * of the rank may find that. */
+static int poll_flag(wf_source_object *wait, int budget)
 {
-    struct member_wait *w = wf_container(wait, struct member_wait, wait);
-    struct wf_shmcoll *t = w->t;
+    struct member_wait *w = (struct member_wait *)wait;
+    uint64_t value = wf_load_acquire(w->word);
+    bool changed = value != w->source->seen;
 
-    if (!w->armed)
-        wf_add_acq_rel(&t->shared->sleepers, 1);
-    w->armed = true;
-    wf_store_relaxed(&t->shared->members[t->rank].wake_request_rank,
-                     (uint32_t)w->rank + 1);
-    wf_fence_full(); /* pairs with wf_shmcoll_notify_sleepers */
-    if (!t->writers_fence)
-        (void)wf_membarrier(); /* registered at set-up */
+    w->source->seen = value;
+    return changed && wf_shmcoll_is_reached(value, w->least);
 }
 
-static void disarm_wakeup(struct member_wait *w)
+/* Makes the awaited member wake this one when it writes, unless it was asked
+ * to, and has not written since. */
+static int arm_wakeup(wf_source_object *wait, uint64_t *deadline_ns)
 {
-    if (!w->armed)
-        return;
+    struct member_wait *w = (struct member_wait *)wait;
+    struct wf_shmcoll *t = w->t;
+    wf_atomic_u32 *request = &t->shared->members[t->rank].wake_request_rank;
+
+    if (w->source->state != WF_SOURCE_ARMED)
+        wf_add_acq_rel(&t->shared->sleepers, 1);
+    if (wf_load_relaxed(request) != (uint32_t)w->rank + 1) {
+        wf_store_relaxed(request, (uint32_t)w->rank + 1);
+        wf_fence_full(); /* pairs with wf_shmcoll_notify_sleepers */
+        if (!t->writers_fence)
+            (void)wf_membarrier(); /* registered at set-up */
+    }
+    return is_member_lost(w) ? WEFT_EAGAIN : WEFT_OK;
+}
+
+static void disarm_wakeup(wf_source_object *wait)
+{
+    struct member_wait *w = (struct member_wait *)wait;
+
     wf_store_relaxed(&w->t->shared->members[w->t->rank].wake_request_rank, 0);
     wf_add_acq_rel(&w->t->shared->sleepers, UINT32_MAX); /* minus one */
 }
+
+static const struct wf_event_source flag_of_member = {.name =
+                                                          "flag of a member",
+                                                      .poll = poll_flag,
+                                                      .arm = arm_wakeup,
+                                                      .disarm = disarm_wakeup,
+                                                      .fd = -1};
 
 static void unlink_wait(struct wf_instance *wf, struct wf_flag_wait *wait)
 {
@@ -138,16 +161,21 @@ static int wait_with_progress(struct member_wait *w)
     struct wf_wait_cause cause = {describe_wait, w};
     struct wf_comm *comm = w->t->comm;
     struct wf_instance *wf = comm->wf;
+    struct wf_event_source source = flag_of_member;
 
-    w->wait.arm = arm_wakeup;
+    source.object = (wf_source_object *)w;
+    source.word = w->word;
+    source.seen = wf_load_acquire(w->word);
+    w->source = &source;
     w->wait.loc = wf_location(wf, wf_group_proc(comm->peers, w->rank));
     if (!w->wait.loc)
         return wf_error(MPI_ERR_NO_MEM, "out of memory for rank %d", w->rank);
     w->wait.next = wf->flag_waits;
     wf->flag_waits = &w->wait;
+    (void)wf_source_add(wf, &source, WF_SOURCE_BIT_ANY); /* no descriptor */
     wf_progress_wait(wf, w->t->endpoint_mask, is_wait_over, w, &cause);
+    wf_source_remove(wf, &source);
     unlink_wait(wf, &w->wait);
-    disarm_wakeup(w);
     return is_reached(w) ? MPI_SUCCESS : report_lost_member(w);
 }
 
