@@ -14,19 +14,24 @@
 #include "process/rank.h"
 #include "report/trace.h"
 
-#define ANY  UINT64_MAX
-#define MANY INT_MAX
+enum { HOPS_RANKS_MAX = 64 };
+
+#define ANY UINT64_MAX
+/* The members `crowded` and `nodes` of a rule. */
+#define ANYWHERE      false, 1
+#define BETWEEN_NODES false, 2
+#define CROWDED       true, 1
 #define FIRST(kind)
-#define RULE(nodes, ranks, ranks_most, bytes_most, algorithm)                  \
-    {WF_ALG_##algorithm, false, nodes, ranks, ranks_most, 0, bytes_most},
-#define CROWDED(ranks, ranks_most, bytes_most, algorithm)                      \
-    {WF_ALG_##algorithm, true, 1, ranks, ranks_most, 0, bytes_most},
+#define RULE(where, ranks, bytes_most, algorithm)                              \
+    {WF_ALG_##algorithm, where, ranks, INT_MAX, 0, bytes_most},
+#define HOPS(ranks, bytes_most, algorithm)                                     \
+    {WF_ALG_##algorithm, ANYWHERE, ranks, HOPS_RANKS_MAX, 0, bytes_most},
 static const struct wf_coll_rule rules[] = {
 #include "coll/decision.def"
 };
 #undef FIRST
 #undef RULE
-#undef CROWDED
+#undef HOPS
 
 /* The index of the first rule of each collective: FIRST takes a number and
  * gives it back, a rule takes one. */
@@ -34,8 +39,8 @@ static const struct wf_coll_rule rules[] = {
 #define JOIN(a, b) a##b
 #define ROW(line) JOIN(row_, line)
 #define FIRST(kind) START_##kind, BEFORE_##kind = START_##kind - 1,
-#define RULE(nodes, ranks, ranks_most, bytes_most, algorithm) ROW(__LINE__),
-#define CROWDED(ranks, ranks_most, bytes_most, algorithm) ROW(__LINE__),
+#define RULE(where, ranks, bytes_most, algorithm) ROW(__LINE__),
+#define HOPS(ranks, bytes_most, algorithm) ROW(__LINE__),
 /* clang-format on */
 enum {
 #include "coll/decision.def"
@@ -43,12 +48,12 @@ enum {
 };
 #undef FIRST
 #undef RULE
-#undef CROWDED
+#undef HOPS
 
 static const uint8_t first_rule[WF_COLL_KINDS + 1] = {
 #define FIRST(kind) [WF_COLL_##kind] = START_##kind,
-#define RULE(nodes, ranks, ranks_most, bytes_most, algorithm)
-#define CROWDED(ranks, ranks_most, bytes_most, algorithm)
+#define RULE(where, ranks, bytes_most, algorithm)
+#define HOPS(ranks, bytes_most, algorithm)
 #include "coll/decision.def"
     [WF_COLL_KINDS] = END};
 

@@ -64,8 +64,8 @@ static void a_linear_broadcast_is_one_round_and_one_busy_rank(void **state)
 
 static void the_choice_is_that_of_mpi_ini(void **state)
 {
-    struct draw_arguments a = {.collective = "bcast", .ranks = "4",
-                               .size = "100"};
+    struct draw_arguments a = {
+        .collective = "bcast", .ranks = "4", .size = "100"};
     assert_says(draw_text(NULL, a), "algorithm  binomial: ");
     assert_says(draw_text("[collectives]\nbcast = chain -100\n", a),
                 "algorithm  chain: ");
@@ -85,7 +85,7 @@ static void the_built_in_choice_depends_on_size_and_ranks(void **state)
         {"bcast", "8", "4K", "binomial", "2"},
         {"bcast", "8", "8K", "nodes", "2"},
         {"allgather", "2", "8", "recursive_doubling"},
-        {"allgather", "4", "32K", "bruck"},
+        {"allgather", "4", "32K", "recursive_doubling"},
         {"allgather", "8", "1M", "recursive_doubling"},
         {"allgather", "6", "60K", "bruck"},
         {"allgather", "6", "1M", "ring"},
@@ -109,7 +109,9 @@ static void the_built_in_choice_depends_on_size_and_ranks(void **state)
         {"alltoall", "8", "256", "bruck", "2"},
         {"alltoall", "8", "256", "pairwise"},
         {"alltoall", "9", "256", "bruck"},
-        {"bcast", "8", "128K", "chain"},
+        {"bcast", "8", "128K", "binomial"},
+        {"bcast", "8", "256K", "chain"},
+        {"bcast", "65", "1M", "binomial"},
         {"barrier", "3", "0", "dissemination"}};
 
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
@@ -153,7 +155,8 @@ static void every_collective_can_be_drawn_by_every_algorithm(void **state)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         for (int k = 0; k < WF_ALGORITHMS; k++) {
             struct draw_arguments a = {.collective = known[i].name,
-                                       .ranks = "8", .nodes = "2",
+                                       .ranks = "8",
+                                       .nodes = "2",
                                        .size = "4K"};
             if (!(wf_coll_kinds[known[i].kind].algorithms >> k & 1))
                 continue;
@@ -168,14 +171,13 @@ static void dot_has_a_cluster_per_rank_and_an_edge_per_message(void **state)
                                                          .ranks = "2",
                                                          .size = "8",
                                                          .dot = true});
-    assert_string_equal(text,
-                        "digraph \"bcast\" {\n  rankdir=LR;\n"
-                        "  node [shape=box];\n"
-                        "  subgraph cluster_0 {\n    label=\"rank 0\";\n"
-                        "    v0 [label=\"send 8\"];\n  }\n"
-                        "  subgraph cluster_1 {\n    label=\"rank 1\";\n"
-                        "    v1 [label=\"recv 8\"];\n  }\n"
-                        "  v0 -> v1 [color=blue];\n}\n");
+    assert_string_equal(text, "digraph \"bcast\" {\n  rankdir=LR;\n"
+                              "  node [shape=box];\n"
+                              "  subgraph cluster_0 {\n    label=\"rank 0\";\n"
+                              "    v0 [label=\"send 8\"];\n  }\n"
+                              "  subgraph cluster_1 {\n    label=\"rank 1\";\n"
+                              "    v1 [label=\"recv 8\"];\n  }\n"
+                              "  v0 -> v1 [color=blue];\n}\n");
 }
 
 static void wrong_arguments_are_explained(void **state)
@@ -218,8 +220,8 @@ static void wrong_algorithms_are_explained(void **state)
                 "--algorithm 'nodes' cannot do this call");
 }
 
-static void the_rules_in_force_are_those_of_the_file_and_then_the_built_in(
-    void **state)
+static void
+the_rules_in_force_are_those_of_the_file_and_then_the_built_in(void **state)
 {
     struct wf_config *c =
         parse_good("[collectives]\n"
