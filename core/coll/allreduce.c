@@ -17,7 +17,7 @@
 #include "coll/nodes.h"
 #include "coll/reduce.h"
 #include "coll/ring.h"
-#include "coll/shm/bcast_pool.h"
+#include "coll/bcast_pool.h"
 
 static const void *own_operand(const struct wf_coll_args *a)
 {

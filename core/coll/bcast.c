@@ -10,7 +10,7 @@
 #include "coll/bcast_scatter.h"
 #include "coll/decision.h"
 #include "coll/nodes.h"
-#include "coll/shm/bcast_pool.h"
+#include "coll/bcast_pool.h"
 #include "os/tuning.h"
 #include "report/error.h"
 

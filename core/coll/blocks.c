@@ -22,7 +22,7 @@
 #include "coll/blocks.h"
 
 #include "coll/args.h"
-#include "coll/shm/bcast_pool.h"
+#include "coll/bcast_pool.h"
 #include "os/tuning.h"
 
 enum { MAX_SEGMENTS = 512 /* of all blocks together: bounds the schedule */ };

@@ -20,7 +20,6 @@
 #define WF_COLL_H
 
 #include "coll/schedule.h"
-#include "coll/shm/record.h"
 #include "config/coll_rules.h"
 #include "report/trace.h"
 
@@ -99,6 +98,8 @@ wf_shmcoll_collective wf_shmcoll_run_before_setup, wf_shmcoll_bcast,
     wf_shmcoll_alltoall, wf_shmcoll_alltoallv, wf_shmcoll_reduce,
     wf_shmcoll_allreduce, wf_shmcoll_reduce_scatter,
     wf_shmcoll_reduce_scatter_block, wf_shmcoll_scan, wf_shmcoll_exscan;
+/* Records a collective through shared memory in the trace. */
+void wf_shmcoll_note_call(const struct wf_comm *);
 /* Runs a blocking collective through shared memory if there is some, or else by
  * its schedule. */
 static inline int wf_coll_run_shared(wf_coll_builder *builder,

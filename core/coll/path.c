@@ -1,4 +1,5 @@
-/* The path of a communicator's collectives, for core.log = debug.
+/* The path of a communicator's collectives: when it gets shared memory, and
+ * how core.log = debug and the trace describe the path.
  *
  *   shared memory   all ranks map one segment        coll/shm/
  *   two levels      inside each node, and between    coll/nodes.c, where the
@@ -15,10 +16,13 @@
 #include <stdio.h>
 
 #include "coll/layout.h"
-#include "coll/shm/contribution.h"
+#include "coll/args.h"
+#include "coll/run.h"
+#include "coll/shm/setup.h"
 #include "config/config.h"
 #include "process/rank.h"
 #include "report/error.h"
+#include "report/state.h"
 
 /* Returns why shared memory was not even tried. */
 static const char *untried_reason(const struct wf_comm *comm)
@@ -72,4 +76,63 @@ void wf_coll_log_path(struct wf_comm *comm, const char *why)
                "shared memory: %s",
                name, comm->size, path_by_messages(comm, text, sizeof text),
                why ? why : untried_reason(comm));
+}
+
+/* ---- shared memory ------------------------------------------------------- */
+
+void wf_shmcoll_note_call(const struct wf_comm *comm)
+{
+    struct wf_trace_collective c = {.name = wf_call_name,
+                                    .algorithm = "shared_memory",
+                                    .reason = "all ranks map one segment",
+                                    .context = comm->context,
+                                    .engine = comm->wf->number};
+
+    wf_trace_add_collective(comm->wf->trace, &c);
+}
+
+/* Returns true if mpi.ini names algorithms, which are then to be used. */
+static bool has_user_rules(const struct wf_instance *wf)
+{
+    for (int k = 0; wf->rank->coll_rules && k < WF_COLL_KINDS; k++)
+        if (wf->rank->coll_rules->count[k])
+            return true;
+    return false;
+}
+
+/* Returns true if this process lacked a resource, and so may not have sent the
+ * messages that others wait for. */
+static bool lacked_resources(int rc)
+{
+    return rc == MPI_ERR_NO_MEM || rc == MPI_ERR_OTHER;
+}
+
+static void set_up_late(struct wf_comm *comm)
+{
+    wf_shmcoll_count_call(comm, MPI_SUCCESS);
+}
+
+void wf_shmcoll_count_call(struct wf_comm *comm, int rc)
+{
+    bool late = comm->shmcoll_countdown == 1 && lacked_resources(rc);
+
+    comm->catch_up = late ? set_up_late : NULL;
+    if (comm->shmcoll_countdown && !late && --comm->shmcoll_countdown == 0 &&
+        !has_user_rules(comm->wf))
+        wf_shmcoll_set_up(comm);
+    if (wf_unlikely(!comm->path_logged) && !comm->shmcoll_countdown)
+        wf_coll_log_path(comm, NULL);
+}
+
+int wf_shmcoll_run_before_setup(wf_coll_builder *builder,
+                                const struct wf_coll_args *a)
+{
+    struct wf_sched *s;
+    int rc = wf_coll_build(builder, a, true, &s);
+
+    if (rc)
+        return rc; /* for the other members this call never happened */
+    rc = wf_sched_run(s);
+    wf_shmcoll_count_call(a->comm, rc);
+    return rc;
 }

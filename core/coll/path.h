@@ -11,4 +11,11 @@
  * not share memory; NULL: path.c finds it. */
 void wf_coll_log_path(struct wf_comm *, const char *why);
 
+/* Counts a blocking collective of this communicator that has been run with this
+ * result, and sets up the shared memory after enough of them. A process that
+ * lacked a resource does not go on to the set-up, where it would wait for
+ * members that wait for it in the collective. If they do not, it catches up
+ * before the next collective. */
+void wf_shmcoll_count_call(struct wf_comm *, int rc);
+
 #endif

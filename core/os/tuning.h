@@ -9,7 +9,7 @@
  *
  * NOT HERE  defaults of settings and the choice of algorithms (tuning.md); what
  * a protocol or a data structure needs on any machine; shared-memory
- * collectives (coll/shm); the transport self, which sees the contract only.
+ * collectives (coll/shm/tuning.h); the transport self, which sees the contract only.
  * LEARNT while it runs, within bounds that are here: spins and yields before a
  * sleep, pauses of the progress thread and before a look for an answer.
  *
@@ -217,6 +217,10 @@ enum {
      * alltoall under way. Not measured. */
     WF_REDUCE_EAGER_TEMPS = 4096,
     WF_ALLTOALL_WINDOW = 32,
+    /* Bytes from which a message to many goes through the broadcast pool: of 4
+     * KB it gains little, of 16 KB a third (tuning.md, "bcast: by the broadcast
+     * pool"). */
+    WF_BCAST_POOL_MIN = 8 << 10,
 
     /* ---- ranks that are threads (thread/) ---- */
 

@@ -75,6 +75,25 @@ static void blocks_for_each(MPI_Comm c, int round)
     }
 }
 
+/* More from a root than all chunks of the stage hold: it waits for readers. */
+static void more_than_the_ring_holds(MPI_Comm c, int round)
+{
+    enum { N = 16 * LARGE };
+    int rank = rank_in(c), size = size_of(c), root = round % size;
+
+    for (int i = 0; i < N; i++)
+        wide[i] = rank == root ? value_of(root, i, round) : 0;
+    MPI_Bcast(wide, N, MPI_DOUBLE, root, c);
+    for (int i = 0; i < N; i += 101)
+        CHECK(wide[i] == value_of(root, i, round));
+    if (size == 1)
+        return;
+    MPI_Scatter(wide, N / size, MPI_DOUBLE, broad, N / size, MPI_DOUBLE, root,
+                c);
+    for (int i = 0; i < N / size; i += 101)
+        CHECK(broad[i] == value_of(root, rank * (N / size) + i, round));
+}
+
 /* Blocks of which some are long, some are not, and some are nothing: another
  * length for each pair and direction. */
 static int vary_count(int n, int from, int to)
@@ -191,6 +210,32 @@ static void nothing_where_the_other_gives_much(MPI_Comm usual)
     MPI_Comm_free(&c);
 }
 
+/* Only the last rank expects another length of rank 0, before there is a stage:
+ * all count the calls until it is made alike. */
+static void another_length_before_the_ring(MPI_Comm usual)
+{
+    int rank = rank_in(usual), size = size_of(usual), n = LARGE / 8, rc;
+    int counts[64], displs[64];
+    MPI_Comm c;
+
+    MPI_Comm_dup(usual, &c);
+    for (int i = 0; i < WARM; i++)
+        check_talks(c);
+    for (int r = 0; r < size; r++) {
+        counts[r] = n - (r == 0 && rank == size - 1);
+        displs[r] = r * n;
+    }
+    rc =
+        MPI_Allgatherv(one, n, MPI_DOUBLE, wide, counts, displs, MPI_DOUBLE, c);
+    CHECK(rank < size - 1 || has_other_count(rc));
+    for (int i = 0; i < WARM; i++) {
+        one[0] = rank + i;
+        MPI_Bcast(one, n, MPI_DOUBLE, i % size, c);
+        CHECK(one[0] == i % size + i);
+    }
+    MPI_Comm_free(&c);
+}
+
 static void check_sizes(MPI_Comm c)
 {
     for (int i = 0; i < 6; i++)
@@ -199,6 +244,8 @@ static void check_sizes(MPI_Comm c)
         blocks_for_each(c, i);
     for (int n = 1000; n * size_of(c) <= 8 * LARGE; n += 23000)
         varied_blocks(c, n);
+    for (int i = 0; i < 2; i++)
+        more_than_the_ring_holds(c, i);
     one_long_block(c, LARGE);
     little_from_one(c, size_of(c) - 1, 8 * LARGE / 2 / size_of(c));
 }
@@ -209,6 +256,7 @@ static void check_wrong_counts(MPI_Comm c)
     for (int r = 0; r < size_of(c) && size_of(c) > 1; r++)
         little_from_one(c, r, 8 * LARGE / 2 / size_of(c));
     if (size_of(c) > 1) {
+        another_length_before_the_ring(c);
         varied_blocks_that_differ(c, 9000, 8000);
         varied_blocks_that_differ(c, 100, 9000);
         varied_blocks_that_differ(c, 9000, 100);

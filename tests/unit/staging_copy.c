@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "coll/shm/staging.h"
-#include "coll/shm/staging_copy.h"
 #include "process/rank.h"
 
 enum { PIECE = 16 << 10, TRIAL = 2, ROUND = 64 };

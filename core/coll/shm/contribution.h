@@ -1,5 +1,6 @@
 /* Copying contributions to and from the lines and blocks of a shared-memory
- * collective, and what its collectives have in common.
+ * collective, meeting the other members, and what collectives have in common
+ * besides.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_SHMCOLL_CONTRIBUTION_H
@@ -7,11 +8,12 @@
 
 #include "coll/args.h"
 #include "coll/run.h"
-#include "coll/shm/fold.h"
-#include "coll/shm/parts.h"
 #include "coll/shm/shmcoll.h"
 #include "coll/vertex.h"
 #include "datatype/move.h"
+
+/* Reads what others have contributed to a call. */
+typedef int wf_shmcoll_reader(struct wf_shmcoll *, const struct wf_coll_args *);
 
 /* Copies n bytes; without a call into libc for the 8 bytes that most small
  * collectives move. */
@@ -66,6 +68,18 @@ wf_shmcoll_sent_block(const struct wf_coll_args *a)
                                   a->stype};
 }
 
+/* Returns the error of a contribution of another length. As for messages, one
+ * that is too long is truncated, one that is too short is an error. */
+WF_COLD int wf_shmcoll_length_error(int source, uint64_t got,
+                                    uint64_t expected);
+
+/* Returns the receive buffer as one block. */
+static inline struct wf_coll_block
+wf_shmcoll_received_vector(const struct wf_coll_args *a)
+{
+    return (struct wf_coll_block){a->rbuf, a->rcount, a->rtype};
+}
+
 static inline int wf_shmcoll_check_length(int source, uint64_t got,
                                           uint64_t expected)
 {
@@ -81,14 +95,96 @@ static inline void wf_shmcoll_keep_first_error(int *rc, int error)
         *rc = error;
 }
 
+/* Returns the error that a builder finds in the arguments. No vertex runs. */
+WF_COLD int wf_shmcoll_find_bad_args(wf_coll_builder *,
+                                     const struct wf_coll_args *);
+
 /* Checks arguments by the builder, unless the call is plain: then they are
  * known to be in order. */
-static inline int wf_shmcoll_check_unless_plain(wf_coll_builder *builder,
-                                                const struct wf_coll_args *a,
-                                                bool plain)
+static inline int wf_shmcoll_check_args(wf_coll_builder *builder,
+                                        const struct wf_coll_args *a,
+                                        bool plain)
 {
-    return wf_likely(plain) ? MPI_SUCCESS : wf_shmcoll_check_args(builder, a);
+    return wf_likely(plain) ? MPI_SUCCESS
+                            : wf_shmcoll_find_bad_args(builder, a);
 }
+
+/* ---- meeting ------------------------------------------------------------- */
+
+/* The ways that the lines of all members lead to. These are negative; errors
+ * are positive, and 0 means that no line names a way. */
+enum {
+    WF_SHMCOLL_ALL_SCHEDULE = -1, /* all want a schedule */
+    WF_SHMCOLL_SOME_SCHEDULE = -2,
+    WF_SHMCOLL_ALL_STAGED = -3,
+    WF_SHMCOLL_SOME_STAGED = -4 /* the other lines name no way */
+};
+
+/* Waits for the lines of all others; this member's names the way `own`. */
+int wf_shmcoll_meet(struct wf_shmcoll *, uint32_t own);
+
+/* Returns true if a schedule runs where one line that wants it suffices. */
+static inline bool wf_shmcoll_is_schedule(int met)
+{
+    return met == WF_SHMCOLL_ALL_SCHEDULE || met == WF_SHMCOLL_SOME_SCHEDULE;
+}
+
+/* Returns the bytes that a member's line, which has been read, states. */
+static inline uint64_t wf_shmcoll_bytes_of_line(struct wf_shmcoll *t, int rank)
+{
+    struct wf_shmcoll_line *line = wf_shmcoll_line(t, rank);
+    uint64_t word = wf_load_relaxed(&line->flag),
+             bytes = wf_shmcoll_bytes_of(word);
+
+    if (wf_unlikely(word & WF_SHMCOLL_FLAG_STAGED))
+        memcpy(&bytes, line->data, sizeof bytes);
+    return bytes;
+}
+
+/* Copies the whole contribution of a member out. */
+static inline int wf_shmcoll_read_whole(struct wf_shmcoll *t, int rank,
+                                        struct wf_coll_block to)
+{
+    uint64_t bytes = wf_coll_block_bytes(to);
+    int rc =
+        wf_shmcoll_check_length(rank, wf_shmcoll_bytes_of_line(t, rank), bytes);
+
+    return rc ? rc
+              : wf_shmcoll_unpack_elements(wf_shmcoll_data_of(t, rank, bytes),
+                                           to.buf, to.count, to.type);
+}
+
+/* Returns the place of that member's block in the receive buffer. */
+static inline struct wf_coll_block
+wf_shmcoll_received_block(const struct wf_coll_args *a, int rank)
+{
+    return (struct wf_coll_block){wf_coll_rblock(a, rank),
+                                  wf_coll_rcount(a, rank), a->rtype};
+}
+
+/* Checks that all others have contributed so many bytes. */
+int wf_shmcoll_check_all_lengths(struct wf_shmcoll *, uint64_t bytes);
+
+/* Record and return the error that members call with different counts; that
+ * one of them does. */
+WF_COLD int wf_shmcoll_report_mismatch(void);
+WF_COLD int wf_shmcoll_report_other_count(int rank);
+
+/* Runs the call as a schedule; this member reads no more lines of it. */
+WF_COLD int wf_shmcoll_run_schedule(struct wf_shmcoll *, wf_coll_builder *,
+                                    const struct wf_coll_args *);
+
+/* Publishes that this member wants a schedule, and runs it: the others read its
+ * line. */
+WF_COLD int wf_shmcoll_request_schedule(wf_coll_builder *,
+                                        const struct wf_coll_args *,
+                                        uint64_t bytes);
+
+/* Runs a collective in which some member may not read all lines as a schedule
+ * if all members want one; it fails if some do not. */
+WF_COLD int wf_shmcoll_agree_on_schedule(wf_coll_builder *,
+                                         const struct wf_coll_args *,
+                                         uint64_t bytes);
 
 /* ---- all to all: all_to_all.c -------------------------------------------- */
 
@@ -98,6 +194,12 @@ static inline bool wf_shmcoll_is_plain_reduction(const struct wf_coll_args *a)
     return a->op->predefined && wf_type_is_contiguous(a->rtype) &&
            a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf &&
            !wf_op_check(a->op, a->rtype);
+}
+
+/* Returns the next rank; after the last one comes rank 0. */
+static inline int wf_shmcoll_next_rank(const struct wf_shmcoll *t, int rank)
+{
+    return rank + 1 < t->size ? rank + 1 : 0;
 }
 
 /* ---- with a root --------------------------------------------------------- */
@@ -130,24 +232,25 @@ static inline int wf_shmcoll_skip_call(struct wf_shmcoll *t, int rc)
     return rc;
 }
 
-/* Contributes `count` elements of a member that is not the root; they fit its
- * block. */
-static inline int wf_shmcoll_contribute_elements(const struct wf_coll_args *a,
-                                                 const void *buf,
-                                                 uint64_t count,
-                                                 const struct wf_type *type)
+/* Contributes the elements of a member that needs nothing from others; they fit
+ * its block. */
+static inline __attribute__((always_inline)) int
+wf_shmcoll_contribute_elements(struct wf_shmcoll *t, struct wf_coll_block own)
 {
-    struct wf_shmcoll *t = a->comm->shmcoll;
-    uint64_t bytes = count * (uint64_t)type->size;
+    uint64_t bytes = wf_coll_block_bytes(own);
     int rc;
 
     wf_shmcoll_begin_call(t, bytes);
-    rc = wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes), buf,
-                                  count, type);
+    rc = wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes),
+                                  own.buf, own.count, own.type);
     return wf_shmcoll_finish_contribution(t, bytes, rc);
 }
 
-/* ---- parts for each other member: parts.c -------------------------------- */
+/* ---- parts for each other member ----------------------------------------- */
+
+/* Parts for the other members lie in the block of one member, one after the
+ * other in the order of ranks, beginning with the next rank. Where their
+ * lengths vary, and there are several, a table of lengths comes first. */
 
 /* Returns the index of the part for `to` among the parts of `from`. */
 static inline uint64_t wf_shmcoll_part_index(const struct wf_shmcoll *t,
@@ -156,17 +259,45 @@ static inline uint64_t wf_shmcoll_part_index(const struct wf_shmcoll *t,
     return (uint64_t)(to > from ? to - from - 1 : to - from - 1 + t->size);
 }
 
-/* Returns the next rank; after the last one comes rank 0. */
-static inline int wf_shmcoll_next_rank(const struct wf_shmcoll *t, int rank)
+/* Returns the bytes of the table. */
+static inline uint64_t wf_shmcoll_table_bytes(const struct wf_shmcoll *t,
+                                              bool varied)
 {
-    return rank + 1 < t->size ? rank + 1 : 0;
+    return varied && t->size > 2 ? (uint64_t)(t->size - 1) * sizeof(uint32_t)
+                                 : 0;
 }
 
-/* Returns the bytes of the table of lengths. */
-static inline uint64_t wf_shmcoll_table_bytes(const struct wf_shmcoll *t)
+/* Begins a call and writes the parts for all other members, `total` bytes in
+ * all. */
+int wf_shmcoll_write_parts(struct wf_shmcoll *, const struct wf_coll_args *,
+                           uint64_t total, bool varied);
+
+/* Copies the part for this member out, of those of rank r, which all have the
+ * same length. */
+static inline int wf_shmcoll_read_equal_part(struct wf_shmcoll *t, int r,
+                                             struct wf_coll_block to)
 {
-    return t->size > 2 ? (uint64_t)(t->size - 1) * sizeof(uint32_t) : 0;
+    uint64_t bytes = wf_coll_block_bytes(to), others = (uint64_t)t->size - 1,
+             all = wf_shmcoll_bytes_of_line(t, r);
+
+    return wf_likely(all == bytes * others)
+               ? wf_shmcoll_unpack_elements(
+                     wf_shmcoll_data_of(t, r, all) +
+                         wf_shmcoll_part_index(t, r, t->rank) * bytes,
+                     to.buf, to.count, to.type)
+               : wf_shmcoll_length_error(r, all / others, bytes);
 }
+
+/* Returns the part for this member among those of rank r, whose lengths vary.
+ * NULL: it has not the length `bytes`, but *got. */
+const unsigned char *wf_shmcoll_find_part(struct wf_shmcoll *, int r,
+                                          uint64_t bytes, uint64_t *got);
+int wf_shmcoll_read_varied_part(struct wf_shmcoll *, int r,
+                                struct wf_coll_block to);
+
+/* Returns the sum of all counts but that of rank `own`, each limited to
+ * INT32_MAX; a negative number if one of them is negative. */
+int64_t wf_shmcoll_sum_counts(struct wf_ints counts, int n, int own);
 
 /* ---- reductions: fold.c -------------------------------------------------- */
 
@@ -192,5 +323,30 @@ struct wf_shmcoll_fold {
     int owner; /* of blocks and rings: the rank whose block it is */
     bool own_first;
 };
+
+/* Returns the operand of this member. */
+static inline const void *wf_shmcoll_own_operand(const struct wf_coll_args *a)
+{
+    return a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf;
+}
+
+/* Computes inout = in op inout. `in` is the lower operand, `inout` the higher
+ * one; both are packed. */
+static inline int wf_shmcoll_apply_op(const struct wf_coll_args *a,
+                                      const void *in, void *inout,
+                                      uint64_t count)
+{
+    int64_t lb = a->rtype->true_lb;
+
+    return wf_op_apply(a->comm->wf, a->op, (const char *)in - lb,
+                       (char *)inout - lb, count, a->rtype);
+}
+
+/* Sets from[r] to the contribution of each rank r, which must be of so many
+ * bytes; this member's is at `own`. */
+int wf_shmcoll_find_operands(struct wf_shmcoll *, uint64_t bytes,
+                             const void *own, const void **from);
+/* Reduces them. */
+int wf_shmcoll_fold(struct wf_shmcoll *, const struct wf_shmcoll_fold *);
 
 #endif

@@ -1,26 +1,36 @@
-/* Large shared-memory collectives that move data: pieces of the packed blocks
- * go through the staging ring (staging.h), whatever the types.
+/* Large shared-memory collectives, through the staging ring (staging.h).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_COLL_SHM_LARGE_H
 #define WF_COLL_SHM_LARGE_H
 
-#include "base.h"
-#include "coll/coll.h"
+#include "coll/shm/staging.h"
 
-struct wf_coll_args;
-struct wf_shmcoll;
+/* ---- large.c ------------------------------------------------------------- */
 
 int wf_staging_allgather(wf_coll_builder *, const struct wf_coll_args *);
 int wf_staging_alltoall(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_bcast(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_scatter(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_gather(wf_coll_builder *, const struct wf_coll_args *);
 
 /* Before alltoallv, members with more than a block of parts have published
  * their lengths, and all members have read all lines. */
 int wf_staging_alltoallv(wf_coll_builder *, const struct wf_coll_args *);
 void wf_staging_publish_lengths(struct wf_shmcoll *,
                                 const struct wf_coll_args *);
-int wf_staging_bcast(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_scatter(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_gather(wf_coll_builder *, const struct wf_coll_args *);
+
+/* ---- large_fold.c -------------------------------------------------------- */
+
+int wf_staging_allreduce(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_reduce_scatter(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_reduce(wf_coll_builder *, const struct wf_coll_args *);
+int wf_staging_scan(wf_coll_builder *, const struct wf_coll_args *,
+                    bool exclusive);
+
+/* Returns true if a reduction runs through the ring: then it has an order that
+ * can be computed there. */
+bool wf_staging_can_reduce(const struct wf_coll_args *, enum wf_coll_kind,
+                           uint64_t bytes);
 
 #endif

@@ -17,17 +17,15 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/shm/large_fold.h"
-
 #include "coll/decision.h"
-#include "coll/shm/fold.h"
-#include "coll/shm/staging.h"
-#include "coll/shm/staging_copy.h"
+#include "coll/shm/large.h"
+#include "coll/shm/tuning.h"
 
 /* A reduction or scan through the staging ring. */
 struct staged_reduction {
     /* first member: callbacks are given it; its pieces are of one block */
     struct wf_staged_call g;
+    enum wf_shmcoll_order order;
     uint64_t block_count[WF_SHMCOLL_RANKS_MAX],
         block_first[WF_SHMCOLL_RANKS_MAX]; /* elements, by block */
     uint64_t piece_count;                  /* elements of a piece */
@@ -37,10 +35,6 @@ struct staged_reduction {
 /* The part that each rank gets: all of the result; the block of its rank; of a
  * scan, the sum up to its own operand, or below it. */
 enum { TO_ALL = -1, TO_OWNER = -2, SCAN_INCLUSIVE = -3, SCAN_EXCLUSIVE = -4 };
-/* With fewer than FEW_RANKS ranks, a schedule is faster from LONG_BYTES on:
- * measured. */
-enum { FEW_RANKS = 8, LONG_BYTES = 1 << 20 };
-
 /* ---- the order ----------------------------------------------------------- */
 
 static uint32_t able_algorithms(const struct wf_coll_args *a,
@@ -63,7 +57,7 @@ static bool find_order(const struct wf_coll_args *a, enum wf_coll_kind kind,
             ->algorithm) {
     case WF_ALG_BLOCKS:
         *order = WF_SHMCOLL_ORDER_BLOCKS;
-        return !reduce || a->comm->size == 2; /* one order for all blocks */
+        return !reduce; /* one order for all blocks */
     case WF_ALG_RING:
         *order = WF_SHMCOLL_ORDER_RING;
         return !reduce;
@@ -83,8 +77,9 @@ bool wf_staging_can_reduce(const struct wf_coll_args *a, enum wf_coll_kind kind,
 {
     enum wf_shmcoll_order order;
 
-    if (kind != WF_COLL_REDUCE_SCATTER && a->comm->size < FEW_RANKS &&
-        bytes >= LONG_BYTES)
+    if (kind != WF_COLL_REDUCE_SCATTER &&
+        a->comm->size < WF_SHMCOLL_REDUCE_FEW &&
+        bytes >= WF_SHMCOLL_REDUCE_FEW_MOST)
         return false;
     return find_order(a, kind, bytes, &order);
 }
@@ -115,20 +110,34 @@ static char *piece_of(const struct staged_reduction *x, const void *vector,
                (uint64_t)type->size;
 }
 
-static unsigned char *result_of(struct staged_reduction *x, int rank)
+/* Returns the bytes of that piece. */
+static uint64_t piece_bytes(const struct staged_reduction *x, int block,
+                            uint32_t step)
 {
-    return wf_staging_chunk_of(x->g.t, rank) +
-           (uint64_t)x->g.t->size * x->g.piece_bytes;
+    return count_elements(x, block, step) * (uint64_t)x->g.a->rtype->size;
+}
+
+/* Returns the place of that member's operands of a block; behind those of all
+ * blocks is its result. */
+static char *place_of(const struct staged_reduction *x, int rank, int block)
+{
+    return (char *)wf_staging_chunk_of(x->g.t, rank) +
+           (uint64_t)block * x->g.piece_bytes;
+}
+
+static char *result_of(const struct staged_reduction *x, int rank)
+{
+    return place_of(x, rank, x->g.t->size);
 }
 
 static int fill_operands(struct wf_staged_call *g, uint32_t step,
                          unsigned char *to)
 {
     struct staged_reduction *x = wf_container(g, struct staged_reduction, g);
-    const void *from = g->a->sbuf == MPI_IN_PLACE ? g->a->rbuf : g->a->sbuf;
+    const void *from = wf_shmcoll_own_operand(g->a);
 
     for (int b = 0; b < g->t->size; b++) {
-        uint64_t n = count_elements(x, b, step) * (uint64_t)g->a->rtype->size;
+        uint64_t n = piece_bytes(x, b, step);
 
         if (n)
             wf_staging_copy_in(g->t, to, piece_of(x, from, b, step), n);
@@ -147,7 +156,7 @@ static int fold_own_block(struct staged_reduction *x, uint32_t step)
                                 .offset = (uint64_t)t->rank * x->g.piece_bytes,
                                 .count = count_elements(x, t->rank, step),
                                 .operands = from,
-                                .order = x->g.order,
+                                .order = x->order,
                                 .first_rank = x->reader >= 0 ? x->reader : 0,
                                 .owner = t->rank,
                                 .own_first = a->sbuf == MPI_IN_PLACE};
@@ -163,123 +172,84 @@ static int fold_own_block(struct staged_reduction *x, uint32_t step)
     return wf_shmcoll_fold(t, &f);
 }
 
-static int wait_all_chunks(struct wf_shmcoll *t, uint32_t count)
+/* Computes the sums of the own block: what each rank has published becomes the
+ * sum up to that rank. */
+static int fold_prefixes(struct staged_reduction *x, uint32_t step)
 {
-    int rc = MPI_SUCCESS;
+    int me = x->g.t->rank, rc = MPI_SUCCESS;
+    uint64_t n = count_elements(x, me, step);
 
-    for (int r = wf_shmcoll_next_rank(t, t->rank); r != t->rank && !rc;
-         r = wf_shmcoll_next_rank(t, r))
-        rc = wf_staging_wait_chunks(t, r, count);
-    return rc;
-}
-
-static int read_results(struct staged_reduction *x, uint32_t step)
-{
-    struct wf_shmcoll *t = x->g.t;
-    int r = t->rank, rc = MPI_SUCCESS;
-
-    do {
-        uint64_t n = count_elements(x, r, step) * (uint64_t)x->g.a->rtype->size;
-
-        if (n && r != t->rank)
-            rc = wf_staging_wait_chunks(t, r, 2 * step + 2);
-        if (n && !rc)
-            memcpy(piece_of(x, x->g.a->rbuf, r, step), result_of(x, r), n);
-        r = wf_shmcoll_next_rank(t, r);
-    } while (r != t->rank && !rc);
+    for (int r = 1; r < x->g.t->size && n && !rc; r++)
+        rc = wf_shmcoll_apply_op(x->g.a, place_of(x, r - 1, me),
+                                 place_of(x, r, me), n);
     return rc;
 }
 
 /* ---- steps --------------------------------------------------------------- */
 
-static void publish_operands(struct staged_reduction *x, uint32_t step)
-{
-    struct wf_shmcoll *t = x->g.t;
-
-    fill_operands(&x->g, step, wf_staging_chunk_of(t, t->rank));
-    wf_staging_publish_chunks(t, 2 * step + 1, MPI_SUCCESS);
-}
-
-/* Publishes the operands of a step and waits for those of all. Those of the
- * first step may have been published already. */
+/* Publishes the operands of a step, unless those of the first one have been
+ * published already, and waits for those of all. */
 static int exchange_operands(struct staged_reduction *x, uint32_t step)
 {
-    if (step > 0 || !x->g.first_chunk_filled)
-        publish_operands(x, step);
-    return wait_all_chunks(x->g.t, 2 * step + 1);
-}
-
-static int run_reduce_step(struct wf_staged_call *g, uint32_t step)
-{
-    struct staged_reduction *x = wf_container(g, struct staged_reduction, g);
-    struct wf_shmcoll *t = g->t;
-    int rc = exchange_operands(x, step);
-
-    if (!rc)
-        rc = fold_own_block(x, step);
-    if (x->reader == TO_OWNER)
-        return rc;
-    wf_staging_publish_chunks(t, 2 * step + 2, rc);
-    if (!rc && (x->reader == TO_ALL || x->reader == t->rank))
-        rc = read_results(x, step);
-    return rc;
-}
-
-/* ---- scan ---------------------------------------------------------------- */
-
-static char *operand_at(const struct staged_reduction *x, int rank)
-{
-    return (char *)wf_staging_chunk_of(x->g.t, rank) +
-           (uint64_t)x->g.t->rank * x->g.piece_bytes;
-}
-
-/* Computes the sums of the own block: what each rank has published becomes the
- * sum up to that rank. */
-static int fold_prefixes(struct staged_reduction *x, uint32_t step)
-{
     struct wf_shmcoll *t = x->g.t;
-    const struct wf_coll_args *a = x->g.a;
-    int64_t lb = a->rtype->true_lb;
-    uint64_t n = count_elements(x, t->rank, step);
     int rc = MPI_SUCCESS;
 
-    for (int r = 1; r < t->size && n && !rc; r++)
-        rc = wf_op_apply(a->comm->wf, a->op, operand_at(x, r - 1) - lb,
-                         operand_at(x, r) - lb, n, a->rtype);
+    if (step > 0 || !x->g.first_chunk_filled) {
+        fill_operands(&x->g, step, wf_staging_chunk_of(t, t->rank));
+        wf_staging_publish_chunks(t, 2 * step + 1, MPI_SUCCESS);
+    }
+    for (int r = wf_shmcoll_next_rank(t, t->rank); r != t->rank && !rc;
+         r = wf_shmcoll_next_rank(t, r))
+        rc = wf_staging_wait_chunks(t, r, 2 * step + 1);
     return rc;
 }
 
-/* Copies the sum up to that rank out of its chunk. */
-static int read_prefix(struct staged_reduction *x, int rank, uint32_t step)
+static bool is_scan(const struct staged_reduction *x)
+{
+    return x->reader <= SCAN_INCLUSIVE;
+}
+
+/* Returns true if this member gets a result; that of the lowest rank is nothing
+ * in an exclusive scan. */
+static bool has_result(const struct staged_reduction *x)
+{
+    return x->reader == TO_ALL || x->reader == x->g.t->rank ||
+           x->reader == SCAN_INCLUSIVE ||
+           (x->reader == SCAN_EXCLUSIVE && x->g.t->rank > 0);
+}
+
+/* Copies the result of a step: of each block when its member has computed it.
+ * The sums of a scan are in the chunk of the last rank that they include. */
+static int read_results(struct staged_reduction *x, uint32_t step)
 {
     struct wf_shmcoll *t = x->g.t;
-    int rc = rank < 0 ? MPI_SUCCESS : wait_all_chunks(t, 2 * step + 2);
+    int last = x->reader == SCAN_EXCLUSIVE ? t->rank - 1 : t->rank;
+    int r = t->rank, rc = MPI_SUCCESS;
 
-    for (int b = 0; b < t->size && rank >= 0 && !rc; b++) {
-        uint64_t n = count_elements(x, b, step) * (uint64_t)x->g.a->rtype->size;
+    do {
+        uint64_t n = piece_bytes(x, r, step);
 
-        if (n)
-            memcpy(piece_of(x, x->g.a->rbuf, b, step),
-                   wf_staging_chunk_of(t, rank) +
-                       (uint64_t)b * x->g.piece_bytes,
-                   n);
-    }
+        if (n && r != t->rank)
+            rc = wf_staging_wait_chunks(t, r, 2 * step + 2);
+        if (n && !rc)
+            memcpy(piece_of(x, x->g.a->rbuf, r, step),
+                   is_scan(x) ? place_of(x, last, r) : result_of(x, r), n);
+        r = wf_shmcoll_next_rank(t, r);
+    } while (r != t->rank && !rc);
     return rc;
 }
 
-static int run_scan_step(struct wf_staged_call *g, uint32_t step)
+static int run_reduction_step(struct wf_staged_call *g, uint32_t step)
 {
     struct staged_reduction *x = wf_container(g, struct staged_reduction, g);
-    struct wf_shmcoll *t = g->t;
     int rc = exchange_operands(x, step);
 
     if (!rc)
-        rc = fold_prefixes(x, step);
-    wf_staging_publish_chunks(t, 2 * step + 2, rc);
-    return rc ? rc
-              : read_prefix(x,
-                            x->reader == SCAN_EXCLUSIVE ? t->rank - 1 : t->rank,
-                            step);
+        rc = is_scan(x) ? fold_prefixes(x, step) : fold_own_block(x, step);
+    if (x->reader == TO_OWNER)
+        return rc;
+    wf_staging_publish_chunks(g->t, 2 * step + 2, rc);
+    return rc || !has_result(x) ? rc : read_results(x, step);
 }
 
 /* ---- calls --------------------------------------------------------------- */
@@ -308,7 +278,7 @@ static void cut_vector(struct staged_reduction *x)
     x->g.steps = (uint32_t)((longest + x->piece_count - 1) / x->piece_count);
     x->g.bytes = at * size;
     x->g.fill_chunk = fill_operands;
-    x->g.run_step = run_reduce_step;
+    x->g.run_step = run_reduction_step;
 }
 
 static void init_reduction(struct staged_reduction *x,
@@ -318,7 +288,7 @@ static void init_reduction(struct staged_reduction *x,
     *x = (struct staged_reduction){.g = {.t = a->comm->shmcoll, .a = a},
                                    .reader = reader};
     cut_vector(x);
-    (void)find_order(a, kind, x->g.bytes, &x->g.order);
+    (void)find_order(a, kind, x->g.bytes, &x->order);
 }
 
 int wf_staging_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
@@ -349,12 +319,10 @@ int wf_staging_reduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 int wf_staging_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
                     bool exclusive)
 {
-    struct staged_reduction x = {.g = {.t = a->comm->shmcoll, .a = a},
-                                 .reader = exclusive ? SCAN_EXCLUSIVE
-                                                     : SCAN_INCLUSIVE};
+    struct staged_reduction x;
 
-    cut_vector(&x);
-    x.g.run_step = run_scan_step;
+    init_reduction(&x, a, WF_COLL_SCAN,
+                   exclusive ? SCAN_EXCLUSIVE : SCAN_INCLUSIVE);
     x.g.some_do_not_wait = true;
     return wf_staging_run_all_to_all(&x.g, builder);
 }

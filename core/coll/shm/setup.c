@@ -10,7 +10,10 @@
  * communicators never see as many, and it takes two more. The memory is
  * mapped once more, and the transport's freed when all have it: from then on
  * the segment depends neither on the connection nor on rank 0, and has no
- * descriptor.
+ * descriptor. A transport says from which descriptor the memory is mapped
+ * (weft_ops.map_fd). Of one that does not, and where ranks are threads, the
+ * mapping is repeated by an mremap of no bytes, which Linux has for shared
+ * memory, and tools that supervise a program's memory (valgrind) do not know.
  *
  * Members may reach rank 0 by two transports, as threads of its process and
  * processes of its node do. Then the memory belongs to the one whose peers can
@@ -27,6 +30,7 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _GNU_SOURCE
 #include "coll/shm/setup.h"
 
 #include <errno.h>
@@ -41,7 +45,6 @@
 #include "coll/cleanup.h"
 #include "coll/path.h"
 #include "coll/run.h"
-#include "coll/shm/mapping.h"
 #include "coll/shm/shmcoll.h"
 #include "coll/shm/sizes.h"
 #include "config/config.h"
@@ -58,8 +61,6 @@ enum {
     NAME_MAX = 24,
     OPEN_TIMEOUT_NS = 2000000000, /* longest wait for a transport that maps */
     SEGMENTS_MAX = 64,            /* of one process at a time */
-    /* bytes of pages taken at once, by all members together */
-    PAGES_TAKEN_MAX = 256 << 20,
     STAGING_UNITS = 8, /* a staging ring counts as so many segments */
     /* what members publish about themselves */
     CANNOT = 1,
@@ -129,6 +130,36 @@ static bool find_peer(struct setup *m, int rank)
     return true;
 }
 
+/* ---- mapping ------------------------------------------------------------- */
+
+/* Returns the transport's descriptor of memory that its mem_alloc or rkey_map
+ * gave; -1: it has none. */
+static int mapping_fd(const struct weft_core *core, const weft_mem *mem)
+{
+    WF_ASSERT(mem->base && mem->len > 0);
+    /* Ranks of one process share the table of descriptors: another rank may
+     * close this one before it is mapped. */
+    return !core->wf->rank->ranks && WEFT_HAS(core->ops, weft_ops, map_fd)
+               ? core->ops->map_fd(core->ep, mem)
+               : -1;
+}
+
+/* Maps the memory once more, from its descriptor if fd >= 0; this mapping stays
+ * when the transport's is removed. */
+static void repeat_mapping(struct setup *m, void *base, int fd)
+{
+    void *again = fd >= 0 ? mmap(NULL, m->bytes, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED, fd, 0)
+                          : mremap(base, 0, m->bytes, MREMAP_MAYMOVE);
+
+    WF_ASSERT(base && again != base);
+    if (again != MAP_FAILED)
+        m->base = again;
+    else
+        give_reason(m, "mapping %zu bytes failed: %s", m->bytes,
+                    strerror(errno));
+}
+
 /* ---- rank 0 -------------------------------------------------------------- */
 
 static bool can_share_memory(const struct weft_core *c)
@@ -190,16 +221,6 @@ static bool find_cores(struct setup *m, struct weft_core *cores[KEYS])
     return fine;
 }
 
-/* Maps the memory once more; this mapping stays when the transport's is
- * removed. */
-static void repeat_mapping(struct setup *m, void *base, int fd)
-{
-    m->base = wf_mapping_repeat(fd, base, m->bytes);
-    if (!m->base)
-        give_reason(m, "mapping %zu bytes failed: %s", m->bytes,
-                    strerror(errno));
-}
-
 static void make_offer(struct setup *m)
 {
     struct weft_core *cores[KEYS] = {NULL};
@@ -221,7 +242,7 @@ static void make_offer(struct setup *m)
         return;
     offer->address = (uintptr_t)m->mem.base;
     offer->bytes = m->mem.len;
-    offer->fd = wf_mapping_fd(m->core, &m->mem);
+    offer->fd = mapping_fd(m->core, &m->mem);
     repeat_mapping(m, m->mem.base, (int)offer->fd);
 }
 
@@ -258,7 +279,7 @@ static int find_mapping_fd(const struct setup *m, void *base)
 
     return (m->core->attr.caps & SAME_PROCESS) == SAME_PROCESS
                ? (int)m->offer.fd
-               : wf_mapping_fd(m->core, &mem);
+               : mapping_fd(m->core, &mem);
 }
 
 static void map_offer(struct setup *m)
@@ -289,7 +310,7 @@ static void take_pages(const struct setup *m)
 {
     size_t now = m->bytes - m->lazy_bytes;
 
-    if (m->base && now * (uint64_t)m->comm->size <= PAGES_TAKEN_MAX)
+    if (m->base && now * (uint64_t)m->comm->size <= WF_SHMCOLL_PAGES_TAKEN_MOST)
         (void)wf_pages_populate(m->base, now);
 }
 
@@ -333,7 +354,8 @@ static struct wf_shmcoll *create_state(struct setup *m)
         .endpoint_mask = find_endpoints(m),
         .one_copy = is_one_copy(m),
         .heavily_oversubscribed =
-            (uint32_t)comm->size > 4 * comm->wf->rank->cpus,
+            (uint32_t)comm->size >
+            WF_SHMCOLL_RANKS_PER_CPU * comm->wf->rank->cpus,
         .staging_countdown = (uint32_t)comm->wf->rank->options->share_after};
     t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
     t->pool = (unsigned char *)m->base + m->bytes - m->lazy_bytes;
@@ -389,7 +411,7 @@ static int agree_on_outcome(struct setup *m, struct wf_shmcoll *t,
     return rc;
 }
 
-static void set_up(struct wf_comm *comm)
+void wf_shmcoll_set_up(struct wf_comm *comm)
 {
     struct setup m = {.comm = comm,
                       .bytes = segment_bytes(comm->size) + WF_BCAST_POOL_BYTES,
@@ -453,50 +475,4 @@ bool wf_shmcoll_ensure_staging(struct wf_shmcoll *t)
     if (wf_unlikely(t->staging_countdown) && --t->staging_countdown == 0)
         set_up_staging(t);
     return t->staging != NULL;
-}
-
-/* Returns true if mpi.ini names algorithms, which are then to be used. */
-static bool has_user_rules(const struct wf_instance *wf)
-{
-    for (int k = 0; wf->rank->coll_rules && k < WF_COLL_KINDS; k++)
-        if (wf->rank->coll_rules->count[k])
-            return true;
-    return false;
-}
-
-/* Returns true if this process lacked a resource, and so may not have sent the
- * messages that others wait for. */
-static bool lacked_resources(int rc)
-{
-    return rc == MPI_ERR_NO_MEM || rc == MPI_ERR_OTHER;
-}
-
-static void set_up_late(struct wf_comm *comm)
-{
-    wf_shmcoll_count_call(comm, MPI_SUCCESS);
-}
-
-void wf_shmcoll_count_call(struct wf_comm *comm, int rc)
-{
-    bool late = comm->shmcoll_countdown == 1 && lacked_resources(rc);
-
-    comm->catch_up = late ? set_up_late : NULL;
-    if (comm->shmcoll_countdown && !late && --comm->shmcoll_countdown == 0 &&
-        !has_user_rules(comm->wf))
-        set_up(comm);
-    if (wf_unlikely(!comm->path_logged) && !comm->shmcoll_countdown)
-        wf_coll_log_path(comm, NULL);
-}
-
-int wf_shmcoll_run_before_setup(wf_coll_builder *builder,
-                                const struct wf_coll_args *a)
-{
-    struct wf_sched *s;
-    int rc = wf_coll_build(builder, a, true, &s);
-
-    if (rc)
-        return rc; /* for the other members this call never happened */
-    rc = wf_sched_run(s);
-    wf_shmcoll_count_call(a->comm, rc);
-    return rc;
 }

@@ -10,12 +10,9 @@
 struct wf_comm;
 struct wf_shmcoll;
 
-/* Counts a blocking collective of this communicator that has been run with this
- * result, and sets up the shared memory after enough of them. A process that
- * lacked a resource does not go on to the set-up, where it would wait for
- * members that wait for it in the collective. If they do not, it catches up
- * before the next collective. */
-void wf_shmcoll_count_call(struct wf_comm *, int rc);
+/* Sets up the segment; all members are in this call. Where one has none,
+ * none uses it. */
+void wf_shmcoll_set_up(struct wf_comm *);
 
 /* Makes the staging ring when it is due; all members are in a large call.
  * False: there is no ring yet. */

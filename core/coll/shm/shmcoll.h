@@ -49,23 +49,19 @@
 #define WF_SHMCOLL_H
 
 #include "coll/coll.h"
+#include "coll/shm/tuning.h"
 #include "coll/shm/wait.h"
 #include "process/instance.h"
 
 enum {
-    /* lines of a member, used in turn: a power of two */
-    WF_SHMCOLL_LINES = 8,
-    WF_SHMCOLL_LINES_SCAN = 32, /* least number in a scan */
-    WF_SHMCOLL_LINES_MAX = 128, /* where ranks outnumber CPUs */
-    WF_SHMCOLL_BLOCKS = 2,      /* blocks of a member, used in turn */
-    WF_SHMCOLL_BLOCKS_MAX = 8,  /* where ranks outnumber CPUs */
     /* least number of a member's chunks in the staging ring */
     WF_SHMCOLL_CHUNKS_MIN = 3,
     /* calls without a line that a member may be ahead; see
      * wf_shmcoll_is_reached */
     WF_SHMCOLL_CALLS_AHEAD = 1 << 14,
     WF_SHMCOLL_INLINE_BYTES = 48, /* bytes of data in a line */
-    WF_BCAST_POOL_BLOCKS = 64, /* blocks of the broadcast pool: bcast_pool.c */
+    /* blocks of the broadcast pool: coll/bcast_pool.c */
+    WF_BCAST_POOL_BLOCKS = 64,
     WF_BCAST_POOL_BLOCK_BYTES = 128 << 10,
     WF_BCAST_POOL_BYTES = WF_BCAST_POOL_BLOCKS * WF_BCAST_POOL_BLOCK_BYTES
 };
@@ -129,7 +125,7 @@ struct wf_shmcoll {
      * newest call whose line the next rank has read; how many calls may be
      * under way. */
     uint32_t scan_first_call, scan_last_call, scan_read_call, scan_window;
-    unsigned char *pool;       /* broadcast pool: bcast_pool.c */
+    unsigned char *pool;       /* broadcast pool: coll/bcast_pool.c */
     uint64_t pool_pages_taken; /* blocks whose pages have been taken */
     void *scratch; /* scratch memory of reductions, allocated at first use */
     size_t scratch_bytes;
@@ -142,14 +138,14 @@ struct wf_shmcoll {
     uint32_t ring_pos, ring_end, ring_bytes;
     /* large calls until the ring is made; 0: it never is */
     uint32_t staging_countdown;
-    /* newest call through the ring, other than those of staging_ahead.c */
+    /* newest call through the ring, other than those from a root */
     uint32_t last_staged_call;
-    /* of calls of staging_ahead.c: the chunk after those of the newest */
+    /* of calls from a root: the chunk after those of the newest */
     uint32_t next_chunk;
     /* of each chunk, the newest call that used it */
     uint32_t chunk_last_call[WF_SHMCOLL_CHUNKS_MIN * WF_SHMCOLL_RANKS_MAX];
-    /* staging_copy.c: number of large pieces copied so far, and ns per MiB of
-     * the newest one that was timed. */
+    /* wf_staging_copy_in: number of large pieces copied so far, and ns per MiB
+     * of the newest one that was timed. */
     uint32_t copy_count;
     uint64_t ns_per_mib;
     bool nontemporal; /* copy into the ring by non-temporal stores */

@@ -7,31 +7,25 @@
 
 #include "coll/shm/shmcoll.h"
 
-enum {
-    ALL_BLOCKS_BYTES = 2 << 20,
-    BLOCK_MAX = 16 << 10, /* bytes */
-    /* bytes of a staging ring with three chunks for each member */
-    ALL_CHUNKS_BYTES = 12 << 20,
-    ALL_RINGS_BYTES = 4 << 20, /* bytes of a ring that chunks wrap around */
-    CHUNK_MAX = 256 << 10,
-    PAGE = 4096 /* segments are whole pages */
-};
+enum { PAGE = 4096 /* segments are whole pages */ };
 
 static inline uint32_t block_bytes_for(int size)
 {
-    uint32_t block = BLOCK_MAX;
+    uint32_t block = WF_SHMCOLL_BLOCK_MOST;
 
     WF_ASSERT(size > 1 && size <= WF_SHMCOLL_RANKS_MAX);
-    while (block * (uint32_t)size * WF_SHMCOLL_BLOCKS_MAX > ALL_BLOCKS_BYTES)
+    while (block * (uint32_t)size * WF_SHMCOLL_BLOCKS_MAX >
+           WF_SHMCOLL_ALL_BLOCKS)
         block /= 2;
     return block;
 }
 
 static inline uint32_t chunk_bytes_for(int size)
 {
-    uint32_t chunk = CHUNK_MAX;
+    uint32_t chunk = WF_SHMCOLL_CHUNK_MOST;
 
-    while (chunk * (uint32_t)size * WF_SHMCOLL_CHUNKS_MIN > ALL_CHUNKS_BYTES)
+    while (chunk * (uint32_t)size * WF_SHMCOLL_CHUNKS_MIN >
+           WF_SHMCOLL_ALL_CHUNKS)
         chunk /= 2;
     return chunk;
 }
@@ -39,7 +33,7 @@ static inline uint32_t chunk_bytes_for(int size)
 /* Returns the bytes of each member's chunks before the ring wraps. */
 static inline uint32_t ring_bytes_for(int size)
 {
-    uint32_t ring = ALL_RINGS_BYTES / (uint32_t)size,
+    uint32_t ring = WF_SHMCOLL_ALL_RINGS / (uint32_t)size,
              chunk = chunk_bytes_for(size);
 
     return ring > chunk ? ring / chunk * chunk : chunk;

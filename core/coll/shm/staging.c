@@ -5,13 +5,15 @@
  */
 #include "coll/shm/staging.h"
 
-#include "coll/shm/parts.h"
 #include "coll/shm/setup.h"
-#include "coll/shm/staging_ahead.h"
+#include "coll/shm/tuning.h"
 #include "coll/shm/wait.h"
+#include "os/copy.h"
 #include "report/error.h"
 
 #define FAILED UINT32_MAX /* in place of a number of chunks */
+
+enum { LONG_AGO = 1 << 16 /* calls */ };
 
 /* ---- counters ------------------------------------------------------------ */
 
@@ -24,15 +26,6 @@ void wf_staging_publish_call(struct wf_shmcoll *t, uint64_t bytes, uint32_t way)
 {
     memcpy(wf_shmcoll_line(t, t->rank)->data, &bytes, sizeof bytes);
     wf_shmcoll_publish_flag(t, bytes, way);
-}
-
-uint64_t wf_staging_bytes_of(struct wf_shmcoll *t, int rank, uint64_t word)
-{
-    uint64_t bytes = wf_shmcoll_bytes_of(word);
-
-    if (word & WF_SHMCOLL_FLAG_STAGED)
-        memcpy(&bytes, wf_shmcoll_line(t, rank)->data, sizeof bytes);
-    return bytes;
 }
 
 void wf_staging_publish_chunks(struct wf_shmcoll *t, uint32_t count, int rc)
@@ -74,59 +67,81 @@ int wf_staging_wait_chunks(struct wf_shmcoll *t, int rank, uint32_t count)
                       count);
 }
 
-/* ---- synchronization ----------------------------------------------------- */
+/* ---- copying ------------------------------------------------------------- */
+
+/* DESIGN  As for the ring of plugins/shm (way.c): where two processors are far
+ * from each other, taking a line back from the one that has read it costs many
+ * times as much as a non-temporal store; where they are near, the reader of
+ * such stores takes twice as long. So now and then one piece is copied each
+ * way, and the second way is used until the next trial if it was that much
+ * faster. */
+void wf_staging_copy_in(struct wf_shmcoll *t, void *to, const void *from,
+                        uint64_t n)
+{
+    struct wf_instance *wf = t->comm->wf;
+    uint32_t turn = t->copy_count % WF_SHMCOLL_TRIAL_PERIOD;
+    uint64_t start, pace;
+
+    if (n < WF_SHMCOLL_TIMED_MIN) {
+        memcpy(to, from, n);
+        return;
+    }
+    t->copy_count++;
+    start = turn < 2 ? wf_now(wf) : 0;
+    if (turn == 1 || (turn > 1 && t->nontemporal))
+        wf_copy_nontemporal(to, from, n);
+    else
+        memcpy(to, from, n);
+    if (turn > 1)
+        return;
+    pace = ((wf_now(wf) - start) << 20) / n;
+    t->nontemporal =
+        turn == 1 && t->ns_per_mib > WF_SHMCOLL_TIMES_FASTER * pace;
+    t->ns_per_mib = pace;
+}
+
+/* ---- all to all ---------------------------------------------------------- */
 
 static uint64_t expected_bytes(const struct wf_staged_call *g, int rank)
 {
     return g->length_of ? g->length_of(g, rank) : g->bytes;
 }
 
-int wf_staging_count_mismatch(int r)
-{
-    return wf_error(MPI_ERR_COUNT,
-                    "rank %d calls this collective with other counts", r);
-}
-
-static int check_line(const struct wf_staged_call *g, int r, uint64_t word)
-{
-    uint64_t got = wf_staging_bytes_of(g->t, r, word);
-    int rc = wf_shmcoll_check_length(r, got, expected_bytes(g, r));
-
-    if (wf_unlikely(!rc && !(word & WF_SHMCOLL_FLAG_STAGED)))
-        rc = wf_staging_count_mismatch(r);
-    return rc;
-}
-
-/* Some members want a schedule: so all must run it. A member that may go on
- * without reading all lines has done so. */
-static int agree_on_schedule(const struct wf_staged_call *g,
-                             const uint64_t *word)
-{
-    for (int r = 0; g->some_do_not_wait && r < g->t->size; r++)
-        if (!(word[r] & (WF_SHMCOLL_FLAG_SCHEDULE | WF_SHMCOLL_FLAG_STAGED)))
-            return wf_staging_count_mismatch(r);
-    return WF_SHMCOLL_RUN_SCHEDULE;
-}
-
-/* Waits for the lines of all; the own line is written. Returns
- * WF_SHMCOLL_RUN_SCHEDULE, an error, or 0: all go through the ring. */
-static int wait_all_lines(const struct wf_staged_call *g)
+/* Returns the error that one line names no way. A member that does not go
+ * through the ring may have gone on. */
+static int find_other_line(const struct wf_staged_call *g)
 {
     struct wf_shmcoll *t = g->t;
-    uint64_t word[WF_SHMCOLL_RANKS_MAX], any = 0;
-    int rc = MPI_SUCCESS;
+    int r = 0, rc;
 
-    for (int r = 0; r < t->size && !rc; r++) {
-        rc = wf_shmcoll_wait_flag(t, r, &word[r]);
-        any |= word[r];
-    }
-    if (rc)
-        return rc;
-    t->all_completed_call = t->call - 1;
-    if (wf_shmcoll_wants_schedule(any))
-        return agree_on_schedule(g, word);
+    while (wf_load_relaxed(&wf_shmcoll_line(t, r)->flag) &
+           (WF_SHMCOLL_FLAG_SCHEDULE | WF_SHMCOLL_FLAG_STAGED))
+        if (++r == t->size)
+            return MPI_SUCCESS;
+    rc = wf_shmcoll_check_length(r, wf_shmcoll_bytes_of_line(t, r),
+                                 expected_bytes(g, r));
+    return rc ? rc : wf_shmcoll_report_other_count(r);
+}
+
+/* Waits for the lines of all; this member's names the way `own`. Returns a
+ * negative number if a schedule is to run: a member wants one, or there is no
+ * ring yet. The ring is made, when it is due, before lengths are compared,
+ * because not all members may find that these differ. */
+static int meet_all(const struct wf_staged_call *g, uint32_t own)
+{
+    struct wf_shmcoll *t = g->t;
+    int met = wf_shmcoll_meet(t, own), rc = MPI_SUCCESS;
+
+    if (met == WF_SHMCOLL_SOME_STAGED ||
+        (met == WF_SHMCOLL_SOME_SCHEDULE && g->some_do_not_wait))
+        rc = find_other_line(g);
+    if (rc || met > 0)
+        return rc ? rc : met;
+    if (met != WF_SHMCOLL_ALL_STAGED || !wf_shmcoll_ensure_staging(t))
+        return WF_SHMCOLL_ALL_SCHEDULE;
     for (int r = 0; r < t->size && !rc; r++)
-        rc = check_line(g, r, word[r]);
+        rc = wf_shmcoll_check_length(r, wf_shmcoll_bytes_of_line(t, r),
+                                     expected_bytes(g, r));
     return rc;
 }
 
@@ -143,8 +158,6 @@ static int finish_staged_call(struct wf_shmcoll *t, int rc)
     return rc;
 }
 
-/* ---- all to all ---------------------------------------------------------- */
-
 /* Moves the ring position for a step; that of the first step is set when the
  * call begins. */
 static void advance_ring(struct wf_staged_call *g, uint32_t step)
@@ -156,9 +169,11 @@ static void advance_ring(struct wf_staged_call *g, uint32_t step)
 static int publish_chunk(struct wf_staged_call *g, uint32_t step)
 {
     struct wf_shmcoll *t = g->t;
-    int rc = g->fill_chunk(g, step, wf_staging_chunk_of(t, t->rank));
+    int rc = g->error;
 
     WF_ASSERT(step < g->steps);
+    if (wf_likely(!rc))
+        rc = g->fill_chunk(g, step, wf_staging_chunk_of(t, t->rank));
     wf_staging_publish_chunks(t, step + 1, rc);
     return rc;
 }
@@ -171,7 +186,7 @@ static int read_chunks(struct wf_staged_call *g, uint32_t step)
     for (int r = wf_shmcoll_next_rank(t, t->rank); r != t->rank && !rc;
          r = wf_shmcoll_next_rank(t, r)) {
         rc = wf_staging_wait_chunks(t, r, step + 1);
-        if (wf_likely(!rc))
+        if (wf_likely(!rc) && wf_staging_has_piece(g, step, r, t->rank))
             rc = g->read_chunk(g, step, r, wf_staging_chunk_of(t, r));
     }
     return rc;
@@ -204,7 +219,8 @@ int wf_staging_run_all_to_all(struct wf_staged_call *g,
                               wf_coll_builder *builder)
 {
     struct wf_shmcoll *t = g->t;
-    uint32_t at = t->ring_pos, end = t->ring_end;
+    uint32_t at = t->ring_pos, end = t->ring_end,
+             way = wf_staging_choose_way(t);
     int rc = MPI_SUCCESS, met;
 
     wf_shmcoll_begin_call(t, 0);
@@ -213,12 +229,9 @@ int wf_staging_run_all_to_all(struct wf_staged_call *g,
         t->staging && t->can_start_early && !t->staging_failed;
     if (g->first_chunk_filled)
         rc = publish_chunk(g, 0);
-    wf_staging_publish_call(t, expected_bytes(g, t->rank),
-                            wf_staging_choose_way(t));
-    met = wait_all_lines(g);
-    if (met == WF_SHMCOLL_RUN_SCHEDULE ||
-        (!met && !wf_shmcoll_ensure_staging(t))) {
-        /* a member that wanted the schedule has not moved its position */
+    wf_staging_publish_call(t, expected_bytes(g, t->rank), way);
+    met = meet_all(g, way);
+    if (met < 0) { /* others have not moved their positions */
         t->ring_pos = at;
         t->ring_end = end;
         return wf_shmcoll_run_schedule(t, builder, g->a);
@@ -230,19 +243,83 @@ int wf_staging_run_all_to_all(struct wf_staged_call *g,
     return finish_staged_call(t, rc ? rc : met);
 }
 
-/* ---- from the root ------------------------------------------------------- */
-
-/* Returns the root's chunk for a step, out of the chunks of all members. */
-static unsigned char *root_chunk(struct wf_shmcoll *t, uint32_t step)
+int wf_staging_run_synchronized(struct wf_staged_call *g,
+                                wf_coll_builder *builder)
 {
-    uint32_t chunks = (uint32_t)t->size * t->chunk_count;
-
-    return t->staging + (size_t)(step % chunks) * t->chunk_bytes;
+    if (!wf_shmcoll_ensure_staging(g->t))
+        return wf_shmcoll_run_schedule(g->t, builder, g->a);
+    wf_staging_advance_ring(g->t, g->step_bytes);
+    return finish_staged_call(g->t, run_steps(g));
 }
 
-static bool reads_step(const struct wf_staged_call *g, uint32_t step, int rank)
+/* ---- from the root ------------------------------------------------------- */
+
+/* The root's line:   bytes | 1 + the first chunk, or 0: there is no ring yet
+ *
+ * Every member remembers which call was the last in a chunk: the root of the
+ * next call in that chunk waits until all have completed it. */
+
+static uint32_t count_chunks(const struct wf_shmcoll *t)
 {
-    return !g->is_reader || g->is_reader(g, step, rank);
+    return (uint32_t)t->size * t->chunk_count;
+}
+
+/* Returns the root's chunk of a step, out of the chunks of all members. */
+static unsigned char *root_chunk(struct wf_shmcoll *t, uint32_t first,
+                                 uint32_t step)
+{
+    return t->staging +
+           (size_t)((first + step) % count_chunks(t)) * t->chunk_bytes;
+}
+
+static uint32_t used_chunks(const struct wf_staged_call *g)
+{
+    uint32_t all = count_chunks(g->t);
+
+    return g->steps < all ? g->steps : all;
+}
+
+static void remember_chunks(struct wf_shmcoll *t, uint32_t first, uint32_t n)
+{
+    for (uint32_t i = first; i < first + n; i++)
+        t->chunk_last_call[i] = t->call;
+    t->next_chunk = first + n;
+}
+
+static uint32_t choose_first_chunk(const struct wf_staged_call *g)
+{
+    uint32_t ahead = g->steps > 1 ? WF_SHMCOLL_LONG_AHEAD : WF_SHMCOLL_AHEAD,
+             end = ahead * used_chunks(g), all = count_chunks(g->t);
+
+    end = end < all ? end : all;
+    return g->t->next_chunk + g->steps <= end ? g->t->next_chunk : 0;
+}
+
+/* Waits until all have completed that call, unless it is so long ago that they
+ * have in any case. */
+static void wait_call_completed(struct wf_shmcoll *t, uint32_t call)
+{
+    if (t->call - call < LONG_AGO &&
+        (int32_t)(call - t->all_completed_call) > 0)
+        wf_shmcoll_wait_all_completed(t, call);
+}
+
+/* Writes the root's line, when the chunks that it names are free. */
+static void announce_chunks(struct wf_staged_call *g)
+{
+    struct wf_shmcoll *t = g->t;
+    uint32_t first = 0;
+
+    if (t->staging) {
+        first = choose_first_chunk(g);
+        wait_call_completed(t, t->last_staged_call);
+        for (uint32_t k = 0; k < used_chunks(g); k++)
+            wait_call_completed(t, t->chunk_last_call[first + k]);
+        first++;
+    }
+    memcpy(wf_shmcoll_line(t, t->rank)->data + sizeof(uint64_t), &first,
+           sizeof first);
+    wf_staging_publish_call(t, g->bytes, WF_SHMCOLL_FLAG_STAGED);
 }
 
 /* Waits until all readers of that step have read it. */
@@ -253,60 +330,87 @@ static int wait_for_readers(const struct wf_staged_call *g, uint32_t step)
 
     for (int r = wf_shmcoll_next_rank(t, t->rank); r != t->rank && !rc;
          r = wf_shmcoll_next_rank(t, r))
-        if (reads_step(g, step, r))
+        if (wf_staging_has_piece(g, step, t->rank, r))
             rc = wait_count(t, r, &t->shared->members[r].chunks_consumed,
                             step + 1);
     return rc;
 }
 
-static int write_from_root(struct wf_staged_call *g)
+static int write_from_root(struct wf_staged_call *g, uint32_t first)
 {
     struct wf_shmcoll *t = g->t;
-    uint32_t chunks = (uint32_t)t->size * t->chunk_count;
-    int rc = MPI_SUCCESS;
+    uint32_t chunks = count_chunks(t);
+    int rc = g->error;
 
-    for (uint32_t k = 0; k < g->steps && !rc; k++) {
+    for (uint32_t k = 0; k < g->steps && (k == 0 || !rc); k++) {
         if (k >= chunks)
             rc = wait_for_readers(g, k - chunks);
-        rc = rc ? rc : g->fill_chunk(g, k, root_chunk(t, k));
+        rc = rc ? rc : g->fill_chunk(g, k, root_chunk(t, first, k));
         wf_staging_publish_chunks(t, k + 1, rc);
+    }
+    if (wf_unlikely(rc)) { /* every member is to see the failure */
+        t->staging_failed = true;
+        wf_shmcoll_wait_all_completed(t, t->call);
     }
     return rc;
 }
 
-static int read_from_root(struct wf_staged_call *g)
+static int read_from_root(struct wf_staged_call *g, uint32_t first)
 {
     struct wf_shmcoll *t = g->t;
+    bool waits = g->steps > count_chunks(t); /* the root does, for readers */
     int rc = MPI_SUCCESS;
 
     for (uint32_t k = 0; k < g->steps && !rc; k++) {
-        if (!reads_step(g, k, t->rank))
+        if (!wf_staging_has_piece(g, k, g->a->root, t->rank))
             continue;
         rc = wf_staging_wait_chunks(t, g->a->root, k + 1);
-        rc = rc ? rc : g->read_chunk(g, k, g->a->root, root_chunk(t, k));
-        publish_consumed(t, k + 1);
+        rc = rc ? rc : g->read_chunk(g, k, g->a->root, root_chunk(t, first, k));
+        if (waits)
+            publish_consumed(t, k + 1);
     }
     return rc;
+}
+
+/* Checks the root's line, in another member. */
+static int check_announcement(const struct wf_staged_call *g, uint32_t first)
+{
+    int root = g->a->root,
+        rc = wf_shmcoll_check_length(root, wf_shmcoll_bytes_of_line(g->t, root),
+                                     g->bytes);
+
+    return rc || first + (uint64_t)used_chunks(g) <= count_chunks(g->t)
+               ? rc
+               : wf_error(MPI_ERR_OTHER,
+                          "rank %d writes to chunks that do not exist", root);
 }
 
 int wf_staging_run_from_root(struct wf_staged_call *g, wf_coll_builder *builder)
 {
     struct wf_shmcoll *t = g->t;
-    int rc;
+    bool root = wf_shmcoll_is_root(g->a);
+    uint32_t first;
+    int rc = MPI_SUCCESS;
 
-    if (wf_staging_run_ahead(g, &rc))
-        return rc;
-    if (wf_unlikely((int32_t)(t->call - t->lines_used - t->all_completed_call) >
-                    0))
-        wf_shmcoll_wait_all_completed(t, t->call - t->lines_used);
-    wf_staging_publish_call(t, g->bytes, wf_staging_choose_way(t));
-    rc = wait_all_lines(g);
-    if (rc == WF_SHMCOLL_RUN_SCHEDULE || (!rc && !wf_shmcoll_ensure_staging(t)))
+    if (root)
+        announce_chunks(g);
+    memcpy(&first, wf_shmcoll_line(t, g->a->root)->data + sizeof(uint64_t),
+           sizeof first);
+    if (!first && !wf_shmcoll_ensure_staging(t))
         return wf_shmcoll_run_schedule(t, builder, g->a);
+    first -= first > 0;
     t->can_start_early = false;
-    if (!rc)
-        rc = wf_shmcoll_is_root(g->a) ? write_from_root(g) : read_from_root(g);
-    return finish_staged_call(t, rc);
+    if (!root)
+        rc = check_announcement(g, first);
+    if (wf_unlikely(rc)) { /* the call may use any chunk */
+        remember_chunks(t, 0, count_chunks(t));
+        publish_consumed(t, FAILED - 1);
+    } else {
+        rc = root ? write_from_root(g, first) : read_from_root(g, first);
+        remember_chunks(t, first, used_chunks(g));
+    }
+    wf_shmcoll_complete_call(t);
+    return rc;
 }
 
 /* ---- to the root --------------------------------------------------------- */
@@ -348,13 +452,4 @@ int wf_staging_run_to_root(struct wf_staged_call *g, wf_coll_builder *builder)
     wf_staging_advance_ring(t, g->step_bytes);
     return finish_staged_call(t, wf_shmcoll_is_root(g->a) ? read_at_root(g)
                                                           : write_to_root(g));
-}
-
-int wf_staging_run_synchronized(struct wf_staged_call *g,
-                                wf_coll_builder *builder)
-{
-    if (!wf_shmcoll_ensure_staging(g->t))
-        return wf_shmcoll_run_schedule(g->t, builder, g->a);
-    wf_staging_advance_ring(g->t, g->step_bytes);
-    return finish_staged_call(g->t, run_steps(g));
 }

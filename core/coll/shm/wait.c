@@ -1,4 +1,5 @@
-/* Waiting for a flag of another member, and waking the members that do.
+/* Waiting for a flag of another member, waking the members that do, and meeting
+ * all in a call: what their lines lead to.
  *
  *   waiter                               writer (wf_shmcoll_notify_sleepers)
  *   polls the flag a few times           flag, or last_completed_call
@@ -23,7 +24,6 @@
  * becomes private memory. Its later calls wait for no other rank, and their
  * writes cannot change what a member still reads.
  *
- * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
@@ -31,7 +31,7 @@
 
 #include <sys/mman.h>
 
-#include "coll/shm/shmcoll.h"
+#include "coll/shm/contribution.h"
 #include "group/describe_wait.h"
 #include "os/membarrier.h"
 #include "progress/progress.h"
@@ -43,8 +43,6 @@
 #include "protocol/queues.h"
 #include "protocol/request.h"
 #include "report/error.h"
-
-enum { POLLS = 64 /* of a flag, before the engine is driven */ };
 
 /* A wait for a flag of one member. */
 struct member_wait {
@@ -181,7 +179,7 @@ static int wait_with_progress(struct member_wait *w)
 
 static int wait_for_word(struct member_wait *w)
 {
-    for (int i = w->t->oversubscribed ? 0 : POLLS; i > 0; i--) {
+    for (int i = w->t->oversubscribed ? 0 : WF_SHMCOLL_POLLS; i > 0; i--) {
         if (is_reached(w))
             return MPI_SUCCESS;
         wf_cpu_relax();
@@ -259,4 +257,113 @@ void wf_shmcoll_wake_sleepers(struct wf_shmcoll *t)
         if (loc)
             wf_credit_return(loc); /* perhaps no credit: the message wakes it */
     }
+}
+
+/* ---- meeting ------------------------------------------------------------- */
+
+int wf_shmcoll_meet(struct wf_shmcoll *t, uint32_t own)
+{
+    uint64_t any = own, all = own, word;
+    int rc;
+
+    for (int r = 0; r < t->size; r++) {
+        if (r == t->rank)
+            continue;
+        rc = wf_shmcoll_wait_flag(t, r, &word);
+        if (wf_unlikely(rc))
+            return rc;
+        any |= word;
+        all &= word;
+    }
+    /* a member of this call has completed the last one */
+    t->all_completed_call = t->call - 1;
+    if (wf_likely(!(any & (WF_SHMCOLL_FLAG_SCHEDULE | WF_SHMCOLL_FLAG_STAGED))))
+        return MPI_SUCCESS;
+    if (any & WF_SHMCOLL_FLAG_SCHEDULE)
+        return all & WF_SHMCOLL_FLAG_SCHEDULE ? WF_SHMCOLL_ALL_SCHEDULE
+                                              : WF_SHMCOLL_SOME_SCHEDULE;
+    return all & WF_SHMCOLL_FLAG_STAGED ? WF_SHMCOLL_ALL_STAGED
+                                        : WF_SHMCOLL_SOME_STAGED;
+}
+
+int wf_shmcoll_check_all_lengths(struct wf_shmcoll *t, uint64_t bytes)
+{
+    uint64_t got;
+
+    for (int r = 0; r < t->size; r++) {
+        got = r == t->rank ? bytes : wf_shmcoll_bytes_of_line(t, r);
+        if (wf_unlikely(got != bytes))
+            return wf_shmcoll_length_error(r, got, bytes);
+    }
+    return MPI_SUCCESS;
+}
+
+int wf_shmcoll_report_mismatch(void)
+{
+    return wf_error(MPI_ERR_COUNT, "ranks call this collective with different "
+                                   "counts or types");
+}
+
+int wf_shmcoll_report_other_count(int rank)
+{
+    return wf_error(MPI_ERR_COUNT,
+                    "rank %d calls this collective with other counts", rank);
+}
+
+int wf_shmcoll_length_error(int source, uint64_t got, uint64_t expected)
+{
+    if (got < expected)
+        return wf_sched_bad_length(source, got, expected);
+    return wf_error(MPI_ERR_TRUNCATE,
+                    "rank %d gives %llu bytes where this process expects "
+                    "%llu: their counts or datatypes differ",
+                    source, (unsigned long long)got,
+                    (unsigned long long)expected);
+}
+
+int wf_shmcoll_find_bad_args(wf_coll_builder *builder,
+                             const struct wf_coll_args *a)
+{
+    struct wf_sched *s;
+    int rc = wf_coll_build(builder, a, false, &s);
+
+    if (!rc)
+        wf_sched_abandon(s);
+    return rc;
+}
+
+/* ---- as a schedule ------------------------------------------------------- */
+
+int wf_shmcoll_run_schedule(struct wf_shmcoll *t, wf_coll_builder *builder,
+                            const struct wf_coll_args *a)
+{
+    wf_shmcoll_complete_call(t);
+    return wf_coll_run_blocking(builder, a);
+}
+
+int wf_shmcoll_request_schedule(wf_coll_builder *builder,
+                                const struct wf_coll_args *a, uint64_t bytes)
+{
+    struct wf_shmcoll *t = a->comm->shmcoll;
+
+    wf_shmcoll_begin_call(t, 0);
+    wf_shmcoll_store_flag(t, bytes, WF_SHMCOLL_FLAG_SCHEDULE);
+    return wf_shmcoll_run_schedule(t, builder, a);
+}
+
+int wf_shmcoll_agree_on_schedule(wf_coll_builder *builder,
+                                 const struct wf_coll_args *a, uint64_t bytes)
+{
+    struct wf_shmcoll *t = a->comm->shmcoll;
+    int met;
+
+    wf_shmcoll_begin_call(t, 0);
+    wf_shmcoll_publish_flag(t, bytes, WF_SHMCOLL_FLAG_SCHEDULE);
+    met = wf_shmcoll_meet(t, WF_SHMCOLL_FLAG_SCHEDULE);
+    if (wf_likely(met == WF_SHMCOLL_ALL_SCHEDULE))
+        return wf_shmcoll_run_schedule(t, builder, a);
+    if (met < 0)
+        met = wf_shmcoll_check_all_lengths(t, bytes);
+    wf_shmcoll_complete_call(t);
+    return met ? met : wf_shmcoll_report_mismatch();
 }

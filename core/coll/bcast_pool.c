@@ -30,16 +30,13 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/shm/bcast_pool.h"
+#include "coll/bcast_pool.h"
 
 #include "coll/bcast.h"
 #include "os/pages.h"
+#include "os/tuning.h"
 
-enum {
-    RANKS_MIN = 3,
-    /* below, a copy for each costs no more than a descriptor */
-    BYTES_MIN = 8 << 10
-};
+enum { RANKS_MIN = 3 };
 
 /* The message that says where the bytes are. Members check it: `complement` is
  * that of `bytes`. */
@@ -206,7 +203,7 @@ bool wf_bcast_pool_fits(const struct wf_comm *comm, uint64_t bytes)
     const struct wf_shmcoll *t = comm->shmcoll;
 
     return t && t->oversubscribed && !t->one_copy && t->size >= RANKS_MIN &&
-           bytes >= BYTES_MIN && bytes <= WF_BCAST_POOL_BYTES;
+           bytes >= WF_BCAST_POOL_MIN && bytes <= WF_BCAST_POOL_BYTES;
 }
 
 static struct publication *make_publication(struct wf_sched *s,
