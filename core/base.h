@@ -1,10 +1,13 @@
 /* Basic types, lists and error records, for every file of the core.
  *
- * ERRORS  Two layers, two conventions, never mixed.
- *   engine (protocol, progress, route, adi, boot): 0 or a positive result on
- *     success, a negative WEFT_E* code of weft_transport.h on failure.
- *   chapters (wf_mpi_* functions and what they share): MPI_SUCCESS or an MPI
- *     error class; wf_error() records the cause where it is known.
+ * ERRORS  Two layers, two conventions, never mixed; core/README.md says which
+ * folder has which.
+ *   status: 0 or a positive result on success, else a negative status, which is
+ *     a WEFT_E* of weft_transport.h or one of report/status.h. wf_fail()
+ *     records the cause where it is known.
+ *   class (wf_mpi_* functions and what they share): MPI_SUCCESS or an MPI error
+ *     class; wf_error() records the cause.
+ * object/error_class.h turns one into the other.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -89,11 +92,11 @@ static inline void wf_list_remove(struct wf_list *node)
 }
 
 /* An error record holds the cause of the last error on this thread
- * (core/report/error.c). Its text names the object and, where the user can act,
+ * (report/error.h). Its text names the object and, where the user can act,
  * the remedy. */
 struct wf_error_record {
-    int mpi_class;
-    struct wf_comm *comm; /* its error handler is to be called; or NULL */
+    int status;              /* report/status.h */
+    struct wf_object *owner; /* its error handler is to be called; or NULL */
     char text[512];
 };
 

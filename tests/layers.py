@@ -7,7 +7,8 @@ The table lists the folders from bottom to top. An object file may refer to
 symbols of its own folder and of those below it; what goes up is a handler that
 the upper folder has registered. Nor may a source file include a header of a
 folder above, so that nothing knows what is inside of a structure above it; and
-no header includes itself by way of others.
+no header includes itself by way of others. No file of a folder whose result is
+a status names an MPI error class.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import collections
@@ -18,13 +19,27 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
-ROW = re.compile(r"^\| `([a-z0-9]+)/` \|", re.M)
+ROW = re.compile(r"^\| `([a-z0-9]+)/` \| (status|class|both) \|", re.M)
+CLASS = re.compile(r'\bMPI_(?:SUCCESS|ERR_[A-Z_]+)\b|"object/error\.h"')
 
 
 def folders():
-    """The folders of core, from bottom to top."""
+    """The folders of core, from bottom to top, and what each returns."""
     with open(os.path.join(ROOT, "core", "README.md"), encoding="utf-8") as f:
         return ROW.findall(f.read())
+
+
+def classes_below(results):
+    """Yields a sentence for each MPI error class in a folder of statuses."""
+    for name in (name for name in results if results[name] == "status"):
+        for folder, _, files in os.walk(os.path.join(ROOT, "core", name)):
+            for path in (os.path.join(folder, file) for file in files):
+                with open(path, encoding="utf-8") as f:
+                    lines = f.read().splitlines()
+                for number, line in enumerate(lines, 1):
+                    for word in CLASS.findall(line):
+                        yield (f"{os.path.relpath(path, ROOT)}:{number} names "
+                               f"{word}, and core/{name} returns statuses")
 
 
 def objects(build):
@@ -95,8 +110,9 @@ def circles(files):
 
 def main(build, verbose):
     """Prints what goes up; the exit status."""
-    order = {name: i for i, name in enumerate(folders())}
-    home, needs, bad = {}, [], []
+    results = dict(folders())
+    order = {name: i for i, name in enumerate(results)}
+    home, needs, bad = {}, [], list(classes_below(results))
     for path, source in objects(build):
         folder = source.split("/")[1]
         if folder not in order:

@@ -7,10 +7,10 @@
 
 #include "datatype/predefined.h"
 #include "group/raise.h"
+#include "object/error.h"
 #include "os/copies.h"
 #include "process/process.h"
 #include "protocol/queues.h"
-#include "report/error.h"
 
 /* ---- the API section, out of line ---------------------------------------- */
 

@@ -23,13 +23,13 @@
 #include "group/comm.h"
 #include "group/group.h"
 #include "group/raise.h"
+#include "object/error.h"
 #include "object/errhandler.h"
 #include "object/info.h"
 #include "process/instance.h"
 #include "process/process.h"
 #include "progress/engines.h"
 #include "protocol/request.h"
-#include "report/error.h"
 #include "topo/topo.h"
 
 /* Marks the slow path of a binding that has a fast path, so that it is not

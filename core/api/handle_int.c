@@ -12,8 +12,8 @@
 
 #include "api/check.h"
 #include "group/raise.h"
+#include "object/error.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 enum { FIRST = WF_PREDEFINED_MAX + 1, SLOTS_MIN = 64 };
 

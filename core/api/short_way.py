@@ -86,7 +86,7 @@ class ShortWay(Body):
             self.line("return rc;")
         else:
             self.line("return wf_likely(!rc) ? rc : wf_raise(wf, NULL, "
-                      f'"{name}", rc);')
+                      f'"{name}", wf_error_class(rc));')
         self.out.append("}\n")
 
     def nowhere(self):
@@ -105,7 +105,7 @@ class ShortWay(Body):
 
     def words(self, comm):
         """What an attempt declares, asks and then calls; None: the question
-        was the call, and rc its result."""
+        was the call, and rc the status of its result."""
         question, answer = rules.SHORT[self.family]
         question = question.format(comm=comm)
         if not answer:
@@ -123,7 +123,7 @@ class ShortWay(Body):
         declared, test, then = self.words(comm)
         if not then:
             then = ("wf_likely(!rc) ? rc : wf_raise(wf_current(), NULL, "
-                    f'"{self.f.name}", rc)')
+                    f'"{self.f.name}", wf_error_class(rc))')
         for line in (declared, f"if (wf_likely({test}))"):
             self.out.append(wrap(line, 4))
         self.out.append(wrap(f"return {then};", 8))

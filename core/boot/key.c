@@ -38,9 +38,9 @@ static int fail_for_file(struct wf_instance *wf, const char *file,
 {
     const char *value;
 
-    wf_error(MPI_ERR_OTHER, "%s: job_key_file: %s: %s",
-             wf_config_origin(wf->rank->config, "core", "job_key_file", &value),
-             wf_trust_caller() ? file : "(not shown to this caller)", why);
+    wf_fail(WEFT_EINVAL, "%s: job_key_file: %s: %s",
+            wf_config_origin(wf->rank->config, "core", "job_key_file", &value),
+            wf_trust_caller() ? file : "(not shown to this caller)", why);
     fprintf(stderr, "%s\n", wf_error_last()->text);
     return WEFT_EINVAL;
 }
@@ -51,9 +51,8 @@ static int fail_for_lack(const char *file, int error)
 {
     int r = error == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
 
-    wf_error(wf_error_class(r), "cannot read the job key file %s: %s", file,
-             strerror(error));
-    return r;
+    return wf_fail(r, "cannot read the job key file %s: %s", file,
+                   strerror(error));
 }
 
 static int read_key_file(struct wf_instance *wf, const char *file)
@@ -106,12 +105,11 @@ static int fail_if_given_before(const struct wf_instance *wf)
 {
     if (!wf->rank->boot->awaits || wf->rank->nprocs == 1)
         return 0;
-    wf_error(MPI_ERR_OTHER,
-             "mpirun gave the job key of rank %u to an earlier "
-             "program, and gives it once: let each rank run one program that "
-             "uses MPI, or start mpirun for each of them",
-             wf->rank->id);
-    return WEFT_EPROTO;
+    return wf_fail(WEFT_EPROTO,
+                   "mpirun gave the job key of rank %u to an earlier program, "
+                   "and gives it once: let each rank run one program that uses "
+                   "MPI, or start mpirun for each of them",
+                   wf->rank->id);
 }
 
 /* Get the key from the launcher. Memory is allocated first, because the

@@ -132,8 +132,7 @@ int wf_pmi1_fail(const struct wf_pmi1 *p, int rc, const char *what)
                       : rc == WEFT_EPEER  ? "the launcher is gone"
                       : rc == WEFT_EPROTO ? "the launcher's answer is not PMI-1"
                                           : strerror(p->channel.error);
-    wf_error(rc == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER, "PMI %s: %s",
-             what, why);
+    wf_fail(rc == WEFT_ENOMEM ? rc : WEFT_ESYS, "PMI %s: %s", what, why);
     return rc;
 }
 

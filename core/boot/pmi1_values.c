@@ -26,11 +26,9 @@ static int put_text(struct wf_pmi1 *p, const char *key, const char *text,
     int rc = wf_pmi1_ask(p, &reply, "put_result",
                          "cmd=put kvsname=%s key=%s value=%.*s\n", p->kvsname,
                          key, (int)n, text);
-    if (rc == 0 && wf_pmi1_refused(reply)) {
-        wf_error(MPI_ERR_OTHER, "PMI put of %s was refused: %.200s", key,
-                 reply);
-        return WEFT_EPROTO;
-    }
+    if (rc == 0 && wf_pmi1_refused(reply))
+        return wf_fail(WEFT_EPROTO, "PMI put of %s was refused: %.200s", key,
+                       reply);
     return rc < 0 ? wf_pmi1_fail(p, rc, "put") : 0;
 }
 
@@ -55,11 +53,10 @@ int wf_pmi1_put(struct wf_boot *boot, const char *key, const void *value,
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     size_t len = wf_base64_len(n);
-    if (strlen(key) + 6 > p->key_max || len / p->value_max >= PMI_CHUNKS_MAX) {
-        wf_error(MPI_ERR_OTHER,
-                 "%s with %zu bytes is too long for the launcher", key, n);
-        return WEFT_ENOTSUP;
-    }
+    if (strlen(key) + 6 > p->key_max || len / p->value_max >= PMI_CHUNKS_MAX)
+        return wf_fail(WEFT_ENOTSUP,
+                       "%s with %zu bytes is too long for the launcher", key,
+                       n);
     char *text = malloc(len + 1);
     if (!text)
         return WEFT_ENOMEM;

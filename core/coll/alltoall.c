@@ -12,8 +12,8 @@
 #include "coll/coll.h"
 #include "coll/decision.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "os/tuning.h"
-#include "report/error.h"
 
 static bool is_in_place(const struct wf_coll_args *a)
 {

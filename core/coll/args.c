@@ -9,10 +9,10 @@
 #include "coll/coll.h"
 #include "coll/run.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/helper.h"
-#include "report/error.h"
 
 /* ---- running ------------------------------------------------------------- */
 

@@ -7,12 +7,12 @@
 #include "coll/bcast.h"
 
 #include "coll/args.h"
+#include "coll/bcast_pool.h"
 #include "coll/bcast_scatter.h"
 #include "coll/decision.h"
 #include "coll/nodes.h"
-#include "coll/bcast_pool.h"
+#include "object/error.h"
 #include "os/tuning.h"
-#include "report/error.h"
 
 enum { MAX_SEGMENTS = 256 /* of the chain: bounds the size of the schedule */ };
 

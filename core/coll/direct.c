@@ -54,14 +54,16 @@ bool wf_direct_try_recv(struct wf_sched *s, void *buf, uint64_t count,
 {
     uint64_t bytes = count * (uint64_t)type->size;
     struct wf_try_result got;
+    int error;
 
     if (wf_unlikely(!wf_type_is_contiguous(type)) ||
         !wf_try_recv(s->comm, wf_type_data(type, buf), bytes, source, s->tag,
                      WF_SPACE_COLL, &got))
         return stop_direct(s);
-    if (wf_likely(!got.error))
-        got.error = wf_sched_check_length(source, got.bytes, bytes);
-    return finish_vertex(s, got.error);
+    error = wf_error_class(got.error);
+    if (wf_likely(!error))
+        error = wf_sched_check_length(source, got.bytes, bytes);
+    return finish_vertex(s, error);
 }
 
 bool wf_direct_try_reduce(struct wf_sched *s, struct wf_op *op, const void *in,

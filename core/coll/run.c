@@ -34,13 +34,13 @@
 #include "coll/vertex.h"
 #include "datatype/move.h"
 #include "group/describe_wait.h"
+#include "object/error.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
-#include "report/error.h"
 
 static void advance_schedule(struct wf_sched *);
 
@@ -147,7 +147,7 @@ int wf_sched_bad_length(int source, uint64_t got, uint64_t expected)
  * communicator. The first cause of a collective stays recorded. */
 static int message_outcome(const struct wf_vertex *v, struct wf_req *r)
 {
-    int error = r->error;
+    int error = wf_error_class(r->error);
 
     v->sched->cut |= r->flags & WF_REQ_LINK_LOST;
     if (!error && v->kind == WF_VERTEX_RECV && v->dst)
@@ -160,7 +160,7 @@ static int message_outcome(const struct wf_vertex *v, struct wf_req *r)
         error = wf_sched_check_length(v->peer, r->bytes,
                                       v->count * (uint64_t)v->type->size);
     if (wf_unlikely(error))
-        wf_error_last()->comm = v->sched->comm;
+        wf_error_last()->owner = &v->sched->comm->object;
     return error;
 }
 
@@ -223,13 +223,14 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
     if (wf_unlikely(s->cut || s->error == MPI_ERR_PROC_ABORTED))
         rc = s->error;
     else if (wf_unlikely(wf_comm_is_dead(s->comm)))
-        rc = s->error ? s->error : wf_comm_record_dead(s->comm);
+        rc = s->error ? s->error : wf_error_class(wf_comm_record_dead(s->comm));
     else if (v->kind == WF_VERTEX_SEND)
-        rc = wf_isend(comm, v->src, s->error ? 0 : v->count, v->type, v->peer,
-                      tag, WF_SPACE_COLL, WF_SEND_STANDARD, &r);
+        rc = wf_error_class(wf_isend(comm, v->src, s->error ? 0 : v->count,
+                                     v->type, v->peer, tag, WF_SPACE_COLL,
+                                     WF_SEND_STANDARD, &r));
     else
-        rc = wf_irecv(comm, v->src, v->count, v->type, v->peer, tag,
-                      WF_SPACE_COLL, &r);
+        rc = wf_error_class(wf_irecv(comm, v->src, v->count, v->type, v->peer,
+                                     tag, WF_SPACE_COLL, &r));
     if (rc)
         finish_vertex(v, rc);
     else
@@ -311,7 +312,7 @@ static void advance_schedule(struct wf_sched *s)
         WF_ASSERT(s->head < 0);
         r = s->req;
         s->req = NULL;
-        wf_req_complete(r, s->error);
+        wf_req_complete(r, wf_error_status(s->error));
     }
 }
 
@@ -449,7 +450,7 @@ static void complete_at_once(struct wf_sched *s, struct wf_req *r)
     r->context = NULL;
     r->destroy = NULL;
     wf_sched_destroy(s);
-    wf_req_complete(r, error);
+    wf_req_complete(r, wf_error_status(error));
 }
 
 static void start_recorded(struct wf_sched *s, struct wf_req *r)

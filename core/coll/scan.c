@@ -10,7 +10,7 @@
 #include "coll/chain.h"
 #include "coll/coll.h"
 #include "coll/decision.h"
-#include "report/error.h"
+#include "object/error.h"
 
 static int copy_vector(struct wf_sched *s, const struct wf_coll_args *a,
                        const void *from, void *to)

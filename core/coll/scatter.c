@@ -9,7 +9,7 @@
 #include "coll/args.h"
 #include "coll/coll.h"
 #include "coll/decision.h"
-#include "report/error.h"
+#include "object/error.h"
 
 static bool is_root(const struct wf_coll_args *a)
 {

@@ -22,6 +22,7 @@
 
 #include "coll/run.h"
 #include "coll/schedule.h"
+#include "object/error.h"
 #include "process/instance.h"
 #include "protocol/death.h"
 
@@ -138,8 +139,9 @@ static inline int wf_sched_check_length(int source, uint64_t got,
  * MPI_SUCCESS. */
 static inline int wf_sched_first_error(const struct wf_sched *s)
 {
-    return wf_unlikely(wf_comm_is_dead(s->comm)) ? wf_comm_record_dead(s->comm)
-                                                 : MPI_SUCCESS;
+    return wf_unlikely(wf_comm_is_dead(s->comm))
+               ? wf_error_class(wf_comm_record_dead(s->comm))
+               : MPI_SUCCESS;
 }
 
 #endif

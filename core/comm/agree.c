@@ -10,6 +10,7 @@
 #include "comm/agree.h"
 
 #include "datatype/predefined.h"
+#include "object/error_class.h"
 #include "process/instance.h"
 #include "protocol/death.h"
 #include "protocol/receive.h"
@@ -32,7 +33,7 @@ static void take_outcome(struct wf_agree *a, const struct wf_req *r)
 {
     if (r->error)
         record_error(a, r->flags & WF_REQ_LINK_LOST ? MPI_ERR_PROC_ABORTED
-                                                    : r->error);
+                                                    : wf_error_class(r->error));
 }
 
 /* Both messages of a step have ended: merges the words that were received, and
@@ -148,12 +149,12 @@ static bool start_exchange(struct wf_agree *a, const struct peers *p)
     struct wf_type *word = wf_type_of(MPI_UINT64_T);
     struct wf_req *r = NULL;
     a->pending = 1; /* keeps it above 0 until both are started */
-    int rc = wf_irecv(p->comm, a->input, (uint64_t)a->n, word, p->from, p->tag,
-                      p->space, &r);
-    track_message(a, rc, r);
-    rc = wf_isend(p->comm, a->value, (uint64_t)a->n, word, p->to, p->tag,
-                  p->space, WF_SEND_STANDARD, &r);
-    track_message(a, rc, r);
+    int status = wf_irecv(p->comm, a->input, (uint64_t)a->n, word, p->from,
+                          p->tag, p->space, &r);
+    track_message(a, wf_error_class(status), r);
+    status = wf_isend(p->comm, a->value, (uint64_t)a->n, word, p->to, p->tag,
+                      p->space, WF_SEND_STANDARD, &r);
+    track_message(a, wf_error_class(status), r);
     return --a->pending == 0;
 }
 

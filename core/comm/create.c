@@ -8,8 +8,8 @@
 #include "comm/context.h"
 #include "comm/derive.h"
 #include "core_api.h"
+#include "object/error.h"
 #include "process/instance.h"
-#include "report/error.h"
 
 /* Looks up the ranks in `in` of the members of g, malloc'ed into *ranks. */
 static int ranks_of_members(const struct wf_group *g, const struct wf_group *in,

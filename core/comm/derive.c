@@ -13,6 +13,7 @@
 #include "group/comm.h"
 #include "object/attr.h"
 #include "object/env.h"
+#include "object/error.h"
 #include "process/rank.h"
 #include "progress/engines.h"
 #include "protocol/death.h"
@@ -22,7 +23,6 @@
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
-#include "report/error.h"
 
 /* The state of one derivation, owned by its request. */
 struct derivation {
@@ -81,7 +81,7 @@ static void finish_derivation(struct wf_context_alloc *c, int error)
         release_ids(c);
     if (d->exhausted)
         *d->exhausted = c->exhausted;
-    wf_req_complete(d->req, error);
+    wf_req_complete(d->req, wf_error_status(error));
 }
 
 static int free_derivation(struct wf_req *r)
@@ -160,7 +160,7 @@ static int record_failure(const struct wf_comm *parent, int rc, bool exhausted)
     if (!loc)
         return wf_error(rc, "the processes could not agree on a context id "
                             "because the communication among them failed");
-    return wf_error(wf_location_error(loc),
+    return wf_error(wf_error_class(wf_location_status(loc)),
                     "the processes could not agree on a context id: process %u "
                     "on %s %s: %s",
                     loc->id, loc->host ? loc->host : "unknown host",
@@ -189,7 +189,7 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
     if (rc != MPI_ERR_PROC_ABORTED)
         agreement = wf_derive_start(&plan, &r);
     if (rc != MPI_ERR_PROC_ABORTED && agreement == MPI_SUCCESS)
-        agreement = wf_wait(&r, MPI_STATUS_IGNORE);
+        agreement = wf_error_class(wf_wait(&r, MPI_STATUS_IGNORE));
     *newcomm = MPI_COMM_NULL;
     if (agreement == MPI_SUCCESS && !p->failed) {
         if (p->result)
@@ -200,7 +200,7 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
         discard_comm(p->result);
     if (rc == MPI_SUCCESS)
         return record_failure(p->parent, agreement, exhausted);
-    if (cause.mpi_class == rc && cause.text[0])
+    if (wf_error_class(cause.status) == rc && cause.text[0])
         wf_error(rc, "%s", cause.text);
     return rc;
 }
@@ -221,7 +221,7 @@ static int await_words(const struct wf_agree_scope *s, struct wf_req *r)
         r->context = (void *)(uintptr_t)s;
         r->lost = is_message_lost;
     }
-    return wf_wait(&r, MPI_STATUS_IGNORE);
+    return wf_error_class(wf_wait(&r, MPI_STATUS_IGNORE));
 }
 
 /* Sends n words and receives their_n. */
@@ -234,12 +234,14 @@ static int swap_words(const struct wf_agree_scope *s, const uint32_t *mine,
     if (wf_agree_bridge_has_dead(s))
         return wf_error(MPI_ERR_PROC_ABORTED, "a process that takes part is "
                                               "gone");
-    rc = wf_irecv(s->bridge, theirs, their_n, word, s->bridge_rank,
-                  s->bridge_tag, s->bridge_space, &in);
+    rc = wf_error_class(wf_irecv(s->bridge, theirs, their_n, word,
+                                 s->bridge_rank, s->bridge_tag, s->bridge_space,
+                                 &in));
     if (rc != MPI_SUCCESS)
         return rc;
-    sent = wf_isend(s->bridge, mine, n, word, s->bridge_rank, s->bridge_tag,
-                    s->bridge_space, WF_SEND_STANDARD, &out);
+    sent = wf_error_class(wf_isend(s->bridge, mine, n, word, s->bridge_rank,
+                                   s->bridge_tag, s->bridge_space,
+                                   WF_SEND_STANDARD, &out));
     if (sent != MPI_SUCCESS) {
         wf_req_withdraw(in);
         return sent;

@@ -12,9 +12,9 @@
 #include "group/comm.h"
 #include "group/topology.h"
 #include "object/attr.h"
+#include "object/error.h"
 #include "object/info.h"
 #include "process/instance.h"
-#include "report/error.h"
 
 static struct wf_comm *copy_comm(struct wf_comm *comm)
 {

@@ -18,10 +18,10 @@
 #include "core_api.h"
 #include "group/comm.h"
 #include "object/errhandler.h"
+#include "object/error.h"
 #include "object/info.h"
 #include "os/hash.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 /* A temporary communicator, over which the members of a group agree. */
 struct temp_comm {

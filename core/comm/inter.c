@@ -9,8 +9,8 @@
 
 #include "comm/derive.h"
 #include "core_api.h"
+#include "object/error.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 /* A leader sends the other the key of the agreement, which both compute from
  * the peer communicator, and the members of its group. */

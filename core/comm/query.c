@@ -13,9 +13,9 @@
 #include "group/contact.h"
 #include "group/group_query.h"
 #include "object/attr.h"
+#include "object/error.h"
 #include "object/info.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 int wf_mpi_comm_size(struct wf_instance *wf, struct wf_comm *comm, int *size)
 {

@@ -13,8 +13,8 @@
 #include "comm/derive.h"
 #include "core_api.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "process/instance.h"
-#include "report/error.h"
 
 /* Each process contributes one entry of four words. */
 struct entry {

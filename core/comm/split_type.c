@@ -15,10 +15,10 @@
 #include "core_api.h"
 #include "datatype/op.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "object/info.h"
 #include "os/hardware.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 #define RESOURCE    "mpi_hw_resource_type"
 #define PROCESS_SET "mpi_pset_name"

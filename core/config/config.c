@@ -48,11 +48,10 @@ static void print_warnings(const struct wf_config *c, FILE *out)
 
 static int fail_no_memory(void)
 {
-    wf_error(MPI_ERR_NO_MEM, "no memory for the configuration");
-    return WEFT_ENOMEM;
+    return wf_fail(WEFT_ENOMEM, "no memory for the configuration");
 }
 
-/* Fail if memory or a descriptor was lacking, as wf_error() has recorded. The
+/* Fail if memory or a descriptor was lacking, as is recorded. The
  * problems are not shown then, because they may come of that alone. */
 static int fail_if_starved(struct wf_config *c)
 {

@@ -114,7 +114,7 @@ bool wf_search_failed_for_lack(struct wf_config *c, const char *path, int error,
     if (!wf_is_shortage(error))
         return false;
     c->starved = error == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
-    wf_error(wf_error_class(c->starved), "cannot read %s: %s", path, why);
+    wf_fail(c->starved, "cannot read %s: %s", path, why);
     return true;
 }
 

@@ -13,8 +13,8 @@
 #include "datatype/derive.h"
 #include "datatype/derived.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "process/instance.h"
-#include "report/error.h"
 
 /* A body that is being built: each step replaces the type. */
 struct body {

@@ -7,7 +7,7 @@
 #include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "object/attr.h"
-#include "report/error.h"
+#include "object/error.h"
 
 static int record_no_memory(void)
 {

@@ -13,8 +13,8 @@
 #include "datatype/derive.h"
 #include "datatype/derived.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "process/instance.h"
-#include "report/error.h"
 
 /* Returns whether the large-count form was called. The bindings say so
  * (large_call), wide array arguments show it, and so do values that an int

@@ -12,7 +12,7 @@
 #include "datatype/derived.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "report/error.h"
+#include "object/error.h"
 
 /* A shape says how the record divides among the four output arrays. */
 struct shape {

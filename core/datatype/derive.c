@@ -17,8 +17,8 @@
 #include "datatype/layout_build.h"
 #include "datatype/predefined.h"
 #include "datatype/swap.h"
+#include "object/error.h"
 #include "os/tuning.h"
-#include "report/error.h"
 
 /* The bounds, sizes and units of the blocks added so far. */
 struct bounds {

@@ -10,8 +10,8 @@
 #include "datatype/derived.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
+#include "object/error.h"
 #include "object/status.h"
-#include "report/error.h"
 
 /* Returns the bytes of the first basic element of a predefined type. */
 static int64_t first_part_size(const struct wf_type *t)

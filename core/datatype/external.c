@@ -17,7 +17,7 @@
 #include "datatype/move.h"
 #include "datatype/predefined.h"
 #include "datatype/swap.h"
-#include "report/error.h"
+#include "object/error.h"
 
 typedef uintptr_t addr; /* an address of user memory: MPI_BOTTOM is legal */
 

@@ -19,8 +19,8 @@
 #include "datatype/derive.h"
 #include "datatype/named.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 /* A real type, and the decimal digits and exponents that it can hold. */
 struct kind {

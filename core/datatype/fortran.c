@@ -23,9 +23,9 @@
 #include "core_api.h"
 #include "datatype/match.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "object/info.h"
 #include "os/mutex.h"
-#include "report/error.h"
 
 enum { LOGICAL_SIZES = 5, LOGICAL_MAX = 16 }; /* 1, 2, 4, 8, 16 bytes */
 

@@ -8,7 +8,7 @@
 
 #include "core_api.h"
 #include "datatype/predefined.h"
-#include "report/error.h"
+#include "object/error.h"
 
 /* A type that has a class and a size. */
 struct sized {

@@ -15,8 +15,8 @@
 #include "datatype/op_kernels.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
+#include "object/error.h"
 #include "process/instance.h"
-#include "report/error.h"
 
 enum { FIRST = WF_OP_SUM, LAST = WF_OP_NO_OP, COUNT = LAST - FIRST + 1 };
 

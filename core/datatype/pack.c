@@ -7,7 +7,7 @@
 #include "core_api.h"
 #include "datatype/derived.h"
 #include "datatype/move.h"
-#include "report/error.h"
+#include "object/error.h"
 
 /* Computes the bytes of count elements; an error when they do not fit 63
  * bits. */

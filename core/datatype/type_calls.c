@@ -14,8 +14,8 @@
 #include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "object/attr.h"
+#include "object/error.h"
 #include "process/instance.h"
-#include "report/error.h"
 
 int wf_mpi_type_commit(struct wf_instance *wf, MPI_Datatype *datatype)
 {

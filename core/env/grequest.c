@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "object/error.h"
 #include "process/instance.h"
 #include "protocol/request.h"
-#include "report/error.h"
 
 struct grequest {
     MPI_Grequest_query_function *query;
@@ -85,6 +85,6 @@ int wf_mpi_grequest_complete(struct wf_instance *wf, struct wf_req *request)
     freed = request->flags & WF_REQ_DETACHED;
     /* Not detached: its end returns the result of free_fn to this function. */
     request->flags &= ~(uint32_t)WF_REQ_DETACHED;
-    wf_req_complete(request, MPI_SUCCESS);
+    wf_req_complete(request, 0);
     return freed ? wf_req_release(request) : MPI_SUCCESS;
 }

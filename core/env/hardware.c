@@ -8,9 +8,9 @@
 
 #include "comm/split.h"
 #include "core_api.h"
+#include "object/error.h"
 #include "object/info.h"
 #include "os/hardware.h"
-#include "report/error.h"
 
 static int put_resource(struct wf_info *info, const char *name, bool restricted)
 {

@@ -14,9 +14,9 @@
 #include "env/start.h"
 #include "mpix.h"
 #include "object/env.h"
+#include "object/error.h"
 #include "process/process.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 /* Returns the lowest level that includes the required one, or else the highest
  * (s11.6). A rank that is a thread cannot know the threads that the program

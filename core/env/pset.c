@@ -15,10 +15,10 @@
 #include "boot/boot.h"
 #include "core_api.h"
 #include "group/group.h"
+#include "object/error.h"
 #include "object/info.h"
 #include "object/session.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 static struct wf_group *make_world_group(struct wf_instance *wf)
 {

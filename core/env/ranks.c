@@ -9,8 +9,8 @@
 #include "boot/hosted.h"
 #include "config/config.h"
 #include "env/start.h"
+#include "object/error.h"
 #include "process/process.h"
-#include "report/error.h"
 #include "report/state.h"
 
 uint32_t wf_ranks_planned(void)

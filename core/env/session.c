@@ -10,13 +10,13 @@
 #include "instance/instance.h"
 #include "object/env.h"
 #include "object/errhandler.h"
+#include "object/error.h"
 #include "object/info.h"
 #include "object/session.h"
 #include "p2p/buffered.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
-#include "report/error.h"
 
 /* ---- begin --------------------------------------------------------------- */
 

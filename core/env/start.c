@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "env/ranks.h"
 #include "object/env.h"
+#include "object/error.h"
 #include "os/copies.h"
 #include "os/dl.h"
 #include "process/endpoint.h"
@@ -25,7 +26,6 @@
 #include "process/rank.h"
 #include "progress/progress.h"
 #include "protocol/fastpath.h"
-#include "report/error.h"
 
 /* End the process with the code of sysexits.h for a wrong configuration, whose
  * errors have all been shown: no error handler could repair it. */
@@ -51,7 +51,7 @@ int wf_start_config(struct wf_config **out)
         exit_wrong_config();
     }
     free(text);
-    return bad == 0 ? MPI_SUCCESS : wf_error_last()->mpi_class;
+    return bad == 0 ? MPI_SUCCESS : wf_error_class(wf_error_last()->status);
 }
 
 /* Check that all MPI calls of the program reach the same library. */
@@ -96,7 +96,7 @@ static int record_start_failure(int r)
 {
     char cause[400];
     const struct wf_error_record *last = wf_error_last();
-    int class = r == WEFT_ENOMEM ? MPI_ERR_NO_MEM : last->mpi_class;
+    int class = wf_error_class(r == WEFT_ENOMEM ? r : last->status);
     if (r == WEFT_ENOMEM && !last->text[0])
         return wf_error(MPI_ERR_NO_MEM, "starting failed: no memory");
     if (!last->text[0])

@@ -12,8 +12,8 @@
 #include "group/comm.h"
 #include "object/attr.h"
 #include "object/env.h"
+#include "object/error_user.h"
 #include "process/rank.h"
-#include "report/error_user.h"
 
 void wf_attr_predefine(struct wf_instance *wf)
 {

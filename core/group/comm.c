@@ -18,9 +18,9 @@
 #include "group/topology.h"
 #include "object/env.h"
 #include "object/errhandler.h"
+#include "object/error.h"
 #include "object/info.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 struct wf_comm *wf_comm_of(struct wf_instance *wf, MPI_Comm handle)
 {

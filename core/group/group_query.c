@@ -9,8 +9,8 @@
 #include "group/comm.h"
 #include "group/group.h"
 #include "object/env.h"
+#include "object/error.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 int wf_mpi_group_size(struct wf_instance *wf, struct wf_group *group, int *size)
 {

@@ -9,7 +9,7 @@
 #include "group/comm.h"
 #include "group/group.h"
 #include "object/env.h"
-#include "report/error.h"
+#include "object/error.h"
 
 /* The members of a group that is being made. */
 struct members {

@@ -24,12 +24,12 @@
 #include "group/comm.h"
 #include "object/env.h"
 #include "object/errhandler.h"
+#include "object/error.h"
 #include "object/session.h"
 #include "os/trust.h"
+#include "object/error_text.h"
+#include "object/error_user.h"
 #include "process/rank.h"
-#include "report/error.h"
-#include "report/error_text.h"
-#include "report/error_user.h"
 
 /* The initial handler is the one that the launcher's mpi_initial_errhandler
  * names (s11.5); mpirun passes it on in the environment. */
@@ -191,8 +191,9 @@ int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
     const struct wf_error_record *last = wf_error_last();
     struct raised object = object_of(on);
     /* the record may name a communicator of the library's own */
-    if (last->mpi_class == rc && last->comm && !object.handler && !object.comm)
-        object = (struct raised){.comm = last->comm};
+    if (wf_error_class(last->status) == rc && last->owner && !object.handler &&
+        !object.comm)
+        object = object_of(last->owner);
     struct raised target = object;
     struct verdict v;
     if (!wf) {

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
+#include "object/error.h"
 #include "object/handle.h"
-#include "report/error.h"
 
 struct wf_topo *wf_topo_create(int kind, size_t n)
 {

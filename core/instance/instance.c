@@ -286,8 +286,7 @@ static int check_transports(const struct wf_instance *wf)
 {
     if (wf->ep_count == wf_home(wf)->ep_count)
         return 0;
-    wf_error(MPI_ERR_OTHER, "a transport cannot be opened twice");
-    return WEFT_ENOTSUP;
+    return wf_fail(WEFT_ENOTSUP, "a transport cannot be opened twice");
 }
 
 static int open_other_engine(struct wf_instance *home, unsigned number,

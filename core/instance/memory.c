@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 #include "core_api.h"
+#include "object/error.h"
 #include "object/info.h"
 #include "os/tuning.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 enum { PAGE = 4096 /* alignment of transports' memory */ };
 

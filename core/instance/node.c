@@ -38,10 +38,8 @@ int wf_find_node_and_cpus(struct wf_instance *wf)
 
     if (!wf_node_id(&wf->rank->node)) {
         int r = errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
-        wf_error(wf_error_class(r),
-                 "cannot read the boot id of this machine: %s",
-                 strerror(errno));
-        return r;
+        return wf_fail(r, "cannot read the boot id of this machine: %s",
+                       strerror(errno));
     }
     wf_node_name(wf->rank->host, sizeof wf->rank->host);
     if (host && strcmp(wf->rank->boot->ops->name, "static") == 0) {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "object/env.h"
+#include "object/error.h"
 #include "object/keyval.h"
-#include "report/error.h"
 #include "report/state.h"
 
 struct wf_attr {

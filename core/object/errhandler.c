@@ -12,7 +12,7 @@
 
 #include "core_api.h"
 #include "object/env.h"
-#include "report/error.h"
+#include "object/error.h"
 
 /* clang-format off */
 #define PREDEFINED(handle)                                                     \

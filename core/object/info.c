@@ -9,9 +9,9 @@
 
 #include "core_api.h"
 #include "object/env.h"
+#include "object/error.h"
 #include "object/info_env.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 struct wf_info *wf_info_of(struct wf_instance *wf, MPI_Info handle)
 {

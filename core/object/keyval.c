@@ -15,8 +15,8 @@
 #include "core_api.h"
 #include "object/attr.h"
 #include "object/env.h"
+#include "object/error.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 enum {
     KEYVAL_BASE = 0x1000,

@@ -6,8 +6,7 @@
 #ifndef WF_STATUSES_H
 #define WF_STATUSES_H
 
-#include "base.h"
-#include "report/error.h"
+#include "object/error.h"
 
 static inline MPI_Status *wf_status_at(MPI_Status *statuses, int i)
 {
@@ -37,7 +36,7 @@ static inline int wf_status_note_some(MPI_Status *statuses, int k, int error,
 
 static inline int wf_error_in_status(void)
 {
-    wf_error_last()->mpi_class = MPI_ERR_IN_STATUS;
+    wf_error_last()->status = wf_error_status(MPI_ERR_IN_STATUS);
     return MPI_ERR_IN_STATUS;
 }
 

@@ -11,7 +11,7 @@
  *    OBJECTS  object/env.h: what engines share beside the objects themselves
  *    TASKS    engines.h: functions that one engine asks another to run
  *    TOOL     tool/tool.c: users of the tool interface
- *    CODES    report/error_user.c: error codes that the program adds
+ *    CODES    object/error_user.c: error codes that the program adds
  *
  * A thread inside a section may enter one that stands below it in this list,
  * never one above it or of the same rank.

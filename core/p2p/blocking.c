@@ -8,6 +8,7 @@
 #include "core_api.h"
 #include "datatype/move.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "object/status.h"
 #include "os/tuning.h"
 #include "protocol/queues.h"
@@ -15,7 +16,6 @@
 #include "protocol/request.h"
 #include "protocol/send.h"
 #include "protocol/submitted.h"
-#include "report/error.h"
 
 bool wf_pack_small(struct wf_send_args *a, uint8_t room[WF_PACK_OUTSIDE])
 {
@@ -55,7 +55,8 @@ int wf_mpi_send(struct wf_instance *wf, const void *buf, MPI_Count count,
             return finish_submitted(wf, req, MPI_STATUS_IGNORE);
         wf_enter_engine(wf);
     }
-    rc = wf_send(comm, a.buf, a.count, a.type, dest, tag, WF_SPACE_P2P);
+    rc = wf_error_class(
+        wf_send(comm, a.buf, a.count, a.type, dest, tag, WF_SPACE_P2P));
     wf_leave_engine(wf);
     return rc;
 }
@@ -65,10 +66,10 @@ int wf_mpi_ssend(struct wf_instance *wf, const void *buf, MPI_Count count,
                  struct wf_comm *comm)
 {
     struct wf_req *req;
-    int rc = wf_isend(comm, buf, (uint64_t)count, datatype, dest, tag,
-                      WF_SPACE_P2P, WF_SEND_SYNC, &req);
+    int status = wf_isend(comm, buf, (uint64_t)count, datatype, dest, tag,
+                          WF_SPACE_P2P, WF_SEND_SYNC, &req);
 
-    return rc ? rc : wf_wait(&req, MPI_STATUS_IGNORE);
+    return wf_error_class(status ? status : wf_wait(&req, MPI_STATUS_IGNORE));
 }
 
 int wf_mpi_rsend(struct wf_instance *wf, const void *buf, MPI_Count count,
@@ -76,10 +77,10 @@ int wf_mpi_rsend(struct wf_instance *wf, const void *buf, MPI_Count count,
                  struct wf_comm *comm)
 {
     struct wf_req *req;
-    int rc = wf_isend(comm, buf, (uint64_t)count, datatype, dest, tag,
-                      WF_SPACE_P2P, WF_SEND_READY, &req);
+    int status = wf_isend(comm, buf, (uint64_t)count, datatype, dest, tag,
+                          WF_SPACE_P2P, WF_SEND_READY, &req);
 
-    return rc ? rc : wf_wait(&req, MPI_STATUS_IGNORE);
+    return wf_error_class(status ? status : wf_wait(&req, MPI_STATUS_IGNORE));
 }
 
 static int receive_inside(struct wf_comm *comm, const struct wf_receive_args *a,
@@ -88,8 +89,8 @@ static int receive_inside(struct wf_comm *comm, const struct wf_receive_args *a,
     int rc = MPI_SUCCESS;
 
     WF_SECTION(engine, comm->wf)
-        rc = wf_recv(comm, a->buf, a->count, a->type, a->source, a->tag,
-                     WF_SPACE_P2P, status);
+    rc = wf_error_class(wf_recv(comm, a->buf, a->count, a->type, a->source,
+                                a->tag, WF_SPACE_P2P, status));
     return rc;
 }
 
@@ -108,15 +109,15 @@ static int receive_and_copy_outside(struct wf_comm *comm,
             return finish_submitted(comm->wf, req, status);
         wf_enter_engine(comm->wf);
     }
-    rc = wf_irecv_defer_copy(comm, a, &req);
+    rc = wf_error_class(wf_irecv_defer_copy(comm, a, &req));
     if (!rc && !wf_p2p_of(req)->stored)
-        rc = wf_wait(&req, status);
+        rc = wf_error_class(wf_wait(&req, status));
     wf_leave_engine(comm->wf);
     if (rc || !req)
         return rc;
     wf_receive_copy_stored(req);
     WF_SECTION(engine, comm->wf)
-        rc = wf_wait(&req, status);
+    rc = wf_error_class(wf_wait(&req, status));
     return rc;
 }
 
@@ -143,20 +144,21 @@ static int finish_pair(struct wf_req *recv, struct wf_req *send,
     int sent = wf_wait(&send, MPI_STATUS_IGNORE);
     int received = wf_wait(&recv, status);
 
-    return received ? received : sent;
+    return wf_error_class(received ? received : sent);
 }
 
 static int send_and_receive(struct wf_comm *comm, const struct wf_send_args *s,
                             const struct wf_receive_args *r, MPI_Status *status)
 {
     struct wf_req *recv, *send;
-    int rc = wf_irecv(comm, r->buf, r->count, r->type, r->source, r->tag,
-                      WF_SPACE_P2P, &recv);
+    int rc = wf_error_class(wf_irecv(comm, r->buf, r->count, r->type, r->source,
+                                     r->tag, WF_SPACE_P2P, &recv));
 
     if (rc)
         return rc;
-    rc = wf_isend(comm, s->buf, s->count, s->type, s->dest, s->tag,
-                  WF_SPACE_P2P, WF_SEND_STANDARD, &send);
+    rc =
+        wf_error_class(wf_isend(comm, s->buf, s->count, s->type, s->dest,
+                                s->tag, WF_SPACE_P2P, WF_SEND_STANDARD, &send));
     if (rc) {
         wf_req_withdraw(recv);
         return rc;

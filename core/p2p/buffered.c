@@ -24,6 +24,7 @@
 #include "datatype/move.h"
 #include "datatype/predefined.h"
 #include "object/env.h"
+#include "object/error.h"
 #include "object/session.h"
 #include "process/rank.h"
 #include "progress/engines.h"
@@ -31,7 +32,6 @@
 #include "protocol/queues.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
-#include "report/error.h"
 
 enum { ALIGN = 16 };
 
@@ -234,8 +234,9 @@ int wf_bsend(struct wf_comm *comm, const struct wf_send_args *a)
     if (!n)
         return record_no_room(room, bytes);
     wf_type_pack(a->type, a->buf, a->count, 0, n->data, bytes);
-    rc = wf_isend(comm, n->data, bytes, wf_type_of(MPI_BYTE), a->dest, a->tag,
-                  WF_SPACE_P2P, WF_SEND_STANDARD, &r);
+    rc = wf_error_class(wf_isend(comm, n->data, bytes, wf_type_of(MPI_BYTE),
+                                 a->dest, a->tag, WF_SPACE_P2P,
+                                 WF_SEND_STANDARD, &r));
     if (rc || wf_req_done(r)) {
         if (!rc)
             wf_req_release(r);

@@ -6,10 +6,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "object/error.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/send.h"
-#include "report/error.h"
 
 static void cancel_receive(struct wf_p2p *p)
 {

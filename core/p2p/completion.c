@@ -9,6 +9,7 @@
 #include "p2p/completion.h"
 
 #include "core_api.h"
+#include "object/error.h"
 #include "object/status.h"
 #include "object/statuses.h"
 #include "os/tuning.h"
@@ -19,7 +20,6 @@
 #include "protocol/fastpath.h"
 #include "protocol/request.h"
 #include "protocol/submitted.h"
-#include "report/error.h"
 
 static bool is_inactive(struct wf_req *r)
 {
@@ -37,7 +37,7 @@ static int read_status(struct wf_req *r, MPI_Status *status)
     if (r->type != WF_REQ_GENERALIZED) {
         wf_status_set(status, r->source, r->tag, r->bytes,
                       r->flags & WF_REQ_CANCELLED);
-        return wf_req_error(r);
+        return wf_error_class(wf_req_error(r));
     }
     if (status == MPI_STATUS_IGNORE)
         status = &scratch;

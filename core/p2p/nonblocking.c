@@ -6,6 +6,7 @@
 #include "core_api.h"
 #include "datatype/move.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "os/tuning.h"
 #include "p2p/blocking.h"
 #include "protocol/helper.h"
@@ -13,15 +14,14 @@
 #include "protocol/receive.h"
 #include "protocol/send.h"
 #include "protocol/submitted.h"
-#include "report/error.h"
 
 /* Let the progress thread attend to a request that the program has got now, if
- * it was started with success. */
-static int attend_request(int rc, MPI_Request *request)
+ * it was started with success: status 0. Returns the error class. */
+static int attend_request(int status, MPI_Request *request)
 {
-    if (rc == MPI_SUCCESS)
+    if (status == 0)
         wf_register_with_helper((struct wf_req *)*request);
-    return rc;
+    return wf_error_class(status);
 }
 
 static int post_send(struct wf_comm *comm, const struct wf_send_args *a,
@@ -102,15 +102,15 @@ static int irecv_inside(struct wf_comm *comm, const struct wf_receive_args *a,
                         bool aside, MPI_Request *request)
 {
     struct wf_req **out = (struct wf_req **)request;
-    int rc = aside ? wf_irecv_defer_copy(comm, a, out)
-                   : wf_irecv(comm, a->buf, a->count, a->type, a->source,
-                              a->tag, WF_SPACE_P2P, out);
+    int status = aside ? wf_irecv_defer_copy(comm, a, out)
+                       : wf_irecv(comm, a->buf, a->count, a->type, a->source,
+                                  a->tag, WF_SPACE_P2P, out);
 
     if (a->count * (uint64_t)a->type->size < WF_HELP_MIN_BYTES)
-        return rc;
-    if (rc == MPI_SUCCESS && a->source != MPI_PROC_NULL && !aside)
+        return wf_error_class(status);
+    if (status == 0 && a->source != MPI_PROC_NULL && !aside)
         wf_helper_poll_announcement(*out);
-    return attend_request(rc, request);
+    return attend_request(status, request);
 }
 
 int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
@@ -221,28 +221,28 @@ int wf_mpi_isendrecv(struct wf_instance *wf, const void *sendbuf,
 {
     struct pair *p = create_pair(comm, NULL);
     struct wf_req *recv, *send;
-    int rc;
+    int status;
 
     if (!p)
         return wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
-    rc = wf_irecv(comm, recvbuf, (uint64_t)recvcount, recvtype, source, recvtag,
-                  WF_SPACE_P2P, &recv);
-    if (rc)
+    status = wf_irecv(comm, recvbuf, (uint64_t)recvcount, recvtype, source,
+                      recvtag, WF_SPACE_P2P, &recv);
+    if (status)
         goto err_recv;
-    rc = wf_isend(comm, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag,
-                  WF_SPACE_P2P, WF_SEND_STANDARD, &send);
-    if (rc)
+    status = wf_isend(comm, sendbuf, (uint64_t)sendcount, sendtype, dest,
+                      sendtag, WF_SPACE_P2P, WF_SEND_STANDARD, &send);
+    if (status)
         goto err_send;
     *request = (MPI_Request)p->request;
     adopt_half(p, send);
     adopt_half(p, recv);
-    return attend_request(MPI_SUCCESS, request);
+    return attend_request(0, request);
 
 err_send:
     wf_req_withdraw(recv);
 err_recv:
     wf_req_abandon(p->request);
-    return rc;
+    return wf_error_class(status);
 }
 
 int wf_mpi_isendrecv_replace(struct wf_instance *wf, void *buf, MPI_Count count,

@@ -4,13 +4,13 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "object/error.h"
 #include "p2p/buffered.h"
 #include "protocol/helper.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
-#include "report/error.h"
 
 /* Create an inactive persistent request; inactive counts as done, with an empty
  * status. */
@@ -126,13 +126,13 @@ static int start_one(struct wf_req *r)
     if (r->start)
         rc = r->start(r);
     else if (r->type == WF_REQ_SEND)
-        rc = wf_send_start(wf_p2p_of(r));
+        rc = wf_error_class(wf_send_start(wf_p2p_of(r)));
     else
-        rc = wf_receive_start(wf_p2p_of(r));
+        rc = wf_error_class(wf_receive_start(wf_p2p_of(r)));
     if (rc) {
         r->flags &= ~(uint32_t)WF_REQ_ACTIVE;
         wf_store_relaxed(&r->done, 1);
-        wf_error_last()->comm = r->comm;
+        wf_error_last()->owner = &r->comm->object;
     } else
         wf_register_with_helper(r);
     return rc;

@@ -6,6 +6,7 @@
 #include "core_api.h"
 #include "group/describe_wait.h"
 #include "group/endpoint_mask.h"
+#include "object/error.h"
 #include "object/status.h"
 #include "progress/wait.h"
 #include "protocol/failure.h"
@@ -13,7 +14,6 @@
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
-#include "report/error.h"
 #include "route/location.h"
 
 struct probe {
@@ -26,7 +26,7 @@ struct probe {
 static int init_probe(struct probe *p, struct wf_comm *comm, int source,
                       int tag)
 {
-    int rc = MPI_SUCCESS;
+    int status = 0;
 
     *p = (struct probe){
         .comm = comm,
@@ -34,9 +34,9 @@ static int init_probe(struct probe *p, struct wf_comm *comm, int source,
         .env1 = wf_env1((uint32_t)source, (uint32_t)tag),
         .mask = wf_match_mask(source, tag)};
     if (source == MPI_ANY_SOURCE)
-        return wf_check_any_source(comm);
-    p->loc = wf_peer_location(comm, source, &rc);
-    return rc;
+        return wf_error_class(wf_check_any_source(comm));
+    p->loc = wf_peer_location(comm, source, &status);
+    return wf_error_class(status);
 }
 
 /* Look in the unexpected queue for a message that matches, without polling. */
@@ -237,8 +237,9 @@ static int start_matched_receive(struct wf_instance *wf, void *buf,
 
     if (*message == MPI_MESSAGE_NO_PROC) {
         *message = MPI_MESSAGE_NULL;
-        return wf_irecv(wf->self, buf, (uint64_t)count, datatype, MPI_PROC_NULL,
-                        0, WF_SPACE_P2P, (struct wf_req **)request);
+        return wf_error_class(wf_irecv(wf->self, buf, (uint64_t)count, datatype,
+                                       MPI_PROC_NULL, 0, WF_SPACE_P2P,
+                                       (struct wf_req **)request));
     }
     if (!m)
         return wf_error(
@@ -274,5 +275,5 @@ int wf_mpi_mrecv(struct wf_instance *wf, void *buf, MPI_Count count,
     if (rc)
         return rc;
     r = (struct wf_req *)request;
-    return wf_wait(&r, status);
+    return wf_error_class(wf_wait(&r, status));
 }

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
+#include "object/error.h"
 #include "process/instance.h"
-#include "report/error.h"
 
 static int refuse_cancel(struct wf_req *r)
 {
@@ -87,7 +87,7 @@ bool wf_part_finish_setup(struct wf_part *p)
 static void end_message(struct wf_req *message)
 {
     struct wf_part_watch *w = message->context;
-    int error = message->error;
+    int error = wf_error_class(message->error);
     wf_req_release(message);
     w->over(w, error);
 }
@@ -103,7 +103,7 @@ void wf_part_follow_message(struct wf_part_watch *w, int rc,
         return;
     }
     if (rc == MPI_SUCCESS) {
-        error = message->error;
+        error = wf_error_class(message->error);
         wf_req_release(message);
     }
     w->over(w, error);
@@ -112,7 +112,7 @@ void wf_part_follow_message(struct wf_part_watch *w, int rc,
 void wf_part_count_message(struct wf_part *p, int error)
 {
     if (error && !p->req->error)
-        p->req->error = error;
+        p->req->error = wf_error_status(error);
     if (--p->pending == 0)
         wf_req_complete(p->req, 0);
 }

@@ -15,6 +15,7 @@
 #include "core_api.h"
 #include "datatype/move.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "part/part.h"
 #include "process/instance.h"
 #include "progress/progress.h"
@@ -22,7 +23,6 @@
 #include "protocol/describe_request.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
-#include "report/error.h"
 
 /* A piece is one part of the sender, as it comes here. */
 struct piece {
@@ -63,13 +63,13 @@ static int explain_sizes(struct wf_req *r)
     const struct wf_part *p = r->context;
     const struct receive *v = wf_container(p, struct receive, part);
 
-    return wf_error_on(r->comm, r->error,
-                       "rank %d sends %d partitions of %llu "
-                       "bytes with tag %d, the receive has %d of %llu: both "
-                       "sides must have the same number of bytes",
-                       p->peer, v->piece_count,
-                       (unsigned long long)v->piece_bytes, p->tag,
-                       p->partitions, (unsigned long long)partition_bytes(p));
+    return wf_fail_on(r->comm, r->error,
+                      "rank %d sends %d partitions of %llu bytes with tag %d, "
+                      "the receive has %d of %llu: both sides must have the "
+                      "same number of bytes",
+                      p->peer, v->piece_count,
+                      (unsigned long long)v->piece_bytes, p->tag, p->partitions,
+                      (unsigned long long)partition_bytes(p));
 }
 
 /* ---- a round ------------------------------------------------------------- */
@@ -139,8 +139,9 @@ static void receive_piece(struct receive *v, int i)
     piece->here = false;
     int rc = find_place(piece, &buf, &count, &type);
     if (rc == MPI_SUCCESS)
-        rc = wf_irecv(p->req->comm, buf, count, type, p->peer,
-                      (int)p->setup[WF_SETUP_FIRST] + i, WF_SPACE_PART, &r);
+        rc = wf_error_class(wf_irecv(p->req->comm, buf, count, type, p->peer,
+                                     (int)p->setup[WF_SETUP_FIRST] + i,
+                                     WF_SPACE_PART, &r));
     wf_part_follow_message(&piece->watch, rc, r);
 }
 
@@ -230,10 +231,10 @@ static void receive_setup(struct wf_part *p)
 {
     struct wf_req *r = NULL;
     p->setup_watch.over = finish_setup;
-    int rc =
+    int status =
         wf_irecv(p->req->comm, p->setup, WF_SETUP_WORDS,
                  wf_type_of(MPI_UINT64_T), p->peer, p->tag, WF_SPACE_SETUP, &r);
-    wf_part_follow_message(&p->setup_watch, rc, r);
+    wf_part_follow_message(&p->setup_watch, wf_error_class(status), r);
 }
 
 int wf_mpi_precv_init(struct wf_instance *wf, void *buf, int partitions,

@@ -7,10 +7,10 @@
 
 #include "core_api.h"
 #include "datatype/predefined.h"
+#include "object/error.h"
 #include "part/part.h"
 #include "process/instance.h"
 #include "protocol/send.h"
-#include "report/error.h"
 
 struct send {
     struct wf_part part;
@@ -71,9 +71,10 @@ static void send_setup(struct wf_part *p)
     p->setup[WF_SETUP_FIRST] = draw_tags(comm, p->partitions);
     p->setup[WF_SETUP_PARTS] = (uint64_t)p->partitions;
     p->setup[WF_SETUP_BYTES] = p->count * (uint64_t)p->type->size;
-    int rc = wf_isend(comm, p->setup, WF_SETUP_WORDS, wf_type_of(MPI_UINT64_T),
-                      p->peer, p->tag, WF_SPACE_SETUP, WF_SEND_STANDARD, &r);
-    wf_part_follow_message(&p->setup_watch, rc, r);
+    int status =
+        wf_isend(comm, p->setup, WF_SETUP_WORDS, wf_type_of(MPI_UINT64_T),
+                 p->peer, p->tag, WF_SPACE_SETUP, WF_SEND_STANDARD, &r);
+    wf_part_follow_message(&p->setup_watch, wf_error_class(status), r);
 }
 
 int wf_mpi_psend_init(struct wf_instance *wf, const void *buf, int partitions,
@@ -106,10 +107,10 @@ static void send_part(struct send *s, int i)
     struct wf_req *r = NULL;
     MPI_Aint at = (MPI_Aint)((uint64_t)i * p->count) * p->type->extent;
     s->ready[i] = 1;
-    int rc = wf_isend(p->req->comm, p->buf + at, p->count, p->type, p->peer,
-                      (int)p->setup[WF_SETUP_FIRST] + i, WF_SPACE_PART,
-                      WF_SEND_STANDARD, &r);
-    wf_part_follow_message(&s->round, rc, r);
+    int status = wf_isend(p->req->comm, p->buf + at, p->count, p->type, p->peer,
+                          (int)p->setup[WF_SETUP_FIRST] + i, WF_SPACE_PART,
+                          WF_SEND_STANDARD, &r);
+    wf_part_follow_message(&s->round, wf_error_class(status), r);
 }
 
 static int check_sender(struct wf_req *r)

@@ -14,7 +14,7 @@ struct wf_instance;
 struct wf_ranks; /* process/ranks.h */
 
 /* The error codes that the program has added. The rest of the structure is in
- * report/error_user.c, which is linked only into programs that add some. */
+ * object/error_user.c, which is linked only into programs that add some. */
 struct wf_error_codes {
     void (*free)(struct wf_error_codes *);
 };

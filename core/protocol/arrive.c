@@ -130,7 +130,7 @@ static void unexpected_landed(struct wf_sink *sink, int status)
     WF_ASSERT(m->state == WF_MSG_ARRIVING && m->landing == l);
     m->state = WF_MSG_COMPLETE;
     if (status < 0)
-        m->error = wf_link_error(status);
+        m->error = wf_link_status(status);
     if (p)
         wf_receive_message(p, m);
 }

@@ -17,7 +17,7 @@
  * may not delete its peer. Everything that waits for the peer then fails, with
  * a text that names transport and remedy. The payload of a message that is
  * longer than its receive and comes in parts is not checked, because the core
- * never sees its end; the receive fails by MPI_ERR_TRUNCATE in any case.
+ * never sees its end; the receive fails by WF_ETRUNCATED in any case.
  *
  * INVARIANT  Nothing that comes through an endpoint in `required` is delivered
  * without a checksum.

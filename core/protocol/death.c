@@ -150,21 +150,21 @@ int wf_comm_record_dead(struct wf_comm *c)
     const struct weft_loc *loc = id < 0 ? NULL : c->wf->locs[id];
 
     if (id < 0)
-        return wf_error_on(c, MPI_ERR_PROC_ABORTED,
-                           "a member could not make "
-                           "the communicator, because a process was lost "
-                           "meanwhile");
+        return wf_fail_on(c, WEFT_EPEER,
+                          "a member could not make "
+                          "the communicator, because a process was lost "
+                          "meanwhile");
     if (id == (int)c->wf->rank->id)
-        return wf_error_on(c, MPI_ERR_PROC_ABORTED,
-                           "another process of the "
-                           "communicator has lost this one");
-    return wf_error_on(c, MPI_ERR_PROC_ABORTED,
-                       "process %d%s%s, a member of "
-                       "the communicator, is gone: %s",
-                       id, loc && loc->host ? " on " : "",
-                       loc && loc->host ? loc->host : "",
-                       loc && loc->down_reason ? loc->down_reason
-                                               : "another process has lost it");
+        return wf_fail_on(c, WEFT_EPEER,
+                          "another process of the "
+                          "communicator has lost this one");
+    return wf_fail_on(c, WEFT_EPEER,
+                      "process %d%s%s, a member of "
+                      "the communicator, is gone: %s",
+                      id, loc && loc->host ? " on " : "",
+                      loc && loc->host ? loc->host : "",
+                      loc && loc->down_reason ? loc->down_reason
+                                              : "another process has lost it");
 }
 
 /* ---- ending operations --------------------------------------------------- */
@@ -201,7 +201,7 @@ static void end_receives(struct wf_instance *wf)
         ended.n = 0;
         wf_match_each_posted(&wf->engine->match, collect_ended, &ended);
         for (int i = 0; i < ended.n; i++)
-            wf_req_complete(&ended.list[i]->req, MPI_ERR_PROC_ABORTED);
+            wf_req_complete(&ended.list[i]->req, WEFT_EPEER);
     } while (ended.n);
 }
 
@@ -217,7 +217,7 @@ static void cancel_sends(struct wf_instance *wf)
         if (!p || !is_ended_by_loss(&p->req) || p->req.error ||
             p->waits != WF_WAITS_ANSWER)
             continue;
-        p->req.error = MPI_ERR_PROC_ABORTED;
+        p->req.error = WEFT_EPEER;
         wf_send_cancel(p);
     }
 }

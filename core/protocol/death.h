@@ -45,8 +45,8 @@ uint64_t wf_comm_make_origin(const struct wf_comm *result,
 
 bool wf_group_has_dead(struct wf_instance *, const struct wf_group *);
 bool wf_proc_is_dead(const struct wf_instance *, uint32_t id);
-/* Record MPI_ERR_PROC_ABORTED for a communicator that wf_comm_is_dead is true
- * of, and return it. */
+/* Record WEFT_EPEER for a communicator that wf_comm_is_dead is true of, and
+ * return it. */
 WF_COLD int wf_comm_record_dead(struct wf_comm *);
 
 #endif

@@ -126,22 +126,17 @@ static int prepare_endpoint(struct wf_instance *wf,
     }
     *c = (struct weft_core){.wf = wf, .index = wf->ep_count, .config = t};
     c->plugin = wf_plugin_find(wf->rank->config, t, err, sizeof err);
-    if (!c->plugin && errno) {
-        int r = errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
-        wf_error(wf_error_class(r), "%s", err);
-        return r;
-    }
+    if (!c->plugin && errno)
+        return wf_fail(errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS, "%s", err);
     if (!c->plugin) {
         fprintf(errors, "%s\n", err);
         return 1;
     }
     c->ops = c->plugin->ops;
     c->cfg = calloc(1, c->plugin->cfg_size ? c->plugin->cfg_size : 1);
-    if (!c->cfg) {
-        wf_error(MPI_ERR_NO_MEM, "no memory for the options of transport '%s'",
-                 t->name);
-        return WEFT_ENOMEM;
-    }
+    if (!c->cfg)
+        return wf_fail(WEFT_ENOMEM,
+                       "no memory for the options of transport '%s'", t->name);
     bad = wf_config_plugin(wf->rank->config, t, c->plugin, c->cfg, errors);
     if (bad)
         free(c->cfg);
@@ -287,16 +282,12 @@ static int leave_out_transport(struct wf_instance *wf,
     const char *lacking = r == WEFT_ENOMEM ? "no memory" : "";
 
     if (why[0] || lacking[0])
-        wf_error(wf_error_class(r),
-                 "%s: transport '%s' cannot be used here: "
-                 "%s%s",
-                 t->where, t->name, why[0] ? why : lacking,
-                 why[0] && lacking[0] ? " (no memory)" : "");
+        wf_fail(r, "%s: transport '%s' cannot be used here: %s%s", t->where,
+                t->name, why[0] ? why : lacking,
+                why[0] && lacking[0] ? " (no memory)" : "");
     else
-        wf_error(MPI_ERR_OTHER,
-                 "%s: transport '%s' cannot be used here "
-                 "(error %d)",
-                 t->where, t->name, r);
+        wf_fail(WEFT_ESYS, "%s: transport '%s' cannot be used here (error %d)",
+                t->where, t->name, r);
     if (t->enable == 1 || is_starved(r))
         return r == WEFT_ENOMEM ? r : WEFT_ESYS;
     wf_log(wf, WF_LOG_INFO, "%s", wf_error_last()->text);

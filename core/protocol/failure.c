@@ -1,8 +1,8 @@
 /* Failure of a location: when a peer, or the last connection to it, is gone,
- * everything that waits for it ends with MPI_ERR_PROC_ABORTED, or with the
- * error class of what this process lacks. No operation waits for ever for a
- * dead process: one that died before it ever connected is noticed because long
- * waits connect to it.
+ * everything that waits for it ends with WEFT_EPEER, or with the status of
+ * what this process lacks. No operation waits for ever for a dead process: one
+ * that died before it ever connected is noticed because long waits connect to
+ * it.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -192,21 +192,21 @@ int wf_check_any_source(struct wf_comm *comm)
     const struct weft_loc *loc = wf_any_failed(comm);
 
     if (wf_likely(!loc))
-        return MPI_SUCCESS;
-    return wf_error(wf_location_error(loc),
-                    "of the sources of MPI_ANY_SOURCE, process %u on %s %s: %s",
-                    loc->id, loc->host ? loc->host : "unknown host",
-                    wf_location_down_verb(loc), wf_location_down_text(loc));
+        return 0;
+    return wf_fail(wf_location_status(loc),
+                   "of the sources of MPI_ANY_SOURCE, process %u on %s %s: %s",
+                   loc->id, loc->host ? loc->host : "unknown host",
+                   wf_location_down_verb(loc), wf_location_down_text(loc));
 }
 
 /* Connect to a location, which counts as gone if its process has ended before.
  * true: it is connected. */
 static bool connect_location(struct weft_loc *loc)
 {
-    wf_error_last()->mpi_class = MPI_SUCCESS;
+    wf_error_forget();
     if (wf_location_connect(loc) == 0)
         return true;
-    if (wf_error_last()->mpi_class == MPI_ERR_PROC_ABORTED)
+    if (wf_status_is_loss(wf_error_last()->status))
         wf_location_down(loc, WEFT_EPEER, wf_error_last()->text);
     return false;
 }

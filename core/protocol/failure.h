@@ -1,8 +1,8 @@
 /* Failure of a location: when a peer, or the last connection to it, is gone,
- * everything that waits for it ends with MPI_ERR_PROC_ABORTED, or with the
- * error class of what this process lacks. No operation waits for ever for a
- * dead process: one that died before it ever connected is noticed because long
- * waits connect to it.
+ * everything that waits for it ends with WEFT_EPEER, or with the status of
+ * what this process lacks. No operation waits for ever for a dead process: one
+ * that died before it ever connected is noticed because long waits connect to
+ * it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_PROTOCOL_FAILURE_H
@@ -40,7 +40,7 @@ void wf_location_end(struct weft_loc *, int status, const char *why);
 const struct weft_loc *wf_any_failed(const struct wf_comm *);
 
 /* Check that a receive may wait for any source: not once a member has failed,
- * for the message might have been its. MPI_SUCCESS or MPI_ERR_PROC_ABORTED,
+ * for the message might have been its. 0, or the status of that member,
  * recorded. */
 int wf_check_any_source(struct wf_comm *);
 

@@ -5,7 +5,7 @@
 
 #include "datatype/predefined.h"
 #include "group/raise.h"
-#include "object/errhandler.h"
+#include "object/error_class.h"
 #include "os/tuning.h"
 #include "process/rank.h"
 #include "protocol/request.h"
@@ -143,7 +143,7 @@ static int raise_outside(struct wf_comm *comm, const char *function, int rc,
 
     if (inside)
         wf_cs_unlock(&wf->api);
-    rc = wf_raise(wf, comm, function, rc);
+    rc = wf_raise(wf, comm, function, wf_error_class(rc));
     if (inside)
         wf_cs_lock(&wf->api);
     return rc;
@@ -222,5 +222,5 @@ int wf_fastpath_no_room(struct weft_core *core, struct weft_loc *loc,
         rc = wf_wait(&req, MPI_STATUS_IGNORE);
     }
     return rc ? raise_outside(comm, function_name(large, request), rc, inside)
-              : MPI_SUCCESS;
+              : 0;
 }

@@ -237,7 +237,7 @@ wf_fastpath_may_send(struct wf_fastpath_args *s, const struct wf_comm *comm,
     return wf_likely(s->left >= 0);
 }
 
-/* Send. MPI_SUCCESS, or the result of the slow path when there was no room. */
+/* Send. 0, or the result of the slow path when there was no room. */
 static inline __attribute__((always_inline)) int
 wf_fastpath_send(const struct wf_fastpath_args *s, const void *buf, int dest,
                  int tag, int flags)
@@ -307,7 +307,7 @@ wf_fastpath_irecv(const struct wf_comm *c, void *buf, MPI_Count count,
     struct weft_loc *from = wf_contact_of(c, source);
     uint64_t size = wf_type_contig_size(datatype);
 
-    *rc = MPI_SUCCESS;
+    *rc = 0;
     if (wf_unlikely(!from && (source != MPI_ANY_SOURCE || !c->wf || c->freed ||
                               c->asserts)))
         return false;
@@ -351,7 +351,7 @@ static inline bool wf_fastpath_wait(MPI_Request *request, MPI_Status *status,
 {
     struct wf_req *r;
 
-    *rc = MPI_SUCCESS;
+    *rc = 0;
     if (wf_unlikely(!request))
         return false;
     r = wf_req_of(*request);
@@ -370,7 +370,7 @@ static inline bool wf_fastpath_wait_inside(struct wf_instance *wf,
 {
     struct wf_req *r = wf_req_of(*request);
 
-    *rc = MPI_SUCCESS;
+    *rc = 0;
     if (!wf_req_done(r)) {
         if (wf_progress_is_only_thread(wf))
             wf_req_poll_briefly(r);
@@ -393,7 +393,7 @@ wf_fastpath_isend(const struct wf_fastpath_args *s, const void *buf, int dest,
     if (wf_likely(rc != WF_FASTPATH_QUEUED))
         return rc;
     *request = (MPI_Request)s->loc->queued_request;
-    return MPI_SUCCESS;
+    return 0;
 }
 
 #endif

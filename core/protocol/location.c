@@ -229,11 +229,11 @@ static int fail_no_route(const struct weft_loc *loc,
             used += (size_t)snprintf(text + used, sizeof text - used,
                                      "; %s: is not open: %s", all[t].name,
                                      left_out_reason(loc->wf, &all[t]));
-    wf_error(MPI_ERR_OTHER,
-             "%s: no transport reaches rank %u (%s) from rank %u (%s): %s",
-             section, loc->id, loc->host, loc->wf->rank->id,
-             loc->wf->rank->host, text);
-    return WEFT_EUNREACH;
+    return wf_fail(WEFT_EUNREACH,
+                   "%s: no transport reaches rank %u (%s) from rank %u (%s): "
+                   "%s",
+                   section, loc->id, loc->host, loc->wf->rank->id,
+                   loc->wf->rank->host, text);
 }
 
 static int choose_endpoints(struct weft_loc *loc, struct choice *c,
@@ -245,11 +245,10 @@ static int choose_endpoints(struct weft_loc *loc, struct choice *c,
 
 static int fail_cannot_encrypt(const struct weft_loc *loc)
 {
-    wf_error(MPI_ERR_OTHER,
-             "rank %u (%s): its route says security = encrypt, and transport "
-             "'%s' cannot carry that",
-             loc->id, loc->host, loc->lane[0].core->config->name);
-    return WEFT_ENOTSUP;
+    return wf_fail(WEFT_ENOTSUP,
+                   "rank %u (%s): its route says security = encrypt, and "
+                   "transport '%s' cannot carry that",
+                   loc->id, loc->host, loc->lane[0].core->config->name);
 }
 
 /* Make the order lane use several transports, or encryption, if the route says
@@ -300,16 +299,10 @@ static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
     if (!found)
         return fail_no_route(loc, c->candidates, c->n, section);
     if (r == WEFT_ENOMEM)
-        wf_error(MPI_ERR_NO_MEM,
-                 "%s: no memory for the connection to rank %u "
-                 "(%s)",
-                 section, loc->id, loc->host);
-    else
-        wf_error(wf_error_class(r),
-                 "%s: rank %u (%s) could not be added "
-                 "(error %d)",
-                 section, loc->id, loc->host, r);
-    return r;
+        return wf_fail(r, "%s: no memory for the connection to rank %u (%s)",
+                       section, loc->id, loc->host);
+    return wf_fail(r, "%s: rank %u (%s) could not be added (error %d)", section,
+                   loc->id, loc->host, r);
 }
 
 /* Add a lane for each size at which a section begins. If such a section allows

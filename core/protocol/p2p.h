@@ -1,6 +1,6 @@
 /* Point-to-point inside the library: the operations that collectives and
  * communicator management are built on. All functions run inside the API
- * section, return an MPI error class, and take ranks of comm's peer group.
+ * section, return a status, and take ranks of comm's peer group.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_P2P_H
@@ -36,7 +36,7 @@ struct wf_receive_args {
 
 /* The outcome of wf_try_recv (protocol/try.h). */
 struct wf_try_result {
-    int error;      /* MPI_SUCCESS, or an error class that was recorded */
+    int error;      /* 0, or a status that was recorded */
     uint64_t bytes; /* received */
 };
 

@@ -224,13 +224,13 @@ _Static_assert(offsetof(struct wf_p2p, req) == WF_CACHE_LINE &&
                    offsetof(struct wf_req, on_complete) <= WF_CACHE_LINE,
                "a light receive is in two lines");
 
-/* Mark a request whose connection to the peer is lost. Returns its error class,
- * which may be that of what this process lacks; the end of the Location need
- * not be announced yet. So the flag is what tells such failures from others. */
+/* Mark a request whose connection to the peer is lost. Returns its status,
+ * which may say what this process lacks; the end of the Location need not be
+ * announced yet. So the flag is what tells such failures from others. */
 static inline int wf_req_mark_link_lost(struct wf_req *r, int status)
 {
     r->flags |= WF_REQ_LINK_LOST;
-    return wf_link_error(status);
+    return wf_link_status(status);
 }
 
 static inline struct wf_p2p *wf_p2p_of(struct wf_req *r)

@@ -34,10 +34,10 @@ void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
 static int length_error(const struct wf_p2p *p)
 {
     if (p->length > p->bytes)
-        return MPI_ERR_TRUNCATE;
+        return WF_ETRUNCATED;
     return p->space == WF_SPACE_P2P && p->req.comm->asserts & WF_ASSERT_EXACT
-               ? MPI_ERR_COUNT
-               : MPI_SUCCESS;
+               ? WF_ESHORT
+               : 0;
 }
 
 void wf_receive_finish(struct wf_p2p *p, int error)
@@ -142,7 +142,7 @@ int wf_receive_start(struct wf_p2p *p)
     struct wf_comm *comm = p->req.comm;
     struct wf_match *match = &comm->wf->engine->match;
     struct wf_arrived *a;
-    int rc = MPI_SUCCESS;
+    int rc = 0;
 
     p->req.error = 0;
     wf_store_relaxed(&p->req.done, 0);
@@ -151,7 +151,7 @@ int wf_receive_start(struct wf_p2p *p)
         p->req.tag = MPI_ANY_TAG;
         p->req.bytes = 0;
         wf_req_complete(&p->req, 0);
-        return MPI_SUCCESS;
+        return 0;
     }
     WF_ASSERT(!wf_p2p_is_posted(p) && !p->has_id && comm->rank >= 0);
     p->posted.env0 = wf_env0(p->space, comm->context, (uint32_t)comm->rank);
@@ -164,7 +164,7 @@ int wf_receive_start(struct wf_p2p *p)
                               wf_class_mask(p->posted.class));
     if (a) {
         wf_receive_message(p, wf_container(a, struct wf_message, arrived));
-        return MPI_SUCCESS;
+        return 0;
     }
     if (p->peer == MPI_ANY_SOURCE)
         rc = wf_check_any_source(comm);
@@ -173,7 +173,7 @@ int wf_receive_start(struct wf_p2p *p)
     if (rc)
         return rc;
     wf_match_post(match, &p->posted);
-    return MPI_SUCCESS;
+    return 0;
 }
 
 bool wf_receive_withdraw(struct wf_p2p *p)
@@ -193,7 +193,7 @@ post_new_receive(struct wf_comm *comm, const struct wf_receive_args *a,
 
     *out = NULL;
     if (!p)
-        return MPI_ERR_NO_MEM;
+        return WEFT_ENOMEM;
     p->peer = a->source;
     p->tag = a->tag;
     p->space = (uint8_t)space;
@@ -263,7 +263,7 @@ static int finish_expected(struct wf_expected *x, MPI_Status *status)
         wf_status_set(status, wf_env_source(x->env1), wf_env_tag(x->env1),
                       x->bytes, false);
     x->bytes = 0;
-    return MPI_SUCCESS;
+    return 0;
 }
 
 static inline __attribute__((always_inline)) bool
@@ -277,7 +277,7 @@ receive_stored(struct wf_arrived *a, const struct wf_expected *what,
     if (status != MPI_STATUS_IGNORE)
         wf_status_set(status, wf_env_source(got.env1), wf_env_tag(got.env1),
                       got.bytes, false);
-    *rc = MPI_SUCCESS;
+    *rc = 0;
     return true;
 }
 
@@ -311,7 +311,7 @@ receive_expected(struct wf_comm *comm, struct weft_loc *loc,
     WF_ASSERT(x->env0 == WF_ENV0_NONE && comm->rank >= 0);
     memcpy(&x->env0, &what->env0,
            sizeof *x - offsetof(struct wf_expected, env0));
-    *rc = MPI_SUCCESS;
+    *rc = 0;
     if (wf_unlikely(!l->recv_words))
         wf_progress_spin(wf, &l->core->source, 1, &x->state);
     else

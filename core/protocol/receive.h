@@ -47,7 +47,8 @@ int wf_receive_start(struct wf_p2p *);
 /* Receive a stored message that was matched. */
 void wf_receive_message(struct wf_p2p *, struct wf_message *);
 
-/* Complete a receive: its status, and the error if the length does not fit. */
+/* Complete a receive with a status: WF_ETRUNCATED or WF_ESHORT if it is 0 and
+ * the length does not fit. */
 void wf_receive_finish(struct wf_p2p *, int error);
 
 /* Take a posted receive back; false: it is matched already. */

@@ -60,7 +60,7 @@ int wf_rendezvous_notify(struct wf_p2p *p)
 
     WF_ASSERT(p->req.type == WF_REQ_SEND && !p->has_id && p->loc);
     if (wf_slot_add_pending(p) != 0)
-        return wf_error(MPI_ERR_NO_MEM, "out of memory for a send");
+        return wf_fail(WEFT_ENOMEM, "out of memory for a send");
     wf_wire_init(&w, WF_NOTIFY, 0);
     w.a = wf_le64(wf_env0(p->space, c->send_context, (uint32_t)p->peer));
     w.b = wf_le64(wf_env1((uint32_t)c->rank, (uint32_t)p->tag));
@@ -74,7 +74,7 @@ int wf_rendezvous_notify(struct wf_p2p *p)
         wf_message_send_control_with(p->loc, &w, key, n);
     } else
         wf_message_send_control(p->loc, &w, false);
-    return MPI_SUCCESS;
+    return 0;
 }
 
 /* The last lane whose size range has begun. */
@@ -170,7 +170,7 @@ static void send_approve(struct wf_p2p *p, struct weft_loc *from,
         if (wf_slots_put(&from->wf->engine->matched, p, &p->id) != 0) {
             wf_location_down(from, WEFT_ENOMEM,
                              "no memory for a large message from it");
-            wf_receive_finish(p, MPI_ERR_NO_MEM);
+            wf_receive_finish(p, WEFT_ENOMEM);
             return;
         }
         p->has_id = true;

@@ -89,7 +89,7 @@ struct wf_p2p *wf_p2p_alloc(struct wf_comm *comm, enum wf_req_type type)
                            : take_free(comm->wf->engine);
 
     if (!p) {
-        wf_error(MPI_ERR_NO_MEM, "out of memory for a request");
+        wf_fail(WEFT_ENOMEM, "out of memory for a request");
         return NULL;
     }
     wf_p2p_init_blank(p, comm->wf, type);
@@ -213,7 +213,7 @@ static int destroy_request(struct wf_req *r)
 {
     struct wf_comm *comm = r->comm;
     bool p2p = r->type <= WF_REQ_RECV;
-    int rc = MPI_SUCCESS;
+    int rc = 0;
 
     WF_ASSERT(r->object.kind == WF_KIND_REQUEST && r->type != WF_REQ_NOOP);
     r->object.kind = WF_KIND_DEAD;
@@ -231,11 +231,11 @@ static int destroy_request(struct wf_req *r)
 int wf_req_release(struct wf_req *r)
 {
     if (r->type == WF_REQ_NOOP)
-        return MPI_SUCCESS; /* shared */
+        return 0; /* shared */
     if (wf_req_done(r))
         return destroy_request(r);
     r->flags |= WF_REQ_DETACHED;
-    return MPI_SUCCESS;
+    return 0;
 }
 
 void wf_req_abandon(struct wf_req *r)
@@ -250,38 +250,32 @@ void wf_req_withdraw(struct wf_req *r)
     wf_req_release(r);
 }
 
-static bool is_length_error(int error)
-{
-    return error == MPI_ERR_TRUNCATE || error == MPI_ERR_COUNT;
-}
-
 static int report_wrong_length(struct wf_req *r)
 {
     struct wf_p2p *p = wf_p2p_of(r);
 
     if (p->space == WF_SPACE_COLL)
-        return wf_error_on(r->comm, MPI_ERR_TRUNCATE,
-                           "rank %d sent %llu bytes where %llu are expected: "
-                           "the processes have called different collectives, "
-                           "or one with different counts or datatypes",
-                           r->source, (unsigned long long)p->length,
-                           (unsigned long long)p->bytes);
-    return wf_error_on(r->comm, r->error,
-                       "the message from rank %d with tag %d has %llu bytes, "
-                       "the receive buffer holds %llu%s",
-                       r->source, r->tag, (unsigned long long)p->length,
-                       (unsigned long long)p->bytes,
-                       r->error == MPI_ERR_COUNT
-                           ? ", and mpi_assert_exact_length is true"
-                           : "");
+        return wf_fail_on(r->comm, WF_ETRUNCATED,
+                          "rank %d sent %llu bytes where %llu are expected: "
+                          "the processes have called different collectives, "
+                          "or one with different counts or datatypes",
+                          r->source, (unsigned long long)p->length,
+                          (unsigned long long)p->bytes);
+    return wf_fail_on(
+        r->comm, r->error,
+        "the message from rank %d with tag %d has %llu bytes, "
+        "the receive buffer holds %llu%s",
+        r->source, r->tag, (unsigned long long)p->length,
+        (unsigned long long)p->bytes,
+        r->error == WF_ESHORT ? ", and mpi_assert_exact_length is true" : "");
 }
 
 /* The reason why an operation of several parts failed. */
 static const char *explain_part_failure(const struct wf_req *r)
 {
-    if (r->error == MPI_ERR_NO_MEM)
+    if (r->error == WEFT_ENOMEM)
         return "no memory for a part of the operation";
-    if (r->type == WF_REQ_SCHEDULE && is_length_error(r->error))
+    if (r->type == WF_REQ_SCHEDULE && wf_status_is_wrong_length(r->error))
         return "a process sent another number of bytes than is expected: the "
                "processes have called different collectives, or one with "
                "different counts or datatypes, or it has failed there";
@@ -293,26 +287,26 @@ int wf_req_error(struct wf_req *r)
     struct weft_loc *loc;
 
     if (wf_likely(!r->error))
-        return MPI_SUCCESS;
-    if (r->error == MPI_ERR_PROC_ABORTED && r->comm &&
+        return 0;
+    if (wf_status_is_loss(r->error) && r->comm &&
         (r->type == WF_REQ_SCHEDULE || r->lost) && wf_comm_is_dead(r->comm))
         return wf_comm_record_dead(r->comm);
     if (r->type == WF_REQ_PARTITIONED && r->explain &&
-        is_length_error(r->error))
+        wf_status_is_wrong_length(r->error))
         return r->explain(r);
     if (r->type > WF_REQ_RECV)
-        return wf_error_on(r->comm, r->error, "%s", explain_part_failure(r));
-    if (r->type == WF_REQ_RECV && is_length_error(r->error))
+        return wf_fail_on(r->comm, r->error, "%s", explain_part_failure(r));
+    if (r->type == WF_REQ_RECV && wf_status_is_wrong_length(r->error))
         return report_wrong_length(r);
     loc = wf_p2p_of(r)->loc;
     if (!loc || !(loc->failed || loc->down_reason))
-        return wf_error_on(r->comm, r->error,
-                           r->error == MPI_ERR_NO_MEM
-                               ? "no memory for a part of the operation"
-                               : "a process of the communicator is gone");
-    return wf_error_on(r->comm, r->error, "process %u on %s %s: %s", loc->id,
-                       loc->host ? loc->host : "unknown host",
-                       wf_location_down_verb(loc), wf_location_down_text(loc));
+        return wf_fail_on(r->comm, r->error,
+                          r->error == WEFT_ENOMEM
+                              ? "no memory for a part of the operation"
+                              : "a process of the communicator is gone");
+    return wf_fail_on(r->comm, r->error, "process %u on %s %s: %s", loc->id,
+                      loc->host ? loc->host : "unknown host",
+                      wf_location_down_verb(loc), wf_location_down_text(loc));
 }
 
 void wf_req_needs_progress(struct wf_req *r)
@@ -324,16 +318,16 @@ void wf_req_needs_progress(struct wf_req *r)
     r->wf->api.quiescent_ops--;
 }
 
-void wf_req_complete(struct wf_req *r, int error)
+void wf_req_complete(struct wf_req *r, int status)
 {
     void (*on_complete)(struct wf_req *) = r->on_complete;
     bool detached = r->flags & WF_REQ_DETACHED;
     struct wf_instance *wf = r->wf;
 
     WF_ASSERT(r->object.kind == WF_KIND_REQUEST && r->type != WF_REQ_NOOP);
-    WF_ASSERT(!wf_load_relaxed(&r->done));
-    if (error && !r->error)
-        r->error = error;
+    WF_ASSERT(!wf_load_relaxed(&r->done) && status <= 0);
+    if (status && !r->error)
+        r->error = status;
     if (wf_unlikely(r->flags & WF_REQ_WITH_HELPER)) {
         wf_req_needs_progress(r);
         r->flags &= ~(uint32_t)WF_REQ_WITH_HELPER;
@@ -447,7 +441,7 @@ int wf_wait(struct wf_req **req, MPI_Status *status)
 
 int wf_wait_all(int n, struct wf_req **reqs)
 {
-    int first = MPI_SUCCESS;
+    int first = 0;
 
     for (int i = 0; i < n; i++) {
         int error = reqs[i] ? wf_wait(&reqs[i], MPI_STATUS_IGNORE) : 0;

@@ -62,17 +62,18 @@ struct wf_req {
     uint32_t flags;
     wf_atomic_u32 done;
     /* The outcome, valid once done. */
-    int error; /* MPI error class */
+    int error; /* a status (report/status.h) */
     int source, tag;
     uint64_t bytes; /* received */
     /* Called once, inside the API section, when the request completes, instead
      * of waking a waiter. May post operations; must not wait. */
     void (*on_complete)(struct wf_req *);
     void *context; /* for on_complete */
-    /* Starts a persistent request of another chapter. NULL: the engine's. */
+    /* Starts a persistent request of a chapter, and returns an MPI error class.
+     * NULL: the engine's. */
     int (*start)(struct wf_req *);
-    /* Releases what the chapter attached. The error goes to the caller of
-     * wf_req_release, if that frees the request. */
+    /* Releases what the chapter attached. The MPI error class goes to the
+     * caller of wf_req_release, if that frees the request. */
     int (*destroy)(struct wf_req *);
     union {
         int (*cancel)(struct wf_req *); /* requests of other chapters */
@@ -84,8 +85,8 @@ struct wf_req {
         /* Generalized requests: fills the status at wait or test time, called
          * outside the API section by the completion functions. */
         int (*query)(struct wf_req *, MPI_Status *);
-        /* Partitioned requests: records why the two sides do not fit, and
-         * raises that on the communicator. NULL: they always fit. */
+        /* Partitioned requests: records why the two sides do not fit, with the
+         * communicator as owner. Returns the status. NULL: they always fit. */
         int (*explain)(struct wf_req *);
     };
 };
@@ -98,7 +99,7 @@ struct wf_req *wf_req_create(struct wf_instance *, enum wf_req_type,
  * request again. Clears WF_REQ_QUIESCENT. */
 void wf_req_needs_progress(struct wf_req *);
 /* Complete a request: wakes its waiter, or calls on_complete. */
-void wf_req_complete(struct wf_req *, int error);
+void wf_req_complete(struct wf_req *, int status);
 /* Drop the hold of the user or owner: the request is freed now, or when it is
  * complete. Returns the result of its `destroy` if that is called now. */
 int wf_req_release(struct wf_req *);
@@ -112,8 +113,8 @@ uint32_t wf_req_complete_held(struct wf_instance *);
 void wf_req_withdraw(struct wf_req *);
 /* Destroy a request that was never given to the program. */
 void wf_req_abandon(struct wf_req *);
-/* Record why a request failed and raise that on its communicator. Returns its
- * error class, or MPI_SUCCESS. */
+/* Record why a request failed, with its communicator as the owner of the error.
+ * Returns its status. */
 int wf_req_error(struct wf_req *);
 
 static inline bool wf_req_done(struct wf_req *r)
@@ -141,7 +142,7 @@ struct wf_type;
 struct wf_wait_cause;
 
 /* Wait for one request, or for all; makes progress meanwhile. The requests are
- * released and *req set to NULL. wf_wait_all returns the first error. status
+ * released and *req set to NULL. wf_wait_all returns the first failure. status
  * may be MPI_STATUS_IGNORE. */
 int wf_wait(struct wf_req **req, MPI_Status *status);
 int wf_wait_all(int n, struct wf_req **reqs);

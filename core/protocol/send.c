@@ -36,17 +36,17 @@ static bool connect_location(struct weft_loc *loc, int *rc)
 {
     int r;
 
-    wf_error_last()->mpi_class = MPI_SUCCESS;
+    wf_error_forget();
     r = wf_location_connect(loc);
     if (r == 0)
         return true;
-    *rc = wf_error_last()->mpi_class;
+    *rc = wf_error_last()->status;
     if (!*rc && r == WEFT_ENOMEM)
-        *rc = wf_error(MPI_ERR_NO_MEM, "no memory to connect to process %u",
-                       loc->id);
+        *rc =
+            wf_fail(WEFT_ENOMEM, "no memory to connect to process %u", loc->id);
     if (!*rc)
-        *rc = wf_error(MPI_ERR_OTHER, "process %u cannot be reached (error %d)",
-                       loc->id, r);
+        *rc = wf_fail(WEFT_EUNREACH, "process %u cannot be reached (error %d)",
+                      loc->id, r);
     return false;
 }
 
@@ -58,17 +58,17 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
     struct weft_loc *loc = wf_location(wf, id);
 
     if (!loc) {
-        *rc = wf_error(MPI_ERR_NO_MEM, "out of memory for process %u", id);
+        *rc = wf_fail(WEFT_ENOMEM, "out of memory for process %u", id);
         return NULL;
     }
     if (!loc->failed && !loc->lanes && !connect_location(loc, rc)) {
-        if (*rc != MPI_ERR_PROC_ABORTED)
+        if (!wf_status_is_loss(*rc))
             return NULL;
         wf_location_down(loc, WEFT_EPEER, wf_error_last()->text);
     }
     if (loc->failed) {
-        *rc = wf_error(
-            wf_location_error(loc), "rank %d (process %u on %s)%s: %s", rank,
+        *rc = wf_fail(
+            wf_location_status(loc), "rank %d (process %u on %s)%s: %s", rank,
             id, loc->host ? loc->host : "unknown host",
             wf_location_lacks_resources(loc) ? " cannot be reached" : "",
             wf_location_down_text(loc));
@@ -163,7 +163,7 @@ static int start_eager(struct wf_p2p *p, unsigned lane)
     p->waits = WF_WAITS_TX;
     if (sync) {
         if (wf_slot_add_pending(p) != 0)
-            return wf_error(MPI_ERR_NO_MEM, "out of memory for a send");
+            return wf_fail(WEFT_ENOMEM, "out of memory for a send");
         p->tx.hdr.d = wf_le64(p->id);
         p->waits |= WF_WAITS_ANSWER;
     }
@@ -171,12 +171,12 @@ static int start_eager(struct wf_p2p *p, unsigned lane)
     p->tx.done = on_eager_sent;
     wf_credit_change(p->loc, -(int64_t)(p->bytes + WF_MESSAGE_OVERHEAD));
     wf_message_send(p->loc, lane, &p->tx);
-    return MPI_SUCCESS;
+    return 0;
 }
 
 int wf_send_start(struct wf_p2p *p)
 {
-    int rc = MPI_SUCCESS;
+    int rc = 0;
     unsigned lane;
 
     WF_ASSERT(p->req.type == WF_REQ_SEND && !p->has_id);
@@ -187,7 +187,7 @@ int wf_send_start(struct wf_p2p *p)
     wf_store_relaxed(&p->req.done, 0);
     if (p->peer == MPI_PROC_NULL) {
         wf_req_complete(&p->req, 0);
-        return MPI_SUCCESS;
+        return 0;
     }
     p->loc = wf_peer_location(p->req.comm, p->peer, &rc);
     if (!p->loc)
@@ -260,7 +260,7 @@ int wf_isend_queued(struct wf_comm *comm, const void *buf, uint64_t count,
 
     *out = NULL;
     if (!p)
-        return MPI_ERR_NO_MEM;
+        return WEFT_ENOMEM;
     p->peer = dest;
     p->tag = tag;
     p->space = (uint8_t)space;
@@ -273,7 +273,7 @@ int wf_isend_queued(struct wf_comm *comm, const void *buf, uint64_t count,
         return rc;
     }
     *out = &p->req;
-    return MPI_SUCCESS;
+    return 0;
 }
 
 bool wf_isend_bytes(struct wf_comm *comm, const void *data, uint64_t bytes,
@@ -294,11 +294,11 @@ int wf_isend(struct wf_comm *comm, const void *buf, uint64_t count,
              enum wf_send_mode mode, struct wf_req **out)
 {
     struct wf_engine *e = comm->wf->engine;
-    int rc = MPI_SUCCESS, now = 0;
+    int rc = 0, now = 0;
 
     *out = &e->sent;
     if (dest == MPI_PROC_NULL)
-        return MPI_SUCCESS;
+        return 0;
     if (mode != WF_SEND_SYNC)
         now = try_send_by_copy(comm, buf, count, type, dest, tag, space,
                                mode == WF_SEND_WINDOW, &rc);
@@ -318,7 +318,7 @@ int wf_send(struct wf_comm *comm, const void *buf, uint64_t count,
             struct wf_type *type, int dest, int tag, enum wf_space space)
 {
     struct wf_req *req;
-    int rc = MPI_SUCCESS;
+    int rc = 0;
 
     if (wf_unlikely(dest == MPI_PROC_NULL) ||
         wf_likely(try_send_by_copy(comm, buf, count, type, dest, tag, space,

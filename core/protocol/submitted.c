@@ -97,11 +97,11 @@ static void start_submitted(struct wf_p2p *p)
     if (wf_req_done(&p->req))
         return; /* it is left alone: its owner may be reading it */
     p->req.flags &= ~(uint32_t)WF_REQ_STARTING;
-    if (rc == MPI_SUCCESS) {
+    if (rc == 0) {
         wf_register_with_helper(&p->req);
         return;
     }
-    wf_error_last()->mpi_class = MPI_SUCCESS; /* not this thread's failure */
+    wf_error_forget(); /* not this thread's failure */
     wf_req_complete(&p->req, rc);
 }
 

@@ -9,7 +9,7 @@
  * longer than the message.
  *
  * Without memory a message stays in its transport and is offered again; after
- * STARVED_NS the peer is given up, with MPI_ERR_NO_MEM for the operations that
+ * STARVED_NS the peer is given up, with WEFT_ENOMEM for the operations that
  * wait for it.
  *
  * SPDX-License-Identifier: BSD-3-Clause

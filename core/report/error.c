@@ -6,7 +6,6 @@
 #include "report/error.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -38,45 +37,31 @@ static void add_remedy(char *text, size_t size)
                  (unsigned long long)files.rlim_cur);
 }
 
-static void record_error(struct wf_comm *comm, int mpi_class, const char *fmt,
-                         va_list args)
+void wf_fail_with_args(void *owner, int status, const char *fmt, va_list args)
 {
-    last.record.mpi_class = mpi_class;
-    last.record.comm = comm;
+    last.record.status = status;
+    last.record.owner = owner;
     vsnprintf(last.record.text, sizeof last.record.text, fmt, args);
     add_remedy(last.record.text, sizeof last.record.text);
     last.fresh = true;
 }
 
-int wf_error(int mpi_class, const char *fmt, ...)
+int wf_fail(int status, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    record_error(NULL, mpi_class, fmt, args);
+    wf_fail_with_args(NULL, status, fmt, args);
     va_end(args);
-    return mpi_class;
+    return status;
 }
 
-int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
+int wf_fail_on(void *owner, int status, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    record_error(comm, mpi_class, fmt, args);
+    wf_fail_with_args(owner, status, fmt, args);
     va_end(args);
-    return mpi_class;
-}
-
-int wf_error_class(int code)
-{
-    switch (code) {
-    case WEFT_ENOMEM:
-        return MPI_ERR_NO_MEM;
-    case WEFT_EPEER:
-    case WEFT_ELINK:
-        return MPI_ERR_PROC_ABORTED;
-    default:
-        return MPI_ERR_OTHER;
-    }
+    return status;
 }
 
 void wf_error_clear(void)
@@ -90,15 +75,17 @@ struct wf_error_record *wf_error_last(void)
     return &last.record;
 }
 
-struct wf_error_record *wf_error_take_record(int mpi_class)
+void wf_error_forget(void)
 {
-    if (!last.fresh || last.record.mpi_class != mpi_class) {
-        last.record.comm = NULL;
-        last.record.text[0] = 0;
-        last.record.mpi_class = mpi_class;
-    }
+    last.record.status = 0;
+}
+
+bool wf_error_take_fresh(void)
+{
+    bool fresh = last.fresh;
+
     last.fresh = false;
-    return &last.record;
+    return fresh;
 }
 
 /* Returns the log level for messages before there is a configuration. */

@@ -75,8 +75,7 @@ static bool expand_path(const struct wf_trace_params *p, char *to, size_t size)
 
 static int refuse_file(const char *path, const char *why)
 {
-    wf_error(MPI_ERR_OTHER, "core.trace: cannot write '%s': %s", path, why);
-    return WEFT_ESYS;
+    return wf_fail(WEFT_ESYS, "core.trace: cannot write '%s': %s", path, why);
 }
 
 /* Tells whether the open file may be replaced: it is empty, or a trace. */
@@ -191,10 +190,8 @@ int wf_trace_open(const struct wf_trace_params *p, struct wf_trace **out)
     int r;
 
     WF_ASSERT((records & (records - 1)) == 0);
-    if (!t) {
-        wf_error(MPI_ERR_NO_MEM, "core.trace: no memory for a trace");
-        return WEFT_ENOMEM;
-    }
+    if (!t)
+        return wf_fail(WEFT_ENOMEM, "core.trace: no memory for a trace");
     t->mask = records - 1;
     t->bytes = WF_TRACE_HEAD + records * sizeof(struct wf_trace_record);
     r = map_file(t, p);

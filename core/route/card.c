@@ -274,12 +274,12 @@ static int check_config(struct weft_loc *loc, const struct head *h)
         wf_config_shared(wf->rank->config, true, compare_setting, &d);
         compare_their_settings(wf->rank->config, &d);
     }
-    wf_error(MPI_ERR_OTHER,
-             "rank %u on %s has another configuration than rank %u on %s: %s; "
-             "make them equal, or set core.check = no",
-             loc->id, loc->host, wf->rank->id, wf->rank->host,
-             d.text[0] ? d.text : "compare what weft-info prints on both");
-    return WEFT_EINVAL;
+    return wf_fail(
+        WEFT_EINVAL,
+        "rank %u on %s has another configuration than rank %u on %s: %s; "
+        "make them equal, or set core.check = no",
+        loc->id, loc->host, wf->rank->id, wf->rank->host,
+        d.text[0] ? d.text : "compare what weft-info prints on both");
 }
 
 bool wf_card_is_comparable(const struct wf_instance *wf)
@@ -344,10 +344,9 @@ static int fail_fetch(const struct weft_loc *loc, int rc)
 
     snprintf(why, sizeof why, "%.299s",
              rc == WEFT_ENOMEM ? "no memory" : wf_error_last()->text);
-    wf_error(rc == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER,
-             "the launcher "
-             "did not give the address of process %u: %s",
-             loc->id, why);
+    wf_fail(rc == WEFT_ENOMEM ? rc : WEFT_ESYS,
+            "the launcher did not give the address of process %u: %s", loc->id,
+            why);
     return rc;
 }
 
@@ -370,32 +369,27 @@ int wf_card_fetch(struct weft_loc *loc)
     rc = wf_launcher_get(loc->wf, key, &loc->card, &loc->card_len);
     wf_state_end_wait(told);
     if (rc == WEFT_EUNREACH && boot->awaits) {
-        wf_error(MPI_ERR_PROC_ABORTED,
-                 "process %u ended before it had called "
-                 "MPI_Init",
-                 loc->id);
+        wf_fail(WEFT_EPEER, "process %u ended before it had called MPI_Init",
+                loc->id);
         return rc;
     }
     if (rc == WEFT_EUNREACH)
         return take_host_from_config(loc);
     if (rc < 0)
         return fail_fetch(loc, rc);
-    if (!parse_head(loc, &h, &r)) {
-        wf_error(MPI_ERR_OTHER,
-                 "the address card of process %u is damaged; "
-                 "do all ranks run the same version of Weft?",
-                 loc->id);
-        return WEFT_EPROTO;
-    }
+    if (!parse_head(loc, &h, &r))
+        return wf_fail(WEFT_EPROTO,
+                       "the address card of process %u is damaged; "
+                       "do all ranks run the same version of Weft?",
+                       loc->id);
     loc->node = h.node;
     loc->host = strndup((const char *)h.host, h.host_len);
     if (loc->host)
         return check_config(loc, &h);
     free(loc->card); /* it is asked for again */
     loc->card = NULL;
-    wf_error(MPI_ERR_NO_MEM, "no memory for the address of process %u",
-             loc->id);
-    return WEFT_ENOMEM;
+    return wf_fail(WEFT_ENOMEM, "no memory for the address of process %u",
+                   loc->id);
 }
 
 static int parse_config_address(struct weft_loc *loc,

@@ -103,18 +103,17 @@ static inline const char *wf_location_down_text(const struct weft_loc *loc)
     return loc->down_status == WEFT_ENOMEM ? "no memory" : "connection lost";
 }
 
-/* The MPI error class of an operation that a transport ended with this status.
- * If this process lacks memory or a descriptor, the peer need not be gone. */
-static inline int wf_link_error(int status)
+/* The status of an operation that a transport ended with this one. If this
+ * process lacks memory or a descriptor, the peer need not be gone. */
+static inline int wf_link_status(int status)
 {
-    return status == WEFT_ENOMEM || status == WEFT_ESYS ? wf_error_class(status)
-                                                        : MPI_ERR_PROC_ABORTED;
+    return status == WEFT_ENOMEM || status == WEFT_ESYS ? status : WEFT_EPEER;
 }
 
 /* Whether it failed because this process lacks memory or a descriptor. */
 static inline bool wf_location_lacks_resources(const struct weft_loc *loc)
 {
-    return wf_link_error(loc->down_status) != MPI_ERR_PROC_ABORTED;
+    return wf_link_status(loc->down_status) != WEFT_EPEER;
 }
 
 /* The verb for a message "process 1 on host <verb>: <reason>". */
@@ -123,10 +122,10 @@ static inline const char *wf_location_down_verb(const struct weft_loc *loc)
     return wf_location_lacks_resources(loc) ? "cannot be reached" : "is gone";
 }
 
-/* The MPI error class of operations with a peer that failed. */
-static inline int wf_location_error(const struct weft_loc *loc)
+/* The status of operations with a peer that failed. */
+static inline int wf_location_status(const struct weft_loc *loc)
 {
-    return wf_link_error(loc->down_status);
+    return wf_link_status(loc->down_status);
 }
 
 /* Add credit, or take it (negative) for a message that does not go by the fast

@@ -16,9 +16,9 @@
 #include "env/start.h"
 #include "group/raise.h"
 #include "mpix.h"
+#include "object/error.h"
 #include "os/futex.h"
 #include "process/process.h"
-#include "report/error.h"
 
 enum { GATE_CLOSED, GATE_OPEN, GATE_CANCELLED };
 

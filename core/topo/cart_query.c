@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
-#include "report/error.h"
+#include "object/error.h"
 #include "topo/query.h"
 #include "topo/topo.h"
 

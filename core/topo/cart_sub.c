@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "report/error.h"
+#include "object/error.h"
 #include "topo/cart.h"
 #include "topo/create.h"
 #include "topo/query.h"

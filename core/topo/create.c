@@ -11,7 +11,7 @@
 
 #include "comm/derive.h"
 #include "core_api.h"
-#include "report/error.h"
+#include "object/error.h"
 #include "topo/topo.h"
 
 int wf_topo_check_parent(const struct wf_comm *parent)

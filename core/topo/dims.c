@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "core_api.h"
-#include "report/error.h"
+#include "object/error.h"
 
 enum {
     DIVISORS_MAX = 1600, /* 2095133040 has so many, the most below 2^31 */

@@ -17,7 +17,7 @@
 
 #include "core_api.h"
 #include "datatype/predefined.h"
-#include "report/error.h"
+#include "object/error.h"
 #include "topo/create.h"
 #include "topo/dist.h"
 #include "topo/dist_graph.h"

@@ -13,7 +13,7 @@
 #include "coll/coll.h"
 #include "core_api.h"
 #include "datatype/predefined.h"
-#include "report/error.h"
+#include "object/error.h"
 #include "topo/create.h"
 #include "topo/dist.h"
 #include "topo/reorder.h"

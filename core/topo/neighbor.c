@@ -12,7 +12,7 @@
 #include "topo/neighbor.h"
 
 #include "coll/args.h"
-#include "report/error.h"
+#include "object/error.h"
 #include "topo/topo.h"
 
 static int check_args(const struct wf_coll_args *a)

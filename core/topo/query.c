@@ -5,7 +5,7 @@
 #include "topo/query.h"
 
 #include "core_api.h"
-#include "report/error.h"
+#include "object/error.h"
 #include "topo/topo.h"
 
 static const char *kind_name(int kind)

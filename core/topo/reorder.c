@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 #include "boot/boot.h"
+#include "object/error.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 /* Graphs with more vertices are not reordered: filling takes quadratic time. */
 enum { GREEDY_MAX = 16384 };

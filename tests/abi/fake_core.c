@@ -20,6 +20,7 @@
 #include "lock/enable_locking.h"
 #include "lock/submit.h"
 #include "object/errhandler.h"
+#include "object/error.h"
 #include "object/info.h"
 #include "object/status.h"
 #include "process/rank.h"
@@ -27,7 +28,6 @@
 #include "protocol/fastpath.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
-#include "report/error.h"
 
 struct wf_instance *_Atomic wf_process_instance;
 _Thread_local struct wf_instance *wf_thread_instance;
@@ -131,7 +131,18 @@ int wf_error(int mpi_class, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(record.text, sizeof(record.text), fmt, args);
     va_end(args);
-    return record.mpi_class = mpi_class;
+    record.status = wf_error_status(mpi_class);
+    return mpi_class;
+}
+
+int wf_error_class_of_failure(int status)
+{
+    return -status;
+}
+
+int wf_error_status_of_failure(int mpi_class)
+{
+    return -mpi_class;
 }
 
 int wf_raise(struct wf_instance *wf, void *comm, const char *function,

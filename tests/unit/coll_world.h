@@ -26,6 +26,7 @@
 #include "coll/layout.h"
 #include "coll/vertex.h"
 #include "no_sources.h"
+#include "object/error.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/credit.h"
@@ -38,7 +39,6 @@
 #include "protocol/request.h"
 #include "protocol/send.h"
 #include "protocol/try.h"
-#include "report/error.h"
 
 enum { MAX_RANKS = 24, CONTEXTS = 4 };
 
@@ -67,12 +67,12 @@ int wf_error(int mpi_class, const char *fmt, ...)
     return mpi_class;
 }
 
-int wf_error_class(int code)
+int wf_fail(int status, const char *fmt, ...)
 {
-    return code == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+    return status;
 }
 
-int wf_error_on(struct wf_comm *comm, int mpi_class, const char *fmt, ...)
+int wf_error_on(void *owner, int mpi_class, const char *fmt, ...)
 {
     return mpi_class;
 }
@@ -97,7 +97,7 @@ bool wf_comm_has_dead(struct wf_comm *c)
 
 int wf_comm_record_dead(struct wf_comm *c)
 {
-    return MPI_ERR_PROC_ABORTED;
+    return WEFT_EPEER;
 }
 
 /* ---- requests ------------------------------------------------------------ */
@@ -224,7 +224,7 @@ int wf_isend(struct wf_comm *comm, const void *buf, uint64_t count,
     assert_int_equal(space, WF_SPACE_COLL);
     *out = NULL;
     if (fail_after >= 0 && fail_after-- == 0)
-        return wf_error(MPI_ERR_OTHER, "the link broke");
+        return WEFT_ESYS;
     p = make_p2p(comm->wf, WF_REQ_SEND);
     fill_operation(p, comm, (void *)(uintptr_t)buf, count, type, dest);
     p->tag = tag;
@@ -266,7 +266,7 @@ static void deliver_message(struct channel *c)
     struct wf_p2p *from = fifo_take(&c->sends), *to = fifo_take(&c->recvs);
     uint64_t n = from->bytes < to->bytes ? from->bytes : to->bytes;
     char *data = malloc(n + 1);
-    int error = from->bytes > to->bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    int error = from->bytes > to->bytes ? WF_ETRUNCATED : 0;
 
     assert_int_equal(from->tag, to->tag);
     if (from->packed)
@@ -348,7 +348,7 @@ bool wf_try_recv(struct wf_comm *comm, void *buf, uint64_t bytes, int source,
     }
     p = fifo_take(&c->sends);
     assert_int_equal(p->tag, tag);
-    now->error = p->bytes > bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    now->error = p->bytes > bytes ? WF_ETRUNCATED : 0;
     now->bytes = p->bytes;
     if (bytes > p->bytes)
         bytes = p->bytes;
@@ -402,12 +402,12 @@ void wf_credit_return(struct weft_loc *loc)
 int wf_send(struct wf_comm *comm, const void *buf, uint64_t count,
             struct wf_type *type, int dest, int tag, enum wf_space space)
 {
-    return MPI_ERR_INTERN;
+    return WEFT_ESYS;
 }
 
 int wf_wait(struct wf_req **req, MPI_Status *status)
 {
-    return MPI_ERR_INTERN;
+    return WEFT_ESYS;
 }
 
 void wf_progress_wake_leader(struct wf_instance *wf)

@@ -10,7 +10,7 @@
 
 #include "group/raise.h"
 #include "object/errhandler.h"
-#include "report/error.h"
+#include "object/error.h"
 
 static int raise_absent(void *on, const char *fn, const char *chapter)
 {

@@ -15,6 +15,7 @@
 #include "coll/decision.h"
 #include "coll/shm/contribution.h"
 #include "coll/shm/large.h"
+#include "object/error.h"
 
 int wf_shmcoll_barrier(struct wf_shmcoll *t)
 {

@@ -21,7 +21,7 @@
 #include "coll/decision.h"
 #include "coll/shm/large.h"
 #include "coll/shm/tuning.h"
-#include "report/error.h"
+#include "object/error.h"
 
 enum {
     /* levels for the largest number of members, and one more */

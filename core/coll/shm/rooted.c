@@ -20,11 +20,11 @@
 #include "coll/args.h"
 #include "coll/shm/contribution.h"
 #include "coll/shm/large.h"
+#include "object/error.h"
 #include "object/status.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
-#include "report/error.h"
 
 /* Each collective has a copy of these, for the functions that it names. */
 #define SKELETON inline __attribute__((always_inline))
@@ -254,8 +254,9 @@ static int begin_contribution(struct gathering *g, int r)
         return rc;
     if (wf_likely(!wf_shmcoll_wants_schedule(word)))
         return wf_shmcoll_read_whole(g->t, r, to);
-    rc = wf_irecv(g->a->comm, to.buf, to.count, to.type, r, g->tag,
-                  WF_SPACE_COLL, &g->message[g->messages]);
+    rc = wf_error_class(wf_irecv(g->a->comm, to.buf, to.count, to.type, r,
+                                 g->tag, WF_SPACE_COLL,
+                                 &g->message[g->messages]));
     if (!rc)
         g->from[g->messages++] = r;
     return rc;
@@ -264,10 +265,10 @@ static int begin_contribution(struct gathering *g, int r)
 static int finish_message(struct gathering *g, int i)
 {
     MPI_Status status;
-    int r = g->from[i], rc = wf_wait(&g->message[i], &status);
+    int rc = wf_error_class(wf_wait(&g->message[i], &status));
 
     return rc ? rc
-              : wf_shmcoll_check_length(r, wf_status_bytes(&status),
+              : wf_shmcoll_check_length(g->from[i], wf_status_bytes(&status),
                                         wf_coll_rbytes(g->a, r));
 }
 
@@ -299,8 +300,8 @@ static int send_message(struct wf_shmcoll *t, const struct wf_coll_args *a,
     wf_shmcoll_store_flag(t, a->scount * (uint64_t)a->stype->size,
                           WF_SHMCOLL_FLAG_SCHEDULE);
     wf_shmcoll_complete_call(t);
-    return wf_send(a->comm, a->sbuf, a->scount, a->stype, a->root, tag,
-                   WF_SPACE_COLL);
+    return wf_error_class(wf_send(a->comm, a->sbuf, a->scount, a->stype,
+                                  a->root, tag, WF_SPACE_COLL));
 }
 
 static bool is_plain_gatherv(const struct wf_coll_args *a)

@@ -8,8 +8,8 @@
 #include "coll/shm/setup.h"
 #include "coll/shm/tuning.h"
 #include "coll/shm/wait.h"
+#include "object/error.h"
 #include "os/copy.h"
-#include "report/error.h"
 
 #define FAILED UINT32_MAX /* in place of a number of chunks */
 

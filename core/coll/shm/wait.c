@@ -33,6 +33,7 @@
 
 #include "coll/shm/contribution.h"
 #include "group/describe_wait.h"
+#include "object/error.h"
 #include "os/membarrier.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
@@ -42,7 +43,6 @@
 #include "protocol/location.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"
-#include "report/error.h"
 
 /* A wait for a flag of one member. */
 struct member_wait {
@@ -132,11 +132,12 @@ static int report_lost_member(const struct member_wait *w)
     const struct weft_loc *loc = w->wait.loc;
 
     if (wf_comm_is_dead(w->t->comm))
-        return wf_comm_record_dead(w->t->comm);
+        return wf_error_class(wf_comm_record_dead(w->t->comm));
     if (!loc)
         return wf_error(MPI_ERR_PROC_ABORTED, "a member of the communicator "
                                               "is gone");
-    return wf_error(loc->failed ? wf_location_error(loc) : MPI_ERR_PROC_ABORTED,
+    return wf_error(loc->failed ? wf_error_class(wf_location_status(loc))
+                                : MPI_ERR_PROC_ABORTED,
                     "rank %d (process %u on %s): %s", w->rank, loc->id,
                     loc->host ? loc->host : "unknown host",
                     loc->failed ? wf_location_down_text(loc)

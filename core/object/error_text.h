@@ -2,8 +2,8 @@
  * MPI_Error_string (MPI-5.0 s9.4).
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_REPORT_ERROR_TEXT_H
-#define WF_REPORT_ERROR_TEXT_H
+#ifndef WF_OBJECT_ERROR_TEXT_H
+#define WF_OBJECT_ERROR_TEXT_H
 
 #include "base.h"
 

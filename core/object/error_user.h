@@ -1,8 +1,8 @@
 /* Error classes, codes and strings that the program adds (MPI-5.0 s9.5).
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_REPORT_ERROR_USER_H
-#define WF_REPORT_ERROR_USER_H
+#ifndef WF_OBJECT_ERROR_USER_H
+#define WF_OBJECT_ERROR_USER_H
 
 #include "base.h"
 

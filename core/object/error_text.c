@@ -4,13 +4,13 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "report/error_text.h"
+#include "object/error_text.h"
 
 #include <stdio.h>
 
 #include "core_api.h"
-#include "report/error.h"
-#include "report/error_user.h"
+#include "object/error.h"
+#include "object/error_user.h"
 
 struct class_text {
     int mpi_class;
@@ -168,8 +168,8 @@ int wf_mpi_error_string(struct wf_instance *wf, int errorcode, char *string,
     if (!t) {
         if (!wf_error_code_text(errorcode, text))
             return wf_error(MPI_ERR_ARG, "%d is not an error code", errorcode);
-    } else if (errorcode != MPI_SUCCESS && r->mpi_class == errorcode &&
-               r->text[0]) {
+    } else if (errorcode != MPI_SUCCESS && r->text[0] &&
+               wf_error_class(r->status) == errorcode) {
         snprintf(text, sizeof text, "%s: %s: %.390s.", t->name, t->sentence,
                  r->text);
     } else {

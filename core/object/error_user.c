@@ -10,15 +10,15 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "report/error_user.h"
+#include "object/error_user.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core_api.h"
 #include "process/process.h"
+#include "object/error.h"
 #include "process/rank.h"
-#include "report/error.h"
 
 struct code {
     int mpi_class; /* 0: removed */
