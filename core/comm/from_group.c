@@ -17,6 +17,7 @@
 #include "comm/query.h"
 #include "core_api.h"
 #include "group/comm.h"
+#include "group/owner.h"
 #include "object/errhandler.h"
 #include "object/error.h"
 #include "object/info.h"
@@ -82,7 +83,7 @@ static int apply_hints(struct wf_comm *comm, const struct creation *c)
         return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
     wf_comm_update_hints(comm);
     return wf_errhandler_replace(&comm->errhandler, c->errhandler,
-                                 WF_KIND_COMM);
+                                 &wf_comm_owner_kind);
 }
 
 static int plan_creation(const struct temp_comm *m, struct wf_group *g,

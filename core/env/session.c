@@ -110,11 +110,9 @@ int wf_mpi_session_init(struct wf_instance *wf, struct wf_info *info,
                         struct wf_errhandler *errhandler, MPI_Session *session)
 {
     struct wf_session *s;
-    if (!errhandler->predefined && errhandler->target != WF_KIND_SESSION)
-        return wf_error(MPI_ERR_ERRHANDLER,
-                        "the error handler was made for another kind of "
-                        "object; make it with MPI_Session_create_errhandler");
-    int rc = begin_session(info, errhandler, &s);
+    int rc = wf_errhandler_check(errhandler, &wf_session_owner_kind);
+    if (rc == MPI_SUCCESS)
+        rc = begin_session(info, errhandler, &s);
     if (rc == MPI_SUCCESS)
         *session = (MPI_Session)s;
     return rc;
@@ -163,7 +161,7 @@ int wf_mpi_session_create_errhandler(struct wf_instance *wf,
                                      MPI_Session_errhandler_function *fn,
                                      MPI_Errhandler *errhandler)
 {
-    return wf_errhandler_create(WF_KIND_SESSION, (void (*)(void))fn,
+    return wf_errhandler_create(&wf_session_owner_kind, (void (*)(void))fn,
                                 errhandler);
 }
 
@@ -172,7 +170,7 @@ int wf_mpi_session_set_errhandler(struct wf_instance *wf,
                                   struct wf_errhandler *errhandler)
 {
     return wf_errhandler_replace(&session->errhandler, errhandler,
-                                 WF_KIND_SESSION);
+                                 &wf_session_owner_kind);
 }
 
 int wf_mpi_session_get_errhandler(struct wf_instance *wf,

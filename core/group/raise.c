@@ -10,7 +10,8 @@
  *
  * Errors of calls on a session, or on a group that came from one, go to the
  * session's handler; those of calls that are given a handler for what they make
- * go to that one (s7.4.2, s11.3.1).
+ * go to that one (s7.4.2, s11.3.1). The owners are known by their registered
+ * kinds (object/owner.h), so that a window or a file needs no change here.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -25,10 +26,10 @@
 #include "object/env.h"
 #include "object/errhandler.h"
 #include "object/error.h"
-#include "object/session.h"
-#include "os/trust.h"
 #include "object/error_text.h"
 #include "object/error_user.h"
+#include "object/owner.h"
+#include "os/trust.h"
 #include "process/rank.h"
 
 /* The initial handler is the one that the launcher's mpi_initial_errhandler
@@ -43,11 +44,10 @@ struct wf_errhandler *wf_errhandler_initial(void)
     return wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
 }
 
-/* The object to which an error belongs, and the handler that it gets. comm or
- * session is set where the handler takes one. */
+/* The object to which an error belongs, and the handler that it gets. */
 struct raised {
-    struct wf_comm *comm;
-    struct wf_session *session;
+    struct wf_object *object;         /* or NULL */
+    const struct wf_owner_kind *kind; /* of the object; or NULL */
     struct wf_errhandler *handler;
 };
 
@@ -60,32 +60,10 @@ enum { OBJECT_LEN = MPI_MAX_OBJECT_NAME + 40 };
 struct verdict {
     MPI_Errhandler predefined; /* or MPI_ERRHANDLER_NULL: fn */
     void (*fn)(void);
-    enum wf_kind target; /* the kind of object for which fn was made */
-    MPI_Comm comm;
-    MPI_Session session;
+    const struct wf_owner_kind *target; /* for which fn was made; or NULL */
+    void *handle;
     char object[OBJECT_LEN]; /* for the text of a fatal error */
 };
-
-/* Write the object of an error for a text: " on MPI_COMM_WORLD", " on
- * communicator 'rows'", " on a communicator of 4 processes", " on a session",
- * or nothing. */
-static void describe_object(const struct raised *on, char *out, size_t n)
-{
-    const struct wf_comm *comm = on->comm;
-    out[0] = 0;
-    if (on->session)
-        snprintf(out, n, " on a session");
-    if (!comm)
-        return;
-    if (comm == wf_home(comm->wf)->world)
-        snprintf(out, n, " on MPI_COMM_WORLD");
-    else if (comm == wf_home(comm->wf)->self)
-        snprintf(out, n, " on MPI_COMM_SELF");
-    else if (comm->name[0])
-        snprintf(out, n, " on communicator '%s'", comm->name);
-    else
-        snprintf(out, n, " on a communicator of %d processes", comm->size);
-}
 
 /* End the process with a text that has product and version, host, rank,
  * function, object and cause. */
@@ -106,32 +84,23 @@ static void end_process(struct wf_instance *wf, const char *object,
              function, object, wf_error_name(rc), sentence);
 }
 
-/* Call the user's function with the handle of an object of its kind. */
-static void call_user_handler(const struct verdict *v, int *rc)
-{
-    MPI_Comm comm = v->comm;
-    MPI_Session session = v->session;
-
-    if (v->target == WF_KIND_SESSION)
-        ((MPI_Session_errhandler_function *)v->fn)(&session, rc);
-    else
-        ((MPI_Comm_errhandler_function *)v->fn)(&comm, rc);
-}
-
 /* Fill in a verdict. target: the object whose handler is called. object: the
  * one on which the MPI function was called. */
 static void decide_verdict(struct verdict *v, const struct raised *target,
                            const struct raised *object)
 {
     const struct wf_errhandler *e = target->handler;
+    bool fits = target->kind && target->kind == e->target;
 
     v->predefined = e->predefined ? wf_errhandler_handle(target->handler)
                                   : MPI_ERRHANDLER_NULL;
     v->fn = e->fn;
     v->target = e->target;
-    v->comm = target->comm ? wf_comm_handle(target->comm) : MPI_COMM_NULL;
-    v->session = (MPI_Session)target->session;
-    describe_object(object, v->object, sizeof v->object);
+    if (e->target)
+        v->handle = e->target->handle(fits ? target->object : NULL);
+    v->object[0] = 0;
+    if (object->kind)
+        object->kind->describe(object->object, v->object, sizeof v->object);
 }
 
 /* Call the handler with code rc. The API section is not held. */
@@ -141,7 +110,7 @@ static int carry_out_verdict(struct wf_instance *wf, const struct verdict *v,
     const struct wf_error_record *r = wf_error_take_record(rc);
 
     if (v->predefined == MPI_ERRHANDLER_NULL)
-        call_user_handler(v, &rc);
+        v->target->call(v->fn, v->handle, &rc);
     else if (v->predefined != MPI_ERRORS_RETURN)
         end_process(wf, v->object, function, rc, r->text);
     return rc;
@@ -155,45 +124,63 @@ static struct wf_comm *choose_general_comm(struct wf_instance *wf)
     return older && !newer ? wf->world : wf->self;
 }
 
-static struct raised object_of(void *on)
+/* Find the owner of the errors of calls on an object, which is an owner, stands
+ * for one, or is a handler; or NULL. */
+static struct raised find_owner(struct wf_instance *wf, void *on)
 {
-    struct raised o = {0};
-    struct wf_object *object = on;
-    if (!object)
-        return o;
-    if (object->kind == WF_KIND_COMM)
-        o.comm = on;
-    else if (object->kind == WF_KIND_SESSION)
-        o.session = on;
-    else if (object->kind == WF_KIND_ERRHANDLER)
-        o.handler = on;
-    else if (object->kind == WF_KIND_GROUP)
-        o.session = ((struct wf_group *)on)->session;
+    struct raised o = {.object = on};
+
+    if (o.object && o.object->kind == WF_KIND_ERRHANDLER)
+        return (struct raised){.handler = on};
+    o.kind = wf_owner_kind_of(wf, o.object);
+    if (o.kind && o.kind->stands_for) {
+        o.object = o.kind->stands_for(o.object);
+        o.kind = wf_owner_kind_of(wf, o.object);
+    }
     return o;
 }
 
 static void choose_handler(struct wf_instance *wf, struct raised *r)
 {
+    struct wf_comm *general = NULL;
+
     if (r->handler)
         return;
-    if (!r->comm && !r->session)
-        r->comm = choose_general_comm(wf);
-    if (r->comm)
-        r->handler = r->comm->errhandler;
-    else if (r->session)
-        r->handler = r->session->errhandler;
+    if (!r->kind)
+        general = choose_general_comm(wf);
+    if (general)
+        *r = find_owner(wf, &general->object);
+    if (r->kind)
+        r->handler = r->kind->errhandler(r->object);
     else /* no world, or while starting or ending */
         r->handler = wf_errhandler_initial();
 }
 
-int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
+/* Find the owner of an error of class rc: that of the call, or the one that the
+ * record names. */
+static struct raised find_owner_of_error(struct wf_instance *wf, void *on,
+                                         int rc)
 {
     const struct wf_error_record *last = wf_error_last();
-    struct raised object = object_of(on);
-    /* the record may name a communicator of the library's own */
-    if (wf_error_class(last->status) == rc && last->owner && !object.handler &&
-        !object.comm)
-        object = object_of(last->owner);
+    struct raised o = find_owner(wf, on);
+
+    if (wf_error_class(last->status) != rc || !last->owner || o.handler ||
+        (o.kind && !o.kind->gives_way))
+        return o;
+    return find_owner(wf, last->owner);
+}
+
+/* Returns the engine whose section protects the owner. */
+static struct wf_instance *find_engine(struct wf_instance *wf,
+                                       const struct raised *r)
+{
+    return r->kind && r->kind->engine ? r->kind->engine(r->object)
+                                      : wf_home(wf);
+}
+
+int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
+{
+    struct raised object = find_owner_of_error(wf, on, rc);
     struct raised target = object;
     struct verdict v;
     if (!wf) {
@@ -202,7 +189,7 @@ int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
         decide_verdict(&v, &target, &object);
         return carry_out_verdict(NULL, &v, function, rc);
     }
-    wf = target.comm ? target.comm->wf : wf_home(wf);
+    wf = find_engine(wf, &target);
     bool held = wf_cs_enter_as_is(&wf->api);
     choose_handler(wf, &target);
     decide_verdict(&v, &target, &object);
@@ -215,7 +202,7 @@ int wf_errhandler_call(struct wf_instance *wf, void *on, const char *function,
                        int errorcode)
 {
     int mpi_class;
-    struct raised target = object_of(on);
+    struct raised target = find_owner(wf, on);
     struct verdict v;
     int rc = wf_mpi_error_class(wf, errorcode, &mpi_class);
     if (rc != MPI_SUCCESS)

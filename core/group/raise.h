@@ -12,11 +12,11 @@ struct wf_instance;
 /* Returns the handler with which MPI_COMM_WORLD and MPI_COMM_SELF start. */
 struct wf_errhandler *wf_errhandler_initial(void);
 
-/* Raise error class `rc` of the MPI function `function`. The handler is `on`,
- * if that is one; else the handler of the recorded communicator, else of `on`,
- * else of MPI_COMM_SELF, else (no world) the initial one. on: the object of the
- * call, which is a communicator, a session or a group, or NULL. Called outside
- * the API section. Returns the code that the MPI function is to return; does
+/* Raise error class `rc` of the MPI function `function`. on: the object of the
+ * call, or NULL; any registered kind (object/owner.h). The handler is `on`, if
+ * that is one; else that of `on`, if errors belong to such objects; else of the
+ * recorded owner; else of MPI_COMM_SELF; else (no world) the initial one. The
+ * recorded owner goes before a session. Called outside the API section. Returns the code that the MPI function is to return; does
  * not return if the handler aborts. */
 int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc);
 

@@ -8,9 +8,11 @@
 
 #include "comm/context.h"
 #include "group/attr_comm.h"
+#include "group/owner.h"
 #include "object/attr.h"
 #include "object/info.h"
 #include "object/keyval.h"
+#include "object/session.h"
 #include "process/rank.h"
 
 int wf_env_init(struct wf_instance *wf)
@@ -19,6 +21,9 @@ int wf_env_init(struct wf_instance *wf)
     if (!env)
         return WEFT_ENOMEM;
     wf->rank->env = env;
+    wf_owner_register(wf, &wf_comm_owner_kind);
+    wf_owner_register(wf, &wf_group_owner_kind);
+    wf_owner_register(wf, &wf_session_owner_kind);
     wf_attr_predefine(wf);
     env->group_empty = wf_group_create(wf, 0, NULL);
     env->contexts = wf_contexts_create();

@@ -58,7 +58,7 @@ void wf_errhandler_put(struct wf_errhandler *e)
     free(e);
 }
 
-int wf_errhandler_create(enum wf_kind target, void (*fn)(void),
+int wf_errhandler_create(const struct wf_owner_kind *target, void (*fn)(void),
                          MPI_Errhandler *errhandler)
 {
     struct wf_errhandler *e = calloc(1, sizeof *e);
@@ -71,14 +71,24 @@ int wf_errhandler_create(enum wf_kind target, void (*fn)(void),
     return MPI_SUCCESS;
 }
 
-int wf_errhandler_replace(struct wf_errhandler **slot, struct wf_errhandler *e,
-                          enum wf_kind target)
+int wf_errhandler_check(const struct wf_errhandler *e,
+                        const struct wf_owner_kind *target)
 {
-    if (!e->predefined && e->target != target)
-        return wf_error(MPI_ERR_ERRHANDLER,
-                        "the error handler was made for another kind of "
-                        "object; make it with MPI_%s_create_errhandler",
-                        target == WF_KIND_COMM ? "Comm" : "Session");
+    if (e->predefined || e->target == target)
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_ERRHANDLER,
+                    "the error handler was made for another kind of object; "
+                    "make it with MPI_%s_create_errhandler",
+                    target->name);
+}
+
+int wf_errhandler_replace(struct wf_errhandler **slot, struct wf_errhandler *e,
+                          const struct wf_owner_kind *target)
+{
+    int rc = wf_errhandler_check(e, target);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
     wf_errhandler_get(e);
     wf_errhandler_put(*slot);
     *slot = e;
@@ -89,13 +99,6 @@ MPI_Errhandler wf_errhandler_get_handle(struct wf_errhandler *e)
 {
     wf_errhandler_get(e);
     return wf_errhandler_handle(e);
-}
-
-int wf_mpi_comm_create_errhandler(struct wf_instance *wf,
-                                  MPI_Comm_errhandler_function *fn,
-                                  MPI_Errhandler *errhandler)
-{
-    return wf_errhandler_create(WF_KIND_COMM, (void (*)(void))fn, errhandler);
 }
 
 /* A predefined handler may be freed, too, because the program must free the

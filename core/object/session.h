@@ -9,7 +9,7 @@
 #ifndef WF_SESSION_H
 #define WF_SESSION_H
 
-#include "object/handle.h"
+#include "object/owner.h"
 #include "process/instance.h"
 
 struct wf_session {
@@ -19,6 +19,8 @@ struct wf_session {
     struct wf_info *info;          /* for MPI_Session_get_info */
     struct wf_bsend_buffer *bsend; /* p2p/buffered.h */
 };
+
+extern const struct wf_owner_kind wf_session_owner_kind WF_HIDDEN;
 
 void wf_session_get(struct wf_session *);
 void wf_session_put(struct wf_session *);
