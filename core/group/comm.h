@@ -71,12 +71,12 @@ struct wf_comm {
     struct wf_oversubscription oversubscription;
     struct wf_layout *layout; /* its distribution over nodes: coll/layout.h;
                                  or NULL */
-    struct wf_shmcoll
-        *shmcoll; /* shared-memory collectives: coll/shm/shmcoll.h; or NULL */
+    /* shared-memory collectives: coll/shm/shmcoll.h; or NULL */
+    struct wf_shmcoll *shmcoll;
     bool traced;                /* the rank has a trace */
     bool path_logged;           /* by coll/path.c */
-    uint32_t
-        shmcoll_countdown; /* blocking collectives until they are set up; 0: never */
+    /* blocking collectives until they are set up; 0: never */
+    uint32_t shmcoll_countdown;
     /* A collective step that this process has deferred and the other members
      * have not (wf_shmcoll_count_call), or NULL. */
     void (*catch_up)(struct wf_comm *);

@@ -16,8 +16,9 @@ struct wf_errhandler *wf_errhandler_initial(void);
  * call, or NULL; any registered kind (object/owner.h). The handler is `on`, if
  * that is one; else that of `on`, if errors belong to such objects; else of the
  * recorded owner; else of MPI_COMM_SELF; else (no world) the initial one. The
- * recorded owner goes before a session. Called outside the API section. Returns the code that the MPI function is to return; does
- * not return if the handler aborts. */
+ * recorded owner goes before a session. Called outside the API section. Returns
+ * the code that the MPI function is to return; does not return if the handler
+ * aborts. */
 int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc);
 
 /* Call the handler of `on` with an error code (MPI_X_call_errhandler). Called

@@ -300,7 +300,8 @@ static bool sleep_until_woken(struct wf_mutex *m, uint32_t ticket)
     atomic_fetch_or_explicit(&m->asleep, sleep_bit_of(ticket),
                              memory_order_relaxed);
     if (has_membarrier())
-        fence_all_threads(); /* pairs with wf_mutex_pass_or_leave_open, wf_mutex_pass_ticket */
+        /* pairs with wf_mutex_pass_or_leave_open, wf_mutex_pass_ticket */
+        fence_all_threads();
     else
         wf_fence_full(); /* pairs with the fence in wf_mutex_pass_ticket */
     in = try_turn(m, ticket);

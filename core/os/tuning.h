@@ -9,7 +9,8 @@
  *
  * NOT HERE  defaults of settings and the choice of algorithms (tuning.md); what
  * a protocol or a data structure needs on any machine; shared-memory
- * collectives (coll/shm/tuning.h); the transport self, which sees the contract only.
+ * collectives (coll/shm/tuning.h); the transport self, which sees the contract
+ * only.
  * LEARNT while it runs, within bounds that are here: spins and yields before a
  * sleep, pauses of the progress thread and before a look for an answer.
  *

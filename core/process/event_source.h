@@ -2,7 +2,7 @@
  *
  * A source is whatever news may come from: an endpoint, the launcher's
  * connection, the timers of ordered pairs, a word that another process writes.
- * Whoever makes one fills in its first part and registers it
+ * Its maker fills in its first part and registers it
  * (progress/source.h); the progress engine knows nothing else of it.
  *
  *   registered --arm()--> armed --disarm(), on removal--> removed

@@ -185,8 +185,7 @@ static struct wf_p2p *take_posted(struct weft_loc *from,
                : NULL;
 }
 
-/* Whether the message is here, fits its receive, and asks for no more than to be
- * copied. */
+/* Whether the message is here, fits its receive, and need only be copied. */
 static bool needs_only_copy(const struct wf_p2p *p, const struct wf_wire *w,
                             const struct arrival *a)
 {

@@ -39,8 +39,8 @@ struct weft_ep {
     bool armed;     /* senders may see this rank as asleep */
     bool peer_died; /* an owner of a mailbox has gone without leaving */
     bool stalled;   /* the core had no memory for the next container */
-    uint32_t
-        seen_deaths; /* wf_mail_count_deaths() of the last look for dead peers */
+    /* wf_mail_count_deaths() of the last look for dead peers */
+    uint32_t seen_deaths;
     weft_peer *peers;
     weft_get *rma;       /* a shared copy that the sender has not finished */
     uint32_t own_pieces; /* pieces of it that this rank has copied */

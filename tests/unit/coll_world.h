@@ -31,7 +31,6 @@
 #include "progress/wait.h"
 #include "protocol/credit.h"
 #include "protocol/queues.h"
-
 #include "coll_types.h"
 #include "../dice.h"
 #include "process/rank.h"

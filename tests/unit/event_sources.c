@@ -98,14 +98,14 @@ static void add_thing(struct thing *t)
     assert_int_equal(wf_source_add(&wf, &t->source, WF_SOURCE_BIT_ANY), 0);
 }
 
-static void ring(const struct thing *t)
+static void ring_source(const struct thing *t)
 {
     uint64_t one = 1;
 
     assert_int_equal(write(t->source.fd, &one, sizeof one), sizeof one);
 }
 
-static void nothing(void *unused)
+static void do_nothing(void *unused)
 {
 }
 
@@ -115,7 +115,7 @@ static void write_word(struct thing *t)
 {
     wf_add_acq_rel(&t->word, 1);
     if (is_flagged(&t->asked))
-        announce_arrival(&fabrics[0], nothing, NULL);
+        announce_arrival(&fabrics[0], do_nothing, NULL);
 }
 
 /* ---- waking -------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static void a_descriptor_wakes_a_sleeper(void **state)
     add_thing(&t);
     start_sleepers(1);
     assert_true(t.arms > 0 && t.source.state == WF_SOURCE_ARMED);
-    ring(&t);
+    ring_source(&t);
     until_woken(0);
     wf_source_remove(&wf, &t.source);
     close(t.source.fd);
@@ -179,7 +179,7 @@ static void a_word_is_armed_again_by_whoever_hears_its_writer(void **state)
     add_thing(&t);
     start_sleepers(1);
     fabrics[0].blind = true; /* so that the leader learns nothing of it */
-    announce_arrival(&fabrics[0], nothing, NULL);
+    announce_arrival(&fabrics[0], do_nothing, NULL);
     wf_store_release(&t.asked, 0);
     assert_int_equal(wf_progress_poll(&wf, 1), 1);
     fabrics[0].blind = false;
@@ -279,7 +279,7 @@ static void a_source_that_comes_later_is_armed_for_the_sleeper(void **state)
     add_thing(&t);
     wf_progress_end_polling(&wf);
     assert_int_equal(t.arms, 1);
-    ring(&t);
+    ring_source(&t);
     until_woken(0);
     wf_source_remove(&wf, &t.source);
     close(t.source.fd);
@@ -299,7 +299,7 @@ static void a_source_that_is_removed_wakes_nobody(void **state)
     wf_source_remove(&wf, &t.source); /* it is already */
     assert_int_equal(t.disarms, 1);
     t.polls = t.arms = 0;
-    ring(&t);
+    ring_source(&t);
     assert_int_equal(poll(&asleep_on, 1, 0), 0);
     announce_arrival(&fabrics[0], set_flag, &sleepers[0].done);
     until_woken(0);

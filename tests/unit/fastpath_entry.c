@@ -11,13 +11,14 @@
 #include <cmocka.h>
 
 #include "config/config.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "protocol/checked.h"
 #include "protocol/engine.h"
 #include "protocol/fastpath.h"
 
 enum { CREDITS = 1 << 20, SHORT_MAX = 100, SIZE = 8 };
 
+static struct wf_rank wf_rank;
 static struct wf_instance wf;
 static struct wf_core_options options;
 static struct wf_transport_config name = {.name = "net"};
@@ -58,7 +59,9 @@ static const weft_ops ops = {.size = sizeof ops, .send_short = take_short};
 static int start_case(void **state)
 {
     options = (struct wf_core_options){.credits = CREDITS};
-    wf = (struct wf_instance){.options = &options, .nprocs = 3, .ep_count = 1};
+    wf_rank =
+        (struct wf_rank){.home = &wf, .options = &options, .nprocs = 3};
+    wf = (struct wf_instance){.rank = &wf_rank, .ep_count = 1};
     wf.eps[0] = (struct weft_core){.wf = &wf, .ops = &ops, .config = &name};
     loc = (struct weft_loc){.wf = &wf, .id = 2, .lanes = 1};
     loc.lane[0] = (struct wf_lane){.core = &wf.eps[0],

@@ -269,7 +269,7 @@ static int finish_message(struct gathering *g, int i)
 
     return rc ? rc
               : wf_shmcoll_check_length(g->from[i], wf_status_bytes(&status),
-                                        wf_coll_rbytes(g->a, r));
+                                        wf_coll_rbytes(g->a, g->from[i]));
 }
 
 static int collect_at_root(struct wf_shmcoll *t, const struct wf_coll_args *a,
