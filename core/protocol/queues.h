@@ -216,8 +216,9 @@ struct wf_engine {
         unmade_news; /* ends the operations that wait for them */
     /* sources.c */
     struct wf_event_source timers;   /* of the ordered pairs */
-    struct wf_event_source launcher; /* its connection */
+    struct wf_event_source watch; /* for the launcher and dead peers */
     uint64_t hear_at; /* ns, when the launcher's notices are read next */
+    uint64_t watch_at; /* ns, when dead peers are looked for next */
 };
 
 _Static_assert(offsetof(struct wf_p2p, req) == WF_CACHE_LINE &&

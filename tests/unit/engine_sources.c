@@ -1,5 +1,6 @@
-/* The event sources of a protocol engine besides its endpoints: the launcher's
- * connection, and the timers of ordered pairs (core/protocol/sources.c).
+/* The event sources of a protocol engine besides its endpoints: the watch for
+ * the launcher and dead peers, and the timers of ordered pairs
+ * (core/protocol/sources.c).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -9,6 +10,7 @@
 #include "process/rank.h"
 #include "progress/wait.h"
 #include "protocol/carrier.h"
+#include "protocol/failure.h"
 #include "protocol/queues.h"
 #include "protocol/sources.h"
 #include "route/route.h"
@@ -16,6 +18,7 @@
 enum { ROUNDS = 1000 };
 
 static int heard; /* how often the launcher's notices were read */
+static int connected;
 
 static int hear_nothing(struct wf_boot *boot)
 {
@@ -50,7 +53,7 @@ static void end_case(void)
 {
     wf_engine_remove_sources(&engine);
     assert_int_equal(engine.timers.state, WF_SOURCE_REMOVED);
-    assert_int_equal(engine.launcher.state, WF_SOURCE_REMOVED);
+    assert_int_equal(engine.watch.state, WF_SOURCE_REMOVED);
     wf_progress_fini(&wf);
     close_order();
 }
@@ -79,11 +82,31 @@ static void so_does_one_that_waits_for_an_endpoint(void **state)
     end_case();
 }
 
-static void a_launcher_without_notices_is_no_source(void **state)
+static int connect_peer(weft_peer *p)
 {
+    connected++;
+    return WEFT_OK;
+}
+
+/* Nothing was ever sent to the sender of what is waited for: only a connection
+ * tells whether it can be reached. */
+static void one_that_only_polls_looks_for_the_sender_once_a_second(void **state)
+{
+    static const weft_ops dialling = {.size = sizeof dialling,
+                                      .connect = connect_peer};
+    struct weft_core core = {.wf = &wf, .ops = &dialling};
+    struct weft_loc sender = {.wf = &wf, .lanes = 1, .lane[0].core = &core};
+    struct wf_flag_wait wait = {.loc = &sender};
+
     begin_case(&silent);
-    wf_progress_poll(&wf, UINT32_MAX);
-    assert_int_equal(engine.launcher.state, WF_SOURCE_REMOVED);
+    connected = 0;
+    wf.flag_waits = &wait;
+    for (int i = 0; i < 100 * ROUNDS; i++) {
+        now += MS / 10;
+        wf_progress_poll(&wf, 1);
+    }
+    assert_in_range(connected, 5, 11);
+    wf.flag_waits = NULL;
     end_case();
 }
 
@@ -121,7 +144,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_polls_reads_notices_four_times_a_second),
         cmocka_unit_test(so_does_one_that_waits_for_an_endpoint),
-        cmocka_unit_test(a_launcher_without_notices_is_no_source),
+        cmocka_unit_test(
+            one_that_only_polls_looks_for_the_sender_once_a_second),
         cmocka_unit_test(the_time_of_a_pair_ends_the_sleep),
         cmocka_unit_test(a_poll_of_all_sources_serves_the_pairs),
     };
