@@ -125,7 +125,7 @@ struct wf_message {
     bool queued;   /* on the unexpected queue */
     uint16_t flags;
     uint16_t key_bytes; /* NOTIFIED: data says where to pull from */
-    uint16_t error;     /* the payload could not be completed */
+    int16_t error;      /* status of a payload that could not be completed */
     uint64_t length;
     uint64_t send_id;
     struct wf_comm *comm; /* matched probe: the communicator, referenced */

@@ -127,6 +127,31 @@ static void a_message_that_waited_is_answered_at_once(void **state)
     assert_int_equal(wf_le64(sent.d), 77);
 }
 
+/* The status of what a transport could not complete reaches the receive that
+ * finds the message later. */
+static void a_stored_message_that_broke_off_fails_its_receive(void **state)
+{
+    struct wf_wire w = {.type = WF_EAGER, .plen = wf_le32(100)};
+    struct wf_p2p receive = {.req = {.wf = &wf, .type = WF_REQ_RECV,
+                                     .on_complete = count_completed},
+                             .type = wf_type_of(MPI_BYTE)};
+    struct wf_arrived *a;
+    weft_sink *sink = NULL;
+
+    wf_object_init(&receive.req.object, WF_KIND_REQUEST);
+    assert_int_equal(wf_arrive(&core, &loc, (const weft_hdr *)&w, "begun", 5,
+                               &sink),
+                     WEFT_OK);
+    wf_container(sink, struct wf_sink, sink)->done(
+        wf_container(sink, struct wf_sink, sink), WEFT_ELINK);
+    a = wf_match_find_arrived(&wf.engine->match, 0, 0, 0);
+    assert_non_null(a);
+    wf_receive_message(&receive,
+                       wf_container(a, struct wf_message, arrived));
+    assert_int_equal(completed, 1);
+    assert_int_equal(receive.req.error, WEFT_EPEER);
+}
+
 static void a_short_header_of_another_type_is_skipped(void **state)
 {
     struct wf_wire w = {.type = WF_FIN, .flags = wf_le16(WEFT_HDR_SHORT)};
@@ -147,6 +172,9 @@ int main(void)
                                         open_engine, close_engine),
         cmocka_unit_test_setup_teardown(
             a_message_that_waited_is_answered_at_once, open_engine,
+            close_engine),
+        cmocka_unit_test_setup_teardown(
+            a_stored_message_that_broke_off_fails_its_receive, open_engine,
             close_engine),
         cmocka_unit_test_setup_teardown(
             a_short_header_of_another_type_is_skipped, open_engine,

@@ -84,8 +84,8 @@ static int poll_flag(wf_source_object *wait, int budget)
     return changed && wf_shmcoll_is_reached(value, w->least);
 }
 
-/* Makes the awaited member wake this one when it writes, unless it was asked
- * to, and has not written since. */
+/* Asks the awaited member to wake this one when it writes. It resets the
+ * request before it does so, and thus is asked again each time. */
 static int arm_wakeup(wf_source_object *wait, uint64_t *deadline_ns)
 {
     struct member_wait *w = (struct member_wait *)wait;
@@ -94,12 +94,10 @@ static int arm_wakeup(wf_source_object *wait, uint64_t *deadline_ns)
 
     if (w->source->state != WF_SOURCE_ARMED)
         wf_add_acq_rel(&t->shared->sleepers, 1);
-    if (wf_load_relaxed(request) != (uint32_t)w->rank + 1) {
-        wf_store_relaxed(request, (uint32_t)w->rank + 1);
-        wf_fence_full(); /* pairs with wf_shmcoll_notify_sleepers */
-        if (!t->writers_fence)
-            (void)wf_membarrier(); /* registered at set-up */
-    }
+    wf_store_relaxed(request, (uint32_t)w->rank + 1);
+    wf_fence_full(); /* pairs with wf_shmcoll_notify_sleepers */
+    if (!t->writers_fence)
+        (void)wf_membarrier(); /* registered at set-up */
     return is_member_lost(w) ? WEFT_EAGAIN : WEFT_OK;
 }
 

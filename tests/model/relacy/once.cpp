@@ -18,8 +18,11 @@ struct wf_progress {
     unsigned sleeps;
     bool leader_on_bell;
 };
-struct wf_instance {
+struct wf_rank {
     atom<struct wf_engines *> engines;
+};
+struct wf_instance {
+    struct wf_rank *rank;
     struct wf_cs api;
     struct wf_progress *progress;
 };
@@ -69,6 +72,7 @@ static void wf_cs_leave_to_sleep(struct wf_cs *) {}
 #undef uint32_t
 
 struct seen_once : rl::test_suite<seen_once, 3> {
+    struct wf_rank rank;
     struct wf_instance home, beside;
     struct wf_engines engines;
     struct wf_req request;
@@ -81,6 +85,7 @@ struct seen_once : rl::test_suite<seen_once, 3> {
     void before()
     {
         refs_shared = &shared;
+        home.rank = beside.rank = &rank;
         engines.all[0] = &home;
         engines.all[1] = &beside;
         home.progress = &progress;

@@ -21,9 +21,12 @@ struct weft_loc {
     int rank;
 };
 struct wf_flag_wait {
-    struct wf_flag_wait *next;
-    void (*arm)(struct wf_flag_wait *);
     struct weft_loc *loc;
+};
+typedef void wf_source_object;
+enum { WEFT_OK, WEFT_EAGAIN, WF_SOURCE_REGISTERED = 1, WF_SOURCE_ARMED };
+struct wf_event_source {
+    int state;
 };
 //@ core/coll/shm/shmcoll.h: WF_SHMCOLL_FLAG_SCHEDULE WF_SHMCOLL_FLAG_STAGED
 //@ core/coll/shm/shmcoll.h: wf_shmcoll_line{data} wf_shmcoll_member
@@ -60,20 +63,25 @@ static bool wf_comm_is_dead(const struct wf_comm *) { return false; }
 //@ core/coll/shm/wait.c: member_wait is_reached is_member_lost
 //@ core/coll/shm/wait.c: is_wait_over arm_wakeup disarm_wakeup
 
-/* As a wait of progress does it: flags are armed, a last look, sleep. */
+/* As a wait of progress does it: the flag is armed, a last look, sleep. */
 static int wait_with_progress(struct member_wait *w)
 {
     futex_word *bell = &bells[w->t->rank];
 
+    struct wf_event_source source = {WF_SOURCE_REGISTERED};
+
+    w->source = &source;
     w->wait.loc = wf_location(NULL, w->rank);
     while (!is_wait_over(w)) {
-        arm_wakeup(&w->wait);
+        (void)arm_wakeup(w, NULL);
+        source.state = WF_SOURCE_ARMED;
         if (is_wait_over(w))
             break;
         wf_futex_wait(bell, 0, NULL);
         bell->store(0, rl::mo_relaxed, $);
     }
-    disarm_wakeup(w);
+    if (source.state == WF_SOURCE_ARMED)
+        disarm_wakeup(w);
     return MPI_SUCCESS;
 }
 enum { WF_SHMCOLL_POLLS = 1 };
