@@ -81,6 +81,7 @@ void wf_comm_put(struct wf_comm *comm)
     free(comm->bsend); /* it is empty: its messages hold the communicator */
     wf_contacts_drop(comm);
     comm->object.kind = WF_KIND_DEAD;
+    wf_error_disown(comm);
     if (!env) {
         free(comm);
         return;

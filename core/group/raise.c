@@ -164,8 +164,8 @@ static struct raised find_owner_of_error(struct wf_instance *wf, void *on,
     const struct wf_error_record *last = wf_error_last();
     struct raised o = find_owner(wf, on);
 
-    if (wf_error_class(last->status) != rc || !last->owner || o.handler ||
-        (o.kind && !o.kind->gives_way))
+    if (!wf_error_is_fresh() || wf_error_class(last->status) != rc ||
+        !last->owner || o.handler || (o.kind && !o.kind->gives_way))
         return o;
     return find_owner(wf, last->owner);
 }

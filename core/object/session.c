@@ -9,6 +9,7 @@
 
 #include "object/errhandler.h"
 #include "object/info.h"
+#include "report/error.h"
 
 void wf_session_get(struct wf_session *s)
 {
@@ -21,6 +22,7 @@ void wf_session_put(struct wf_session *s)
         return;
     wf_errhandler_put(s->errhandler);
     wf_info_destroy(s->info);
+    wf_error_disown(s);
     free(s);
 }
 
@@ -33,7 +35,7 @@ static struct wf_errhandler *find_handler(struct wf_object *object)
 
 static void *find_handle(struct wf_object *object)
 {
-    return object;
+    return object ? (void *)object : (void *)MPI_SESSION_NULL;
 }
 
 static void call_handler(void (*fn)(void), void *handle, int *errorcode)

@@ -80,6 +80,17 @@ void wf_error_forget(void)
     last.record.status = 0;
 }
 
+void wf_error_disown(const void *owner)
+{
+    if (last.record.owner == owner)
+        last.record.owner = NULL;
+}
+
+bool wf_error_is_fresh(void)
+{
+    return last.fresh;
+}
+
 bool wf_error_take_fresh(void)
 {
     bool fresh = last.fresh;

@@ -171,6 +171,19 @@ static void note_event(MPI_Session *s, int *code, ...)
     called_on = *s;
 }
 
+static int init_wrongly(MPI_Errhandler h)
+{
+    MPI_Session s;
+    MPI_Info want;
+    int rc;
+
+    MPI_Info_create(&want);
+    MPI_Info_set(want, "thread_level", "MPI_THREAD_PLENTY");
+    rc = MPI_Session_init(want, h, &s);
+    MPI_Info_free(&want);
+    return rc;
+}
+
 static void errors_of_a_session_go_to_its_handler(void)
 {
     MPI_Errhandler h, got;
@@ -197,6 +210,9 @@ static void errors_of_a_session_go_to_its_handler(void)
     MPI_Session_set_errhandler(s, h);
     MPI_Session_call_errhandler(s, MPI_ERR_OTHER);
     CHECK(calls == 4);
+    called_on = s;
+    CHECK(init_wrongly(h) == MPI_ERR_INFO_VALUE);
+    CHECK(calls == 5 && called_on == MPI_SESSION_NULL);
     MPI_Errhandler_free(&h);
     session_close(&s);
 }

@@ -133,6 +133,14 @@ static void the_recorded_owner_serves_a_call_without_one(void **state)
              wf_error_class(wf_fail_on(&fake, WEFT_EPEER, "it is gone")));
     assert_int_equal(calls, 2);
     assert_int_equal(seen_code, MPI_ERR_PROC_ABORTED);
+    /* once: the next error of that class may be of something else */
+    wf_raise(wf_current(), NULL, "MPI_Wait", MPI_ERR_PROC_ABORTED);
+    assert_int_equal(calls, 2);
+    /* not once the owner has ended */
+    fail_on(&fake);
+    wf_error_disown(&fake);
+    wf_raise(wf_current(), NULL, "MPI_Wait", MPI_ERR_ARG);
+    assert_int_equal(calls, 2);
     /* and not for an error of another class */
     fail_on(&fake);
     wf_raise(wf_current(), NULL, "MPI_Wait", MPI_ERR_RANK);
