@@ -392,10 +392,10 @@ int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
     int rc = advance_handshake(key, core->wf->rank->id, auth, in, in_len, out,
                                out_len, loc_id);
 
-    if (rc == WEFT_OK && core->wf->rank->met) {
+    if (rc == WEFT_OK && core->wf->rank->on_authenticated) {
         struct wf_auth_session s;
         derive_session(key, *auth, &s);
-        core->wf->rank->met(core, *loc_id, &s);
+        core->wf->rank->on_authenticated(core, *loc_id, &s);
         explicit_bzero(&s, sizeof s);
     }
     if (rc != WEFT_EAGAIN)

@@ -43,7 +43,7 @@ int wf_auth_key_create(const void *bytes, size_t n, const char *job,
 void wf_auth_key_free(struct wf_auth_key *);
 
 /* Implement weft_host.auth_step for the process that owns this endpoint. At the
- * end of a handshake wf_instance.met receives the session. */
+ * end of a handshake wf_rank.on_authenticated receives the session. */
 int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id);
 

@@ -201,7 +201,7 @@ static struct wf_rank *create_rank(const struct wf_instance_params *params)
     rank->log_level = rank->options->log;
     rank->state = &wf_process()->state;
     if (wf_route_encrypts(rank->config))
-        rank->met = wf_carrier_add_session;
+        rank->on_authenticated = wf_carrier_add_session;
     rank->comm_handlers = &comm_handlers;
     rank->engine_makers = &engine_makers;
     return rank;

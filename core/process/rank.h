@@ -51,8 +51,8 @@ struct wf_rank {
     struct wf_state *state; /* page that tells the launcher about waits */
     struct wf_auth_key *key;
     /* Called when a handshake is complete; NULL: no route encrypts. */
-    void (*met)(struct weft_core *, uint32_t id,
-                const struct wf_auth_session *);
+    void (*on_authenticated)(struct weft_core *, uint32_t id,
+                             const struct wf_auth_session *);
 
     uint64_t node; /* hash that names this node */
     char host[256];

@@ -1,6 +1,6 @@
 /* Sealed carriers: handshakes give them their keys.
  *
- *   handshake --wf_instance.met--> the carrier has a session
+ *   handshake --wf_rank.on_authenticated--> the carrier has a session
  *   connected --wf_carrier_note_connected--> waiting containers go
  *
  * Shared memory is not sealed. A pair whose route encrypts is connected as soon

@@ -15,7 +15,7 @@ struct wf_ordered;
  * WEFT_ENOMEM. */
 int wf_carrier_add_seals(struct wf_ordered *);
 
-/* A handshake with process `id` is done (wf_instance.met). */
+/* A handshake with process `id` is done (wf_rank.on_authenticated). */
 void wf_carrier_add_session(struct weft_core *, uint32_t id,
                             const struct wf_auth_session *);
 

@@ -298,7 +298,7 @@ static void a_handshake_derives_equal_and_unique_keys(void **state)
 
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
-    a.wf.rank->met = b.wf.rank->met = remember_value;
+    a.wf.rank->on_authenticated = b.wf.rank->on_authenticated = remember_value;
     connect_both(&a, &b);
     assert_true(sessions[0].dialled);
     assert_false(sessions[1].dialled);

@@ -19,13 +19,13 @@
 
 int wf_shmcoll_barrier(struct wf_shmcoll *t)
 {
-    int met;
+    int agreed;
 
     wf_shmcoll_begin_call(t, 0);
     wf_shmcoll_publish_flag(t, 0, 0);
-    met = wf_shmcoll_meet(t, 0);
+    agreed = wf_shmcoll_agree_on_way(t, 0);
     wf_shmcoll_complete_call(t);
-    return wf_likely(met >= 0) ? met : wf_shmcoll_report_mismatch();
+    return wf_likely(agreed >= 0) ? agreed : wf_shmcoll_report_mismatch();
 }
 
 /* Finishes a call whose line is written, with the result `rc` so far: `take`
@@ -35,16 +35,16 @@ static int finish_call(wf_coll_builder *builder, const struct wf_coll_args *a,
                        int rc, wf_shmcoll_reader *take)
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
-    int met = wf_shmcoll_meet(t, 0);
+    int agreed = wf_shmcoll_agree_on_way(t, 0);
 
-    if (wf_unlikely(wf_shmcoll_is_schedule(met)) && builder)
+    if (wf_unlikely(wf_shmcoll_is_schedule(agreed)) && builder)
         return wf_shmcoll_run_schedule(t, builder, a);
-    if (wf_unlikely(met > 0))
-        wf_shmcoll_keep_first_error(&rc, met);
+    if (wf_unlikely(agreed > 0))
+        wf_shmcoll_keep_first_error(&rc, agreed);
     if (wf_likely(!rc))
         rc = take(t, a);
     wf_shmcoll_complete_call(t);
-    return wf_unlikely(met < 0 && !rc) ? wf_shmcoll_report_mismatch() : rc;
+    return wf_unlikely(agreed < 0 && !rc) ? wf_shmcoll_report_mismatch() : rc;
 }
 
 /* Contributes `count` elements and finishes the call. */
@@ -444,7 +444,7 @@ static int exchange_varied_parts(wf_coll_builder *builder,
         sum * (uint64_t)a->stype->size + wf_shmcoll_table_bytes(t, true);
     bool fits = sum <= t->block_bytes && total <= t->block_bytes &&
                 (t->size > 2 || got <= t->block_bytes);
-    int rc = MPI_SUCCESS, met;
+    int rc = MPI_SUCCESS, agreed;
 
     if (t->staging_failed || (!fits && t->one_copy))
         return wf_shmcoll_request_schedule(builder, a, total);
@@ -452,12 +452,12 @@ static int exchange_varied_parts(wf_coll_builder *builder,
         rc = contribute_parts(a, total, true);
     else
         wf_staging_publish_lengths(t, a);
-    met = wf_shmcoll_meet(t, fits ? 0 : WF_SHMCOLL_FLAG_STAGED);
-    if (wf_unlikely(wf_shmcoll_is_schedule(met)))
+    agreed = wf_shmcoll_agree_on_way(t, fits ? 0 : WF_SHMCOLL_FLAG_STAGED);
+    if (wf_unlikely(wf_shmcoll_is_schedule(agreed)))
         return wf_shmcoll_run_schedule(t, builder, a);
-    if (wf_unlikely(met < 0))
+    if (wf_unlikely(agreed < 0))
         return wf_staging_alltoallv(builder, a);
-    wf_shmcoll_keep_first_error(&rc, met);
+    wf_shmcoll_keep_first_error(&rc, agreed);
     if (wf_likely(!rc))
         rc = unpack_varied_parts(t, a);
     wf_shmcoll_complete_call(t);

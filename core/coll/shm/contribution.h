@@ -1,6 +1,6 @@
 /* Copying contributions to and from the lines and blocks of a shared-memory
- * collective, meeting the other members, and what collectives have in common
- * besides.
+ * collective, agreeing with the other members on the way, and what collectives
+ * have in common besides.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_SHMCOLL_CONTRIBUTION_H
@@ -109,7 +109,7 @@ static inline int wf_shmcoll_check_args(wf_coll_builder *builder,
                             : wf_shmcoll_find_bad_args(builder, a);
 }
 
-/* ---- meeting ------------------------------------------------------------- */
+/* ---- agreement on the way ------------------------------------------------ */
 
 /* The ways that the lines of all members lead to. These are negative; errors
  * are positive, and 0 means that no line names a way. */
@@ -121,12 +121,13 @@ enum {
 };
 
 /* Waits for the lines of all others; this member's names the way `own`. */
-int wf_shmcoll_meet(struct wf_shmcoll *, uint32_t own);
+int wf_shmcoll_agree_on_way(struct wf_shmcoll *, uint32_t own);
 
 /* Returns true if a schedule runs where one line that wants it suffices. */
-static inline bool wf_shmcoll_is_schedule(int met)
+static inline bool wf_shmcoll_is_schedule(int agreed)
 {
-    return met == WF_SHMCOLL_ALL_SCHEDULE || met == WF_SHMCOLL_SOME_SCHEDULE;
+    return agreed == WF_SHMCOLL_ALL_SCHEDULE ||
+           agreed == WF_SHMCOLL_SOME_SCHEDULE;
 }
 
 /* Returns the bytes that a member's line, which has been read, states. */

@@ -42,40 +42,39 @@ struct call_to_root {
     wf_shmcoll_collective *large; /* the call through the staging ring */
 };
 
-/* Waits for the lines of all, at the root, and answers those that ask. Returns
- * what wf_shmcoll_meet does; lengths that differ make no staged call. */
-static SKELETON int meet_at_root(struct wf_shmcoll *t,
-                                 const struct call_to_root *c)
+/* Does what wf_shmcoll_agree_on_way does, at the root, and answers those that
+ * ask. Lengths that differ make no staged call. */
+static SKELETON int agree_at_root(struct wf_shmcoll *t,
+                                  const struct call_to_root *c)
 {
-    int met = wf_shmcoll_meet(t, c->way);
+    int agreed = wf_shmcoll_agree_on_way(t, c->way);
+    bool all;
 
-    if (wf_likely(!met))
-        return met;
-    if (met == WF_SHMCOLL_ALL_STAGED)
+    if (wf_likely(!agreed))
+        return agreed;
+    if (agreed == WF_SHMCOLL_ALL_STAGED)
         for (int r = 0; r < t->size; r++)
             if (r != t->rank && wf_shmcoll_bytes_of_line(t, r) != c->bytes)
-                met = WF_SHMCOLL_SOME_STAGED;
-    wf_shmcoll_publish_flag(
-        t, 0,
-        met == WF_SHMCOLL_ALL_SCHEDULE || met == WF_SHMCOLL_ALL_STAGED ? c->way
-                                                                       : 0);
-    return met;
+                agreed = WF_SHMCOLL_SOME_STAGED;
+    all = agreed == WF_SHMCOLL_ALL_SCHEDULE || agreed == WF_SHMCOLL_ALL_STAGED;
+    wf_shmcoll_publish_flag(t, 0, all ? c->way : 0);
+    return agreed;
 }
 
 static SKELETON int run_at_root(const struct call_to_root *c,
                                 const struct wf_coll_args *a)
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
-    int met, rc;
+    int agreed, rc;
 
     wf_shmcoll_begin_call(t, c->written);
-    met = meet_at_root(t, c);
-    if (met == WF_SHMCOLL_ALL_SCHEDULE)
+    agreed = agree_at_root(t, c);
+    if (agreed == WF_SHMCOLL_ALL_SCHEDULE)
         return wf_shmcoll_run_schedule(t, c->builder, a);
-    if (met == WF_SHMCOLL_ALL_STAGED)
+    if (agreed == WF_SHMCOLL_ALL_STAGED)
         return c->large(c->builder, a);
-    rc = met;
-    if (wf_unlikely(met < 0) &&
+    rc = agreed;
+    if (wf_unlikely(agreed < 0) &&
         !(rc = wf_shmcoll_check_all_lengths(t, c->bytes)))
         rc = wf_shmcoll_report_mismatch();
     if (wf_likely(!rc))

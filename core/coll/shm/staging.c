@@ -127,17 +127,17 @@ static int find_other_line(const struct wf_staged_call *g)
  * negative number if a schedule is to run: a member wants one, or there is no
  * ring yet. The ring is made, when it is due, before lengths are compared,
  * because not all members may find that these differ. */
-static int meet_all(const struct wf_staged_call *g, uint32_t own)
+static int agree_with_all(const struct wf_staged_call *g, uint32_t own)
 {
     struct wf_shmcoll *t = g->t;
-    int met = wf_shmcoll_meet(t, own), rc = MPI_SUCCESS;
+    int agreed = wf_shmcoll_agree_on_way(t, own), rc = MPI_SUCCESS;
 
-    if (met == WF_SHMCOLL_SOME_STAGED ||
-        (met == WF_SHMCOLL_SOME_SCHEDULE && g->some_do_not_wait))
+    if (agreed == WF_SHMCOLL_SOME_STAGED ||
+        (agreed == WF_SHMCOLL_SOME_SCHEDULE && g->some_do_not_wait))
         rc = find_other_line(g);
-    if (rc || met > 0)
-        return rc ? rc : met;
-    if (met != WF_SHMCOLL_ALL_STAGED || !wf_shmcoll_ensure_staging(t))
+    if (rc || agreed > 0)
+        return rc ? rc : agreed;
+    if (agreed != WF_SHMCOLL_ALL_STAGED || !wf_shmcoll_ensure_staging(t))
         return WF_SHMCOLL_ALL_SCHEDULE;
     for (int r = 0; r < t->size && !rc; r++)
         rc = wf_shmcoll_check_length(r, wf_shmcoll_bytes_of_line(t, r),
@@ -221,7 +221,7 @@ int wf_staging_run_all_to_all(struct wf_staged_call *g,
     struct wf_shmcoll *t = g->t;
     uint32_t at = t->ring_pos, end = t->ring_end,
              way = wf_staging_choose_way(t);
-    int rc = MPI_SUCCESS, met;
+    int rc = MPI_SUCCESS, agreed;
 
     wf_shmcoll_begin_call(t, 0);
     wf_staging_advance_ring(t, g->step_bytes);
@@ -230,17 +230,17 @@ int wf_staging_run_all_to_all(struct wf_staged_call *g,
     if (g->first_chunk_filled)
         rc = publish_chunk(g, 0);
     wf_staging_publish_call(t, expected_bytes(g, t->rank), way);
-    met = meet_all(g, way);
-    if (met < 0) { /* others have not moved their positions */
+    agreed = agree_with_all(g, way);
+    if (agreed < 0) { /* others have not moved their positions */
         t->ring_pos = at;
         t->ring_end = end;
         return wf_shmcoll_run_schedule(t, builder, g->a);
     }
-    if (met)
+    if (agreed)
         t->can_start_early = false;
     else if (!rc)
         rc = run_steps(g);
-    return finish_staged_call(t, rc ? rc : met);
+    return finish_staged_call(t, rc ? rc : agreed);
 }
 
 int wf_staging_run_synchronized(struct wf_staged_call *g,

@@ -14,12 +14,12 @@
  * chunks need no acknowledgement; only with one writer, or with one reader,
  * there is one (`chunks_consumed`).
  *
- * A single root meets nobody: it takes chunks of all members in a row, waits
- * until all have completed the last call in each of them, writes, and goes on;
- * a member reads when the root has written, and goes on. So several calls are
- * under way, and where ranks outnumber CPUs a turn of the run queue carries as
- * many. The root's line names the first chunk. A call that is longer than the
- * ring waits for its readers.
+ * A single root agrees with nobody: it takes chunks of all members in a row,
+ * waits until all have completed the last call in each of them, writes, and
+ * goes on; a member reads when the root has written, and goes on. So several
+ * calls are under way, and where ranks outnumber CPUs a turn of the run queue
+ * carries as many. The root's line names the first chunk. A call that is longer
+ * than the ring waits for its readers.
  *
  * In other calls every member writes a line with its length, and waits for
  * those of the others, before it reads a chunk. Chunks lie behind each other,
@@ -71,7 +71,7 @@ struct wf_staged_call {
     int error; /* found before the first step */
     /* a member that finds its part short does not read all lines: a scan */
     bool some_do_not_wait;
-    /* the chunk of step 0 was published before all members met */
+    /* the chunk of step 0 was published before all members agreed */
     bool first_chunk_filled;
 };
 

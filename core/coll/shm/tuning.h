@@ -63,7 +63,7 @@ enum {
     WF_SHMCOLL_TRIAL_PERIOD = 64,
     WF_SHMCOLL_TIMES_FASTER = 3,
     /* Calls from a root that are under way, of one chunk each, and of several.
-     * Without a meeting bcast of 64 KB of 16 ranks took 17 us instead of 36:
+     * Without agreement bcast of 64 KB of 16 ranks took 17 us instead of 36:
      * collectives-cells.md. The numbers were not measured. */
     WF_SHMCOLL_AHEAD = 4,
     WF_SHMCOLL_LONG_AHEAD = 2,

@@ -1,5 +1,5 @@
-/* Waiting for a flag of another member, waking the members that do, and meeting
- * all in a call: what their lines lead to.
+/* Waiting for a flag of another member, waking the members that do, and the
+ * agreement of all on the way of a call, to which their lines lead.
  *
  *   waiter                               writer (wf_shmcoll_notify_sleepers)
  *   polls the flag a few times           flag, or last_completed_call
@@ -258,9 +258,9 @@ void wf_shmcoll_wake_sleepers(struct wf_shmcoll *t)
     }
 }
 
-/* ---- meeting ------------------------------------------------------------- */
+/* ---- agreement on the way ------------------------------------------------ */
 
-int wf_shmcoll_meet(struct wf_shmcoll *t, uint32_t own)
+int wf_shmcoll_agree_on_way(struct wf_shmcoll *t, uint32_t own)
 {
     uint64_t any = own, all = own, word;
     int rc;
@@ -354,15 +354,15 @@ int wf_shmcoll_agree_on_schedule(wf_coll_builder *builder,
                                  const struct wf_coll_args *a, uint64_t bytes)
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
-    int met;
+    int agreed;
 
     wf_shmcoll_begin_call(t, 0);
     wf_shmcoll_publish_flag(t, bytes, WF_SHMCOLL_FLAG_SCHEDULE);
-    met = wf_shmcoll_meet(t, WF_SHMCOLL_FLAG_SCHEDULE);
-    if (wf_likely(met == WF_SHMCOLL_ALL_SCHEDULE))
+    agreed = wf_shmcoll_agree_on_way(t, WF_SHMCOLL_FLAG_SCHEDULE);
+    if (wf_likely(agreed == WF_SHMCOLL_ALL_SCHEDULE))
         return wf_shmcoll_run_schedule(t, builder, a);
-    if (met < 0)
-        met = wf_shmcoll_check_all_lengths(t, bytes);
+    if (agreed < 0)
+        agreed = wf_shmcoll_check_all_lengths(t, bytes);
     wf_shmcoll_complete_call(t);
-    return met ? met : wf_shmcoll_report_mismatch();
+    return agreed ? agreed : wf_shmcoll_report_mismatch();
 }
