@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "coll/state.h"
+#include "coll/temp.h"
 #include "coll/shm/shmcoll.h"
 #include "coll/vertex.h"
 

@@ -16,14 +16,12 @@
 #include "coll/cleanup.h"
 #include "coll/coll.h"
 #include "coll/direct.h"
+#include "coll/temp.h"
 #include "coll/vertex.h"
 
 enum {
-    KEEP_SCHEDULES = 4,   /* per instance, for reuse */
-    KEEP_VERTICES = 4096, /* larger schedules are freed */
-    /* least bytes of scratch memory that is kept */
-    KEEP_TEMP = 16 * 1024,
-    KEEP_TEMPS = 4 * 1024 * 1024 /* most bytes of it that are kept */
+    KEEP_SCHEDULES = 4,  /* per instance, for reuse */
+    KEEP_VERTICES = 4096 /* larger schedules are freed */
 };
 
 /* ---- life ---------------------------------------------------------------- */
@@ -110,22 +108,6 @@ static void release_types(struct wf_sched *s)
     }
 }
 
-/* Keeps large scratch memory: what is given back to the system comes again as
- * pages to be cleared, which takes longer than filling them. */
-static void keep_or_free_temp(struct wf_instance *wf, struct wf_temp *t)
-{
-    struct wf_coll_state *c = t->bytes < KEEP_TEMP ? NULL : wf_coll_state(wf);
-
-    if (!c || c->temp_bytes + t->bytes > KEEP_TEMPS) {
-        free(t);
-        return;
-    }
-    WF_ASSERT(c->temp_bytes <= KEEP_TEMPS);
-    c->temp_bytes += t->bytes;
-    t->next = c->temps;
-    c->temps = t;
-}
-
 static void keep_or_free_schedule(struct wf_sched *s)
 {
     struct wf_coll_state *c = wf_coll_state(s->wf);
@@ -149,7 +131,7 @@ void wf_sched_destroy(struct wf_sched *s)
     while (s->temps) {
         struct wf_temp *t = s->temps;
         s->temps = t->next;
-        keep_or_free_temp(s->wf, t);
+        wf_temp_give_back(s->wf, t);
     }
     wf_comm_put(s->comm);
     keep_or_free_schedule(s);
@@ -451,35 +433,6 @@ void wf_sched_map_ranks(struct wf_sched *s, const int *ranks)
 
 /* ---- scratch memory ------------------------------------------------------ */
 
-/* Takes kept memory of that size or not much larger. */
-static struct wf_temp *take_temp(struct wf_instance *wf, size_t bytes)
-{
-    struct wf_coll_state *c = wf->coll;
-
-    if (!c)
-        return NULL;
-    for (struct wf_temp **p = &c->temps, *t; (t = *p); p = &t->next)
-        if (t->bytes >= bytes && t->bytes / 2 <= bytes) {
-            *p = t->next;
-            WF_ASSERT(c->temp_bytes >= t->bytes);
-            c->temp_bytes -= t->bytes;
-            return t;
-        }
-    return NULL;
-}
-
-static struct wf_temp *make_temp(struct wf_instance *wf, size_t bytes)
-{
-    struct wf_temp *t = bytes < KEEP_TEMP ? NULL : take_temp(wf, bytes);
-
-    if (t || bytes > SIZE_MAX - sizeof *t)
-        return t;
-    t = malloc(sizeof *t + bytes);
-    if (t)
-        t->bytes = bytes;
-    return t;
-}
-
 void *wf_sched_alloc_temp(struct wf_sched *s, size_t bytes)
 {
     size_t rounded = (bytes + 15) & ~(size_t)15;
@@ -493,7 +446,7 @@ void *wf_sched_alloc_temp(struct wf_sched *s, size_t bytes)
         s->scratch_used += rounded;
         return p;
     }
-    t = make_temp(s->wf, rounded);
+    t = wf_temp_get(s->wf, rounded);
     if (!t)
         goto no_memory;
     t->next = s->temps;

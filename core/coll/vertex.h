@@ -64,12 +64,6 @@ struct wf_edge {
     int32_t to, next;
 };
 
-struct wf_temp {
-    struct wf_temp *next;
-    size_t bytes; /* of data */
-    _Alignas(16) char data[];
-};
-
 enum {
     WF_SCHED_INLINE_VERTICES = 16,
     WF_SCHED_INLINE_EDGES = 32,
