@@ -116,7 +116,8 @@ static int poll_for_match(struct probe *p, struct wf_comm *comm, int source,
     if (rc)
         return rc;
     wf_progress_poll_for_test(comm->wf, endpoints_of(p), &cause);
-    find_match(p);
+    if (!find_match(p))
+        comm->wf->engine->probed = p->loc;
     return MPI_SUCCESS;
 }
 

@@ -271,4 +271,7 @@ void wf_failure_watch(struct wf_instance *wf)
     wf_match_each_posted(&wf->engine->match, watch_posted, wf);
     for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
         wf_location_watch(w->loc);
+    if (wf->engine->probed)
+        wf_location_watch(wf->engine->probed);
+    wf->engine->probed = NULL;
 }

@@ -219,6 +219,7 @@ struct wf_engine {
     struct wf_event_source watch; /* for the launcher and dead peers */
     uint64_t hear_at; /* ns, when the launcher's notices are read next */
     uint64_t watch_at; /* ns, when dead peers are looked for next */
+    struct weft_loc *probed; /* in vain since then; NULL: none */
 };
 
 _Static_assert(offsetof(struct wf_p2p, req) == WF_CACHE_LINE &&

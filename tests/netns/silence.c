@@ -2,7 +2,7 @@
  * ended with an error, and which.
  *
  *   netns_silence pingpong|stream|idle|receive|compute|await|last
- *   netns_silence call FILE
+ *   netns_silence call|test FILE
  *
  * pingpong: both send and receive. stream: rank 0 sends, rank 1 receives. idle:
  * the same as pingpong, but nothing is sent before rank 0 reads a line.
@@ -10,7 +10,9 @@
  * more than there is room for to rank 1, which is in no MPI call for SECONDS.
  * await: rank 0 waits for a message of rank 1, which is in no MPI call for
  * SECONDS. last: pingpong for SECONDS. call: when the file is there they
- * exchange messages, the first ever. Each rank prints "begun" when the
+ * exchange messages, the first ever. test: when the file is there rank 0 tests
+ * a receive and rank 1 probes, in a loop, for a message that nobody sends, and
+ * nothing was sent before. Each rank prints "begun" when the
  * connection was used, and "class C at T" in the end: T is CLOCK_MONOTONIC in
  * seconds. Then it waits to be killed.
  *
@@ -102,6 +104,20 @@ static void wait_for(const char *file)
         MPI_Iprobe(0, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE);
 }
 
+/* Never sleeps in MPI. */
+static int test_in_vain(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = MPI_SUCCESS, done = 0;
+
+    if (rank == 0)
+        MPI_Irecv(data, BYTES, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &request);
+    while (rc == MPI_SUCCESS && !done)
+        rc = rank ? MPI_Iprobe(0, 1, MPI_COMM_WORLD, &done, MPI_STATUS_IGNORE)
+                  : MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    return rc;
+}
+
 static int talk_to_peers(const char *mode)
 {
     int rc = MPI_SUCCESS;
@@ -134,6 +150,8 @@ int main(int argc, char **argv)
         say_begun();
         wait_for(argv[2]);
     }
+    if (!strcmp(argv[1], "test"))
+        rc = test_in_vain();
     for (int i = 0; i < WARM && rc == MPI_SUCCESS; i++)
         rc = exchange_messages();
     if (argc == 2)

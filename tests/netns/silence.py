@@ -58,6 +58,7 @@ SEVERAL = ["tcp+tcp", "udp+tcp", "sctp+tcp", "tcp+udp", "udp+udp", "sctp+udp",
 FAULTS = ["both", "ab", "ba", "deleted", "down", "address", "blackhole",
           "prohibit", "port", "host", "admin", "net"]
 TRAFFIC = ["stream", "pingpong", "idle", "receive"]
+FIRST = ["call", "test"]  # nothing was sent before the network fell silent
 PEACEFUL = [("none", "compute"), ("hidden", "compute"), ("brief", "last"),
             ("killed", "call"), ("killed", "last")]
 SECOND = list(itertools.product(["first", "broken", "shielded"],
@@ -83,7 +84,8 @@ SAMPLE = ["tcp both stream", "tcp ab pingpong", "tcp deleted receive",
           "sctp both compute", "tcp+udp both compute", "tcp brief last", "udp brief last",
           "sctp brief last", "tcp+sctp brief last", "tcp killed call",
           "udp killed call", "sctp killed call", "tcp both call",
-          "udp both call", "udp ab call", "sctp both call", "sctp ab call", "udp+sctp killed last",
+          "udp both call", "udp ab call", "sctp both call", "sctp ab call",
+          "tcp both test", "udp both test", "sctp both test", "udp+sctp killed last",
           "tcp+tcp first compute", "tcp+udp first await", "udp+sctp first last",
           "udp+tcp shielded compute", "tcp+udp shielded await",
           "sctp+tcp broken compute", "tcp+udp broken await",
@@ -210,7 +212,7 @@ class Cell:
             job = subprocess.Popen(
                 net.command([MPIRUN, "-n", "2", "-l", "--ini", ini.name,
                              PROGRAM, self.traffic,
-                             *([net.go] if self.traffic == "call" else [])]),
+                             *([net.go] if self.traffic in FIRST else [])]),
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, text=True)
             watchdog = threading.Timer(HANG, job.kill)
@@ -233,7 +235,7 @@ class Cell:
                 time.sleep(SETTLE)  # traffic, or none
                 self.break_network(net)
                 cut = time.monotonic()
-                if self.traffic == "call":
+                if self.traffic in FIRST:
                     open(net.go, "w").close()
                 if self.traffic == "idle":
                     time.sleep(SETTLE)
@@ -248,7 +250,7 @@ class Cell:
 
     def bound(self):
         """Who waits calls after a second, for LIMIT; then the next transport."""
-        ways = len(self.plugins) if self.traffic == "call" else 1
+        ways = len(self.plugins) if self.traffic in FIRST else 1
         return LIMIT * ways + EXTRA
 
     def is_peaceful(self):
@@ -277,7 +279,7 @@ def cells(words):
     grid += [Cell(f, *c) for f in FABRICS for c in PEACEFUL]
     grid += [Cell(f, *c) for f in SEVERAL for c in SECOND]
     grid += [Cell(f, "both", c) for f in FABRICS for c in ("compute", "await")]
-    grid += [Cell(f, c, "call") for f in FABRICS for c in ("both", "ab")]
+    grid += [Cell(f, c, t) for f in FABRICS for c in ("both", "ab") for t in FIRST]
     if not words:
         grid = [c for c in grid if c.name in SAMPLE]
     elif words != ["all"]:
