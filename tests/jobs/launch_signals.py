@@ -155,21 +155,24 @@ class Orphans(unittest.TestCase):
 
     def guard_of(self, job):
         """The process that cleans up after mpirun, or None."""
-        try:
-            with open(f"/proc/{job.pid}/task/{job.pid}/children",
-                      encoding="ascii") as f:
-                for pid in f.read().split():
-                    with open(f"/proc/{pid}/comm", encoding="ascii") as name:
-                        if name.read().strip() == "mpirun-guard":
-                            return int(pid)
-        except OSError:
-            pass
+        with open(f"/proc/{job.pid}/task/{job.pid}/children",
+                  encoding="ascii") as f:
+            children = f.read().split()
+        for pid in children:
+            try:
+                with open(f"/proc/{pid}/comm", encoding="ascii") as name:
+                    if name.read().strip() == "mpirun-guard":
+                        return int(pid)
+            except OSError:
+                pass  # this one has ended, and others need not have
         return None
 
     def test_after_kill_9_of_mpirun_and_of_its_guard_before(self):
         job = launch.start("-n", 2, "sh", "-c", self.TREE + "wait",
                            env=self.env)
         read_lines(job, "ready", 2)
+        # the ranks may be ready before the guard has its name
+        self.assertTrue(launch.wait_until(lambda: self.guard_of(job)))
         first = self.guard_of(job)
         os.kill(first, signal.SIGKILL)
         self.assertTrue(launch.wait_until(
