@@ -5,6 +5,7 @@
  */
 #include "progress/source.h"
 
+#include <limits.h>
 #include <sys/epoll.h>
 
 #include "os/tuning.h"
@@ -122,12 +123,13 @@ static void shorten_timeout(int *timeout, int ms)
         *timeout = ms;
 }
 
-/* The milliseconds until a time, rounded up. */
+/* The milliseconds until a time, rounded up; INT_MAX if there are more. */
 static int ms_until(struct wf_instance *wf, uint64_t deadline)
 {
     uint64_t now = wf_now(wf);
+    uint64_t ms = deadline <= now ? 0 : (deadline - now + 999999) / 1000000;
 
-    return deadline <= now ? 0 : (int)((deadline - now + 999999) / 1000000);
+    return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
 bool wf_source_arm(struct wf_instance *wf, struct wf_event_source *s,

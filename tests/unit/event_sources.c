@@ -9,6 +9,7 @@
 #include "progress/wait.h"
 #include "wait_rig.h"
 
+#include <limits.h>
 #include <poll.h>
 
 enum { ROUNDS = 4 * WF_OTHERS_EVERY, MANY = 20 };
@@ -235,6 +236,19 @@ static void the_time_that_a_source_wants_ends_the_sleep(void **state)
     nothing_was_missed();
 }
 
+static void a_time_far_away_is_a_long_sleep(void **state)
+{
+    struct thing t;
+    int timeout = -1;
+
+    init_thing(&t, NULL);
+    t.deadline_in = UINT64_C(1) << 62;
+    add_thing(&t);
+    assert_true(wf_source_arm(&wf, &t.source, &timeout));
+    assert_int_equal(timeout, INT_MAX);
+    wf_source_remove(&wf, &t.source);
+}
+
 static void a_source_that_wakes_nobody_is_polled_meanwhile(void **state)
 {
     struct thing t;
@@ -414,6 +428,7 @@ int main(void)
         RULE(a_word_is_armed_again_by_whoever_hears_its_writer),
         RULE(a_word_that_changes_while_it_is_armed_keeps_awake),
         RULE(the_time_that_a_source_wants_ends_the_sleep),
+        RULE(a_time_far_away_is_a_long_sleep),
         RULE(a_source_that_wakes_nobody_is_polled_meanwhile),
         RULE(a_word_is_armed_for_a_leader_on_its_bell),
         RULE(a_source_that_comes_later_is_armed_for_the_sleeper),
