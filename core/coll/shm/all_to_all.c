@@ -13,8 +13,9 @@
 
 #include "coll/args.h"
 #include "coll/decision.h"
-#include "coll/shm/contribution.h"
+#include "coll/shm/fold.h"
 #include "coll/shm/large.h"
+#include "coll/shm/large_fold.h"
 #include "object/error.h"
 
 int wf_shmcoll_barrier(struct wf_shmcoll *t)

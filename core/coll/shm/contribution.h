@@ -1,6 +1,5 @@
 /* Copying contributions to and from the lines and blocks of a shared-memory
- * collective, agreeing with the other members on the way, and what collectives
- * have in common besides.
+ * collective, and what collectives have in common besides.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_SHMCOLL_CONTRIBUTION_H
@@ -68,11 +67,6 @@ wf_shmcoll_sent_block(const struct wf_coll_args *a)
                                   a->stype};
 }
 
-/* Returns the error of a contribution of another length. As for messages, one
- * that is too long is truncated, one that is too short is an error. */
-WF_COLD int wf_shmcoll_length_error(int source, uint64_t got,
-                                    uint64_t expected);
-
 /* Returns the receive buffer as one block. */
 static inline struct wf_coll_block
 wf_shmcoll_received_vector(const struct wf_coll_args *a)
@@ -95,10 +89,6 @@ static inline void wf_shmcoll_keep_first_error(int *rc, int error)
         *rc = error;
 }
 
-/* Returns the error that a builder finds in the arguments. No vertex runs. */
-WF_COLD int wf_shmcoll_find_bad_args(wf_coll_builder *,
-                                     const struct wf_coll_args *);
-
 /* Checks arguments by the builder, unless the call is plain: then they are
  * known to be in order. */
 static inline int wf_shmcoll_check_args(wf_coll_builder *builder,
@@ -107,27 +97,6 @@ static inline int wf_shmcoll_check_args(wf_coll_builder *builder,
 {
     return wf_likely(plain) ? MPI_SUCCESS
                             : wf_shmcoll_find_bad_args(builder, a);
-}
-
-/* ---- agreement on the way ------------------------------------------------ */
-
-/* The ways that the lines of all members lead to. These are negative; errors
- * are positive, and 0 means that no line names a way. */
-enum {
-    WF_SHMCOLL_ALL_SCHEDULE = -1, /* all want a schedule */
-    WF_SHMCOLL_SOME_SCHEDULE = -2,
-    WF_SHMCOLL_ALL_STAGED = -3,
-    WF_SHMCOLL_SOME_STAGED = -4 /* the other lines name no way */
-};
-
-/* Waits for the lines of all others; this member's names the way `own`. */
-int wf_shmcoll_agree_on_way(struct wf_shmcoll *, uint32_t own);
-
-/* Returns true if a schedule runs where one line that wants it suffices. */
-static inline bool wf_shmcoll_is_schedule(int agreed)
-{
-    return agreed == WF_SHMCOLL_ALL_SCHEDULE ||
-           agreed == WF_SHMCOLL_SOME_SCHEDULE;
 }
 
 /* Returns the bytes that a member's line, which has been read, states. */
@@ -162,30 +131,6 @@ wf_shmcoll_received_block(const struct wf_coll_args *a, int rank)
     return (struct wf_coll_block){wf_coll_rblock(a, rank),
                                   wf_coll_rcount(a, rank), a->rtype};
 }
-
-/* Checks that all others have contributed so many bytes. */
-int wf_shmcoll_check_all_lengths(struct wf_shmcoll *, uint64_t bytes);
-
-/* Record and return the error that members call with different counts; that
- * one of them does. */
-WF_COLD int wf_shmcoll_report_mismatch(void);
-WF_COLD int wf_shmcoll_report_other_count(int rank);
-
-/* Runs the call as a schedule; this member reads no more lines of it. */
-WF_COLD int wf_shmcoll_run_schedule(struct wf_shmcoll *, wf_coll_builder *,
-                                    const struct wf_coll_args *);
-
-/* Publishes that this member wants a schedule, and runs it: the others read its
- * line. */
-WF_COLD int wf_shmcoll_request_schedule(wf_coll_builder *,
-                                        const struct wf_coll_args *,
-                                        uint64_t bytes);
-
-/* Runs a collective in which some member may not read all lines as a schedule
- * if all members want one; it fails if some do not. */
-WF_COLD int wf_shmcoll_agree_on_schedule(wf_coll_builder *,
-                                         const struct wf_coll_args *,
-                                         uint64_t bytes);
 
 /* ---- all to all: all_to_all.c -------------------------------------------- */
 
@@ -268,11 +213,6 @@ static inline uint64_t wf_shmcoll_table_bytes(const struct wf_shmcoll *t,
                                  : 0;
 }
 
-/* Begins a call and writes the parts for all other members, `total` bytes in
- * all. */
-int wf_shmcoll_write_parts(struct wf_shmcoll *, const struct wf_coll_args *,
-                           uint64_t total, bool varied);
-
 /* Copies the part for this member out, of those of rank r, which all have the
  * same length. */
 static inline int wf_shmcoll_read_equal_part(struct wf_shmcoll *t, int r,
@@ -288,66 +228,5 @@ static inline int wf_shmcoll_read_equal_part(struct wf_shmcoll *t, int r,
                      to.buf, to.count, to.type)
                : wf_shmcoll_length_error(r, all / others, bytes);
 }
-
-/* Returns the part for this member among those of rank r, whose lengths vary.
- * NULL: it has not the length `bytes`, but *got. */
-const unsigned char *wf_shmcoll_find_part(struct wf_shmcoll *, int r,
-                                          uint64_t bytes, uint64_t *got);
-int wf_shmcoll_read_varied_part(struct wf_shmcoll *, int r,
-                                struct wf_coll_block to);
-
-/* Returns the sum of all counts but that of rank `own`, each limited to
- * INT32_MAX; a negative number if one of them is negative. */
-int64_t wf_shmcoll_sum_counts(struct wf_ints counts, int n, int own);
-
-/* ---- reductions: fold.c -------------------------------------------------- */
-
-/* The orders in which the schedules bracket operands. */
-enum wf_shmcoll_order {
-    WF_SHMCOLL_ORDER_TREE, /* binomial tree, recursive doubling */
-    /* blocks.c: descending; the own operand first or second */
-    WF_SHMCOLL_ORDER_BLOCKS,
-    WF_SHMCOLL_ORDER_RING, /* ring.c: ascending, the own operand last */
-    WF_SHMCOLL_ORDER_CHAIN /* chain.c: descending, that of first_rank last */
-};
-
-/* A reduction of some elements of the contributions of all members. */
-struct wf_shmcoll_fold {
-    const struct wf_coll_args *a; /* operation and type */
-    uint64_t offset, count;       /* offset in bytes; number of elements */
-    const void *const *operands;  /* contributions, by rank */
-    void *out; /* of the first byte: true_lb is not before it */
-    enum wf_shmcoll_order order;
-    int first_rank; /* of a tree: its first rank; ranks wrap around */
-    /* so many of the first ranks are combined in pairs before the others */
-    int paired_ranks;
-    int owner; /* of blocks and rings: the rank whose block it is */
-    bool own_first;
-};
-
-/* Returns the operand of this member. */
-static inline const void *wf_shmcoll_own_operand(const struct wf_coll_args *a)
-{
-    return a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf;
-}
-
-/* Computes inout = in op inout. `in` is the lower operand, `inout` the higher
- * one; both are packed. */
-static inline int wf_shmcoll_apply_op(const struct wf_coll_args *a,
-                                      const void *in, void *inout,
-                                      uint64_t count)
-{
-    int64_t lb = a->rtype->true_lb;
-
-    return wf_op_apply(a->comm->wf, a->op, (const char *)in - lb,
-                       (char *)inout - lb, count, a->rtype);
-}
-
-/* Sets from[r] to the contribution of each rank r, which must be of so many
- * bytes; this member's is at `own`. */
-int wf_shmcoll_find_operands(struct wf_shmcoll *, uint64_t bytes,
-                             const void *own, const void **from);
-/* Reduces them. */
-int wf_shmcoll_fold(struct wf_shmcoll *, const struct wf_shmcoll_fold *);
 
 #endif

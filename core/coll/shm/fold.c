@@ -14,12 +14,12 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/shm/contribution.h"
+#include "coll/shm/fold.h"
 
 #include <stdlib.h>
 
 #include "coll/decision.h"
-#include "coll/shm/large.h"
+#include "coll/shm/large_fold.h"
 #include "coll/shm/tuning.h"
 #include "object/error.h"
 

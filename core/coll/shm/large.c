@@ -8,6 +8,7 @@
 #include "coll/shm/large.h"
 
 #include "coll/args.h"
+#include "coll/shm/all_to_all.h"
 #include "coll/shm/tuning.h"
 #include "datatype/move.h"
 

@@ -1,12 +1,11 @@
-/* Large shared-memory collectives, through the staging ring (staging.h).
+/* Large shared-memory collectives that move data, through the staging ring
+ * (staging.h).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_COLL_SHM_LARGE_H
 #define WF_COLL_SHM_LARGE_H
 
 #include "coll/shm/staging.h"
-
-/* ---- large.c ------------------------------------------------------------- */
 
 int wf_staging_allgather(wf_coll_builder *, const struct wf_coll_args *);
 int wf_staging_alltoall(wf_coll_builder *, const struct wf_coll_args *);
@@ -19,18 +18,5 @@ int wf_staging_gather(wf_coll_builder *, const struct wf_coll_args *);
 int wf_staging_alltoallv(wf_coll_builder *, const struct wf_coll_args *);
 void wf_staging_publish_lengths(struct wf_shmcoll *,
                                 const struct wf_coll_args *);
-
-/* ---- large_fold.c -------------------------------------------------------- */
-
-int wf_staging_allreduce(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_reduce_scatter(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_reduce(wf_coll_builder *, const struct wf_coll_args *);
-int wf_staging_scan(wf_coll_builder *, const struct wf_coll_args *,
-                    bool exclusive);
-
-/* Returns true if a reduction runs through the ring: then it has an order that
- * can be computed there. */
-bool wf_staging_can_reduce(const struct wf_coll_args *, enum wf_coll_kind,
-                           uint64_t bytes);
 
 #endif

@@ -18,7 +18,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/decision.h"
-#include "coll/shm/large.h"
+#include "coll/shm/large_fold.h"
+#include "coll/shm/fold.h"
 #include "coll/shm/tuning.h"
 
 /* A reduction or scan through the staging ring. */

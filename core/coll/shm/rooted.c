@@ -17,9 +17,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll/args.h"
-#include "coll/shm/contribution.h"
+#include "coll/shm/all_to_all.h"
+#include "coll/shm/fold.h"
 #include "coll/shm/large.h"
+#include "coll/shm/large_fold.h"
 #include "object/error.h"
 #include "object/status.h"
 #include "protocol/receive.h"
