@@ -10,7 +10,6 @@
 
 #include "group/comm.h"
 #include "object/session.h"
-#include "process/rank.h"
 
 static struct wf_comm *comm_of(struct wf_object *object)
 {
@@ -43,11 +42,12 @@ static void call_handler(void (*fn)(void), void *handle, int *errorcode)
  * communicator of 4 processes". */
 static void describe_comm(struct wf_object *object, char *out, size_t n)
 {
-    const struct wf_comm *comm = comm_of(object);
+    struct wf_comm *comm = comm_of(object);
+    MPI_Comm handle = wf_comm_handle(comm);
 
-    if (comm == wf_home(comm->wf)->world)
+    if (handle == MPI_COMM_WORLD)
         snprintf(out, n, " on MPI_COMM_WORLD");
-    else if (comm == wf_home(comm->wf)->self)
+    else if (handle == MPI_COMM_SELF)
         snprintf(out, n, " on MPI_COMM_SELF");
     else if (comm->name[0])
         snprintf(out, n, " on communicator '%s'", comm->name);

@@ -103,12 +103,12 @@ static void decide_verdict(struct verdict *v, const struct raised *target,
         object->kind->describe(object->object, v->object, sizeof v->object);
 }
 
-/* Call the handler with code rc. The API section is not held. */
+/* Call the handler with code rc, which r is the record of. The API section is
+ * not held. */
 static int carry_out_verdict(struct wf_instance *wf, const struct verdict *v,
-                             const char *function, int rc)
+                             const char *function,
+                             const struct wf_error_record *r, int rc)
 {
-    const struct wf_error_record *r = wf_error_take_record(rc);
-
     if (v->predefined == MPI_ERRHANDLER_NULL)
         v->target->call(v->fn, v->handle, &rc);
     else if (v->predefined != MPI_ERRORS_RETURN)
@@ -156,18 +156,16 @@ static void choose_handler(struct wf_instance *wf, struct raised *r)
         r->handler = wf_errhandler_initial();
 }
 
-/* Find the owner of an error of class rc: that of the call, or the one that the
- * record names. */
+/* Find the owner of an error: that of the call, or the one that the record
+ * names. */
 static struct raised find_owner_of_error(struct wf_instance *wf, void *on,
-                                         int rc)
+                                         const struct wf_error_record *r)
 {
-    const struct wf_error_record *last = wf_error_last();
     struct raised o = find_owner(wf, on);
 
-    if (!wf_error_is_fresh() || wf_error_class(last->status) != rc ||
-        !last->owner || o.handler || (o.kind && !o.kind->gives_way))
+    if (!r->owner || o.handler || (o.kind && !o.kind->gives_way))
         return o;
-    return find_owner(wf, last->owner);
+    return find_owner(wf, r->owner);
 }
 
 /* Returns the engine whose section protects the owner. */
@@ -180,21 +178,22 @@ static struct wf_instance *find_engine(struct wf_instance *wf,
 
 int wf_raise(struct wf_instance *wf, void *on, const char *function, int rc)
 {
-    struct raised object = find_owner_of_error(wf, on, rc);
+    const struct wf_error_record *r = wf_error_take_record(rc);
+    struct raised object = find_owner_of_error(wf, on, r);
     struct raised target = object;
     struct verdict v;
     if (!wf) {
         if (!target.handler)
             target.handler = wf_errhandler_initial();
         decide_verdict(&v, &target, &object);
-        return carry_out_verdict(NULL, &v, function, rc);
+        return carry_out_verdict(NULL, &v, function, r, rc);
     }
     wf = find_engine(wf, &target);
     bool held = wf_cs_enter_as_is(&wf->api);
     choose_handler(wf, &target);
     decide_verdict(&v, &target, &object);
     wf_cs_leave_as_entered(&wf->api, held);
-    return carry_out_verdict(wf, &v, function, rc);
+    return carry_out_verdict(wf, &v, function, r, rc);
 }
 
 /* Returns MPI_SUCCESS once the handler has returned, whatever it did (s9.3). */
@@ -210,7 +209,8 @@ int wf_errhandler_call(struct wf_instance *wf, void *on, const char *function,
     choose_handler(wf, &target);
     decide_verdict(&v, &target, &target);
     wf_cs_leave(&wf->api);
-    carry_out_verdict(wf, &v, function, errorcode);
+    carry_out_verdict(wf, &v, function, wf_error_take_record(errorcode),
+                      errorcode);
     wf_cs_enter(&wf->api);
     return MPI_SUCCESS;
 }

@@ -25,7 +25,7 @@ static const struct wf_owner_kind **find_place(struct wf_env *env,
 void wf_owner_register(struct wf_instance *wf, const struct wf_owner_kind *kind)
 {
     WF_SECTION(objects, wf->rank->env)
-    *find_place(wf->rank->env, kind->kind) = kind;
+        *find_place(wf->rank->env, kind->kind) = kind;
 }
 
 const struct wf_owner_kind *wf_owner_kind_of(struct wf_instance *wf,
@@ -36,14 +36,6 @@ const struct wf_owner_kind *wf_owner_kind_of(struct wf_instance *wf,
     if (!wf || !wf->rank->env || !object)
         return NULL;
     WF_SECTION(objects, wf->rank->env)
-    kind = *find_place(wf->rank->env, object->kind);
+        kind = *find_place(wf->rank->env, object->kind);
     return kind;
-}
-
-struct wf_errhandler *wf_owner_errhandler(struct wf_instance *wf,
-                                          struct wf_object *object)
-{
-    const struct wf_owner_kind *kind = wf_owner_kind_of(wf, object);
-
-    return kind ? kind->errhandler(object) : NULL;
 }

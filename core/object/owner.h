@@ -48,8 +48,4 @@ void wf_owner_register(struct wf_instance *, const struct wf_owner_kind *);
 const struct wf_owner_kind *wf_owner_kind_of(struct wf_instance *,
                                              const struct wf_object *);
 
-/* Returns the error handler of an object, or NULL. */
-struct wf_errhandler *wf_owner_errhandler(struct wf_instance *,
-                                          struct wf_object *);
-
 #endif

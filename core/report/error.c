@@ -86,11 +86,6 @@ void wf_error_disown(const void *owner)
         last.record.owner = NULL;
 }
 
-bool wf_error_is_fresh(void)
-{
-    return last.fresh;
-}
-
 bool wf_error_take_fresh(void)
 {
     bool fresh = last.fresh;

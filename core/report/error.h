@@ -38,8 +38,6 @@ void wf_error_forget(void);
 /* Make the record name no owner if it names this one, which ends. */
 void wf_error_disown(const void *owner);
 
-/* Whether the last error was not raised yet. */
-bool wf_error_is_fresh(void);
 /* Whether the last error was recorded after the last call of this function:
  * each one is raised once. */
 bool wf_error_take_fresh(void);

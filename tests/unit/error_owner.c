@@ -108,7 +108,7 @@ static void an_unknown_kind_owns_nothing(void **state)
 
     assert_int_equal(rc, MPI_ERR_ARG);
     assert_int_equal(calls, 0);
-    assert_null(wf_owner_errhandler(wf_current(), &fake.object));
+    assert_null(wf_owner_kind_of(wf_current(), &fake.object));
 }
 
 static void the_object_of_the_call_owns_its_errors(void **state)
@@ -120,7 +120,9 @@ static void the_object_of_the_call_owns_its_errors(void **state)
     assert_int_equal(seen_code, MPI_ERR_ARG);
     assert_ptr_equal(seen_handle, &fake);
     assert_int_equal(descriptions, 1);
-    assert_ptr_equal(wf_owner_errhandler(wf_current(), &fake.object), made);
+    assert_ptr_equal(wf_owner_kind_of(wf_current(), &fake.object)->errhandler(
+                         &fake.object),
+                     made);
 }
 
 static void the_recorded_owner_serves_a_call_without_one(void **state)
