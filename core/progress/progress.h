@@ -23,8 +23,6 @@ struct wf_progress_handlers {
     /* Goes on with arrivals that lacked memory, and maintains ordered pairs.
      * Called after a poll if wf->rx_stalled. */
     void (*resume_arrivals)(struct wf_instance *);
-    /* Looks for dead peers. Called by a sleeper about once a second. */
-    void (*check_peers)(struct wf_instance *);
 };
 
 int wf_progress_init(struct wf_instance *);

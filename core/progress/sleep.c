@@ -77,10 +77,10 @@ static void drain_bell(struct wf_progress *p)
         return; /* it was not the bell that woke us */
 }
 
-/* Count a sleep without an event; true if the check for silent peers is due.
- * The sum counts: timers wake a leader sooner, and one that leads several
- * engines sleeps for short times. */
-static bool is_watch_due(struct wf_progress *p, int ms)
+/* Count a sleep without an event; true once they last watch_ms in all: timers
+ * wake a leader sooner, and one that leads several engines sleeps for short
+ * times. */
+static bool has_rested(struct wf_progress *p, int ms)
 {
     p->slept += ms;
     if (p->slept < p->watch_ms)
@@ -126,7 +126,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
     struct epoll_event events[EVENTS];
     struct wf_engines *engines = wf_engines(wf);
     int timeout, n, found, slept;
-    bool watch, rested;
+    bool watch;
 
     if (wf_progress_open_sleeper(p) < 0)
         return; /* without descriptors left it can only poll */
@@ -162,11 +162,8 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
     if (engines)
         engines->ops->tasks(wf);
     found = wf_progress_poll_round(wf, UINT32_MAX);
-    rested = n == 0 && is_watch_due(p, slept);
-    if (rested && watch)
+    if (n == 0 && has_rested(p, slept) && watch)
         p->missed += found > 0 || self->done(self->arg);
-    if (rested)
-        wf->progress_handlers->check_peers(wf);
     if (p->prefers_bell && !self->done(self->arg))
         sleep_on_bell(wf, self); /* it was woken for that */
 }

@@ -31,7 +31,6 @@ static void init_shared(struct wf_req *r, struct wf_instance *wf)
 static const struct wf_progress_handlers progress_handlers = {
     .complete_held = wf_req_complete_held,
     .resume_arrivals = wf_arrive_resume,
-    .check_peers = wf_failure_watch,
 };
 
 WF_COLD int wf_engine_init(struct wf_instance *wf)

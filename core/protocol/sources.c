@@ -1,9 +1,10 @@
 /* The event sources of a protocol engine besides its endpoints: see sources.h.
  *
- * Neither has a descriptor. The timers tell a sleeper when a pair is due. A
- * thread that polls reads the launcher's notices a few times a second, and
- * looks for dead peers once a second, as a sleeper does. So a program that only
- * tests its receives learns, too, that their senders cannot be reached.
+ * Neither has a descriptor. The timers tell a sleeper when a pair is due. The
+ * watch reads the launcher's notices a few times a second, and looks for dead
+ * peers once a second. It is polled by a thread that polls and by a sleeper
+ * that looks by itself, so a program that only tests its receives learns, too,
+ * that their senders cannot be reached.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
