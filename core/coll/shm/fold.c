@@ -319,7 +319,7 @@ static int wait_lower_sum(const struct scanning *s, const void **lower)
     if (wf_unlikely(rc))
         return rc;
     *lower = scan_data_of(s, from);
-    if (wf_unlikely(word & (WF_SHMCOLL_FLAG_SCHEDULE | WF_SHMCOLL_FLAG_STAGED)))
+    if (wf_unlikely(wf_shmcoll_names_way(word)))
         return wf_shmcoll_report_other_count(from);
     return wf_shmcoll_check_length(from, wf_shmcoll_bytes_of(word), s->bytes);
 }

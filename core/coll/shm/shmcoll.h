@@ -277,6 +277,12 @@ static inline bool wf_shmcoll_wants_schedule(uint64_t word)
     return word & WF_SHMCOLL_FLAG_SCHEDULE;
 }
 
+/* Returns true if the writer of a flag word names a way of the call. */
+static inline bool wf_shmcoll_names_way(uint64_t word)
+{
+    return word & (WF_SHMCOLL_FLAG_SCHEDULE | WF_SHMCOLL_FLAG_STAGED);
+}
+
 /* Returns the bytes that a flag word states. */
 static inline uint64_t wf_shmcoll_bytes_of(uint64_t word)
 {

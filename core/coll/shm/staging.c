@@ -114,8 +114,7 @@ static int find_other_line(const struct wf_staged_call *g)
     struct wf_shmcoll *t = g->t;
     int r = 0, rc;
 
-    while (wf_load_relaxed(&wf_shmcoll_line(t, r)->flag) &
-           (WF_SHMCOLL_FLAG_SCHEDULE | WF_SHMCOLL_FLAG_STAGED))
+    while (wf_shmcoll_names_way(wf_load_relaxed(&wf_shmcoll_line(t, r)->flag)))
         if (++r == t->size)
             return MPI_SUCCESS;
     rc = wf_shmcoll_check_length(r, wf_shmcoll_bytes_of_line(t, r),

@@ -276,7 +276,7 @@ int wf_shmcoll_agree_on_way(struct wf_shmcoll *t, uint32_t own)
     }
     /* a member of this call has completed the last one */
     t->all_completed_call = t->call - 1;
-    if (wf_likely(!(any & (WF_SHMCOLL_FLAG_SCHEDULE | WF_SHMCOLL_FLAG_STAGED))))
+    if (wf_likely(!wf_shmcoll_names_way(any)))
         return MPI_SUCCESS;
     if (any & WF_SHMCOLL_FLAG_SCHEDULE)
         return all & WF_SHMCOLL_FLAG_SCHEDULE ? WF_SHMCOLL_ALL_SCHEDULE
