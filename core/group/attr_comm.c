@@ -18,13 +18,14 @@
 void wf_attr_predefine(struct wf_instance *wf)
 {
     struct wf_env *env = wf->rank->env;
+    const struct wf_boot *boot = wf->rank->boot;
+
     env->tag_ub = INT_MAX;
     env->host = MPI_PROC_NULL; /* no process is closer to the user */
     env->io = MPI_ANY_SOURCE;  /* every process has the C library's I/O */
     env->wtime_is_global = 0;
-    env->appnum = wf->rank->boot ? wf->rank->boot->appnum : -1;
-    env->universe_size =
-        wf->rank->boot ? (int)wf->rank->boot->universe_size : 0;
+    env->appnum = boot ? boot->appnum : -1;
+    env->universe_size = boot ? (int)boot->universe_size : 0;
     wf->rank->last_used_code = wf_error_last_code();
 }
 

@@ -241,7 +241,7 @@ int wf_instance_create(const struct wf_instance_params *params,
         return WEFT_ENOMEM;
     if (params->threads)
         wf_instance_allow_threads(wf);
-    if ((r = wf_find_node_and_cpus(wf)) != 0 || (r = open_trace(wf)) != 0)
+    if ((r = wf_find_node_and_cpus(wf->rank)) != 0 || (r = open_trace(wf)) != 0)
         goto err_trace;
     if ((r = open_engine(wf)) != 0)
         goto err_engine;
@@ -447,7 +447,7 @@ int wf_instance_destroy(struct wf_instance *wf)
         wf->rank->handle_ints->free(wf->rank->handle_ints);
     wf_bsend_release(wf, &wf->rank->bsend);
     WF_SECTION(api, wf)
-    leave_job(wf);
+        leave_job(wf);
     wf_world_end(wf, true);
     wf_memory_fini(wf);
     wf_env_fini(wf);

@@ -15,44 +15,43 @@
 #include "route/card.h"
 
 /* Count the ranks that share this node, as far as the launcher knows. */
-static void count_local_ranks(struct wf_instance *wf)
+static void count_local_ranks(struct wf_rank *rank)
 {
-    const uint32_t *node = wf->rank->boot->node_of;
+    const uint32_t *node = rank->boot->node_of;
 
-    wf->rank->local_index = 0;
-    wf->rank->local_count = 1;
+    rank->local_index = 0;
+    rank->local_count = 1;
     if (!node)
         return;
-    wf->rank->local_count = 0;
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
-        if (node[i] != node[wf->rank->id])
+    rank->local_count = 0;
+    for (uint32_t i = 0; i < rank->nprocs; i++) {
+        if (node[i] != node[rank->id])
             continue;
-        wf->rank->local_count++;
-        wf->rank->local_index += i < wf->rank->id;
+        rank->local_count++;
+        rank->local_index += i < rank->id;
     }
 }
 
-int wf_find_node_and_cpus(struct wf_instance *wf)
+int wf_find_node_and_cpus(struct wf_rank *rank)
 {
-    const char *host = wf_config_host(wf->rank->config, wf->rank->id);
+    const char *host = wf_config_host(rank->config, rank->id);
 
-    if (!wf_node_id(&wf->rank->node)) {
+    if (!wf_node_id(&rank->node)) {
         int r = errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS;
         return wf_fail(r, "cannot read the boot id of this machine: %s",
                        strerror(errno));
     }
-    wf_node_name(wf->rank->host, sizeof wf->rank->host);
-    if (host && strcmp(wf->rank->boot->ops->name, "static") == 0) {
-        snprintf(wf->rank->host, sizeof wf->rank->host, "%s", host);
-        wf->rank->node = wf_card_host_node(host);
+    wf_node_name(rank->host, sizeof rank->host);
+    if (host && strcmp(rank->boot->ops->name, "static") == 0) {
+        snprintf(rank->host, sizeof rank->host, "%s", host);
+        rank->node = wf_card_host_node(host);
     }
-    count_local_ranks(wf);
-    if (wf->rank->boot->one_host) { /* the nodes of `mpirun --nodes` share it */
-        wf->rank->local_count = wf->rank->nprocs;
-        wf->rank->local_index = wf->rank->id;
+    count_local_ranks(rank);
+    if (rank->boot->one_host) { /* the nodes of `mpirun --nodes` share it */
+        rank->local_count = rank->nprocs;
+        rank->local_index = rank->id;
     }
-    wf->rank->own_cpus = wf_node_own_cpus();
-    wf->rank->cpus =
-        wf->rank->local_count > 1 ? wf_node_cpus() : wf->rank->own_cpus;
+    rank->own_cpus = wf_node_own_cpus();
+    rank->cpus = rank->local_count > 1 ? wf_node_cpus() : rank->own_cpus;
     return 0;
 }

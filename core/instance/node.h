@@ -4,10 +4,10 @@
 #ifndef WF_INSTANCE_NODE_H
 #define WF_INSTANCE_NODE_H
 
-struct wf_instance;
+struct wf_rank;
 
-/* Fills node, host, local_index, local_count, cpus and own_cpus of an instance
- * that has its boot and configuration. 0 or WEFT_E*, recorded. */
-int wf_find_node_and_cpus(struct wf_instance *);
+/* Fills node, host, local_index, local_count, cpus and own_cpus of a rank that
+ * has its boot and configuration. 0 or WEFT_E*, recorded. */
+int wf_find_node_and_cpus(struct wf_rank *);
 
 #endif

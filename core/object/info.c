@@ -16,18 +16,20 @@
 struct wf_info *wf_info_of(struct wf_instance *wf, MPI_Info handle)
 {
     static const struct wf_info nothing = {{WF_KIND_INFO, 1}, true, 0, 0, NULL};
+    struct wf_env *env;
+
     if (handle != MPI_INFO_ENV)
         return wf_is_object(handle, WF_KIND_INFO) ? (struct wf_info *)handle
                                                   : NULL;
-    if (!wf || !wf->rank->env)
+    env = wf ? wf->rank->env : NULL;
+    if (!env)
         return (struct wf_info *)&nothing; /* never written: read only */
-    if (!wf->rank->env->info_env) {
-        wf->rank->env->info_env = wf_info_environment(0, NULL);
-        if (wf->rank->env->info_env)
-            wf->rank->env->info_env->read_only = true;
+    if (!env->info_env) {
+        env->info_env = wf_info_environment(0, NULL);
+        if (env->info_env)
+            env->info_env->read_only = true;
     }
-    return wf->rank->env->info_env ? wf->rank->env->info_env
-                                   : (struct wf_info *)&nothing;
+    return env->info_env ? env->info_env : (struct wf_info *)&nothing;
 }
 
 struct wf_info *wf_info_create(void)

@@ -47,23 +47,25 @@ static void fill_static_open(struct wf_instance *wf, struct weft_core *c,
 
 static void fill_open(struct wf_instance *wf, struct weft_core *c, weft_open *o)
 {
+    const struct wf_rank *rank = wf->rank;
+
     *o = (weft_open){
         .size = sizeof *o,
-        .loc_id = wf->rank->id,
+        .loc_id = rank->id,
         .host = &wf_host,
         .core = c,
         .instance = c->config->name,
         .cfg = c->cfg,
-        .node_id = (uint32_t)(wf->rank->node ^ wf->rank->node >> 32),
-        .local_index = wf->rank->local_index,
-        .local_count = wf->rank->local_count,
-        .cpus = wf->rank->cpus,
-        .flags = wf->rank->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
-        .launcher = wf->rank->boot->launcher,
+        .node_id = (uint32_t)(rank->node ^ rank->node >> 32),
+        .local_index = rank->local_index,
+        .local_count = rank->local_count,
+        .cpus = rank->cpus,
+        .flags = rank->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
+        .launcher = rank->boot->launcher,
     };
-    if (wf_route_trusts(wf->rank->config, c->config->name))
+    if (wf_route_trusts(rank->config, c->config->name))
         o->flags |= WEFT_OPEN_TRUSTED;
-    if (strcmp(wf->rank->boot->ops->name, "static") == 0)
+    if (strcmp(rank->boot->ops->name, "static") == 0)
         fill_static_open(wf, c, o);
 }
 
