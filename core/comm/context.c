@@ -95,7 +95,7 @@ void wf_contexts_destroy(struct wf_contexts *all)
 void wf_context_release(struct wf_instance *wf, uint32_t id)
 {
     WF_SECTION(objects, wf->rank->env)
-    wf->rank->env->contexts->free[id / 64] |= UINT64_C(1) << id % 64;
+        wf->rank->env->contexts->free[id / 64] |= UINT64_C(1) << id % 64;
 }
 
 /* ---- one allocation ------------------------------------------------------ */

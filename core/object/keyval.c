@@ -91,7 +91,7 @@ int wf_keyval_create(struct wf_instance *wf, enum wf_kind kind,
                                 .delete = delete,
                                 .extra_state = extra_state};
         WF_SECTION(objects, wf->rank->env)
-        added = add_keyval(wf->rank->env, k);
+            added = add_keyval(wf->rank->env, k);
     }
     if (!added) {
         free(k);

@@ -89,8 +89,8 @@ static int receive_inside(struct wf_comm *comm, const struct wf_receive_args *a,
     int rc = MPI_SUCCESS;
 
     WF_SECTION(engine, comm->wf)
-    rc = wf_error_class(wf_recv(comm, a->buf, a->count, a->type, a->source,
-                                a->tag, WF_SPACE_P2P, status));
+        rc = wf_error_class(wf_recv(comm, a->buf, a->count, a->type, a->source,
+                                    a->tag, WF_SPACE_P2P, status));
     return rc;
 }
 
@@ -117,7 +117,7 @@ static int receive_and_copy_outside(struct wf_comm *comm,
         return rc;
     wf_receive_copy_stored(req);
     WF_SECTION(engine, comm->wf)
-    rc = wf_error_class(wf_wait(&req, status));
+        rc = wf_error_class(wf_wait(&req, status));
     return rc;
 }
 

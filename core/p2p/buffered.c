@@ -290,7 +290,7 @@ static int attach_buffer(struct wf_instance *wf, struct wf_bsend_buffer **slot,
     b->end = (uint8_t *)buffer + size;
     b->base = base < (uintptr_t)b->end ? (uint8_t *)base : b->end;
     WF_SECTION(objects, wf->rank->env)
-    *slot = b;
+        *slot = b;
     return MPI_SUCCESS;
 }
 
@@ -366,7 +366,7 @@ void wf_bsend_release(struct wf_instance *wf, struct wf_bsend_buffer **slot)
 
     flush_buffer(wf, b);
     WF_SECTION(objects, wf->rank->env)
-    *slot = NULL;
+        *slot = NULL;
     free(b);
 }
 

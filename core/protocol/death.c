@@ -120,7 +120,7 @@ static bool is_unmade(struct wf_instance *wf, uint64_t origin)
     if (!all)
         return find_unmade(home, origin);
     WF_SECTION(tasks, all)
-    found = find_unmade(home, origin);
+        found = find_unmade(home, origin);
     return found;
 }
 
@@ -410,7 +410,7 @@ static void arrive_unmade(struct weft_loc *from, const struct wf_wire *w)
         added = add_unmade(home, wf_le64(w->a));
     else
         WF_SECTION(tasks, all)
-    added = add_unmade(home, wf_le64(w->a));
+            added = add_unmade(home, wf_le64(w->a));
     if (!added)
         return;
     if (all)
