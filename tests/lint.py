@@ -39,7 +39,7 @@ LIMITS = {
     "prefix of a static": {"core/": 1},
     "macros that jump": {"core/": 1},
     "atomics": {"core/": 9},
-    "mutable globals": {"core/": 13, "plugins/": 1},
+    "mutable globals": {"core/": 14, "plugins/": 1},
 }
 
 WORD = re.compile(r"[a-z]+")

@@ -25,8 +25,7 @@ class Binding(Arguments):
             self.line("wf_call_name = fn;")
         if self.family in rules.OUTSIDE:
             self.line(core)
-            self.line("if (wf_unlikely(rc))")
-            self.line(f"    return wf_raise(wf_current(), {self.on}, fn, rc);")
+            self.failure("wf_current()")
             return
         self.engine()
         enter, leave = self.section()
@@ -54,13 +53,17 @@ class Binding(Arguments):
         self.line(leave)
         if several:
             self.line("}")
+        self.failure("wf")
+
+    def failure(self, instance):
+        """What follows a core function that failed."""
         if self.tool:  # MPI-5.0 s15.3.3: no error handlers in the tool chapter
             self.line("if (rc)")
             self.line("    return rc;")
         else:
             self.line("if (wf_unlikely(rc))")
-            self.out.append(f"        return wf_raise(wf, {self.on}, fn, "
-                            "rc);")
+            self.out.append(f"        return wf_raise({instance}, {self.on}, "
+                            "fn, rc);")
 
     def section(self):
         """How the section is entered and left; no way to leave it where that

@@ -11,6 +11,7 @@
 #include "os/copies.h"
 #include "process/process.h"
 #include "protocol/queues.h"
+#include "report/trace_note.h"
 
 /* ---- the API section, out of line ---------------------------------------- */
 
@@ -21,15 +22,21 @@ int wf_api_end(struct wf_instance *wf, void *on, const char *function, int rc)
     return wf_unlikely(rc) ? wf_raise(wf, on, function, rc) : MPI_SUCCESS;
 }
 
+/* In a callback of an event the thread is inside already. */
+static bool has_section_to_enter(const struct wf_instance *wf)
+{
+    return wf && wf->api.threads && !wf_event_shown;
+}
+
 void wf_api_enter_early(struct wf_instance *wf) WF_ENTERS(wf->api) WF_UNANALYSED
 {
-    if (wf && wf->api.threads)
+    if (has_section_to_enter(wf))
         wf_api_lock(&wf->api);
 }
 
 void wf_api_leave_early(struct wf_instance *wf) WF_LEAVES(wf->api) WF_UNANALYSED
 {
-    if (wf && wf->api.threads)
+    if (has_section_to_enter(wf))
         wf_api_unlock(&wf->api);
 }
 

@@ -21,7 +21,9 @@ get_library_version get_version initialized finalized pcontrol
 
 INITIAL = {"init", "init_thread"}
 # Run outside the API section: they make the instance or end it.
-OUTSIDE = INITIAL | {"finalize", "session_init", "session_finalize"}
+OUTSIDE = INITIAL | {"finalize", "session_init", "session_finalize"} | {
+    # enter the sections of all engines, or end registrations, which does so
+    "t_event_handle_alloc", "t_event_handle_free", "t_finalize"}
 
 # Short-message paths: the section is entered inline.
 HOT = set("""

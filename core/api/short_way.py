@@ -25,7 +25,7 @@ class ShortWay(Body):
         if of_thread:
             self.line("if (wf_likely(wf_fastpath_is_open()))")
             self.line(f"    return alone_{name}({rest});")
-            self.line("if (wf_likely(wf_fastpath_shared_world != NULL))")
+            self.line("if (wf_likely(wf_read_pointer(&wf_fastpath_shared_world) != NULL))")
             self.line(f"    return shared_{name}({rest});")
             self.line("if (wf_unlikely(wf_thread_process != NULL))")
             self.line(f"    return thread_{name}({rest});")

@@ -198,7 +198,7 @@ int wf_mpi_barrier(struct wf_instance *wf, struct wf_comm *comm)
     int rc;
 
     if (wf_likely(wf_shmcoll_is_usable(comm)) || wf_shmcoll_catch_up(comm)) {
-        if (WF_TRACE && wf_unlikely(comm->traced))
+        if (WF_TRACING(comm->wf))
             wf_shmcoll_note_call(comm);
         return wf_shmcoll_barrier(comm->shmcoll);
     }

@@ -21,7 +21,7 @@
 
 #include "coll/schedule.h"
 #include "config/coll_rules.h"
-#include "report/trace.h"
+#include "report/trace_note.h"
 
 /* The arguments of all collectives together. Reductions use rcount and rtype;
  * bcast uses rbuf, rcount, rtype. */
@@ -108,7 +108,7 @@ static inline int wf_coll_run_shared(wf_coll_builder *builder,
 {
     if (wf_likely(wf_shmcoll_is_usable(a->comm)) ||
         wf_shmcoll_catch_up(a->comm)) {
-        if (WF_TRACE && wf_unlikely(a->comm->traced))
+        if (WF_TRACING(a->comm->wf))
             wf_shmcoll_note_call(a->comm);
         return team(builder, a);
     }

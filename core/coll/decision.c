@@ -12,7 +12,7 @@
 #include "coll/shm/shmcoll.h"
 #include "coll/vertex.h"
 #include "process/rank.h"
-#include "report/trace.h"
+#include "report/trace_note.h"
 
 enum { HOPS_RANKS_MAX = 64 };
 
@@ -138,10 +138,9 @@ static WF_COLD void note_choice(const struct wf_comm *g, enum wf_coll_kind kind,
         .reason = built_in ? "built-in rule" : "rule of mpi.ini",
         .rule = (int)(r - (built_in ? &rules[first_rule[kind]] : own)) + 1,
         .context = g->context,
-        .engine = g->wf->number,
         .bytes = bytes};
 
-    wf_trace_add_collective(g->wf->trace, &c);
+    wf_trace_note_collective(g->wf, &c);
 }
 
 enum wf_coll_algorithm wf_coll_choose(struct wf_sched *s, struct wf_comm *g,

@@ -85,10 +85,9 @@ void wf_shmcoll_note_call(const struct wf_comm *comm)
     struct wf_trace_collective c = {.name = wf_call_name,
                                     .algorithm = "shared_memory",
                                     .reason = "all ranks map one segment",
-                                    .context = comm->context,
-                                    .engine = comm->wf->number};
+                                    .context = comm->context};
 
-    wf_trace_add_collective(comm->wf->trace, &c);
+    wf_trace_note_collective(comm->wf, &c);
 }
 
 /* Returns true if mpi.ini names algorithms, which are then to be used. */

@@ -120,7 +120,6 @@ struct wf_comm *wf_comm_create(struct wf_instance *wf, struct wf_group *local,
         return report_no_memory(local, remote);
     wf_object_init(&comm->object, WF_KIND_COMM);
     comm->wf = wf;
-    comm->traced = wf->trace != NULL;
     comm->local = local;
     comm->rank = local->rank;
     comm->size = local->size;

@@ -73,7 +73,6 @@ struct wf_comm {
                                  or NULL */
     /* shared-memory collectives: coll/shm/shmcoll.h; or NULL */
     struct wf_shmcoll *shmcoll;
-    bool traced;                /* the rank has a trace */
     bool path_logged;           /* by coll/path.c */
     /* blocking collectives until they are set up; 0: never */
     uint32_t shmcoll_countdown;

@@ -25,6 +25,7 @@
 #include "datatype/named.h"
 #include "datatype/type.h"
 #include "instance/env.h"
+#include "instance/events.h"
 #include "instance/memory.h"
 #include "instance/node.h"
 #include "os/clock.h"
@@ -170,20 +171,6 @@ static const struct wf_comm_handlers comm_handlers = {
     .release = release_comm,
 };
 
-/* Make the ring of core.trace, if there is to be one. */
-static int open_trace(struct wf_instance *wf)
-{
-    struct wf_trace_params p = {.path = wf->rank->options->trace,
-                                .bytes = wf->rank->options->trace_size,
-                                .rank = wf->rank->id,
-                                .ranks = wf->rank->nprocs,
-                                .host = wf->rank->host};
-
-    if (!WF_TRACE || !p.path || strcmp(p.path, "off") == 0)
-        return 0;
-    return wf_trace_open(&p, &wf->trace);
-}
-
 /* Make what the rank has once. */
 static struct wf_rank *create_rank(const struct wf_instance_params *params)
 {
@@ -241,7 +228,8 @@ int wf_instance_create(const struct wf_instance_params *params,
         return WEFT_ENOMEM;
     if (params->threads)
         wf_instance_allow_threads(wf);
-    if ((r = wf_find_node_and_cpus(wf->rank)) != 0 || (r = open_trace(wf)) != 0)
+    if ((r = wf_find_node_and_cpus(wf->rank)) != 0 ||
+        (r = wf_events_open(wf)) != 0)
         goto err_trace;
     if ((r = open_engine(wf)) != 0)
         goto err_engine;

@@ -20,6 +20,15 @@ typedef _Atomic uint32_t wf_atomic_u32;
 typedef _Atomic uint64_t wf_atomic_u64;
 
 #define wf_load_acquire(p) atomic_load_explicit((p), memory_order_acquire)
+/* Read and write a pointer that other threads read meanwhile, as relaxed loads
+ * and stores that the compiler may make part of another instruction. */
+#ifdef __SANITIZE_THREAD__
+#define wf_read_pointer(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
+#define wf_write_pointer(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#else
+#define wf_read_pointer(p)     (*(p))
+#define wf_write_pointer(p, v) ((void)(*(p) = (v)))
+#endif
 #define wf_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)
 #define wf_store_release(p, v)                                                 \
     atomic_store_explicit((p), (v), memory_order_release)

@@ -41,6 +41,9 @@ struct wf_process {
     struct wf_ranks *ranks;         /* of a rank thread: those of its process */
     uint32_t slot;                  /* which of them this is */
     struct wf_state state;          /* report/state.h */
+    /* The tool that observes events, in the record of the process only:
+     * report/trace_note.h; NULL: none does. */
+    const struct wf_observer *_Atomic observer;
 };
 extern struct wf_process wf_process_state;
 /* Points to the calling thread's own process record if the thread is a rank. */

@@ -37,12 +37,13 @@ void wf_fastpath_update(struct wf_instance *wf)
         /* This instance is one of several, of a simulation or of ranks that are
          * threads; one of those acts as the process for a while. */
         return;
-    /* Other threads may read these: they are written only when they change,
-     * which is while no other thread may be inside. */
+    /* Other threads read these without the section: they are written only when
+     * they change. One that sees an old value because a trace begins enters,
+     * and finds lanes that record what it sends. */
     if (wf_fastpath_world != world)
-        wf_fastpath_world = world;
+        wf_write_pointer(&wf_fastpath_world, world);
     if (wf_fastpath_shared_world != shared)
-        wf_fastpath_shared_world = shared;
+        wf_write_pointer(&wf_fastpath_shared_world, shared);
     /* relaxed: a thread that sees the old value finds the path shut, too */
     wf_store_relaxed(&wf_fastpath_enabled, flag_of(wf));
 }

@@ -101,7 +101,7 @@ static inline bool wf_fastpath_is_open(void)
 static inline const struct wf_comm *wf_fastpath_comm_of(MPI_Comm h)
 {
     if (wf_likely(h == MPI_COMM_WORLD))
-        return wf_fastpath_world;
+        return wf_read_pointer(&wf_fastpath_world);
     return wf_is_object(h, WF_KIND_COMM) ? (const struct wf_comm *)h
                                          : &wf_comm_without_contacts;
 }
@@ -126,7 +126,7 @@ static inline const struct wf_comm *wf_fastpath_thread_comm_of(MPI_Comm h)
  * last one inside. Returns the communicator. NULL: take the slow path. */
 static inline const struct wf_comm *wf_fastpath_enter(MPI_Comm h) WF_UNANALYSED
 {
-    const struct wf_comm *c = wf_fastpath_shared_world;
+    const struct wf_comm *c = wf_read_pointer(&wf_fastpath_shared_world);
 
     if (wf_unlikely(!c))
         return NULL;
@@ -143,9 +143,10 @@ static inline const struct wf_comm *wf_fastpath_enter(MPI_Comm h) WF_UNANALYSED
 static inline struct wf_instance *
 wf_fastpath_enter_request(MPI_Request *request) WF_UNANALYSED
 {
+    const struct wf_comm *shared = wf_read_pointer(&wf_fastpath_shared_world);
     struct wf_req *r;
 
-    if (wf_unlikely(!wf_fastpath_shared_world || !request))
+    if (wf_unlikely(!shared || !request))
         return NULL;
     r = wf_req_of(*request);
     return wf_likely(r && wf_cs_try_relock(&r->wf->api)) ? r->wf : NULL;
@@ -254,13 +255,14 @@ static inline const struct wf_comm *
 wf_fastpath_to_proc_null(MPI_Comm h, const void *buf, MPI_Count count,
                          MPI_Datatype datatype, int tag)
 {
-    const struct wf_comm *shared = wf_fastpath_shared_world, *c;
+    const struct wf_comm *shared = wf_read_pointer(&wf_fastpath_shared_world);
+    const struct wf_comm *c;
 
     if (wf_unlikely((count | tag) < 0 || !wf_type_contig_size(datatype) ||
                     wf_fastpath_lacks_buffer(buf, count)))
         return NULL;
     if (wf_likely(h == MPI_COMM_WORLD))
-        c = shared ? shared : wf_fastpath_world;
+        c = shared ? shared : wf_read_pointer(&wf_fastpath_world);
     else
         c = (shared || wf_fastpath_is_open()) && wf_is_object(h, WF_KIND_COMM)
                 ? (const struct wf_comm *)h

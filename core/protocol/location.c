@@ -355,12 +355,9 @@ static int add_trace(struct weft_loc *loc)
 {
     struct wf_trace_about a = {.peer = wf_trace_peer(loc),
                                .name = loc->lane[0].core->config->name};
-    int r = 0;
 
-    for (unsigned i = 0; r == 0 && i < loc->lanes; i++)
-        r = wf_traced_wrap(loc, &loc->lane[i]);
     wf_trace_note(loc->wf, WF_TRACE_CONNECT, &a);
-    return r;
+    return wf_traced_wrap(loc);
 }
 
 static int connect_other(struct weft_loc *loc)

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "process/rank.h"
+#include "protocol/fastpath.h"
 #include "protocol/queues.h"
 #include "route/location.h"
 
@@ -17,6 +19,8 @@ struct wf_traced_lane {
     int (*send)(weft_peer *, weft_tx *);
     int (*send_short)(weft_peer *, const weft_hdr *, const void *, size_t,
                       unsigned);
+    int (*send_words)(const void *, uint64_t, weft_peer *, uint64_t, uint64_t);
+    int (*recv_words)(weft_peer *, weft_want *);
 };
 
 /* ---- records ------------------------------------------------------------- */
@@ -35,10 +39,17 @@ void wf_trace_note_receive(const struct wf_p2p *p, enum wf_trace_event event,
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* Returns the event of a container that is sent; WF_TRACE_NONE: it has none. */
-static enum wf_trace_event event_of(const struct wf_wire *w)
+/* Returns the type of a container. One that the transport would not take may
+ * have its checksum or number already when it is sent again. */
+static unsigned type_of(const struct wf_wire *w)
 {
-    switch (w->type) {
+    return w->type & ~(unsigned)(WF_CHECKED | WF_SEQUENCED);
+}
+
+/* Returns the event of a container that is sent; WF_TRACE_NONE: it has none. */
+static enum wf_trace_event event_of(unsigned type)
+{
+    switch (type) {
     case WF_EAGER:
         return WF_TRACE_SEND_EAGER;
     case WF_NOTIFY:
@@ -60,17 +71,17 @@ static enum wf_trace_event describe_container(const struct weft_loc *loc,
                                               struct wf_trace_about *a)
 {
     const struct wf_wire *w = (const struct wf_wire *)hdr;
-    enum wf_trace_event event = event_of(w);
-    bool message = w->type == WF_EAGER || w->type == WF_NOTIFY;
+    unsigned type = type_of(w);
+    bool message = type == WF_EAGER || type == WF_NOTIFY;
 
     *a = (struct wf_trace_about){.peer = wf_trace_peer(loc), .bytes = len};
     if (message) {
         a->env0 = wf_le64(w->a);
         a->env1 = wf_le64(w->b);
     }
-    if (w->type == WF_NOTIFY || w->type == WF_APPROVE)
+    if (type == WF_NOTIFY || type == WF_APPROVE)
         a->bytes = wf_le64(w->c);
-    return event;
+    return event_of(type);
 }
 
 /* The time is that before the container was sent: an answer comes after it. */
@@ -107,27 +118,75 @@ static int send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
     return r;
 }
 
-int wf_traced_wrap(struct weft_loc *loc, struct wf_lane *l)
-{
-    struct wf_traced_lane *mine;
+/* ---- lanes --------------------------------------------------------------- */
 
-    WF_ASSERT(WF_TRACING(loc->wf) && l->send != send_container);
-    if (!loc->traced)
-        loc->traced = calloc(WF_LANES, sizeof *loc->traced);
-    if (!loc->traced)
-        return WEFT_ENOMEM;
-    mine = &loc->traced[l - loc->lane];
+static void wrap_lane(struct weft_loc *loc, struct wf_lane *l,
+                      struct wf_traced_lane *mine)
+{
+    /* The entry that wf_fastpath_prepare_lane makes is made again. */
+    bool made = l->send_words == wf_fastpath_send_header;
+
     *mine = (struct wf_traced_lane){.loc = loc,
                                     .peer = l->peer,
                                     .send = l->send,
-                                    .send_short = l->send_short};
+                                    .send_short = l->send_short,
+                                    .send_words = made ? NULL : l->send_words,
+                                    .recv_words = l->recv_words};
     l->peer = (weft_peer *)mine;
     l->send = send_container;
     if (l->send_short)
         l->send_short = send_short;
     l->send_words = NULL; /* what these move is seen by nothing else */
     l->recv_words = NULL;
+}
+
+static void unwrap_lanes(struct weft_loc *loc)
+{
+    for (unsigned i = 0; i < loc->lanes; i++) {
+        const struct wf_traced_lane *mine = &loc->traced[i];
+        struct wf_lane *l = &loc->lane[i];
+
+        WF_ASSERT(l->send == send_container);
+        l->peer = mine->peer;
+        l->send = mine->send;
+        l->send_short = mine->send_short;
+        l->send_words = mine->send_words;
+        l->recv_words = mine->recv_words;
+    }
+}
+
+int wf_traced_wrap(struct weft_loc *loc)
+{
+    WF_ASSERT(WF_TRACING(loc->wf) && !loc->traced);
+    loc->traced = calloc(WF_LANES, sizeof *loc->traced);
+    if (!loc->traced)
+        return WEFT_ENOMEM;
+    for (unsigned i = 0; i < loc->lanes; i++)
+        wrap_lane(loc, &loc->lane[i], &loc->traced[i]);
     return 0;
+}
+
+int wf_traced_start(struct wf_instance *wf)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; wf->locs && r == 0 && i < wf->rank->nprocs; i++)
+        if (wf->locs[i] && wf->locs[i]->lanes) {
+            r = wf_traced_wrap(wf->locs[i]);
+            if (r == 0)
+                wf_fastpath_prepare_lane(wf->locs[i]);
+        }
+    return r;
+}
+
+void wf_traced_stop(struct wf_instance *wf)
+{
+    for (uint32_t i = 0; wf->locs && i < wf->rank->nprocs; i++)
+        if (wf->locs[i] && wf->locs[i]->traced) {
+            unwrap_lanes(wf->locs[i]);
+            wf_traced_free(wf->locs[i]);
+            wf_fastpath_prepare_lane(wf->locs[i]);
+        }
 }
 
 void wf_traced_free(struct weft_loc *loc)

@@ -32,9 +32,13 @@ static inline void wf_trace_note_carrier(const struct weft_loc *loc,
                       &(struct wf_trace_about){.peer = wf_trace_peer(loc),
                                                .name = transport});
 }
-/* Make the lane of a rank with a trace record what it sends. 0 or
- * WEFT_ENOMEM. */
-int wf_traced_wrap(struct weft_loc *, struct wf_lane *);
+/* Make the lanes of a Location record what they send. 0 or WEFT_ENOMEM. */
+int wf_traced_wrap(struct weft_loc *);
 void wf_traced_free(struct weft_loc *);
+/* Do this for all Locations that are connected: the engine has a trace now. On
+ * WEFT_ENOMEM some lanes record; wf_traced_stop ends that. */
+int wf_traced_start(struct wf_instance *);
+/* Give all lanes back the functions that they had. */
+void wf_traced_stop(struct wf_instance *);
 
 #endif

@@ -156,10 +156,30 @@ static void write_head(struct wf_trace *t, const struct wf_trace_params *p)
     snprintf(h->host, sizeof h->host, "%s", p->host);
     t->wall_ns = read_wall_ns() - wf_clock_ns();
     h->start = h->last[0] = read_pair(t);
+    if (t->in_memory)
+        return; /* nobody reads it */
     for (until = wf_clock_ns() + CALIBRATE_NS; wf_clock_ns() < until;)
         ;
     wf_trace_read_clock(t);
     memcpy(h->magic, WF_TRACE_MAGIC, sizeof h->magic);
+}
+
+static void set_base(struct wf_trace *t, void *base)
+{
+    t->head = base;
+    t->record = (void *)((char *)base + WF_TRACE_HEAD);
+}
+
+static int map_memory(struct wf_trace *t)
+{
+    void *base = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (base == MAP_FAILED)
+        return wf_fail(WEFT_ENOMEM, "no memory for the events of a tool");
+    t->in_memory = true;
+    set_base(t, base);
+    return 0;
 }
 
 static int map_file(struct wf_trace *t, const struct wf_trace_params *p)
@@ -168,6 +188,8 @@ static int map_file(struct wf_trace *t, const struct wf_trace_params *p)
     void *base;
     int fd, err;
 
+    if (!p->path)
+        return map_memory(t);
     if (!expand_path(p, path, sizeof path))
         return refuse_file(p->path, "the name is too long");
     fd = open_file(path, t->bytes);
@@ -178,8 +200,7 @@ static int map_file(struct wf_trace *t, const struct wf_trace_params *p)
     close(fd);
     if (base == MAP_FAILED)
         return refuse_file(path, strerror(err));
-    t->head = base;
-    t->record = (void *)((char *)base + WF_TRACE_HEAD);
+    set_base(t, base);
     return 0;
 }
 
@@ -251,19 +272,4 @@ uint8_t wf_trace_name(struct wf_trace *t, const char *text)
 
     WF_ASSERT(wf_load_relaxed(&t->head->names) <= LAST_ENTRY);
     return number || !text ? number : add_name(t, text);
-}
-
-void wf_trace_add_collective(struct wf_trace *t,
-                             const struct wf_trace_collective *c)
-{
-    struct wf_trace_record r = {
-        .ticks = wf_trace_ticks(),
-        .bytes = c->bytes,
-        .peer = WF_TRACE_NO_PEER,
-        .tag = c->rule << 8 | wf_trace_name(t, c->reason),
-        .comm = c->context & 0xffffff,
-        .names = {wf_trace_name(t, c->name), wf_trace_name(t, c->algorithm)},
-        .engine = (uint8_t)c->engine};
-
-    wf_trace_add(t, &r, WF_TRACE_COLLECTIVE);
 }

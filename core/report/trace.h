@@ -100,17 +100,19 @@ struct wf_trace {
     uint64_t wall_ns; /* time since the epoch, less the monotonic clock */
     wf_atomic_u32 naming;
     const char *known[WF_TRACE_NAMES]; /* the texts of head->name */
+    bool in_memory;                    /* there is no file */
 };
 
 struct wf_trace_params {
-    const char *path; /* with %r for the rank */
+    const char *path; /* with %r for the rank; NULL: no file */
     uint64_t bytes;   /* of the file, about */
     uint32_t rank, ranks;
     const char *host;
 };
 
-/* Make the file and map it. 0 or a WEFT_E*, with the cause recorded by
- * wf_error. An existing file is replaced only if it is a trace. */
+/* Make the file and map it; without a path the ring is in memory, for an
+ * observer only. 0 or a WEFT_E*, with the cause recorded by wf_error. An
+ * existing file is replaced only if it is a trace. */
 int wf_trace_open(const struct wf_trace_params *, struct wf_trace **out);
 /* End the trace; the file stays. NULL is allowed. */
 void wf_trace_close(struct wf_trace *);
@@ -118,20 +120,14 @@ void wf_trace_close(struct wf_trace *);
 const char *wf_trace_check_path(const char *path);
 /* Return the number of a text that is never freed; 0: there is no place. */
 uint8_t wf_trace_name(struct wf_trace *, const char *text);
+/* Return the text of such a number; 0 has none, which is "". */
+static inline const char *wf_trace_text(const struct wf_trace *t,
+                                        uint8_t number)
+{
+    return number ? t->known[number - 1] : "";
+}
 /* Store a new pair of counter and clock in the head. */
 void wf_trace_read_clock(struct wf_trace *);
-
-/* A collective that begins: the algorithm, and why this one. The texts are
- * never freed. */
-struct wf_trace_collective {
-    const char *name, *algorithm, *reason;
-    int rule; /* its place among the rules of that reason; 0: none */
-    uint32_t context;
-    unsigned engine;
-    uint64_t bytes;
-};
-void wf_trace_add_collective(struct wf_trace *,
-                             const struct wf_trace_collective *);
 
 /* Return the number of the reason's text, or the rule, of such an event, which
  * share the field of the tag. */

@@ -4,6 +4,7 @@
  */
 #include "core_api.h"
 #include "tool/cvar.h"
+#include "tool/event.h"
 #include "tool/pvar.h"
 #include "tool/tool.h"
 
@@ -36,12 +37,19 @@ static const struct category {
     const char *name, *help;
     bool cvars;
     bool (*has)(const struct wf_pvar *);
+    const char *events; /* how the names of its events begin, or NULL */
 } categories[] = {
-    {"core", "settings of [core] in mpi.ini", true, NULL},
-    {"transports", "what went through each transport", false, is_of_transport},
-    {"queues", "the queues of the protocol", false, is_of_queue},
-    {"waiting", "calls that sleep until something comes", false, is_of_waiting},
-    {"failover", "pairs that change their transport", false, is_of_failover},
+    {"core", "settings of [core] in mpi.ini", true, NULL, NULL},
+    {"transports", "what goes through each transport, and its connections",
+     false, is_of_transport, "link."},
+    {"queues", "the queues of the protocol", false, is_of_queue, NULL},
+    {"messages", "how messages of the program go", false, NULL, "message."},
+    {"rendezvous", "the steps of large messages", false, NULL, "rendezvous."},
+    {"collectives", "which algorithms are taken", false, NULL, "collective."},
+    {"waiting", "calls that sleep until something comes", false, is_of_waiting,
+     "wait."},
+    {"failover", "pairs that change their transport", false, is_of_failover,
+     "failover."},
 };
 
 enum { CATEGORIES = sizeof categories / sizeof categories[0] };
@@ -67,6 +75,20 @@ static int list_pvars(const struct category *c, int len, int indices[])
     int n = 0;
     for (int i = 0; c->has && wf_tool_find_pvar(i, &v); i++) {
         if (!c->has(&v))
+            continue;
+        if (n < len)
+            indices[n] = i;
+        n++;
+    }
+    return n;
+}
+
+static int list_events(const struct category *c, int len, int indices[])
+{
+    size_t prefix = c->events ? strlen(c->events) : 0;
+    int n = 0;
+    for (int i = 0; c->events && i < WF_EVENT_TYPES; i++) {
+        if (strncmp(wf_event_type_at(i)->name, c->events, prefix) != 0)
             continue;
         if (n < len)
             indices[n] = i;
@@ -135,7 +157,7 @@ int wf_mpi_t_category_get_pvars(struct wf_instance *wf, int cat_index, int len,
     return MPI_SUCCESS;
 }
 
-/* No category contains another category or an event. */
+/* No category contains another one. */
 int wf_mpi_t_category_get_categories(struct wf_instance *wf, int cat_index,
                                      int len, int indices[])
 {
@@ -147,15 +169,22 @@ int wf_mpi_t_category_get_num_events(struct wf_instance *wf, int cat_index,
                                      int *num_events)
 {
     WF_TOOL_REQUIRE_INIT();
-    wf_tool_set_int(num_events, 0);
-    return category_at(cat_index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+    const struct category *c = category_at(cat_index);
+    if (!c)
+        return MPI_T_ERR_INVALID_INDEX;
+    wf_tool_set_int(num_events, list_events(c, 0, NULL));
+    return MPI_SUCCESS;
 }
 
 int wf_mpi_t_category_get_events(struct wf_instance *wf, int cat_index, int len,
                                  int indices[])
 {
     WF_TOOL_REQUIRE_INIT();
-    return category_at(cat_index) ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+    const struct category *c = category_at(cat_index);
+    if (!c)
+        return MPI_T_ERR_INVALID_INDEX;
+    list_events(c, indices ? len : 0, indices);
+    return MPI_SUCCESS;
 }
 
 int wf_mpi_t_category_changed(struct wf_instance *wf, int *update_number)

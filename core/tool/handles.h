@@ -17,7 +17,8 @@ enum wf_tool_kind {
     WF_TOOL_FREE, /* no object: the slot is not in use */
     WF_TOOL_CVAR,
     WF_TOOL_PVAR_SESSION,
-    WF_TOOL_PVAR
+    WF_TOOL_PVAR,
+    WF_TOOL_EVENT
 };
 
 /* Create a handle for the object. NULL: there is no memory, or no number

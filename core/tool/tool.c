@@ -9,6 +9,7 @@
 #include "config/model.h"
 #include "core_api.h"
 #include "tool/cvar.h"
+#include "tool/event.h"
 
 static struct users {
     struct wf_lock lock;
@@ -60,12 +61,16 @@ int wf_mpi_t_init_thread(struct wf_instance *wf, int required, int *provided)
 int wf_mpi_t_finalize(struct wf_instance *wf)
 {
     WF_TOOL_REQUIRE_INIT();
+    bool last = false;
     WF_SECTION(tool, &tool) {
-        if (--tool.users == 0) {
+        last = --tool.users == 0;
+        if (last) {
             wf_config_free(tool.config);
             tool.config = NULL;
         }
     }
+    if (last)
+        wf_event_unregister_all(wf);
     return MPI_SUCCESS;
 }
 
@@ -78,7 +83,7 @@ void wf_tool_copy_text(const char *text, char *buf, int *len)
     *len = (int)strlen(text) + 1;
 }
 
-/* ---- enumerations: an option's range "one|two|three" --------------------- */
+/* ---- enumerations: ranges of options "one|two|three", and texts ---------- */
 
 /* Returns the option to which an enumeration belongs, or NULL. */
 static const weft_option *option_of(MPI_T_enum e)
@@ -98,15 +103,26 @@ static int count_items(const weft_option *o)
     return n;
 }
 
+static int give_text(int number, int *value, char *name, int *name_len)
+{
+    const char *text = wf_event_text(number);
+    if (!text)
+        return MPI_T_ERR_INVALID_ITEM;
+    wf_tool_set_int(value, number);
+    wf_tool_copy_text(text, name, name_len);
+    return MPI_SUCCESS;
+}
+
 int wf_mpi_t_enum_get_info(struct wf_instance *wf, MPI_T_enum enumtype,
                            int *num, char *name, int *name_len)
 {
     WF_TOOL_REQUIRE_INIT();
-    const weft_option *o = option_of(enumtype);
-    if (!o)
+    bool texts = enumtype == wf_event_text_enum();
+    const weft_option *o = texts ? NULL : option_of(enumtype);
+    if (!o && !texts)
         return MPI_T_ERR_INVALID_HANDLE;
-    wf_tool_set_int(num, count_items(o));
-    wf_tool_copy_text(o->name, name, name_len);
+    wf_tool_set_int(num, texts ? wf_event_count_texts() : count_items(o));
+    wf_tool_copy_text(texts ? "text" : o->name, name, name_len);
     return MPI_SUCCESS;
 }
 
@@ -116,6 +132,8 @@ int wf_mpi_t_enum_get_item(struct wf_instance *wf, MPI_T_enum enumtype,
     WF_TOOL_REQUIRE_INIT();
     const weft_option *o = option_of(enumtype);
     char word[64];
+    if (enumtype == wf_event_text_enum())
+        return give_text(indx, value, name, name_len);
     if (!o)
         return MPI_T_ERR_INVALID_HANDLE;
     if (indx < 0 || indx >= count_items(o))

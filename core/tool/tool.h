@@ -7,8 +7,8 @@
  *
  *   control variables      the [core] keys of core/config/options.def
  *   performance variables  counters of transports and queues (pvar.c)
- *   categories             core, transports, queues
- *   events, sources        none
+ *   categories             groups of these (category.c)
+ *   events                 what a trace records (event.h)
  *
  * Nearly every pointer of the chapter is optional.
  *
