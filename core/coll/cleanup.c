@@ -48,7 +48,8 @@ void wf_shmcoll_free(struct wf_comm *comm)
     comm->shmcoll_usable = false;
     if (!t)
         return;
-    comm->wf->shmcoll_units -= t->quota_units;
+    if (comm->wf->coll)
+        comm->wf->coll->shm_units -= t->quota_units;
     munmap(t->shared, t->segment_bytes);
     if (t->staging)
         munmap(t->staging, t->staging_bytes);

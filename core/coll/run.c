@@ -112,8 +112,8 @@ static int run_deferred_schedules(struct wf_instance *wf)
 {
     int n = 0;
 
-    for (struct wf_sched *s; (s = wf->deferred); n++) {
-        wf->deferred = s->next;
+    for (struct wf_sched *s; (s = wf->progress->deferred); n++) {
+        wf->progress->deferred = s->next;
         s->deferred = false;
         advance_schedule(s);
     }
@@ -125,12 +125,14 @@ static int run_deferred_schedules(struct wf_instance *wf)
  * thread would enter that plugin again. */
 static void defer_schedule(struct wf_sched *s)
 {
+    struct wf_progress *p = s->wf->progress;
+
     if (s->deferred || !s->req)
         return;
     s->deferred = true;
-    s->next = s->wf->deferred;
-    s->wf->deferred = s;
-    s->wf->run_deferred = run_deferred_schedules;
+    s->next = p->deferred;
+    p->deferred = s;
+    p->run_deferred = run_deferred_schedules;
 }
 
 int wf_sched_bad_length(int source, uint64_t got, uint64_t expected)

@@ -23,6 +23,7 @@
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
+#include "route/links.h"
 
 /* The state of one derivation, owned by its request. */
 struct derivation {
@@ -132,7 +133,7 @@ static int record_no_route(const struct wf_comm *parent)
     struct wf_instance *wf = parent->wf;
 
     for (int i = 0; i < parent->peers->size; i++) {
-        struct weft_loc *loc = wf->locs[wf_group_proc(parent->peers, i)];
+        struct weft_loc *loc = wf->links->locs[wf_group_proc(parent->peers, i)];
         if (loc && !loc->lanes && wf_location_connect(loc) == WEFT_EUNREACH)
             return MPI_ERR_OTHER;
     }

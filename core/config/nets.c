@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "process/endpoint.h"
 #include "process/instance.h"
 
 enum { TEXT_MAX = 512 };

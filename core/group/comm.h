@@ -80,7 +80,7 @@ struct wf_comm {
      * have not (wf_shmcoll_count_call), or NULL. */
     void (*catch_up)(struct wf_comm *);
     uint32_t endpoint_mask;    /* result of wf_comm_endpoint_mask */
-    uint32_t endpoint_mask_at; /* value of wf->links + 1 when it was made */
+    uint32_t endpoint_mask_at; /* wf_links.attached + 1 when it was made */
     char name[MPI_MAX_OBJECT_NAME];
     struct wf_comm *next_spare; /* in the list wf_env.spare_comms, when freed */
     bool shmcoll_usable; /* `team` is set up, and this rank has not left it */

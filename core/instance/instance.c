@@ -48,6 +48,7 @@
 #include "report/error.h"
 #include "report/trace.h"
 #include "route/card.h"
+#include "route/links.h"
 #include "route/route.h"
 
 static uint64_t read_monotonic_ns(void *clock)
@@ -55,33 +56,23 @@ static uint64_t read_monotonic_ns(void *clock)
     return wf_clock_ns();
 }
 
-static void free_orphans(struct wf_instance *wf)
-{
-    while (!wf_list_empty(&wf->orphans)) {
-        struct wf_list *l = wf->orphans.next;
-        wf_list_remove(l);
-        free(l);
-    }
-}
-
 static void close_engine(struct wf_instance *wf)
 {
     wf_endpoints_close(wf);
     wf_engine_fini(wf);
-    free_orphans(wf);
     wf_progress_fini(wf);
     wf_locations_free(wf);
+    wf_links_fini(wf);
 }
 
 /* Open the parts that each engine has for itself (engines.h). */
 static int open_engine(struct wf_instance *wf)
 {
-    int r = WEFT_ENOMEM;
+    int r = wf_links_init(wf);
 
-    wf_list_init(&wf->orphans);
-    wf->locs = calloc(wf->rank->nprocs, sizeof *wf->locs);
-    if (wf->locs)
-        r = wf_progress_init(wf);
+    if (r != 0)
+        return r;
+    r = wf_progress_init(wf);
     if (r == 0)
         r = wf_engine_init(wf);
     if (r == 0)
@@ -272,7 +263,7 @@ static struct wf_instance *create_beside(struct wf_instance *home,
  * opened only once is lacking here. */
 static int check_transports(const struct wf_instance *wf)
 {
-    if (wf->ep_count == wf_home(wf)->ep_count)
+    if (wf->links->ep_count == wf_home(wf)->links->ep_count)
         return 0;
     return wf_fail(WEFT_ENOTSUP, "a transport cannot be opened twice");
 }
@@ -319,7 +310,7 @@ bool wf_are_lanes_empty(void *arg)
     struct wf_instance *wf = arg;
 
     for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
-        struct weft_loc *loc = wf->locs[i];
+        struct weft_loc *loc = wf->links->locs[i];
         for (unsigned k = 0; loc && !loc->failed && k < loc->lanes; k++)
             if (loc->lane[k].fifo_head)
                 return false;
@@ -331,11 +322,12 @@ bool wf_are_lanes_empty(void *arg)
 
 static bool is_drained(void *arg)
 {
-    struct wf_instance *wf = arg;
+    const struct wf_instance *wf = arg;
+    struct wf_links *links = wf->links;
     bool all = true;
 
-    for (int i = 0; i < wf->ep_count; i++)
-        if (wf->eps[i].ops->drain(wf->eps[i].ep) == WEFT_EAGAIN)
+    for (int i = 0; i < links->ep_count; i++)
+        if (links->eps[i].ops->drain(links->eps[i].ep) == WEFT_EAGAIN)
             all = false;
     return all;
 }

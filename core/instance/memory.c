@@ -14,6 +14,7 @@
 #include "object/info.h"
 #include "os/tuning.h"
 #include "process/rank.h"
+#include "route/links.h"
 
 enum { PAGE = 4096 /* alignment of transports' memory */ };
 
@@ -48,10 +49,11 @@ static bool has_memory(const struct weft_core *core)
 /* Allocate from the first transport that can; NULL: there is none. */
 static void *alloc_from_transport(struct wf_instance *wf, size_t size)
 {
+    struct wf_links *links = wf->links;
     struct wf_block *b = malloc(sizeof *b);
 
-    for (int i = 0; b && i < wf->ep_count; i++) {
-        struct weft_core *core = &wf->eps[i];
+    for (int i = 0; b && i < links->ep_count; i++) {
+        struct weft_core *core = &links->eps[i];
         *b = (struct wf_block){
             wf->rank->blocks, core, {.size = sizeof(weft_mem), .len = size}};
         if (!has_memory(core) || core->ops->mem_alloc(core->ep, &b->mem) < 0)

@@ -8,6 +8,7 @@
 
 #include "object/error.h"
 #include "process/instance.h"
+#include "protocol/engine.h"
 
 static int refuse_cancel(struct wf_req *r)
 {
@@ -71,7 +72,7 @@ void wf_part_drop(struct wf_part *p)
     if (p->setup_over)
         free(p);
     else
-        wf_list_append(&wf->orphans, &p->orphan);
+        wf_engine_keep_orphan(wf, &p->orphan);
 }
 
 bool wf_part_finish_setup(struct wf_part *p)

@@ -38,7 +38,7 @@ enum { WF_SETUP_FIRST, WF_SETUP_PARTS, WF_SETUP_BYTES, WF_SETUP_WORDS };
 
 /* The state that both sides have, at the beginning of what each allocates. */
 struct wf_part {
-    struct wf_list orphan; /* in wf_instance.orphans, when req is gone */
+    struct wf_list orphan; /* in wf_engine.orphans, when req is gone */
     struct wf_part_watch setup_watch;
     struct wf_req *req; /* of the user; NULL: freed before the setup was over */
     char *buf;

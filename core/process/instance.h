@@ -1,4 +1,4 @@
-/* The instance: one engine of a rank, with its endpoints, queues and section.
+/* The instance: one engine of a rank, as all layers see it.
  *
  *   struct wf_process        what the process has once       process/process.h
  *     struct wf_rank         what a rank has once            process/rank.h
@@ -6,8 +6,9 @@
  *
  * A rank has one engine, or several (progress/engines.h); a process has one
  * rank, or several (simulation, ranks that are threads). The structures that
- * these point to belong to the layers above, which alone know what is in them.
- * instance/instance.h makes instances and ends them.
+ * these point to belong to the layers above, which alone know what is in them:
+ * a member that one layer needs goes there, not here. instance/instance.h makes
+ * instances and ends them.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,20 +16,14 @@
 #define WF_PROCESS_INSTANCE_H
 
 #include "lock/critical.h"
-#include "process/endpoint.h"
 
-struct weft_loc; /* route/location.h */
-struct wf_coll_state;
-struct wf_comm;   /* group/comm.h */
-struct wf_engine; /* protocol/queues.h */
-struct wf_flag_wait; /* protocol/failure.h */
-struct wf_left_out;
-struct wf_ordered; /* protocol/order.h */
-struct wf_progress;
-struct wf_progress_handlers;
-struct wf_rank;  /* process/rank.h */
-struct wf_sched; /* coll/schedule.h */
-struct wf_trace; /* report/trace.h */
+struct wf_coll_state; /* coll/state.h */
+struct wf_comm;       /* group/comm.h */
+struct wf_engine;     /* protocol/queues.h */
+struct wf_links;      /* route/links.h */
+struct wf_progress;   /* progress/wait.h */
+struct wf_rank;       /* process/rank.h */
+struct wf_trace;      /* report/trace.h */
 
 struct wf_instance {
     struct wf_cs api; /* the critical section of this instance */
@@ -36,38 +31,16 @@ struct wf_instance {
     struct wf_rank *rank;         /* shared by all engines of the rank */
     struct wf_comm *world, *self; /* they are on the first engine only */
     unsigned number;              /* of this engine; the first is 0 */
-    bool may_help;   /* a progress thread runs or may be started: helper.c */
     bool large_call; /* a _c constructor of datatypes is running */
 
-    struct weft_core eps[WF_EPS_MAX];
-    int ep_count;
-    struct wf_left_out *left_out; /* protocol/endpoints.h; NULL: none */
-    struct weft_loc **locs;       /* one for each process */
-    uint32_t used;  /* endpoints that some process is reached through */
-    uint32_t links; /* how often a process was attached to an endpoint */
-    uint32_t held;  /* endpoints that hold sends back until they are polled */
-    /* The end of a poll has something to do: a plugin was told to stop reading
-     * because memory is lacking, or an ordered pair needs maintenance. */
-    bool rx_stalled;
-    struct wf_ordered *orders; /* pairs whose route has failover */
-    uint64_t damaged; /* containers whose checksum was wrong: checked.h */
-    bool parting;     /* everything is acknowledged; connections may close */
-    uint32_t losses;  /* how often news of dead processes came: death.h */
-    struct wf_engine *engine;
-    struct wf_progress *progress;
-    const struct wf_progress_handlers *progress_handlers;
+    uint32_t held;   /* endpoints that hold sends back until they are polled */
+    uint32_t losses; /* how often news of dead processes came: death.h */
+
+    struct wf_progress *progress;    /* event sources, waiting threads */
+    struct wf_links *links;          /* endpoints, locations */
+    struct wf_engine *engine;        /* queues, requests */
+    struct wf_coll_state *coll;      /* NULL: none is needed yet */
     struct wf_trace *trace;          /* of the rank; NULL: none is made */
-    struct wf_flag_wait *flag_waits; /* of all threads: protocol/failure.h */
-    uint32_t shmcoll_units; /* shared-memory collectives of its communicators */
-    struct wf_coll_state *coll; /* coll/state.h; NULL: none is needed yet */
-    /* Schedules that are driven on at the end of a poll: they leave the API
-     * section, so no plugin's progress function may be on the stack. */
-    struct wf_sched *deferred;
-    int (*run_deferred)(struct wf_instance *);
-    /* Memory to which a late message may still go though its request is gone.
-     * The rest is freed when the engine closes. The link is the first member
-     * of each. */
-    struct wf_list orphans;
     uint64_t (*now_ns)(void *clock); /* a simulation has its own */
     void *clock;
 };

@@ -86,11 +86,12 @@ WF_COLD void wf_progress_fini(struct wf_instance *wf)
 
 WF_COLD void wf_progress_allow_helper(struct wf_instance *wf)
 {
-    cpu_set_t *cpus = (cpu_set_t *)wf->progress->cpus;
+    struct wf_progress *p = wf->progress;
+    cpu_set_t *cpus = (cpu_set_t *)p->cpus;
 
-    _Static_assert(sizeof *cpus == sizeof wf->progress->cpus, "cpu_set_t");
-    wf->may_help = wf->rank->options->progress != WF_PROGRESS_CALLER;
-    if (wf->may_help && sched_getaffinity(0, sizeof *cpus, cpus) != 0)
+    _Static_assert(sizeof *cpus == sizeof p->cpus, "cpu_set_t");
+    p->may_help = wf->rank->options->progress != WF_PROGRESS_CALLER;
+    if (p->may_help && sched_getaffinity(0, sizeof *cpus, cpus) != 0)
         /* more CPUs than a cpu_set_t has: the thread inherits the mask */
         CPU_ZERO(cpus);
 }
@@ -99,9 +100,19 @@ void wf_progress_stop_helper(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
 
-    wf->may_help = false;
+    p->may_help = false;
     if (p->helper)
         p->help->stop(wf);
+}
+
+void wf_progress_request_resume(struct wf_instance *wf)
+{
+    wf->progress->resume_requested = true;
+}
+
+bool wf_progress_is_resume_requested(const struct wf_instance *wf)
+{
+    return wf->progress->resume_requested;
 }
 
 /* Poll the sources that are not in `asked`, unless they had no event
@@ -129,7 +140,7 @@ int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
     if (wf_unlikely((wf_progress_count_round(p) & (WF_OTHERS_EVERY - 1)) == 0))
         poll_unasked_sources(wf, mask);
     if (wf_unlikely(wf->held))
-        mask |= wf->progress_handlers->complete_held(wf);
+        mask |= p->handlers->complete_held(wf);
     mask &= p->all;
     while (mask) {
         const struct wf_event_source *s = p->by_bit[__builtin_ctz(mask)];
@@ -138,10 +149,12 @@ int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
             s->poll(s->object, p->oversubscribed ? WF_POLL_BUDGET_OVERSUBSCRIBED
                                                  : WF_POLL_BUDGET);
     }
-    if (wf_unlikely(wf->rx_stalled))
-        wf->progress_handlers->resume_arrivals(wf);
-    if (wf_unlikely(wf->deferred) && !p->helping)
-        n += wf->run_deferred(wf);
+    if (wf_unlikely(p->resume_requested)) {
+        p->resume_requested = false;
+        p->handlers->resume_arrivals(wf);
+    }
+    if (wf_unlikely(p->deferred) && !p->helping)
+        n += p->run_deferred(wf);
     wf_progress_note_unarmed(wf);
     if (n && !wf_list_empty(&p->waiters))
         wf_waiters_notify(wf);
@@ -153,9 +166,10 @@ static inline bool poll_while_spinning(struct wf_instance *wf,
                                        const struct wf_event_source *s,
                                        int budget)
 {
-    if (wf_likely(
-            (wf_progress_count_round(wf->progress) & (WF_OTHERS_EVERY - 1)) &&
-            !wf->rx_stalled && !wf->deferred && !wf->held))
+    struct wf_progress *p = wf->progress;
+
+    if (wf_likely((wf_progress_count_round(p) & (WF_OTHERS_EVERY - 1)) &&
+                  !p->resume_requested && !p->deferred && !wf->held))
         s->poll(s->object, budget);
     else if (wf_cs_uses_lock(&wf->api))
         /* the calls below may leave the section, which only a waiter can */

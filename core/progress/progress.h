@@ -21,7 +21,7 @@ struct wf_progress_handlers {
      * returns the endpoints that must be polled for others. */
     uint32_t (*complete_held)(struct wf_instance *);
     /* Goes on with arrivals that lacked memory, and maintains ordered pairs.
-     * Called after a poll if wf->rx_stalled. */
+     * Called after a poll in which it was requested. */
     void (*resume_arrivals)(struct wf_instance *);
 };
 
@@ -29,18 +29,16 @@ int wf_progress_init(struct wf_instance *);
 /* Its sources were removed, or are used no more. */
 void wf_progress_fini(struct wf_instance *);
 
+/* Have resume_arrivals called at the end of this poll, or of the next one: a
+ * plugin was told to stop reading because memory is lacking, or an ordered pair
+ * needs maintenance. */
+void wf_progress_request_resume(struct wf_instance *);
+bool wf_progress_is_resume_requested(const struct wf_instance *);
+
 /* Allow nonblocking calls to start the progress thread (helper.c). */
 void wf_progress_allow_helper(struct wf_instance *);
 /* Stop the progress thread, for good. Section not held. */
 void wf_progress_stop_helper(struct wf_instance *);
-
-/* The endpoints that can complete an operation which any process may complete.
- * An endpoint by which no process is reached yet can only announce an unknown
- * caller; it is polled rarely, like those outside of a mask. */
-static inline uint32_t wf_progress_any_source_mask(const struct wf_instance *wf)
-{
-    return wf->used ? wf->used : WF_SOURCES_ENDPOINTS;
-}
 
 /* Poll the sources in the mask once (API section held). Returns the number of
  * events handled. */

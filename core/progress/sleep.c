@@ -65,7 +65,7 @@ static WF_COLD bool arm_sources(struct wf_instance *wf, bool only_words,
 
 bool wf_progress_arm(struct wf_instance *wf, int *timeout)
 {
-    *timeout = wf->rx_stalled ? WF_BLIND_SLEEP_MS : -1;
+    *timeout = wf->progress->resume_requested ? WF_BLIND_SLEEP_MS : -1;
     return arm_sources(wf, false, timeout);
 }
 

@@ -29,6 +29,7 @@ enum {
 enum { WF_WOKEN_BY_SOURCE, WF_WOKEN_BY_BELL };
 
 struct wf_helper; /* helper.c */
+struct wf_sched;  /* coll/schedule.h */
 
 /* The progress thread (helper) as the rest of progress calls it. Reached
  * through pointers so that a static program without nonblocking calls has
@@ -69,6 +70,13 @@ struct wf_progress {
     unsigned sharing;              /* so many, */
     struct wf_list *next_shared;   /* and this one next */
     uint32_t all;                  /* the bits in use */
+    const struct wf_progress_handlers *handlers;
+    bool resume_requested; /* the end of a poll calls resume_arrivals */
+    bool may_help; /* a progress thread runs or may be started: helper.c */
+    /* Schedules that are driven on at the end of a poll: they leave the API
+     * section, so no plugin's progress function may be on the stack. */
+    struct wf_sched *deferred;
+    int (*run_deferred)(struct wf_instance *);
     /* The number of poll rounds. Changed inside the section; other_engines.c
      * reads it from outside to see whether the engine is in use. */
     wf_atomic_u32 rounds;

@@ -278,7 +278,7 @@ int wf_arrive_stalled(struct weft_core *core, struct weft_loc *from)
 {
     WF_ASSERT(core->wf == from->wf);
     from->stalled |= 1u << core->index;
-    from->wf->rx_stalled = true;
+    wf_progress_request_resume(from->wf);
     return WEFT_EAGAIN;
 }
 

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
+#include "progress/progress.h"
 #include "protocol/carrier_control.h"
 #include "protocol/carrier_deadline.h"
 #include "protocol/carrier_launcher.h"
@@ -33,6 +34,7 @@
 #include "protocol/stripe.h"
 #include "protocol/traced.h"
 #include "report/error.h"
+#include "route/links.h"
 
 #define CANDIDATE_NS  20000000u /* the current carrier may answer as late */
 #define STAGGER_NS    5000000u  /* LOST: from the probe of one to the next */
@@ -67,7 +69,7 @@ static uint64_t ns_since(uint64_t then, uint64_t now)
 /* Have a maintenance round run at the end of this poll. */
 static void request_round(struct wf_ordered *o)
 {
-    o->loc->wf->rx_stalled = true;
+    wf_progress_request_resume(o->loc->wf);
 }
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -172,7 +174,7 @@ bool wf_carrier_handle_down(struct weft_loc *loc, struct weft_core *core,
 
     if (k < 0)
         return false;
-    if (loc->wf->parting || o->failed ||
+    if (loc->wf->links->parting || o->failed ||
         o->carrier[k].state == WF_CARRIER_BROKEN)
         return true;
     if (status == WEFT_EPEER && !o->gone_at)
@@ -451,21 +453,22 @@ static void maintain_order(struct wf_ordered *o, uint64_t now)
 
 void wf_orders_maintain(struct wf_instance *wf)
 {
+    const struct wf_links *links = wf->links;
     uint64_t now;
 
-    if (!wf->orders || wf->parting)
+    if (!links->orders || links->parting)
         return;
     now = wf_now(wf);
-    for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
+    for (struct wf_ordered *o = links->orders; o; o = o->next_order)
         if (!o->failed)
             maintain_order(o, now);
 }
 
 void wf_orders_finish(struct wf_instance *wf)
 {
-    for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
+    for (struct wf_ordered *o = wf->links->orders; o; o = o->next_order)
         if (!o->failed && o->owed && o->at >= 0)
             wf_carrier_send_ack(o, NULL);
-    wf->parting = true;
+    wf->links->parting = true;
     wf_orders_report(wf);
 }

@@ -45,8 +45,8 @@ void wf_carrier_connect(struct wf_ordered *);
 void wf_carrier_declare_dead(struct wf_ordered *, const char *why);
 
 /* The maintenance round of all pairs: timers, and everything that callbacks may
- * not do. It runs now and then, and at the end of a poll when rx_stalled is
- * set. */
+ * not do. It runs now and then, and at the end of a poll in which it was
+ * requested. */
 void wf_orders_maintain(struct wf_instance *);
 
 /* Acknowledge what is owed and end the maintenance: both sides have finished,

@@ -3,9 +3,11 @@
  */
 #include "protocol/carrier_deadline.h"
 
+#include "progress/progress.h"
 #include "protocol/carrier_silence.h"
 #include "protocol/order.h"
 #include "protocol/stripe.h"
+#include "route/links.h"
 
 #define LOST_ROUND_NS 2000000u  /* lost, or in doubt: between two rounds */
 
@@ -39,17 +41,18 @@ static uint64_t next_due(const struct wf_ordered *o, uint64_t now)
 
 uint64_t wf_orders_deadline(struct wf_instance *wf)
 {
+    const struct wf_links *links = wf->links;
     uint64_t now, first = UINT64_MAX;
 
-    if (!wf->orders || wf->parting)
+    if (!links->orders || links->parting)
         return 0;
     now = wf_now(wf);
-    for (struct wf_ordered *o = wf->orders; o; o = o->next_order) {
+    for (struct wf_ordered *o = links->orders; o; o = o->next_order) {
         if (o->first && !o->silent_since)
             o->silent_since = now; /* silence begins before the sleep */
         first = min_u64(first, next_due(o, now));
     }
-    if (wf->rx_stalled)
+    if (wf_progress_is_resume_requested(wf))
         first = now;
     return first == UINT64_MAX ? 0 : first;
 }

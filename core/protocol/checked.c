@@ -10,8 +10,10 @@
 #include "config/config.h"
 #include "os/tuning.h"
 #include "process/rank.h"
+#include "progress/progress.h"
 #include "protocol/arrive.h"
 #include "protocol/failure.h"
+#include "route/links.h"
 #include "route/location.h"
 
 enum { SEGMENTS = 32, PACKED = 16 << 10 };
@@ -203,15 +205,15 @@ static void note_fault(struct wf_checks *c, const struct weft_core *core,
     if (!loc->down_reason)
         loc->down_reason = reason_of(what, core->config->name);
     if (what == WF_CHECK_DAMAGED)
-        loc->wf->damaged++;
-    loc->wf->rx_stalled = true; /* for wf_checks_end_damaged */
+        loc->wf->links->damaged++;
+    wf_progress_request_resume(loc->wf); /* wf_checks_end_damaged */
 }
 
 bool wf_checks_count_nonsense(struct weft_loc *loc, struct weft_core *core)
 {
     if (!wf_checks_are_required(loc, core) || loc->checks->fault)
         return false;
-    loc->wf->damaged++;
+    loc->wf->links->damaged++;
     return true;
 }
 

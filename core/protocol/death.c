@@ -45,6 +45,7 @@
 #include "protocol/queues.h"
 #include "protocol/send.h"
 #include "report/error.h"
+#include "route/links.h"
 
 enum {
     ENDED_MOST = 32,   /* receives taken from the queue at a time */
@@ -147,7 +148,7 @@ bool wf_group_has_dead(struct wf_instance *wf, const struct wf_group *g)
 int wf_comm_record_dead(struct wf_comm *c)
 {
     int id = find_lost_member(c);
-    const struct weft_loc *loc = id < 0 ? NULL : c->wf->locs[id];
+    const struct weft_loc *loc = id < 0 ? NULL : c->wf->links->locs[id];
 
     if (id < 0)
         return wf_fail_on(c, WEFT_EPEER,
@@ -247,8 +248,8 @@ static void tell_gone(struct weft_loc *loc, uint32_t id)
 static void tell_gone_to_all(struct wf_instance *wf, uint32_t id)
 {
     for (uint32_t i = 0; i < wf->rank->nprocs; i++)
-        if (wf->locs[i] && wf->locs[i]->host)
-            tell_gone(wf->locs[i], id);
+        if (wf->links->locs[i] && wf->links->locs[i]->host)
+            tell_gone(wf->links->locs[i], id);
 }
 
 void wf_deaths_tell_peer(struct weft_loc *loc)
@@ -271,7 +272,8 @@ void wf_deaths_spread(struct wf_instance *wf)
     while (e->spread < e->deaths) {
         uint32_t id = e->dead[e->spread++];
         end_collectives(wf);
-        if (!wf->parting) /* else no process is in a collective any more */
+        /* else no process is in a collective any more */
+        if (!wf->links->parting)
             tell_gone_to_all(wf, id);
     }
     e->spreading = false;
@@ -330,7 +332,7 @@ uint64_t wf_comm_make_origin(const struct wf_comm *result,
 
 static void tell_unmade(struct wf_instance *wf, uint32_t id, uint64_t origin)
 {
-    struct weft_loc *loc = id == wf->rank->id ? NULL : wf->locs[id];
+    struct weft_loc *loc = id == wf->rank->id ? NULL : wf->links->locs[id];
     struct wf_wire w;
 
     if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0))
@@ -353,7 +355,7 @@ void wf_comm_tell_unmade(struct wf_comm *c)
 static void pass_unmade_on(struct wf_instance *wf, uint64_t origin)
 {
     for (uint32_t i = 0; i < wf->rank->nprocs; i++)
-        if (wf->locs[i] && wf->locs[i]->host)
+        if (wf->links->locs[i] && wf->links->locs[i]->host)
             tell_unmade(wf, i, origin);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "config/config.h"
+#include "process/endpoint.h"
 #include "process/instance.h"
 #include "progress/source.h"
 

@@ -28,6 +28,7 @@
 #include "protocol/order.h"
 #include "protocol/order_counts.h"
 #include "report/error.h"
+#include "route/links.h"
 #include "route/location.h"
 #include "route/route.h"
 
@@ -117,16 +118,17 @@ static int start_endpoint(struct wf_instance *wf, struct weft_core *c)
 static int prepare_endpoint(struct wf_instance *wf,
                             const struct wf_transport_config *t, FILE *errors)
 {
-    struct weft_core *c = &wf->eps[wf->ep_count];
+    struct wf_links *links = wf->links;
+    struct weft_core *c = &links->eps[links->ep_count];
     char err[2048];
     int bad;
 
-    if (wf->ep_count == WF_EPS_MAX) {
+    if (links->ep_count == WF_EPS_MAX) {
         fprintf(errors, "%s: more than %d transports\n", t->where,
                 WF_EPS_MAX - 1);
         return 1;
     }
-    *c = (struct weft_core){.wf = wf, .index = wf->ep_count, .config = t};
+    *c = (struct weft_core){.wf = wf, .index = links->ep_count, .config = t};
     c->plugin = wf_plugin_find(wf->rank->config, t, err, sizeof err);
     if (!c->plugin && errno)
         return wf_fail(errno == ENOMEM ? WEFT_ENOMEM : WEFT_ESYS, "%s", err);
@@ -143,7 +145,7 @@ static int prepare_endpoint(struct wf_instance *wf,
     if (bad)
         free(c->cfg);
     else
-        wf->ep_count++;
+        links->ep_count++;
     return bad;
 }
 
@@ -229,14 +231,14 @@ static int prepare_all(struct wf_instance *wf)
 static void free_prepared(struct wf_instance *wf, int first, int prepared)
 {
     for (int i = first; i < prepared; i++)
-        free(wf->eps[i].cfg);
+        free(wf->links->eps[i].cfg);
 }
 
 /* Whether a prepared endpoint is to be opened: it is self, the configuration
  * asks for it, or a route may use it. */
 static bool is_useful(const struct wf_instance *wf, int i)
 {
-    const struct wf_transport_config *t = wf->eps[i].config;
+    const struct wf_transport_config *t = wf->links->eps[i].config;
 
     return i == 0 || t->enable == 1 ||
            wf_route_may_use(wf->rank->config, t->name);
@@ -258,15 +260,16 @@ static int note_left_out(struct wf_instance *wf,
                          const struct wf_transport_config *t, int error,
                          const char *why)
 {
-    struct wf_left_out *l = wf->left_out;
+    struct wf_links *links = wf->links;
+    struct wf_left_out *l = links->left_out;
 
     if (!l)
-        l = wf->left_out = calloc(WF_EPS_MAX + 1, sizeof *l);
+        l = links->left_out = calloc(WF_EPS_MAX + 1, sizeof *l);
     if (!l)
         return WEFT_ENOMEM;
     while (l->transport)
         l++;
-    if (l == wf->left_out + WF_EPS_MAX)
+    if (l == links->left_out + WF_EPS_MAX)
         return 0;
     *l = (struct wf_left_out){t, error, why[0] ? strdup(why) : NULL};
     return 0;
@@ -301,23 +304,24 @@ static int leave_out_transport(struct wf_instance *wf,
 /* Open number i of the prepared endpoints as the next endpoint. */
 static int open_prepared(struct wf_instance *wf, int i)
 {
-    struct weft_core *c = &wf->eps[wf->ep_count];
-    const struct wf_transport_config *t = wf->eps[i].config;
+    struct wf_links *links = wf->links;
+    struct weft_core *c = &links->eps[links->ep_count];
+    const struct wf_transport_config *t = links->eps[i].config;
     char why[WF_REFUSAL_MAX] = "";
     int r;
 
     if (!is_useful(wf, i)) {
-        free(wf->eps[i].cfg);
+        free(links->eps[i].cfg);
         return 0;
     }
-    if (c != &wf->eps[i])
-        *c = wf->eps[i];
-    c->index = wf->ep_count;
+    if (c != &links->eps[i])
+        *c = links->eps[i];
+    c->index = links->ep_count;
     c->refusal = why;
     r = start_endpoint(wf, c);
     c->refusal = NULL;
     if (r == 0) {
-        wf->ep_count++;
+        links->ep_count++;
         return 0;
     }
     free(c->cfg);
@@ -328,11 +332,11 @@ int wf_endpoints_open(struct wf_instance *wf)
 {
     if (wf->rank->ranks)
         pthread_mutex_lock(&wf->rank->ranks->open_lock);
-    int bad = prepare_all(wf), prepared = wf->ep_count, r = 0;
+    int bad = prepare_all(wf), prepared = wf->links->ep_count, r = 0;
     if (wf->rank->ranks)
         pthread_mutex_unlock(&wf->rank->ranks->open_lock);
 
-    wf->ep_count = 0;
+    wf->links->ep_count = 0;
     if (bad) {
         free_prepared(wf, 0, prepared);
         return bad < 0 ? bad : WEFT_EINVAL;
@@ -348,8 +352,8 @@ int wf_endpoints_open(struct wf_instance *wf)
 static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
                      struct wf_traffic *t)
 {
-    for (uint32_t i = 0; wf->locs && i < wf->rank->nprocs; i++) {
-        const struct weft_loc *loc = wf->locs[i];
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
+        const struct weft_loc *loc = wf->links->locs[i];
         for (unsigned k = 0; loc && k < loc->lanes; k++) {
             if (loc->lane[k].order || loc->lane[k].core != c)
                 continue;
@@ -375,7 +379,7 @@ static void report_traffic(struct wf_instance *wf, const struct weft_core *c)
 
     wf_endpoint_traffic(c, &t);
     for (unsigned i = 1; all && i < all->count; i++)
-        wf_endpoint_traffic(&all->all[i]->eps[c->index], &t);
+        wf_endpoint_traffic(&all->all[i]->links->eps[c->index], &t);
     if (!(t.sent | t.received))
         return;
     fprintf(stderr,
@@ -404,39 +408,45 @@ static void report_dropped_packets(const struct wf_instance *wf,
 
 void wf_endpoints_report(struct wf_instance *wf)
 {
+    struct wf_links *links = wf->links;
+
     if (!wf->rank->options->stats)
         return;
-    for (int i = wf->ep_count; i-- > 0;) {
-        report_traffic(wf, &wf->eps[i]);
-        report_dropped_packets(wf, &wf->eps[i]);
+    for (int i = links->ep_count; i-- > 0;) {
+        report_traffic(wf, &links->eps[i]);
+        report_dropped_packets(wf, &links->eps[i]);
     }
-    if (wf->damaged)
+    if (links->damaged)
         fprintf(stderr, "weft: rank %u: %llu messages arrived damaged\n",
-                wf->rank->id, (unsigned long long)wf->damaged);
+                wf->rank->id, (unsigned long long)links->damaged);
 }
 
 static void delete_peers(struct wf_instance *wf, struct weft_core *c)
 {
-    for (uint32_t i = 0; wf->locs && i < wf->rank->nprocs; i++)
-        if (wf->locs[i] && wf->locs[i]->peers[c->index]) {
-            c->ops->peer_del(wf->locs[i]->peers[c->index], 1);
-            wf->locs[i]->peers[c->index] = NULL;
+    struct wf_links *links = wf->links;
+
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
+        if (links->locs[i] && links->locs[i]->peers[c->index]) {
+            c->ops->peer_del(links->locs[i]->peers[c->index], 1);
+            links->locs[i]->peers[c->index] = NULL;
         }
 }
 
 void wf_endpoints_close(struct wf_instance *wf)
 {
-    while (wf->ep_count > 0) {
-        struct weft_core *c = &wf->eps[wf->ep_count - 1];
+    struct wf_links *links = wf->links;
+
+    while (links->ep_count > 0) {
+        struct weft_core *c = &links->eps[links->ep_count - 1];
         delete_peers(wf, c);
         wf_source_remove(wf, &c->source);
         c->ops->close(c->ep);
         free(c->address);
         free(c->cfg);
-        wf->ep_count--;
+        links->ep_count--;
     }
-    for (int i = 0; wf->left_out && i < WF_EPS_MAX; i++)
-        free(wf->left_out[i].why);
-    free(wf->left_out);
-    wf->left_out = NULL;
+    for (int i = 0; links->left_out && i < WF_EPS_MAX; i++)
+        free(links->left_out[i].why);
+    free(links->left_out);
+    links->left_out = NULL;
 }

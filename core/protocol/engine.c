@@ -9,6 +9,7 @@
 #include "datatype/predefined.h"
 #include "process/rank.h"
 #include "progress/progress.h"
+#include "progress/wait.h"
 #include "protocol/death.h"
 #include "protocol/failure.h"
 #include "protocol/order.h"
@@ -42,6 +43,7 @@ WF_COLD int wf_engine_init(struct wf_instance *wf)
         return WEFT_ENOMEM;
     wf_match_init(&e->match);
     wf_list_init(&e->others);
+    wf_list_init(&e->orphans);
     wf_unexpected_init(e);
     e->credits = o->credits;
     if (o->unexpected_max && o->unexpected_max / wf->rank->nprocs < e->credits)
@@ -57,7 +59,7 @@ WF_COLD int wf_engine_init(struct wf_instance *wf)
     e->wf = wf;
     wf_death_init(e);
     wf->engine = e;
-    wf->progress_handlers = &progress_handlers;
+    wf->progress->handlers = &progress_handlers;
     if (WF_SUBMITS && wf->api.threads) {
         wf->api.run = wf_submitted_run;
         wf_store_relaxed(&wf_refs_atomic, 1); /* submitters count types */
@@ -69,6 +71,20 @@ static bool free_arrived(struct wf_arrived *a, void *arg)
 {
     wf_unexpected_free(wf_container(a, struct wf_message, arrived));
     return true;
+}
+
+void wf_engine_keep_orphan(struct wf_instance *wf, struct wf_list *link)
+{
+    wf_list_append(&wf->engine->orphans, link);
+}
+
+static void free_orphans(struct wf_engine *e)
+{
+    while (!wf_list_empty(&e->orphans)) {
+        struct wf_list *l = e->orphans.next;
+        wf_list_remove(l);
+        free(l);
+    }
 }
 
 WF_COLD void wf_engine_fini(struct wf_instance *wf)
@@ -90,6 +106,7 @@ WF_COLD void wf_engine_fini(struct wf_instance *wf)
     for (int i = 0; i < e->slab_count; i++)
         free(e->slabs[i]);
     free(e->slabs);
+    free_orphans(e);
     free(e);
     wf->engine = NULL;
 }

@@ -26,6 +26,7 @@
 #include "protocol/rendezvous.h"
 #include "protocol/traced.h"
 #include "report/error.h"
+#include "route/links.h"
 
 static void fail_request(struct wf_p2p *p, struct weft_loc *loc)
 {
@@ -77,10 +78,10 @@ static int fail_table(struct wf_slots *table, struct weft_loc *loc)
 static void report_given_up(struct wf_instance *wf)
 {
     for (uint32_t i = 0; wf->engine->unreported && i < wf->rank->nprocs; i++) {
-        struct weft_loc *loc = wf->locs[i];
+        struct weft_loc *loc = wf->links->locs[i];
         if (!loc || !loc->unreported)
             continue;
-        if (!wf->parting && !wf_launcher_give_up(wf, i))
+        if (!wf->links->parting && !wf_launcher_give_up(wf, i))
             return; /* later */
         loc->unreported = false;
         wf->engine->unreported--;
@@ -116,7 +117,7 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     wf_order_drop_retained(loc, status);
     wf_match_each_posted(&e->match, fail_posted, loc);
     posted -= wf_match_posted_count(&e->match);
-    for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
+    for (struct wf_flag_wait *w = e->flag_waits; w; w = w->next)
         posted += w->loc == loc;
     failed = fail_table(&e->pending, loc) + fail_table(&e->matched, loc);
     wf_log(wf, posted || failed ? WF_LOG_WARN : WF_LOG_INFO,
@@ -156,12 +157,12 @@ static void close_lane(struct wf_lane *l)
  * gone. */
 void wf_location_end(struct weft_loc *loc, int status, const char *why)
 {
-    struct weft_core *eps = loc->wf->eps;
+    struct weft_core *eps = loc->wf->links->eps;
 
     for (unsigned i = 0; i < loc->lanes; i++)
         close_lane(&loc->lane[i]);
     wf_location_update_fastpath(loc);
-    for (int k = 0; k < loc->wf->ep_count; k++) {
+    for (int k = 0; k < loc->wf->links->ep_count; k++) {
         weft_peer *peer = loc->peers[k];
         loc->peers[k] = NULL;
         if (peer)
@@ -179,7 +180,7 @@ const struct weft_loc *wf_any_failed(const struct wf_comm *comm)
     if (wf_likely(!wf->engine->failures))
         return NULL;
     for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
-        struct weft_loc *loc = wf->locs[i];
+        struct weft_loc *loc = wf->links->locs[i];
         if (loc && loc->failed &&
             wf_group_rank_of(comm->peers, i) != MPI_UNDEFINED)
             return loc;
@@ -254,7 +255,7 @@ void wf_failure_hear_launcher(struct wf_instance *wf)
     wf_launcher_hear(wf);
     report_given_up(wf);
     while (wf_launcher_take_loser(wf, &wf->engine->losers, &id)) {
-        struct weft_loc *loc = wf->locs[id];
+        struct weft_loc *loc = wf->links->locs[id];
         if (loc && !loc->failed && loc->order)
             wf_carrier_declare_dead(loc->order, given_up);
         else if (loc && !loc->failed)
@@ -265,11 +266,26 @@ void wf_failure_hear_launcher(struct wf_instance *wf)
     }
 }
 
+void wf_flag_wait_begin(struct wf_instance *wf, struct wf_flag_wait *wait)
+{
+    wait->next = wf->engine->flag_waits;
+    wf->engine->flag_waits = wait;
+}
+
+void wf_flag_wait_end(struct wf_instance *wf, struct wf_flag_wait *wait)
+{
+    struct wf_flag_wait **at = &wf->engine->flag_waits;
+
+    while (*at != wait)
+        at = &(*at)->next;
+    *at = wait->next;
+}
+
 void wf_failure_watch(struct wf_instance *wf)
 {
     wf_failure_hear_launcher(wf);
     wf_match_each_posted(&wf->engine->match, watch_posted, wf);
-    for (struct wf_flag_wait *w = wf->flag_waits; w; w = w->next)
+    for (struct wf_flag_wait *w = wf->engine->flag_waits; w; w = w->next)
         wf_location_watch(w->loc);
     if (wf->engine->probed)
         wf_location_watch(wf->engine->probed);

@@ -14,13 +14,15 @@ struct weft_loc;
 struct wf_comm;
 struct wf_instance;
 
-/* A wait for a word that another process writes. It is in the list
- * wf->flag_waits while the thread waits, and that process is watched like the
- * peer of a request. */
+/* A wait for a word that another process writes. That process is watched like
+ * the peer of a request from wf_flag_wait_begin to wf_flag_wait_end. */
 struct wf_flag_wait {
     struct wf_flag_wait *next;
     struct weft_loc *loc;
 };
+
+void wf_flag_wait_begin(struct wf_instance *, struct wf_flag_wait *);
+void wf_flag_wait_end(struct wf_instance *, struct wf_flag_wait *);
 
 /* Look for dead peers. */
 void wf_failure_watch(struct wf_instance *);

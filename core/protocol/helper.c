@@ -293,7 +293,7 @@ static bool ensure_helper(struct wf_instance *wf)
 
     if (h)
         return true;
-    wf->may_help = false; /* this is tried once */
+    p->may_help = false; /* this is tried once */
     if (wf->rank->options->progress == WF_PROGRESS_AUTO &&
         wf_progress_is_oversubscribed(wf))
         return false;
@@ -308,7 +308,7 @@ static bool ensure_helper(struct wf_instance *wf)
     h->seen_round = wf_load_relaxed(&p->rounds);
     if (!start_thread(h))
         goto err;
-    wf->may_help = true;
+    p->may_help = true;
     p->helper = h;
     p->help = &ops;
     p->parked = true;
@@ -404,7 +404,7 @@ void wf_helper_poll_announcement(struct wf_req *r)
     struct wf_instance *wf = r->wf;
     uint64_t until;
 
-    if (!wf->may_help || wf_p2p_of(r)->bytes < WF_ANNOUNCED_BYTES)
+    if (!wf->progress->may_help || wf_p2p_of(r)->bytes < WF_ANNOUNCED_BYTES)
         return;
     until = wf_now(wf) + WF_ANNOUNCED_NS;
     while (!wf_req_done(r) && !is_moved_by_one_side(r)) {

@@ -24,7 +24,7 @@ static inline void wf_register_with_helper(struct wf_req *r)
     if (wf_req_done(r) ||
         (r->type == WF_REQ_RECV && wf_p2p_of(r)->bytes < WF_HELP_MIN_BYTES))
         return;
-    if (r->wf->may_help)
+    if (r->wf->progress->may_help)
         wf_helper_register(r);
 }
 

@@ -21,6 +21,7 @@
 #include "protocol/traced.h"
 #include "report/error.h"
 #include "route/card.h"
+#include "route/links.h"
 #include "route/route.h"
 
 enum { ADDRESS_MAX = 1024, NET_MAX = 512 };
@@ -54,7 +55,7 @@ static void init_lane(struct wf_lane *l, struct weft_core *core,
 
 struct weft_loc *wf_location(struct wf_instance *wf, uint32_t id)
 {
-    struct weft_loc *loc = wf->locs[id];
+    struct weft_loc *loc = wf->links->locs[id];
 
     if (loc)
         return loc;
@@ -64,7 +65,7 @@ struct weft_loc *wf_location(struct wf_instance *wf, uint32_t id)
     loc->wf = wf;
     loc->id = id;
     wf_credit_change(loc, (int64_t)wf->engine->credits);
-    return wf->locs[id] = loc;
+    return wf->links->locs[id] = loc;
 }
 
 bool wf_location_uses(const struct weft_loc *loc, const struct weft_core *core)
@@ -87,8 +88,8 @@ int wf_location_attach(struct weft_loc *loc, struct weft_core *core)
         r = core->ops->peer_add(core->ep, loc, loc->id, address, n,
                                 &loc->peers[core->index]);
     if (r >= 0) {
-        loc->wf->used |= 1u << core->index;
-        loc->wf->links++;
+        loc->wf->links->used |= 1u << core->index;
+        loc->wf->links->attached++;
     }
     return r < 0 ? r : 0;
 }
@@ -199,7 +200,7 @@ static bool is_missing(const struct wf_config *config,
 static const char *left_out_reason(const struct wf_instance *wf,
                                    const struct wf_transport_config *t)
 {
-    const struct wf_left_out *l = wf->left_out;
+    const struct wf_left_out *l = wf->links->left_out;
 
     while (l && l->transport && l->transport != t)
         l++;
@@ -263,7 +264,7 @@ static int add_order(struct weft_loc *loc, struct choice *c, int found)
         return 0;
     for (int i = 0; i < (f.several ? found : 1); i++) {
         int ep = c->candidates[c->order[i]].ep;
-        if (wf_location_attach(loc, &loc->wf->eps[ep]) == 0)
+        if (wf_location_attach(loc, &loc->wf->links->eps[ep]) == 0)
             eps[n++] = ep;
     }
     if (!n || eps[0] != loc->lane[0].core->index)
@@ -280,7 +281,7 @@ static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
     int found = choose_endpoints(loc, c, size, &section), r = WEFT_EUNREACH;
 
     for (int i = 0; i < found; i++) {
-        struct weft_core *core = &wf->eps[c->candidates[c->order[i]].ep];
+        struct weft_core *core = &wf->links->eps[c->candidates[c->order[i]].ep];
         if (loc->lanes && loc->lane[loc->lanes - 1].core == core)
             return 0; /* the lane before carries these sizes too */
         if (size && wf_endpoint_is_network(core) &&
@@ -339,7 +340,7 @@ static int add_checks(struct weft_loc *loc, struct choice *c)
 
 static int connect_self(struct weft_loc *loc)
 {
-    struct weft_core *core = &loc->wf->eps[0]; /* endpoints_open: self first */
+    struct weft_core *core = loc->wf->links->eps; /* wf_endpoints_open: self */
     int r = wf_location_attach(loc, core);
 
     if (r != 0)
@@ -363,14 +364,15 @@ static int add_trace(struct weft_loc *loc)
 static int connect_other(struct weft_loc *loc)
 {
     struct wf_instance *wf = loc->wf;
-    struct choice c = {.n = wf->ep_count};
+    struct wf_links *links = wf->links;
+    struct choice c = {.n = links->ep_count};
     int r;
 
     c.from = (struct wf_route_end){wf->rank->id, wf->rank->host, c.from_net,
                                    wf->rank->node};
     c.to = (struct wf_route_end){loc->id, loc->host, c.to_net, loc->node};
-    for (int i = 0; i < wf->ep_count; i++)
-        evaluate_candidate(loc, &wf->eps[i], &c);
+    for (int i = 0; i < links->ep_count; i++)
+        evaluate_candidate(loc, &links->eps[i], &c);
     r = add_lane(loc, &c, 0);
     if (r != 0)
         loc->lanes = 0; /* an incomplete connection must not be used */
@@ -411,9 +413,7 @@ static void free_location(struct weft_loc *loc)
 
 void wf_locations_free(struct wf_instance *wf)
 {
-    for (uint32_t i = 0; wf->locs && i < wf->rank->nprocs; i++)
-        if (wf->locs[i])
-            free_location(wf->locs[i]);
-    free(wf->locs);
-    wf->locs = NULL;
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
+        if (wf->links->locs[i])
+            free_location(wf->links->locs[i]);
 }

@@ -18,6 +18,7 @@
 #include "protocol/order_fast.h"
 #include "protocol/payload.h"
 #include "protocol/stripe.h"
+#include "route/links.h"
 #include "route/location.h"
 #include "route/route.h"
 
@@ -71,14 +72,15 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n,
                   const struct wf_route_failover *f)
 {
     struct wf_instance *wf = loc->wf;
+    struct wf_links *links = wf->links;
     struct wf_ordered *o = create_order(loc);
 
     if (!o)
         return WEFT_ENOMEM;
     for (int i = 0; i < n; i++)
-        if (WEFT_HAS(wf->eps[eps[i]].ops, weft_ops, send_short))
-            o->carrier[o->carriers++].core = &wf->eps[eps[i]];
-    if (!o->carriers || o->carrier[0].core != &wf->eps[eps[0]]) {
+        if (WEFT_HAS(links->eps[eps[i]].ops, weft_ops, send_short))
+            o->carrier[o->carriers++].core = &links->eps[eps[i]];
+    if (!o->carriers || o->carrier[0].core != &links->eps[eps[0]]) {
         free(o);
         return WEFT_ENOTSUP;
     }
@@ -95,8 +97,8 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n,
     o->carrier[0].state = WF_CARRIER_TRIED;
     loc->order = o;
     set_lane(o);
-    o->next_order = wf->orders;
-    wf->orders = o;
+    o->next_order = links->orders;
+    links->orders = o;
     return 0;
 }
 

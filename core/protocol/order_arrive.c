@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "os/tuning.h"
+#include "progress/progress.h"
 #include "protocol/carrier.h"
 #include "protocol/carrier_control.h"
 #include "protocol/location.h"
@@ -142,7 +143,7 @@ static int deliver_stage(struct wf_ordered *o, struct wf_stage *g)
                              &g->hdr, g->payload);
 
     if (r == WEFT_EAGAIN)
-        o->loc->wf->rx_stalled = true;
+        wf_progress_request_resume(o->loc->wf);
     return r;
 }
 

@@ -13,13 +13,14 @@
 #include "process/rank.h"
 #include "protocol/carrier.h"
 #include "protocol/order.h"
+#include "route/links.h"
 
 uint64_t wf_orders_count(const struct wf_instance *wf,
                          enum wf_order_count which)
 {
     uint64_t sum = 0;
 
-    for (struct wf_ordered *o = wf->orders; o; o = o->next_order)
+    for (struct wf_ordered *o = wf->links->orders; o; o = o->next_order)
         sum += o->counts[which];
     return sum;
 }
@@ -39,7 +40,7 @@ void wf_orders_report(const struct wf_instance *wf)
 {
     uint64_t n[WF_ORDER_COUNTS];
 
-    if (!wf->rank->options->stats || !wf->orders)
+    if (!wf->rank->options->stats || !wf->links->orders)
         return;
     for (int i = 0; i < WF_ORDER_COUNTS; i++)
         n[i] = wf_orders_count(wf, (enum wf_order_count)i);

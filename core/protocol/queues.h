@@ -214,6 +214,8 @@ struct wf_engine {
     uint64_t *origins;
     struct wf_engine_task
         unmade_news; /* ends the operations that wait for them */
+    struct wf_flag_wait *flag_waits; /* of all threads: failure.h */
+    struct wf_list orphans;          /* of wf_engine_keep_orphan */
     /* sources.c */
     struct wf_event_source timers;   /* of the ordered pairs */
     struct wf_event_source watch; /* for the launcher and dead peers */

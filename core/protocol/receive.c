@@ -17,6 +17,7 @@
 #include "protocol/send.h"
 #include "protocol/traced.h"
 #include "protocol/unexpected.h"
+#include "route/links.h"
 
 void wf_receive_match(struct wf_p2p *p, uint64_t env1, uint64_t length)
 {
@@ -94,8 +95,8 @@ void wf_receive_message(struct wf_p2p *p, struct wf_message *m)
         m->landing->claimed = p; /* the sink's end completes both */
         break;
     case WF_MSG_NOTIFIED:
-        wf_rendezvous_accept(p, loc, &loc->wf->eps[m->endpoint], m->send_id,
-                             m->data, m->key_bytes);
+        wf_rendezvous_accept(p, loc, &loc->wf->links->eps[m->endpoint],
+                             m->send_id, m->data, m->key_bytes);
         wf_unexpected_free(m);
         break;
     default:

@@ -14,6 +14,7 @@
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "report/error.h"
+#include "route/links.h"
 #include "route/location.h"
 
 /* Numbers of requests that are allocated together: a page, then more. */
@@ -357,7 +358,7 @@ uint32_t wf_req_endpoints(struct wf_req *r)
     loc = r->type > WF_REQ_RECV ? NULL : wf_p2p_of(r)->loc;
     if (!loc || !loc->lanes)
         return r->comm ? wf_comm_endpoint_mask(r->comm)
-                       : wf_progress_any_source_mask(r->wf);
+                       : wf_links_any_source_mask(r->wf);
     for (unsigned i = 0; i < loc->lanes; i++)
         mask |= 1u << loc->lane[i].core->index;
     return mask;

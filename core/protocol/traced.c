@@ -10,6 +10,7 @@
 #include "process/rank.h"
 #include "protocol/fastpath.h"
 #include "protocol/queues.h"
+#include "route/links.h"
 #include "route/location.h"
 
 /* The functions that a lane had before, and their peer. */
@@ -166,27 +167,41 @@ int wf_traced_wrap(struct weft_loc *loc)
     return 0;
 }
 
+/* Returns the Location of process i if it is connected, or NULL. */
+static struct weft_loc *find_connected(struct wf_instance *wf, uint32_t i)
+{
+    struct weft_loc *loc = wf->links->locs ? wf->links->locs[i] : NULL;
+
+    return loc && loc->lanes ? loc : NULL;
+}
+
 int wf_traced_start(struct wf_instance *wf)
 {
     int r = 0;
 
-    for (uint32_t i = 0; wf->locs && r == 0 && i < wf->rank->nprocs; i++)
-        if (wf->locs[i] && wf->locs[i]->lanes) {
-            r = wf_traced_wrap(wf->locs[i]);
-            if (r == 0)
-                wf_fastpath_prepare_lane(wf->locs[i]);
-        }
+    for (uint32_t i = 0; r == 0 && i < wf->rank->nprocs; i++) {
+        struct weft_loc *loc = find_connected(wf, i);
+
+        if (!loc)
+            continue;
+        r = wf_traced_wrap(loc);
+        if (r == 0)
+            wf_fastpath_prepare_lane(loc);
+    }
     return r;
 }
 
 void wf_traced_stop(struct wf_instance *wf)
 {
-    for (uint32_t i = 0; wf->locs && i < wf->rank->nprocs; i++)
-        if (wf->locs[i] && wf->locs[i]->traced) {
-            unwrap_lanes(wf->locs[i]);
-            wf_traced_free(wf->locs[i]);
-            wf_fastpath_prepare_lane(wf->locs[i]);
-        }
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
+        struct weft_loc *loc = find_connected(wf, i);
+
+        if (!loc || !loc->traced)
+            continue;
+        unwrap_lanes(loc);
+        wf_traced_free(loc);
+        wf_fastpath_prepare_lane(loc);
+    }
 }
 
 void wf_traced_free(struct weft_loc *loc)

@@ -27,6 +27,7 @@
 #include "protocol/order.h"
 #include "protocol/queues.h"
 #include "protocol/traced.h"
+#include "route/links.h"
 #include "route/location.h"
 
 #define STARVED_NS 2000000000u /* without memory; then the peer is given up */
@@ -200,21 +201,22 @@ bool wf_unexpected_take(struct wf_arrived *a, void *buf, uint64_t room,
 
 void wf_arrive_resume(struct wf_instance *wf)
 {
-    wf->rx_stalled = false;
+    struct wf_links *links = wf->links;
+
     wf_orders_maintain(wf);
     for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
-        struct weft_loc *loc = wf->locs[i];
+        struct weft_loc *loc = links->locs[i];
         uint32_t stalled;
         if (loc)
             wf_checks_end_damaged(loc);
         stalled = loc ? loc->stalled : 0;
         if (!stalled)
             continue;
-        WF_ASSERT(stalled >> wf->ep_count == 0 && loc->wf == wf);
+        WF_ASSERT(stalled >> links->ep_count == 0 && loc->wf == wf);
         loc->stalled = 0;
-        for (int k = 0; k < wf->ep_count; k++)
+        for (int k = 0; k < links->ep_count; k++)
             if (stalled & 1u << k && loc->peers[k] &&
-                WEFT_HAS(wf->eps[k].ops, weft_ops, rx_resume))
-                wf->eps[k].ops->rx_resume(loc->peers[k]);
+                WEFT_HAS(links->eps[k].ops, weft_ops, rx_resume))
+                links->eps[k].ops->rx_resume(loc->peers[k]);
     }
 }

@@ -26,6 +26,7 @@
 #include "report/error.h"
 #include "report/state.h"
 #include "report/state_page.h"
+#include "route/links.h"
 #include "route/location.h"
 
 enum { CARD_MAX = 8192, HEAD = 20, SETTINGS_MAX = 480, CARD_KEY = 32 };
@@ -80,6 +81,7 @@ static void add_setting(void *arg, const char *key, const char *value)
 
 static void write_card(struct wf_instance *wf, struct writer *w)
 {
+    const struct wf_links *links = wf->links;
     struct settings settings = {.n = 0};
     uint8_t count = 0;
 
@@ -89,11 +91,11 @@ static void write_card(struct wf_instance *wf, struct writer *w)
     put_u64(w, wf_config_hash(wf->rank->config));
     put_bytes(w, wf->rank->host, strlen(wf->rank->host));
     put_bytes(w, settings.text, settings.full ? 0 : settings.n);
-    for (int i = 0; i < wf->ep_count; i++)
-        count += wf->eps[i].address != NULL;
+    for (int i = 0; i < links->ep_count; i++)
+        count += links->eps[i].address != NULL;
     put_raw(w, &count, 1);
-    for (int i = 0; i < wf->ep_count; i++) {
-        struct weft_core *c = &wf->eps[i];
+    for (int i = 0; i < links->ep_count; i++) {
+        const struct weft_core *c = &links->eps[i];
         if (!c->address)
             continue;
         put_bytes(w, c->config->name, strlen(c->config->name));

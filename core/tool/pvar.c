@@ -25,6 +25,7 @@
 #include "protocol/order.h"
 #include "protocol/order_counts.h"
 #include "protocol/queues.h"
+#include "route/links.h"
 #include "tool/handles.h"
 #include "tool/tool.h"
 
@@ -33,10 +34,11 @@
 static const struct weft_core *find_endpoint(struct wf_instance *wf,
                                              const char *transport)
 {
+    const struct wf_links *links = wf->links;
     static const struct weft_core none;
-    for (int i = 0; i < wf->ep_count; i++)
-        if (strcmp(wf->eps[i].config->name, transport) == 0)
-            return &wf->eps[i];
+    for (int i = 0; i < links->ep_count; i++)
+        if (strcmp(links->eps[i].config->name, transport) == 0)
+            return &links->eps[i];
     return &none;
 }
 
@@ -130,7 +132,7 @@ static uint64_t read_duplicates(struct wf_instance *wf, const char *transport)
 
 static uint64_t read_damaged(struct wf_instance *wf, const char *transport)
 {
-    return wf_orders_count(wf, WF_ORDER_DAMAGED) + wf->damaged;
+    return wf_orders_count(wf, WF_ORDER_DAMAGED) + wf->links->damaged;
 }
 
 static uint64_t read_sleeps(struct wf_instance *wf, const char *transport)

@@ -15,6 +15,7 @@
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/send.h"
+#include "route/links.h"
 #include "sim/fabric.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -73,7 +74,7 @@ static void fill_buffer(struct weft_core *core, weft_sink *s, uint64_t from,
 static size_t feed_container(struct wf_instance *wf, const uint8_t *in,
                              size_t n)
 {
-    struct weft_core *core = &wf->eps[wf->ep_count - 1];
+    struct weft_core *core = &wf->links->eps[wf->links->ep_count - 1];
     struct weft_loc *from = wf_location(wf, 1);
     uint32_t plen = (in[2] | (uint32_t)in[3] << 8) % PAYLOAD_MAX;
     uint8_t whole[WEFT_HDR] = {0};

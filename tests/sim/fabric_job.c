@@ -11,6 +11,7 @@
 #include "progress/progress.h"
 #include "comm/world.h"
 #include "report/error.h"
+#include "route/links.h"
 #include "sim/fabric_inside.h"
 
 int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);
@@ -78,7 +79,7 @@ static bool is_unsettled(const struct sim *s)
 {
     for (int i = 0; i < s->n; i++)
         for (int k = 0; k < s->n; k++) {
-            struct weft_loc *loc = s->ranks[i]->locs[k];
+            struct weft_loc *loc = s->ranks[i]->links->locs[k];
             if (loc && loc->order &&
                 (loc->order->first || loc->order->owed ||
                  loc->order->at < 0 || loc->lane[0].fifo_head))
@@ -94,7 +95,7 @@ static bool wait_a_while(struct sim *s)
         return false;
     world.now += 500000;
     for (int i = 0; i < s->n; i++) {
-        s->ranks[i]->rx_stalled = true;
+        wf_progress_request_resume(s->ranks[i]);
         wf_progress_poll(s->ranks[i], UINT32_MAX);
     }
     return true;
@@ -215,7 +216,8 @@ void sim_stop(struct sim *s)
     while (sim_step(s))
         ;
     for (int i = 0; i < s->n; i++)
-        for (struct wf_ordered *o = s->ranks[i]->orders; o; o = o->next_order) {
+        for (struct wf_ordered *o = s->ranks[i]->links->orders; o;
+             o = o->next_order) {
             sim_counts.moves += o->counts[WF_ORDER_MOVES];
             sim_counts.resent += o->counts[WF_ORDER_RESENT];
             sim_counts.duplicates += o->counts[WF_ORDER_DUPLICATES];

@@ -14,6 +14,7 @@
 #include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "process/rank.h"
+#include "progress/wait.h"
 #include "protocol/arrive.h"
 #include "protocol/engine.h"
 #include "protocol/queues.h"
@@ -23,6 +24,7 @@
 
 static struct wf_rank wf_rank;
 static struct wf_instance wf = {.rank = &wf_rank};
+static struct wf_progress progress;
 static struct wf_core_options options;
 static struct weft_core core;
 static struct weft_loc loc;
@@ -35,7 +37,7 @@ static int open_engine(void **state)
     options = (struct wf_core_options){.credits = 16 << 20};
     wf_rank =
         (struct wf_rank){.home = &wf, .options = &options, .nprocs = 1};
-    wf = (struct wf_instance){.rank = &wf_rank};
+    wf = (struct wf_instance){.rank = &wf_rank, .progress = &progress};
     core = (struct weft_core){.attr.caps = WEFT_CAP_GET};
     loc = (struct weft_loc){.wf = &wf, .plain = true};
     completed = 0;

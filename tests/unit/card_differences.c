@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "process/rank.h"
+#include "route/links.h"
 #include "route/location.h"
 #include "config/config.h"
 #include "boot/boot.h"
@@ -47,12 +48,14 @@ static const struct wf_boot_ops ops = {
     .name = "test", .get = get_value, .put = put_data};
 static struct wf_boot boot = {.ops = &ops, .size = 2};
 
+static struct wf_links links; /* no endpoint */
+
 static void configure_case(struct wf_instance *wf, struct wf_rank *rank,
                            uint32_t id, const char *text)
 {
     *rank = (struct wf_rank){
         .home = wf, .boot = &boot, .nprocs = 2, .id = id, .host = "somewhere"};
-    *wf = (struct wf_instance){.rank = rank};
+    *wf = (struct wf_instance){.rank = rank, .links = &links};
     assert_int_equal(wf_config_from_text(text, &wf->rank->config, stderr), 0);
     wf->rank->options = wf_config_core(wf->rank->config);
 }

@@ -12,13 +12,17 @@
 
 #include "config/config.h"
 #include "process/rank.h"
+#include "progress/wait.h"
 #include "protocol/checked.h"
 #include "protocol/message.h"
+#include "route/links.h"
 
 enum { LENGTH = 100, ROOM = WEFT_HDR + LENGTH };
 
 static struct wf_rank wf_rank;
 static struct wf_instance wf = {.rank = &wf_rank};
+static struct wf_links links;
+static struct wf_progress progress;
 static struct wf_transport_config name = {.name = "net"};
 static struct weft_loc loc;
 static uint8_t data[LENGTH];
@@ -53,15 +57,16 @@ static const weft_ops ops = {
 static int start_case(void **state)
 {
     memset(&wf_rank, 0, sizeof wf_rank);
-    wf = (struct wf_instance){.rank = &wf_rank};
+    wf = (struct wf_instance){
+        .rank = &wf_rank, .links = &links, .progress = &progress};
     memset(&loc, 0, sizeof loc);
     wf.rank->id = 1;
-    wf.ep_count = 1;
-    wf.eps[0] = (struct weft_core){.wf = &wf, .ops = &ops, .config = &name};
+    links = (struct wf_links){.ep_count = 1};
+    links.eps[0] = (struct weft_core){.wf = &wf, .ops = &ops, .config = &name};
     loc.wf = &wf;
     loc.id = 2;
     loc.lanes = 1;
-    loc.lane[0] = (struct wf_lane){.core = &wf.eps[0],
+    loc.lane[0] = (struct wf_lane){.core = &links.eps[0],
                                    .send = take_long,
                                    .send_short = take_short,
                                    .max_payload = 1 << 20};
@@ -90,7 +95,8 @@ static enum wf_check_fault fault_of(const uint8_t *container, size_t left)
 
     if (have > weft_hdr_plen(hdr))
         have = weft_hdr_plen(hdr);
-    r = wf_checked_arrive(&wf.eps[0], &loc, hdr, container + head, have, &sink);
+    r = wf_checked_arrive(&links.eps[0], &loc, hdr, container + head, have,
+                          &sink);
     found = loc.checks->fault;
     assert_int_equal(r, have == weft_hdr_plen(hdr) ? WEFT_DONE : WEFT_SKIP);
     assert_null(sink);
@@ -162,10 +168,10 @@ static void a_peer_that_makes_no_sums_is_told_from_damage(void **state)
                                            .ver = WF_WIRE_VERSION};
 
     assert_int_equal(fault_of((const uint8_t *)&w, sizeof w), WF_CHECK_ABSENT);
-    assert_int_equal(wf.damaged, 0);
+    assert_int_equal(links.damaged, 0);
     w.type = WF_EAGER | WF_CHECKED;
     assert_int_equal(fault_of((const uint8_t *)&w, sizeof w), WF_CHECK_DAMAGED);
-    assert_int_equal(wf.damaged, 1);
+    assert_int_equal(links.damaged, 1);
 }
 
 /* The operation that the fault ends fails before the link is ended. */

@@ -27,13 +27,11 @@
 #include "coll/vertex.h"
 #include "no_sources.h"
 #include "object/error.h"
-#include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/credit.h"
 #include "protocol/queues.h"
 #include "coll_types.h"
 #include "../dice.h"
-#include "process/rank.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
@@ -419,6 +417,7 @@ void wf_progress_wake_leader(struct wf_instance *wf)
  * them against the rest. */
 static struct wf_rank world_ranks[MAX_RANKS];
 static struct wf_instance instances[MAX_RANKS];
+static struct wf_progress progresses[MAX_RANKS];
 static struct wf_comm comms[MAX_RANKS], locals[MAX_RANKS];
 static struct wf_group groups[2];
 static uint32_t world_node_of[MAX_RANKS];
@@ -433,6 +432,7 @@ static void make_nodes(void)
         world_ranks[i] =
             (struct wf_rank){.boot = &world_boot, .coll_rules = world_rules};
         instances[i].rank = &world_ranks[i];
+        instances[i].progress = &progresses[i];
     }
 }
 

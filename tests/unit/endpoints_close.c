@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "process/rank.h"
+#include "route/links.h"
 #include "route/location.h"
 #include "process/endpoint.h"
 #include "protocol/endpoints.h"
@@ -41,20 +42,20 @@ static void peers_go_at_once_whatever_is_under_way(void **state)
                                  .close = close_it};
     struct weft_loc *locs[PROCESSES];
     struct wf_rank rank = {.nprocs = PROCESSES};
-    struct wf_instance wf = {.rank = &rank, .locs = locs,
-                             .ep_count = ENDPOINTS};
+    struct wf_links links = {.locs = locs, .ep_count = ENDPOINTS};
+    struct wf_instance wf = {.rank = &rank, .links = &links};
 
     for (int i = 0; i < PROCESSES; i++)
         locs[i] = calloc(1, (sizeof **locs + 63) / 64 * 64);
     for (int k = 0; k < ENDPOINTS; k++) {
-        wf.eps[k] = (struct weft_core){.wf = &wf, .ops = &ops, .index = k};
+        links.eps[k] = (struct weft_core){.wf = &wf, .ops = &ops, .index = k};
         for (int i = 0; i < PROCESSES; i++, left++)
             locs[i]->peers[k] = (weft_peer *)&peers[k][i];
     }
     wf_endpoints_close(&wf);
     assert_int_equal(abrupt_ones, ENDPOINTS * PROCESSES);
     assert_int_equal(closed, ENDPOINTS);
-    assert_int_equal(wf.ep_count, 0);
+    assert_int_equal(links.ep_count, 0);
     for (int i = 0; i < PROCESSES; i++) {
         for (int k = 0; k < ENDPOINTS; k++)
             assert_null(locs[i]->peers[k]);

@@ -37,9 +37,8 @@ static void begin_case(const struct wf_boot_ops *ops)
                                                  .timeout = 60000 * MS};
 
     assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
-    wf.orders = order;
+    links.orders = order;
     wf_orders_maintain(&wf);
-    wf.rx_stalled = false;
     launcher = (struct wf_boot){.ops = ops};
     wf.rank->boot = &launcher;
     engine = (struct wf_engine){.wf = &wf};
@@ -100,13 +99,13 @@ static void one_that_only_polls_looks_for_the_sender_once_a_second(void **state)
 
     begin_case(&silent);
     connected = 0;
-    wf.flag_waits = &wait;
+    wf_flag_wait_begin(&wf, &wait);
     for (int i = 0; i < 100 * ROUNDS; i++) {
         now += MS / 10;
         wf_progress_poll(&wf, 1);
     }
     assert_in_range(connected, 5, 11);
-    wf.flag_waits = NULL;
+    wf_flag_wait_end(&wf, &wait);
     end_case();
 }
 
@@ -119,7 +118,7 @@ static void the_time_of_a_pair_ends_the_sleep(void **state)
     order->owed = 1;
     assert_true(wf_progress_arm(&wf, &timeout));
     assert_int_equal(timeout, 1);
-    assert_false(wf.rx_stalled);
+    assert_false(wf_progress_is_resume_requested(&wf));
     end_case();
 }
 

@@ -12,14 +12,18 @@
 
 #include "config/config.h"
 #include "process/rank.h"
+#include "progress/wait.h"
 #include "protocol/checked.h"
 #include "protocol/engine.h"
 #include "protocol/fastpath.h"
+#include "route/links.h"
 
 enum { CREDITS = 1 << 20, SHORT_MAX = 100, SIZE = 8 };
 
 static struct wf_rank wf_rank;
 static struct wf_instance wf;
+static struct wf_links links;
+static struct wf_progress progress;
 static struct wf_core_options options;
 static struct wf_transport_config name = {.name = "net"};
 static struct weft_loc loc;
@@ -61,10 +65,12 @@ static int start_case(void **state)
     options = (struct wf_core_options){.credits = CREDITS};
     wf_rank =
         (struct wf_rank){.home = &wf, .options = &options, .nprocs = 3};
-    wf = (struct wf_instance){.rank = &wf_rank, .ep_count = 1};
-    wf.eps[0] = (struct weft_core){.wf = &wf, .ops = &ops, .config = &name};
+    links = (struct wf_links){.ep_count = 1};
+    wf = (struct wf_instance){
+        .rank = &wf_rank, .links = &links, .progress = &progress};
+    links.eps[0] = (struct weft_core){.wf = &wf, .ops = &ops, .config = &name};
     loc = (struct weft_loc){.wf = &wf, .id = 2, .lanes = 1};
-    loc.lane[0] = (struct wf_lane){.core = &wf.eps[0],
+    loc.lane[0] = (struct wf_lane){.core = &links.eps[0],
                                    .peer = (weft_peer *)&to,
                                    .send_short = take_short,
                                    .max_short = SHORT_MAX,

@@ -20,6 +20,7 @@
 #include "protocol/failure.h"
 #include "protocol/match.h"
 #include "protocol/queues.h"
+#include "route/links.h"
 
 enum { ENGINES = 2, RANKS = 4, ROUNDS = 5000 };
 
@@ -38,6 +39,7 @@ static struct wf_rank wf_rank;
 static struct wf_instance instances[ENGINES];
 static struct wf_engine engines[ENGINES];
 static struct weft_loc *nobody[RANKS];
+static struct wf_links links = {.locs = nobody};
 static struct wf_engines table;
 
 static void enter_launcher(void)
@@ -98,7 +100,7 @@ static int begin_job(void **state)
         wf_match_init(&engines[i].match);
         instances[i].engine = &engines[i];
         instances[i].rank = &wf_rank;
-        instances[i].locs = nobody;
+        instances[i].links = &links;
         instances[i].number = i;
         table.all[i] = &instances[i];
     }

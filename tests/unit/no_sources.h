@@ -1,5 +1,5 @@
-/* Event sources in the place of the library's, for tests whose ranks never
- * sleep.
+/* Event sources and waits for flags in the place of the library's, for tests
+ * whose ranks never sleep.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -7,6 +7,7 @@
 #define NO_SOURCES_H
 
 #include "progress/source.h"
+#include "protocol/failure.h"
 
 int wf_source_add(struct wf_instance *wf, struct wf_event_source *s, int bit)
 {
@@ -14,6 +15,14 @@ int wf_source_add(struct wf_instance *wf, struct wf_event_source *s, int bit)
 }
 
 void wf_source_remove(struct wf_instance *wf, struct wf_event_source *s)
+{
+}
+
+void wf_flag_wait_begin(struct wf_instance *wf, struct wf_flag_wait *wait)
+{
+}
+
+void wf_flag_wait_end(struct wf_instance *wf, struct wf_flag_wait *wait)
 {
 }
 

@@ -48,7 +48,7 @@ static void begin_case(bool launched, enum wf_boot_state says)
     launcher.says = says;
     wf_match_init(&engine.match);
     wf.engine = &engine;
-    wf.locs = nobody;
+    links.locs = nobody;
     wf.rank->nprocs = 1;
     wf.rank->boot = launched ? &launcher.boot : NULL;
 }
@@ -66,7 +66,7 @@ static void refuse_all(void)
         loc->peers[k] = (weft_peer *)&fakes[k]; /* was called again */
         order->carrier[k].state = WF_CARRIER_TRIED;
         assert_true(
-            wf_carrier_handle_down(loc, &wf.eps[k], WEFT_EPEER, "refused"));
+            wf_carrier_handle_down(loc, &links.eps[k], WEFT_EPEER, "refused"));
         order->carrier[k].again_at = now + 20 * MS; /* not by the turn */
     }
 }
@@ -144,7 +144,7 @@ static void without_refusals_the_launcher_is_not_asked(void **state)
     begin_case(true, WF_BOOT_ENDED);
     for (int k = 0; k < CARRIERS; k++)
         assert_true(
-            wf_carrier_handle_down(loc, &wf.eps[k], WEFT_ELINK, "reset"));
+            wf_carrier_handle_down(loc, &links.eps[k], WEFT_ELINK, "reset"));
     assert_int_equal(refuse_for(1000, 0), 1000);
     assert_int_equal(launcher.asked, 0);
     end_case();

@@ -15,22 +15,23 @@ static const struct wf_route_failover two = {.several = true,
 static void begin_case(void)
 {
     assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
-    wf.orders = order;
+    links.orders = order;
     wf_orders_maintain(&wf);
-    wf.rx_stalled = false;
+    progress.resume_requested = false;
 }
 
 /* 0 is: never. Where there are pairs, the life of the peer is looked at. */
 static void only_without_pairs_there_is_no_deadline(void **state)
 {
-    memset(&wf, 0, sizeof wf);
+    links = (struct wf_links){0};
+    wf = (struct wf_instance){.links = &links};
     assert_int_equal(wf_orders_deadline(&wf), 0);
     begin_case();
     assert_in_range(wf_orders_deadline(&wf), now + 10 * MS, now + 60000 * MS);
     order->failed = true;
     assert_int_equal(wf_orders_deadline(&wf), 0);
     order->failed = false;
-    wf.parting = true;
+    links.parting = true;
     assert_int_equal(wf_orders_deadline(&wf), 0);
     close_order();
 }
@@ -67,7 +68,7 @@ static void unacknowledged_containers_have_a_deadline(void **state)
 static void a_stalled_turn_is_due_at_once(void **state)
 {
     begin_case();
-    wf.rx_stalled = true;
+    progress.resume_requested = true;
     assert_int_equal(wf_orders_deadline(&wf), now);
     close_order();
 }

@@ -52,7 +52,7 @@ static void begin_case(enum wf_boot_state says)
     launcher.said[0].state = says;
     wf_match_init(&engine.match);
     wf.engine = &engine;
-    wf.locs = nobody;
+    links.locs = nobody;
     wf.rank->nprocs = 1;
     wf.rank->boot = &launcher.boot;
 }
@@ -82,7 +82,7 @@ static int call_for(int most, uint64_t silent_since)
 static void lose_first(void)
 {
     assert_true(
-        wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+        wf_carrier_handle_down(loc, &links.eps[0], WEFT_ELINK, "timed out"));
     order->carrier[1].state = WF_CARRIER_TRIED;
 }
 

@@ -15,8 +15,10 @@
 
 #include "config/config.h"
 #include "process/rank.h"
+#include "progress/wait.h"
 #include "protocol/carrier.h"
 #include "protocol/order.h"
+#include "route/links.h"
 
 #ifndef ORDER_CARRIERS
 #define ORDER_CARRIERS 2
@@ -37,6 +39,8 @@ struct fake {
 static struct fake fakes[CARRIERS];
 static struct wf_rank wf_rank;
 static struct wf_instance wf = {.rank = &wf_rank};
+static struct wf_links links;
+static struct wf_progress progress;
 static struct wf_transport_config names[CARRIERS] = {{.name = "first"},
                                                      {.name = "second"}};
 static struct wf_core_options options;
@@ -126,29 +130,32 @@ static int open_order(const struct wf_route_failover *f, uint64_t first,
     for (int k = 0; k < CARRIERS; k++)
         fakes[k].silent = UINT64_MAX; /* it cannot tell */
     memset(&wf_rank, 0, sizeof wf_rank);
-    wf = (struct wf_instance){.rank = &wf_rank};
+    links = (struct wf_links){.ep_count = CARRIERS};
+    progress = (struct wf_progress){0};
+    wf_list_init(&progress.waiters);
+    wf = (struct wf_instance){
+        .rank = &wf_rank, .links = &links, .progress = &progress};
     now = 1000 * MS;
     options.eager = WF_AUTO;
     options.log = WF_LOG_ERROR;
     wf.rank->options = &options;
     wf.now_ns = clock_now;
-    wf.ep_count = CARRIERS;
     loc = calloc(1, sizeof *loc);
     assert_non_null(loc);
     loc->wf = &wf;
     loc->host = here;
     loc->lanes = 1;
     for (int k = 0; k < CARRIERS; k++) {
-        wf.eps[k] = (struct weft_core){.wf = &wf, .ops = &ops, .index = k,
+        links.eps[k] = (struct weft_core){.wf = &wf, .ops = &ops, .index = k,
                                        .config = &names[k],
                                        .address = here};
         eps[k] = k;
-        wf.eps[k].attr.caps = WEFT_CAP_REMOTE;
-        wf.eps[k].attr.max_payload = k ? others : first;
-        wf.eps[k].attr.max_eager = wf.eps[k].attr.max_short = 4096;
+        links.eps[k].attr.caps = WEFT_CAP_REMOTE;
+        links.eps[k].attr.max_payload = k ? others : first;
+        links.eps[k].attr.max_eager = links.eps[k].attr.max_short = 4096;
         loc->peers[k] = (weft_peer *)&fakes[k];
     }
-    loc->lane[0].core = &wf.eps[0];
+    loc->lane[0].core = &links.eps[0];
     loc->lane[0].max_eager = 4096;
     loc->lane[0].fifo_tail = &loc->lane[0].fifo_head;
     if (wf_order_open(loc, eps, CARRIERS, f) != 0)
@@ -168,7 +175,7 @@ static inline void take_ping(int k)
 {
     struct wf_wire w = {.type = WF_PING | WF_SEQUENCED};
 
-    wf_carrier_take_control(order, &wf.eps[k], &w);
+    wf_carrier_take_control(order, &links.eps[k], &w);
 }
 
 /* The peer answers a probe on this carrier. */
@@ -176,7 +183,7 @@ static inline void take_pong(int k)
 {
     struct wf_wire w = {.type = WF_PONG | WF_SEQUENCED};
 
-    wf_carrier_take_control(order, &wf.eps[k], &w);
+    wf_carrier_take_control(order, &links.eps[k], &w);
 }
 
 #endif

@@ -102,7 +102,7 @@ static void the_peers_choice_counts_more(void **state)
     send_one();
     assert_int_equal(run_case(100, 10), 100);
     order->carrier[1].state = WF_CARRIER_TRIED;
-    wf_carrier_note_heard(order, &wf.eps[1], 1);
+    wf_carrier_note_heard(order, &links.eps[1], 1);
     assert_in_range(run_case(1000, 10), 20, 30);
     close_order();
 }
@@ -120,7 +120,7 @@ static void setup_brief(void)
     memset(&engine, 0, sizeof engine);
     wf_match_init(&engine.match);
     wf.engine = &engine;
-    wf.locs = nobody;
+    links.locs = nobody;
     wf.rank->nprocs = 1;
 }
 
@@ -301,9 +301,9 @@ static void break_first(void)
 {
     setup_brief();
     order->carrier[1].state = WF_CARRIER_TRIED;
-    wf_carrier_note_heard(order, &wf.eps[1], 0);
+    wf_carrier_note_heard(order, &links.eps[1], 0);
     assert_true(
-        wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+        wf_carrier_handle_down(loc, &links.eps[0], WEFT_ELINK, "timed out"));
 }
 
 static void a_connection_whose_host_answers_leads_to_the_peer(void **state)
@@ -331,7 +331,7 @@ static void a_host_that_answers_is_no_connection(void **state)
     setup_brief();
     fakes[1].silent = 0;
     assert_true(
-        wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+        wf_carrier_handle_down(loc, &links.eps[0], WEFT_ELINK, "timed out"));
     assert_in_range(fall_silent(9000, 1), 1900, 2110);
     end_brief();
 }
@@ -343,7 +343,7 @@ static void a_break_does_not_start_the_clock_again(void **state)
     send_one();
     assert_int_equal(fall_silent(1000, CARRIERS), 1000);
     assert_true(
-        wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "timed out"));
+        wf_carrier_handle_down(loc, &links.eps[0], WEFT_ELINK, "timed out"));
     assert_in_range(fall_silent(9000, 0), 950, 1010);
     end_brief();
 }
@@ -356,7 +356,8 @@ static void time_that_was_not_watched_is_no_silence(void **state)
     assert_int_equal(fall_silent(100, CARRIERS), 100);
     now += 60000 * MS;
     fakes[0].silent = 0;
-    assert_true(wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "reset"));
+    assert_true(
+        wf_carrier_handle_down(loc, &links.eps[0], WEFT_ELINK, "reset"));
     assert_in_range(fall_silent(9000, 0), 1500, 2010);
     end_brief();
 }

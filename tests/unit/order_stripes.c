@@ -87,7 +87,7 @@ static void land_piece(int k)
     w.a = wf_le64(UINT64_C(1) << 32 | f->seq[0]);
     memmove(f->seq, f->seq + 1, (size_t)--f->n * sizeof *f->seq);
     w.ack = wf_le32(find_oldest());
-    wf_order_deliver(order, &wf.eps[k], k, &w, NULL);
+    wf_order_deliver(order, &links.eps[k], k, &w, NULL);
 }
 
 /* One millisecond; a carrier lands a piece each `takes` of them that it has

@@ -28,7 +28,7 @@ static void a_sender_goes_on_when_all_is_acknowledged(void **state)
     (void)state;
     assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
     assert_int_equal(try_to_send(), WEFT_DONE);
-    assert_true(wf_carrier_handle_down(loc, &wf.eps[0], WEFT_ELINK, "cut"));
+    assert_true(wf_carrier_handle_down(loc, &links.eps[0], WEFT_ELINK, "cut"));
     assert_int_equal(try_to_send(), WEFT_EAGAIN);
     loc->lane[0].blocked = true; /* as who sends does then */
     wf_carrier_request_probe(order, 1);
@@ -64,7 +64,7 @@ static void a_peer_that_answers_and_acknowledges_nothing_counts_as_gone(
 
     (void)state;
     assert_int_equal(open_order(&short_one, 1 << 20, 1 << 20), 0);
-    wf.orders = order;
+    links.orders = order;
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(1500 * MS);
     assert_false(order->stuck);
@@ -82,7 +82,7 @@ static void each_failed_takeover_doubles_the_silence_limit(void **state)
 {
     (void)state;
     assert_int_equal(open_order(&two, 1 << 20, 1 << 20), 0);
-    wf.orders = order;
+    links.orders = order;
     assert_int_equal(wf_carrier_back_off_limit(order, 50, now), 50);
     assert_int_equal(try_to_send(), WEFT_DONE);
     move_for(100 * MS); /* nothing was known before it */

@@ -17,6 +17,7 @@
 #include "protocol/endpoint_source.h"
 #include "protocol/queues.h"
 #include "protocol/request.h"
+#include "route/links.h"
 
 enum { TURNS = 10 * WF_OTHERS_EVERY };
 
@@ -28,6 +29,7 @@ struct weft_ep {
 static weft_ep near, far;
 static struct wf_rank wf_rank;
 static struct wf_instance wf = {.rank = &wf_rank};
+static struct wf_links links;
 static struct wf_core_options options;
 static uint64_t now, tick; /* ns; and what a turn takes */
 
@@ -47,17 +49,18 @@ static const weft_ops ops = {.size = sizeof ops, .progress = count_events};
 static int begin_case(void **state)
 {
     wf_rank = (struct wf_rank){.home = &wf, .options = &options};
+    links = (struct wf_links){.ep_count = 2};
     wf = (struct wf_instance){
-        .rank = &wf_rank, .ep_count = 2, .now_ns = clock_now};
+        .rank = &wf_rank, .links = &links, .now_ns = clock_now};
     near = far = (weft_ep){0};
     tick = WF_OTHERS_APART_MOST_NS / (WF_OTHERS_EVERY - 2) + 1;
     assert_int_equal(wf_progress_init(&wf), 0);
     for (int i = 0; i < 2; i++) {
-        wf.eps[i].ops = &ops;
-        wf.eps[i].index = i;
-        wf.eps[i].wf = &wf;
-        wf.eps[i].ep = i ? &far : &near;
-        assert_int_equal(wf_endpoint_add_source(&wf.eps[i]), 0);
+        links.eps[i].ops = &ops;
+        links.eps[i].index = i;
+        links.eps[i].wf = &wf;
+        links.eps[i].ep = i ? &far : &near;
+        assert_int_equal(wf_endpoint_add_source(&links.eps[i]), 0);
     }
     return 0;
 }
@@ -80,7 +83,7 @@ static void any_source_needs_the_endpoints_in_use(void **state)
 {
     struct wf_p2p p = {.req = {.wf = &wf, .type = WF_REQ_RECV}};
 
-    wf.used = 1;
+    links.used = 1;
     poll_for(&p.req);
     assert_int_equal(near.polls, TURNS);
     assert_int_equal(far.polls, TURNS / WF_OTHERS_EVERY);
@@ -90,7 +93,7 @@ static void a_collective_needs_only_those_too(void **state)
 {
     struct wf_req r = {.wf = &wf, .type = WF_REQ_SCHEDULE};
 
-    wf.used = 2;
+    links.used = 2;
     poll_for(&r);
     assert_int_equal(near.polls, TURNS / WF_OTHERS_EVERY);
     assert_int_equal(far.polls, TURNS);
@@ -101,8 +104,8 @@ static void a_source_needs_its_lanes(void **state)
     struct weft_loc loc = {.lanes = 1};
     struct wf_p2p p = {.req = {.wf = &wf, .type = WF_REQ_RECV}, .loc = &loc};
 
-    loc.lane[0].core = &wf.eps[0];
-    wf.used = 3;
+    loc.lane[0].core = &links.eps[0];
+    links.used = 3;
     poll_for(&p.req);
     assert_int_equal(near.polls, TURNS);
     assert_int_equal(far.polls, TURNS / WF_OTHERS_EVERY);
@@ -121,7 +124,7 @@ static void an_idle_endpoint_is_polled_more_and_more_rarely(void **state)
     struct wf_req r = {.wf = &wf, .type = WF_REQ_SCHEDULE};
     int first, later;
 
-    wf.used = 1;
+    links.used = 1;
     quick_turns(&r, 10); /* 150 us */
     first = far.polls;
     quick_turns(&r, 100);
@@ -135,7 +138,7 @@ static void an_event_makes_an_endpoint_polled_often_again(void **state)
 {
     struct wf_req r = {.wf = &wf, .type = WF_REQ_SCHEDULE};
 
-    wf.used = 1;
+    links.used = 1;
     quick_turns(&r, 100);
     far.found = 1;
     quick_turns(&r, 10); /* finds that out */
@@ -148,7 +151,7 @@ static void events_elsewhere_do_not_change_an_idle_endpoint(void **state)
 {
     struct wf_req r = {.wf = &wf, .type = WF_REQ_SCHEDULE};
 
-    wf.used = 1;
+    links.used = 1;
     near.found = 1;
     quick_turns(&r, 100);
     far.polls = 0;
@@ -170,11 +173,11 @@ static void a_communicator_needs_what_its_members_are_reached_through(void **s)
     struct wf_comm e = {.wf = &wf, .local = &all, .peers = &all};
     struct wf_p2p any = {.req = {.wf = &wf, .type = WF_REQ_RECV, .comm = &c}};
 
-    wf.locs = locs;
+    links.locs = locs;
     wf.rank->nprocs = 3;
     by_near.peers[0] = (weft_peer *)&near;
     by_far.peers[1] = (weft_peer *)&far;
-    wf.used = 3;
+    links.used = 3;
     poll_for(&any.req);
     assert_int_equal(near.polls, TURNS);
     assert_int_equal(far.polls, TURNS / WF_OTHERS_EVERY);
@@ -191,12 +194,12 @@ static void an_unreached_member_may_use_any_endpoint(void **state)
     struct wf_group two = {.size = 2, .first = 0, .stride = 1};
     struct wf_comm c = {.wf = &wf, .local = &two, .peers = &two};
 
-    wf.locs = locs;
+    links.locs = locs;
     wf.rank->nprocs = 2;
-    wf.used = 3;
+    links.used = 3;
     assert_int_equal(wf_comm_endpoint_mask(&c), 3);
     peer.peers[1] = (weft_peer *)&far;
-    wf.links++; /* as wf_location_attach does */
+    links.attached++; /* as wf_location_attach does */
     assert_int_equal(wf_comm_endpoint_mask(&c), 2);
 }
 

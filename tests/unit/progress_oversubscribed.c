@@ -24,7 +24,8 @@ static int times_given_away(int ranks, bool threads, void (*others)(void))
     wf_store_relaxed(&arrived, 0);
     meanwhile = others;
     wf.api.on = threads;
-    while (wf_progress_keep_spinning(&wf, &wf.eps[0].source, &arrived, &looks))
+    while (wf_progress_keep_spinning(&wf, &links.eps[0].source, &arrived,
+                                     &looks))
         ;
     wf.api.on = false;
     wf_progress_fini(&wf);

@@ -16,6 +16,7 @@
 #include "progress/wait.h"
 #include "protocol/endpoint_source.h"
 #include "protocol/queues.h"
+#include "route/links.h"
 
 struct weft_ep {
     int found;     /* at the next poll */
@@ -27,6 +28,7 @@ struct weft_ep {
 static weft_ep fabric;
 static struct wf_rank wf_rank;
 static struct wf_instance wf = {.rank = &wf_rank};
+static struct wf_links links;
 static struct wf_core_options options;
 static uint64_t now;
 static int yields;
@@ -67,16 +69,17 @@ static void rig_open(struct wf_rank as, unsigned turn)
     wf_rank.home = &wf;
     wf_rank.options = &options;
     wf_rank.cpus = wf_rank.own_cpus = 2;
-    wf = (struct wf_instance){.rank = &wf_rank, .ep_count = 1};
+    links = (struct wf_links){.ep_count = 1};
+    wf = (struct wf_instance){.rank = &wf_rank, .links = &links};
     wf.now_ns = clock_now;
     fabric = (weft_ep){.turn = turn};
     yields = 0;
     meanwhile = NULL;
     assert_int_equal(wf_progress_init(&wf), 0);
-    wf.eps[0].ops = &ops;
-    wf.eps[0].wf = &wf;
-    wf.eps[0].ep = &fabric;
-    assert_int_equal(wf_endpoint_add_source(&wf.eps[0]), 0);
+    links.eps[0].ops = &ops;
+    links.eps[0].wf = &wf;
+    links.eps[0].ep = &fabric;
+    assert_int_equal(wf_endpoint_add_source(&links.eps[0]), 0);
 }
 
 #endif

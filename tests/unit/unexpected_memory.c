@@ -11,6 +11,7 @@
 
 #include "config/config.h"
 #include "process/rank.h"
+#include "progress/wait.h"
 #include "protocol/engine.h"
 #include "protocol/queues.h"
 #include "protocol/unexpected.h"
@@ -19,6 +20,7 @@ enum { BURST = 20, LARGEST = 64 << 10 };
 
 static struct wf_rank wf_rank;
 static struct wf_instance wf = {.rank = &wf_rank};
+static struct wf_progress progress;
 static struct wf_core_options options;
 static struct weft_loc loc;
 static struct wf_message *stored[BURST];
@@ -28,7 +30,7 @@ static int open_engine(void **state)
     options = (struct wf_core_options){.credits = 16 << 20};
     wf_rank =
         (struct wf_rank){.home = &wf, .options = &options, .nprocs = 1};
-    wf = (struct wf_instance){.rank = &wf_rank};
+    wf = (struct wf_instance){.rank = &wf_rank, .progress = &progress};
     loc = (struct weft_loc){.wf = &wf};
     return wf_engine_init(&wf);
 }

@@ -22,7 +22,7 @@ static void complete_request(void *unused)
 /* Somebody left a request to itself, with the section held. */
 static void leave_to_itself(void)
 {
-    if (!wf.may_help)
+    if (!wf.progress->may_help)
         wf_progress_allow_helper(&wf);
     left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_SCHEDULE}};
     wf_object_init(&left.req.object, WF_KIND_REQUEST);
@@ -114,7 +114,7 @@ static void its_end(struct wf_req *r)
 /* A large message that its receiver may fetch. */
 static void leave_an_offer(uint32_t caps, bool approves)
 {
-    if (!wf.may_help)
+    if (!wf.progress->may_help)
         wf_progress_allow_helper(&wf);
     fetched_from.attr.caps = caps;
     there.approves = approves;
@@ -252,7 +252,7 @@ static void the_helper_may_use_all_cpus_of_the_program(void **state)
 
 static void post_a_large_receive(uint64_t bytes)
 {
-    if (!wf.may_help)
+    if (!wf.progress->may_help)
         wf_progress_allow_helper(&wf);
     fetched_from.attr.caps = WEFT_CAP_GET_ALONE;
     left = (struct wf_p2p){.req = {.wf = &wf, .type = WF_REQ_RECV,

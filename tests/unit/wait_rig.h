@@ -35,6 +35,7 @@
 #include "protocol/endpoint_source.h"
 #include "protocol/engine.h"
 #include "protocol/queues.h"
+#include "route/links.h"
 
 enum { ENDPOINTS = 2, SLEEPERS = 3, HANG_S = 200, LOST_MS = 60000 };
 
@@ -62,6 +63,7 @@ static weft_ep fabrics[ENDPOINTS];
 static struct sleeper sleepers[SLEEPERS];
 static struct wf_rank wf_rank;
 static struct wf_instance wf = {.rank = &wf_rank};
+static struct wf_links links;
 static struct wf_core_options options;
 
 static void set_flag(void *arg)
@@ -108,7 +110,7 @@ static int fake_arm(weft_ep *e, uint64_t *deadline)
     if (e->deadline_in)
         *deadline = e->due = wf_now(&wf) + e->deadline_in;
     e->armed = true;
-    e->helping = wf_host.helping(&wf.eps[e - fabrics]);
+    e->helping = wf_host.helping(&links.eps[e - fabrics]);
     return WEFT_OK;
 }
 
@@ -150,12 +152,12 @@ static uint64_t clock_now(void *clock)
 static void add_fabric(int i, const weft_ops *ops)
 {
     fabrics[i] = (weft_ep){.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
-    wf.eps[i].ops = ops;
-    wf.eps[i].index = i;
-    wf.eps[i].wf = &wf;
-    wf.eps[i].ep = &fabrics[i];
-    wf.eps[i].attr.caps = WEFT_CAP_LOCAL;
-    assert_int_equal(wf_endpoint_add_source(&wf.eps[i]), 0);
+    links.eps[i].ops = ops;
+    links.eps[i].index = i;
+    links.eps[i].wf = &wf;
+    links.eps[i].ep = &fabrics[i];
+    links.eps[i].attr.caps = WEFT_CAP_LOCAL;
+    assert_int_equal(wf_endpoint_add_source(&links.eps[i]), 0);
 }
 
 static struct weft_loc *nobody[1]; /* that news could be told to */
@@ -166,14 +168,13 @@ static int rig_with(const weft_ops *ops)
     options = (struct wf_core_options){.credits = 1 << 20};
     wf_rank = (struct wf_rank){
         .home = &wf, .options = &options, .nprocs = 1, .own_cpus = 64};
-    wf = (struct wf_instance){.rank = &wf_rank,
-                              .ep_count = ENDPOINTS,
-                              .locs = nobody,
-                              .now_ns = clock_now};
+    links = (struct wf_links){.ep_count = ENDPOINTS, .locs = nobody};
+    wf = (struct wf_instance){
+        .rank = &wf_rank, .links = &links, .now_ns = clock_now};
     memset(sleepers, 0, sizeof sleepers);
     wf_cs_allow_threads(&wf.api);
-    assert_int_equal(wf_engine_init(&wf), 0);
     assert_int_equal(wf_progress_init(&wf), 0);
+    assert_int_equal(wf_engine_init(&wf), 0);
     wf.progress->watch_ms = wf.progress->helper_sleep_ms = LOST_MS;
     for (int i = 0; i < ENDPOINTS; i++)
         add_fabric(i, ops);

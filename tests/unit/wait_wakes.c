@@ -262,7 +262,7 @@ static void who_polls_much_keeps_the_leader_awake(void **state)
 
 static void end_peer(struct weft_loc *loc)
 {
-    wf_host.peer_down(&wf.eps[0], loc, WEFT_EPEER, "the test ends it");
+    wf_host.peer_down(&links.eps[0], loc, WEFT_EPEER, "the test ends it");
 }
 
 static bool is_gone(void *arg)
@@ -273,7 +273,7 @@ static bool is_gone(void *arg)
 static struct weft_loc *add_peer(struct weft_loc *loc)
 {
     *loc = (struct weft_loc){.wf = &wf, .id = 1, .lanes = 1};
-    loc->lane[0].core = &wf.eps[0];
+    loc->lane[0].core = &links.eps[0];
     loc->peers[0] = (weft_peer *)loc;
     loc->lane[0].fifo_tail = &loc->lane[0].fifo_head;
     return loc;

@@ -47,6 +47,7 @@
 #include "coll/run.h"
 #include "coll/shm/shmcoll.h"
 #include "coll/shm/sizes.h"
+#include "coll/state.h"
 #include "config/config.h"
 #include "os/membarrier.h"
 #include "os/pages.h"
@@ -54,6 +55,7 @@
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/location.h"
+#include "route/links.h"
 
 enum {
     KEY_MAX = 64,
@@ -317,12 +319,12 @@ static void take_pages(const struct setup *m)
 /* Returns the endpoints by which members reach each other. */
 static uint32_t find_endpoints(const struct setup *m)
 {
-    const struct wf_instance *wf = m->comm->wf;
+    const struct wf_links *links = m->comm->wf->links;
     uint32_t mask = 0;
 
-    for (int i = 0; i < wf->ep_count; i++)
+    for (int i = 0; i < links->ep_count; i++)
         for (int k = 0; k < KEYS; k++)
-            if (is_key_of(&m->offer.key[k], &wf->eps[i]))
+            if (is_key_of(&m->offer.key[k], &links->eps[i]))
                 mask |= 1u << i;
     return mask;
 }
@@ -411,6 +413,14 @@ static int agree_on_outcome(struct setup *m, struct wf_shmcoll *t,
     return rc;
 }
 
+/* Returns true if this process may map so many more units of shared memory. */
+static bool may_map(struct wf_instance *wf, unsigned units)
+{
+    const struct wf_coll_state *c = wf_coll_state(wf);
+
+    return c && c->shm_units + units <= SEGMENTS_MAX;
+}
+
 void wf_shmcoll_set_up(struct wf_comm *comm)
 {
     struct setup m = {.comm = comm,
@@ -420,7 +430,7 @@ void wf_shmcoll_set_up(struct wf_comm *comm)
     uint8_t flags;
     int rc;
 
-    share_memory(&m, comm->wf->shmcoll_units < SEGMENTS_MAX);
+    share_memory(&m, may_map(comm->wf, 1));
     t = create_state(&m);
     if (!t && m.base)
         munmap(m.base, (size_t)m.offer.bytes);
@@ -432,7 +442,7 @@ void wf_shmcoll_set_up(struct wf_comm *comm)
         wf_coll_log_path(comm, m.why[0] ? m.why : "no memory");
         return;
     }
-    comm->wf->shmcoll_units++;
+    comm->wf->coll->shm_units++;
     t->writers_fence = flags & MUST_FENCE;
     t->oversubscribed = flags & OVERSUBSCRIBED;
     t->lines_used = t->oversubscribed ? WF_SHMCOLL_LINES_MAX : WF_SHMCOLL_LINES;
@@ -456,7 +466,7 @@ static void set_up_staging(struct wf_shmcoll *t)
                           (size_t)t->size * t->chunk_count * t->chunk_bytes};
     uint8_t flags;
 
-    share_memory(&m, comm->wf->shmcoll_units + STAGING_UNITS <= SEGMENTS_MAX);
+    share_memory(&m, may_map(comm->wf, STAGING_UNITS));
     flags = m.base ? 0 : CANNOT;
     if (agree_on_outcome(&m, t, &flags) || flags & CANNOT) {
         if (m.base)
@@ -467,7 +477,7 @@ static void set_up_staging(struct wf_shmcoll *t)
     t->staging = m.base;
     t->staging_bytes = m.bytes;
     t->quota_units = 1 + STAGING_UNITS;
-    comm->wf->shmcoll_units += STAGING_UNITS;
+    comm->wf->coll->shm_units += STAGING_UNITS;
 }
 
 bool wf_shmcoll_ensure_staging(struct wf_shmcoll *t)

@@ -116,15 +116,6 @@ static const struct wf_event_source flag_of_member = {.name =
                                                       .disarm = disarm_wakeup,
                                                       .fd = -1};
 
-static void unlink_wait(struct wf_instance *wf, struct wf_flag_wait *wait)
-{
-    struct wf_flag_wait **at = &wf->flag_waits;
-
-    while (*at != wait)
-        at = &(*at)->next;
-    *at = wait->next;
-}
-
 static int report_lost_member(const struct member_wait *w)
 {
     const struct weft_loc *loc = w->wait.loc;
@@ -167,12 +158,11 @@ static int wait_with_progress(struct member_wait *w)
     w->wait.loc = wf_location(wf, wf_group_proc(comm->peers, w->rank));
     if (!w->wait.loc)
         return wf_error(MPI_ERR_NO_MEM, "out of memory for rank %d", w->rank);
-    w->wait.next = wf->flag_waits;
-    wf->flag_waits = &w->wait;
+    wf_flag_wait_begin(wf, &w->wait);
     (void)wf_source_add(wf, &source, WF_SOURCE_BIT_ANY); /* no descriptor */
     wf_progress_wait(wf, w->t->endpoint_mask, is_wait_over, w, &cause);
     wf_source_remove(wf, &source);
-    unlink_wait(wf, &w->wait);
+    wf_flag_wait_end(wf, &w->wait);
     return is_reached(w) ? MPI_SUCCESS : report_lost_member(w);
 }
 
