@@ -8,7 +8,8 @@ symbols of its own folder and of those below it; what goes up is a handler that
 the upper folder has registered. Nor may a source file include a header of a
 folder above, so that nothing knows what is inside of a structure above it; and
 no header includes itself by way of others. No file of a folder whose result is
-a status names an MPI error class.
+a status names an MPI error class. The record that all see, struct wf_instance,
+stays small, and few files see those of the layers that it points to.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import collections
@@ -20,6 +21,10 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 ROW = re.compile(r"^\| `([a-z0-9]+)/` \| (status|class|both) \|", re.M)
+INSTANCE = "core/process/instance.h"
+MEMBERS_MOST = 17  # of struct wf_instance
+# The records of the routes and of progress: fewer source files see each.
+SEEN = {"core/route/links.h": 40, "core/progress/wait.h": 40}
 CLASS = re.compile(r'\bMPI_(?:SUCCESS|ERR_[A-Z_]+)\b|"object/error\.h"')
 
 
@@ -108,6 +113,39 @@ def circles(files):
         yield from visit(path)
 
 
+def seen_from(path, files):
+    """The headers that a file includes, by way of others as well."""
+    found, left = set(), [path]
+    while left:
+        for header in files[left.pop()]:
+            if header not in found:
+                found.add(header)
+                left.append(header)
+    return found
+
+
+def widely_seen(files):
+    """Yields a sentence for each record that too many source files see."""
+    sources = [path for path in files if path.endswith(".c")]
+    count = collections.Counter(header for path in sources
+                                for header in seen_from(path, files))
+    for header, limit in SEEN.items():
+        if not 0 < count[header] < limit:
+            yield (f"{header} is seen by {count[header]} source files, and "
+                   f"fewer than {limit} are allowed")
+
+
+def large_record():
+    """Yields a sentence if struct wf_instance has too many members."""
+    with open(os.path.join(ROOT, INSTANCE), encoding="utf-8") as f:
+        text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+    body = re.search(r"^struct wf_instance \{(.*?)^\};", text, re.M | re.S)[1]
+    members = len(re.findall("[;,]", body))
+    if members > MEMBERS_MOST:
+        yield (f"{INSTANCE}: struct wf_instance has {members} members, and "
+               f"{MEMBERS_MOST} are allowed: is it the state of one layer?")
+
+
 def main(build, verbose):
     """Prints what goes up; the exit status."""
     results = dict(folders())
@@ -131,7 +169,8 @@ def main(build, verbose):
             if order[there] > order[here]:
                 bad.append(f"{source} needs {name} of {home[name]}")
     files = includes()
-    bad += [*upward_includes(files, order), *circles(files)]
+    bad += [*upward_includes(files, order), *circles(files),
+            *widely_seen(files), *large_record()]
     for line in sorted(set(bad)):
         print(line)
     if verbose:
