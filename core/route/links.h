@@ -1,7 +1,7 @@
 /* Links: all that connects an engine to other processes.
  *
- * Only the layers that reach other processes see this record
- * (tests/layers.py counts the files that do); all others ask them.
+ * Few files see this record, as tests/layers.py checks; the others ask those by
+ * a function.
  *
  * LOCK  all fields: the API section.
  * SPDX-License-Identifier: BSD-3-Clause
