@@ -25,11 +25,12 @@
 #include "os/trust.h"
 #include "process/endpoint.h"
 
-/* The state of a search. `err` collects the attempts for the message. */
+/* The state of a search. */
 struct search {
     char symbol[96], name[64];
-    char *err;
-    size_t err_len, used;
+    char tried[2048]; /* the attempts, for the message */
+    size_t used;
+    bool there; /* a file ended the search that cannot be used */
     const weft_plugin *found;
     char **left; /* receives the name of a file instead of loading it; NULL */
     int lack;    /* ENOMEM or EMFILE: why a file could not be loaded */
@@ -46,9 +47,9 @@ static void note_attempt(struct search *s, const char *what, const char *why)
         s->lack = ENOMEM;
     else if (strstr(why, strerror(EMFILE)))
         s->lack = EMFILE;
-    n = snprintf(s->err + s->used, s->err_len - s->used, "; tried %s: %s", what,
-                 why);
-    if (n > 0 && s->used + (size_t)n < s->err_len)
+    n = snprintf(s->tried + s->used, sizeof s->tried - s->used,
+                 "; tried %s: %s", what, why);
+    if (n > 0 && s->used + (size_t)n < sizeof s->tried)
         s->used += (size_t)n;
 }
 
@@ -152,7 +153,8 @@ int wf_plugin_check_caps(const weft_plugin *p, uint32_t caps, char *why,
     return WEFT_EINVAL;
 }
 
-/* Load the file, or with s->left only name it. Returns the fault or NULL. */
+/* Load the file, or with s->left only name it. Returns the fault or NULL; errno
+ * is ENOEXEC if the file is for another kind of machine. */
 static const char *load_or_name(struct search *s, int fd, const char *file,
                                 char *why, size_t n)
 {
@@ -164,25 +166,35 @@ static const char *load_or_name(struct search *s, int fd, const char *file,
         return NULL;
     }
     p = weft_dl_loader.load(fd, file, s->symbol, why, n);
-    if (!p || wf_plugin_check(p, s->name, file, why, n) != 0)
+    if (!p)
+        return why;
+    errno = 0;
+    if (wf_plugin_check(p, s->name, file, why, n) != 0)
         return why;
     s->found = p;
     return NULL;
 }
 
-/* Try to load a file; true: the search ends. A file that is not trusted, or for
- * which memory or descriptors are lacking, ends it, too: another file of the
- * same name is not the one that was meant. */
+/* Try to load a file; true: the search ends. It ends at the first file that is
+ * there, whether it can be used or not, for another file of the same name is
+ * not the one that was meant. Directories of several kinds of machines may
+ * stand in one list. */
 static bool try_file(struct search *s, const char *file)
 {
     char why[WF_TRUST_WHY_MAX] = "";
     int fd = wf_trust_open(file, why, sizeof why);
-    const char *fault =
-        fd >= 0 ? load_or_name(s, fd, file, why, sizeof why) : why;
+    const char *fault = why;
+    bool foreign = false;
 
-    if (fault)
-        note_attempt(s, file, fault);
-    return !fault || fd == WF_TRUST_REFUSED || fd == WF_TRUST_SHORTAGE;
+    if (fd >= 0) {
+        fault = load_or_name(s, fd, file, why, sizeof why);
+        foreign = fault && errno == ENOEXEC;
+    }
+    if (!fault)
+        return true;
+    note_attempt(s, file, fault);
+    s->there = fd != WF_TRUST_ABSENT && !foreign;
+    return s->there;
 }
 
 static bool try_dirs(struct search *s, const char *dirs)
@@ -207,14 +219,16 @@ static bool try_dirs(struct search *s, const char *dirs)
 static bool try_installed(struct search *s)
 {
     const char *lib = weft_dl_loader.library_dir();
-    char **left = s->left, dir[PATH_MAX];
-    bool done = false;
+    const char *launcher = wf_trust_getenv("WEFT_LAUNCHER_PLUGINS");
+    char **left = s->left, dir[PATH_MAX] = "";
+    bool done;
 
     s->left = NULL;
-    snprintf(dir, sizeof dir, "%s/weft", lib ? lib : "");
     if (lib)
-        done = try_dirs(s, dir);
-    done = done || try_dirs(s, wf_trust_getenv("WEFT_LAUNCHER_PLUGINS"));
+        snprintf(dir, sizeof dir, "%s/weft", lib);
+    if (launcher && strcmp(launcher, dir) == 0)
+        launcher = NULL;
+    done = try_dirs(s, dir) || try_dirs(s, launcher);
     s->left = left;
     return done;
 }
@@ -230,22 +244,47 @@ static bool try_named(struct search *s, const struct wf_config *config,
            try_dirs(s, wf_config_core(config)->plugin_path);
 }
 
-static void report_no_loader(struct search *s)
+/* List the transports in the program, each after a blank. */
+static void list_builtin(char *text, size_t n)
 {
-    s->used += (size_t)snprintf(
-        s->err + s->used, s->err_len - s->used,
-        " is not built in and this program has no plugin loader; link with "
-        "mpicc or add -Wl,-u,weft_dl_loader; built in:");
-    for (const weft_plugin *const *b = weft_builtin; *b; b++)
-        s->used += (size_t)snprintf(s->err + s->used, s->err_len - s->used,
-                                    " %s", (*b)->name);
+    size_t used = 0;
+
+    for (const weft_plugin *const *b = weft_builtin; *b && used < n; b++)
+        used += (size_t)snprintf(text + used, n - used, " %s", (*b)->name);
+}
+
+/* Describe the end of a search that found nothing. */
+static void describe_failure(const struct search *s,
+                             const struct wf_transport_config *t, char *err,
+                             size_t err_len)
+{
+    char builtin[512] = "";
+
+    if (!&weft_dl_loader) {
+        list_builtin(builtin, sizeof builtin);
+        snprintf(err, err_len,
+                 "%s: plugin '%s' of transport '%s' is not built in and this "
+                 "program has no plugin loader; link with mpicc or add "
+                 "-Wl,-u,weft_dl_loader; built in:%s",
+                 t->where, t->plugin, t->name, builtin);
+    } else if (!wf_trust_caller()) {
+        snprintf(err, err_len,
+                 "%s: the plugin of this transport cannot be loaded; a "
+                 "set-user-ID program does not show why",
+                 t->where);
+    } else {
+        snprintf(err, err_len, "%s: plugin '%s' of transport '%s' %s%s",
+                 t->where, t->plugin, t->name,
+                 t->path || s->there ? "cannot be loaded" : "was not found",
+                 s->tried);
+    }
 }
 
 const weft_plugin *wf_plugin_find_or_name(const struct wf_config *config,
                                   const struct wf_transport_config *t,
                                   char *err, size_t err_len, char **left)
 {
-    struct search s = {.err = err, .err_len = err_len, .left = left};
+    struct search s = {.left = left};
     const weft_plugin *p = t->path ? NULL : find_builtin(t->plugin);
 
     errno = 0;
@@ -255,22 +294,10 @@ const weft_plugin *wf_plugin_find_or_name(const struct wf_config *config,
     copy_canonical(s.name, sizeof s.name, t->plugin);
     snprintf(s.symbol, sizeof s.symbol, "weft_plugin_%d_%s", WEFT_ABI_MAJOR,
              s.name);
-    s.used = (size_t)snprintf(err, err_len, "%s: plugin '%s' of transport '%s'",
-                              t->where, t->plugin, t->name);
-    if (!&weft_dl_loader) {
-        report_no_loader(&s);
-        return NULL;
-    }
-    s.used +=
-        (size_t)snprintf(err + s.used, err_len - s.used,
-                         t->path ? " cannot be loaded" : " was not found");
-    if (!try_named(&s, config, t))
+    if (&weft_dl_loader && !try_named(&s, config, t))
         try_installed(&s);
-    if (!s.found && !wf_trust_caller())
-        snprintf(err, err_len,
-                 "%s: the plugin of this transport cannot be loaded; a "
-                 "set-user-ID program does not show why",
-                 t->where);
+    if (!s.found && (!left || !*left))
+        describe_failure(&s, t, err, err_len);
     errno = s.lack;
     return s.found;
 }

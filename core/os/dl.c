@@ -59,6 +59,9 @@ static const ElfW(Ehdr) * find_own_header(void)
     return memcmp(own->e_ident, ELFMAG, SELFMAG) == 0 ? own : NULL;
 }
 
+static const char of_another_machine[] =
+    "built for another kind of machine; rebuild it for this one";
+
 /* The reason why the file cannot be loaded, or NULL. A truncated file would
  * kill the process when its missing pages are touched. */
 static const char *find_elf_fault(int fd, off_t size)
@@ -72,7 +75,7 @@ static const char *find_elf_fault(int fd, off_t size)
         return "invalid ELF header";
     if (own && (memcmp(h.e_ident, own->e_ident, EI_VERSION) != 0 ||
                 h.e_machine != own->e_machine))
-        return "built for another kind of machine; rebuild it for this one";
+        return of_another_machine;
     if (h.e_type != ET_DYN || h.e_phentsize != sizeof p)
         return "not a shared library";
     for (unsigned i = 0; i < h.e_phnum; i++) {
@@ -196,7 +199,11 @@ static const void *find_own_symbol(void *handle, const char *file,
     Dl_info info;
 
     if (!p)
-        snprintf(err, err_len, "%s: exports no symbol %s", file, symbol);
+        snprintf(err, err_len,
+                 "%s: exports no symbol %s, so it is no transport of this name "
+                 "and plugin ABI; WEFT_PLUGIN of this weft_transport.h makes "
+                 "one",
+                 file, symbol);
     else if (dlinfo(handle, RTLD_DI_LINKMAP, &own) == 0 && dladdr(p, &info) &&
              strcmp(info.dli_fname, own->l_name) == 0)
         return p;
@@ -212,14 +219,16 @@ static const weft_plugin *load_plugin(int fd, const char *file,
     struct stat st;
     const char *fault =
         fstat(fd, &st) == 0 ? find_elf_fault(fd, st.st_size) : strerror(errno);
-    void *handle = NULL;
+    void *handle;
 
-    if (!fault) {
-        handle = open_object(fd, file, &st, err, err_len);
-    } else {
+    if (fault) {
         snprintf(err, err_len, "%s: %s", file, fault);
         close(fd);
+        errno = fault == of_another_machine ? ENOEXEC : EINVAL;
+        return NULL;
     }
+    handle = open_object(fd, file, &st, err, err_len);
+    errno = EINVAL;
     return handle ? find_own_symbol(handle, file, symbol, err, err_len) : NULL;
 }
 
@@ -233,8 +242,7 @@ static bool find_library(Dl_info *own)
            own->dli_fbase != program.dli_fbase;
 }
 
-/* The directory of the library; NULL in the main program, which belongs to no
- * installation. */
+/* The directory of the library; NULL in the main program. */
 static const char *find_library_dir(void)
 {
     static char dir[PATH_MAX];

@@ -15,7 +15,8 @@ extern const weft_plugin *const weft_builtin[];
 struct weft_dl {
     /* Load a plugin and close the descriptor, which wf_trust_open() has
      * checked, or keep it while the plugin is loaded. `file` names it for
-     * messages and is loaded where there is no /proc. */
+     * messages and is loaded where there is no /proc. If NULL is returned,
+     * errno is ENOEXEC for a file of another kind of machine, else another. */
     const weft_plugin *(*load)(int fd, const char *file, const char *symbol,
                                char *err, size_t err_len);
     /* The directory of libmpi_abi.so; NULL in a program that contains it. */

@@ -259,6 +259,30 @@ class Outside(unittest.TestCase):
                     "lib/weft/weft_pipes.so", "was not found", more="",
                     env={"WEFT_PLUGIN_PATH": "/nowhere/a:/nowhere/b"})
 
+    def test_a_file_without_an_interface_is_not_passed_over(self):
+        """Another file of this name, which could be used, comes later."""
+        where = tempfile.mkdtemp(dir=self.dir)
+        so = os.path.join(where, "weft_pipes.so")
+        shutil.copy(os.path.join(self.plugins, "weft_loop.so"), so)
+        env = {"WEFT_PLUGIN_PATH": f"{where}:{self.plugins}"}
+        said = (f"plugin 'pipes' of transport 'pipes' cannot be loaded; tried "
+                f"{so}: exports no symbol weft_plugin_2_pipes", "WEFT_PLUGIN")
+        self.refuse(so, *said, env=env, more="")
+        say = self.info("--ini", self.ini(), env=env)
+        for text in said:
+            self.assertIn(text, say.stdout)
+
+    def test_a_file_for_another_kind_of_machine_is_passed_over(self):
+        where = tempfile.mkdtemp(dir=self.dir)
+        with open(os.path.join(self.plugins, "weft_pipes.so"), "rb") as f:
+            head = bytearray(f.read())
+        head[18:20] = b"\xf7\0"  # BPF, on which nothing of Weft runs
+        with open(os.path.join(where, "weft_pipes.so"), "wb") as f:
+            f.write(head)
+        job = self.mpirun("-n", 2, "--ini", self.ini(), self.ring, env={
+            "WEFT_PLUGIN_PATH": f"{where}:{self.plugins}"})
+        self.assert_pipes_carried(job, 2)
+
     def test_what_others_may_write_is_not_loaded(self):
         where = tempfile.mkdtemp(dir=self.dir)
         so = os.path.join(where, "weft_pipes.so")

@@ -70,7 +70,7 @@ static void print_transport(const struct info *info,
     const struct wf_transport_config *c = t->config;
     printf("[transport %s]  plugin %s %s (%s), defined: %s\n", c->name,
            c->plugin, t->plugin != NULL ? t->plugin->version : "",
-           t->plugin == NULL ? "not found"
+           t->plugin == NULL ? "not loaded"
            : t->built_in     ? "built in"
                              : "loaded",
            c->where);
