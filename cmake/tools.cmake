@@ -40,6 +40,7 @@ endfunction()
 file(GLOB MPIRUN_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/mpirun/*.c)
 add_executable(mpirun ${MPIRUN_SOURCES} ${CMAKE_SOURCE_DIR}/core/os/base64.c
   ${CMAKE_SOURCE_DIR}/core/boot/pmi_line.c ${CMAKE_SOURCE_DIR}/core/os/prefix.c
+  ${CMAKE_SOURCE_DIR}/core/os/place.c ${CMAKE_SOURCE_DIR}/core/os/place_moved.c
   ${CMAKE_SOURCE_DIR}/core/os/secret.c ${CMAKE_SOURCE_DIR}/core/os/hosts.c
   ${CMAKE_SOURCE_DIR}/core/os/hardware.c ${CMAKE_SOURCE_DIR}/core/config/pattern.c)
 target_include_directories(mpirun PRIVATE ${CMAKE_SOURCE_DIR}/core
@@ -274,3 +275,13 @@ install(DIRECTORY examples/ DESTINATION ${WEFT_DATADIR}/weft/examples
 install(DIRECTORY tests/conform/ DESTINATION ${WEFT_DATADIR}/weft/conform
   FILES_MATCHING PATTERN "*.[ch]" PATTERN "Makefile")
 install(FILES mpi.ini DESTINATION ${WEFT_SYSCONFDIR}/weft)
+
+# libmpi.a, and the programs that contain it or start others, know where they
+# were installed.
+set(WEFT_PLACED ${WEFT_LIBDIR}/libmpi.a ${WEFT_BINDIR}/weft-info
+  ${WEFT_BINDIR}/mpirun${WEFT_PROGRAM_SUFFIX})
+install(CODE "
+  set(python \"${Python3_EXECUTABLE}\")
+  set(script \"${CMAKE_SOURCE_DIR}/cmake/place.py\")
+  set(paths \"${WEFT_LIBDIR};${WEFT_SYSCONFDIR}/weft/mpi.ini;${WEFT_PLACED}\")")
+install(SCRIPT cmake/place.cmake)

@@ -2,8 +2,7 @@
  *
  * The search goes through the built-in table (unless the section gives a path),
  * the path, the directories of WEFT_PLUGIN_PATH and of [core] plugin_path,
- * lib/weft of the installation of the shared library, and that of the launcher,
- * which a program that was linked with libmpi.a cannot know by itself. No
+ * lib/weft of the installation of the library, and that of the launcher. No
  * directory is scanned; only named plugins are looked for.
  *
  * INVARIANT  Only descriptors of wf_trust_open() are loaded.
@@ -22,6 +21,7 @@
 #include "config/config.h"
 #include "config/options.h"
 #include "os/dl.h"
+#include "os/library.h"
 #include "os/trust.h"
 #include "process/endpoint.h"
 
@@ -214,11 +214,11 @@ static bool try_dirs(struct search *s, const char *dirs)
     return false;
 }
 
-/* Try the installation of the shared library, then that of the mpirun or
- * weft-info which started the process. */
+/* Try the installation of the library, then that of the mpirun or weft-info
+ * which started the process. */
 static bool try_installed(struct search *s)
 {
-    const char *lib = weft_dl_loader.library_dir();
+    const char *lib = wf_library_dir();
     const char *launcher = wf_trust_getenv("WEFT_LAUNCHER_PLUGINS");
     char **left = s->left, dir[PATH_MAX] = "";
     bool done;

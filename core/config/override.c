@@ -183,7 +183,7 @@ static void warn_unknown(struct wf_config *c, const char *name)
         "WEFT_SIZE",          "WEFT_NODE",
         "WEFT_JOB",           "WEFT_LOCAL_RANK",
         "WEFT_PROCESS_RANKS", "WEFT_INITIAL_ERRHANDLER",
-    };
+        "WEFT_LAUNCHER_MOVED"};
     enum { ROOM = sizeof c->warnings / sizeof c->warnings[0] };
     struct wf_words words = {.count = 0};
     char hint[512];

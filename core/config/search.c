@@ -19,9 +19,7 @@
 
 #include "config/model.h"
 #include "config/sections.h"
-#include "layout.h"
-#include "os/dl.h"
-#include "os/prefix.h"
+#include "os/library.h"
 #include "os/shortage.h"
 #include "os/trust.h"
 #include "report/error.h"
@@ -169,18 +167,13 @@ static bool try_file_in(struct wf_config *c, const char *directory,
     return try_file(c, wf_arena_format(&c->arena, "%s/%s", directory, rest));
 }
 
-/* Try the installation of the shared library, then that of the mpirun or
- * weft-info which started the process. A program that was linked with libmpi.a
- * belongs to no installation, wherever it lies. */
+/* Try the installation of the library, then that of the mpirun or weft-info
+ * which started the process. Where the program lies means nothing. */
 static bool try_installation(struct wf_config *c)
 {
     char path[PATH_MAX];
     const char *launcher = wf_trust_getenv("WEFT_LAUNCHER_INI");
-    const char *lib =
-        &weft_dl_loader != NULL ? weft_dl_loader.library_dir() : NULL;
-    return (lib != NULL &&
-            wf_prefix_resolve(lib, WF_INI_FROM_LIB, path, sizeof path) &&
-            try_file(c, path)) ||
+    return (wf_library_ini(path, sizeof path) && try_file(c, path)) ||
            (launcher != NULL && launcher[0] == '/' && try_file(c, launcher));
 }
 

@@ -344,15 +344,16 @@ class Trust(unittest.TestCase):
         self.addCleanup(self.write, ini, before)
         self.assertIn(f"configuration: {ini}\n", self.info().stdout)
         self.write(ini, "[core]\njbo = x\n")
-        for done in (self.mpirun(self.program), self.info()):
+        alone = sh(self.program, cwd=self.cwd)
+        for done in (self.mpirun(self.program), self.info(), alone):
             self.assertEqual(done.returncode, REFUSED, done.stderr)
             self.assertIn(ini + ":2:1: unknown key 'jbo'", done.stderr)
-        self.assert_ran(sh(self.program, cwd=self.cwd))
         self.foreign(ini)
         if ROOT:
             self.addCleanup(os.chown, ini, 0, 0)
         self.assert_refused(self.mpirun(self.program), ini)
         self.assert_refused(self.info(), ini)
+        self.assert_refused(sh(self.program, cwd=self.cwd), ini)
 
     def test_the_shared_library_belongs_to_an_installation(self):
         if not os.path.exists(self.prefix + "/lib/libmpi_abi.so"):
@@ -370,6 +371,12 @@ class Trust(unittest.TestCase):
         self.assertIn("etc/weft/mpi.ini:2:1: unknown key 'jbo'", done.stderr)
 
     # ---- setuid -------------------------------------------------------------
+    def hide_installed(self):
+        """What is looked for after the installation's mpi.ini counts."""
+        ini = os.path.join(self.prefix, "etc", "weft", "mpi.ini")
+        os.rename(ini, ini + ".hidden")
+        self.addCleanup(os.rename, ini + ".hidden", ini)
+
     def setuid(self, mode=0o4755, group=0):
         """The program with rights of its own, to be run by nobody."""
         path = os.path.join(self.cwd, "setuid")
@@ -387,6 +394,7 @@ class Trust(unittest.TestCase):
     @needs_root
     def test_a_setuid_program_takes_nothing_of_its_caller(self):
         program = self.setuid()
+        self.hide_installed()
         bad = self.here("nonsense\n", "bad.ini")
         home = os.path.join(self.cwd, ".config", "weft")
         os.makedirs(home)
@@ -461,6 +469,7 @@ class Trust(unittest.TestCase):
     @needs_root
     def test_a_setuid_program_shows_no_line_of_etc_weft_either(self):
         text = "sesame = open\n[core]\nhunter2 = 1\njob_key_file = /etc/door\n"
+        self.hide_installed()
         done = self.with_etc(text, 0o644, self.program)
         self.assertEqual(done.returncode, REFUSED)
         self.assertIn("/etc/weft/mpi.ini:3:1: unknown key 'hunter2'",

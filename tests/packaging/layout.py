@@ -144,7 +144,9 @@ class Layout(unittest.TestCase):
                        WEFT_INSTALL_PKGCONFIGDIR="share/pkgconfig")
         self.install()
         usr = os.path.join(self.stage, "usr")
+        lib = "/usr/lib/any-linux-gnu"
         self.assertEqual(self.installation(usr + "/bin/mpirun"), {
+            "WEFT_LAUNCHER_MOVED": f"{lib}:{self.stage}{lib}",
             "WEFT_LAUNCHER_PLUGINS": usr + "/lib/any-linux-gnu/weft",
             "WEFT_LAUNCHER_INI": self.stage + "/etc/weft/mpi.ini"})
         self.assert_builds(usr + "/bin", usr + "/share/pkgconfig",

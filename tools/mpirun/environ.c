@@ -14,6 +14,7 @@
 
 #include "job.h"
 #include "layout.h"
+#include "os/place.h"
 #include "os/prefix.h"
 #include "state_page_file.h"
 
@@ -135,8 +136,10 @@ void wf_env_check(const struct job *job)
  * that are linked with libmpi.a may lie anywhere. */
 static void set_installation(char **env)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], moved[2 * PATH_MAX];
 
+    if (wf_place_moved(moved, sizeof(moved)))
+        set_variable(env, "WEFT_LAUNCHER_MOVED", moved);
     if (wf_prefix_path(WF_PLUGINS_FROM_BIN, path, sizeof(path)))
         set_variable(env, "WEFT_LAUNCHER_PLUGINS", path);
     if (wf_prefix_path(WF_INI_FROM_BIN, path, sizeof(path)))

@@ -11,6 +11,7 @@
 
 #include "draw.h"
 #include "layout.h"
+#include "os/place.h"
 #include "os/prefix.h"
 #include "trace.h"
 #include "tune.h"
@@ -166,7 +167,9 @@ static int dispatch_command(const struct arguments *a)
 /* Set the variables that mpirun sets for its ranks. */
 static void set_installation(void)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], moved[2 * PATH_MAX];
+    if (wf_place_moved(moved, sizeof moved))
+        setenv("WEFT_LAUNCHER_MOVED", moved, 1);
     if (wf_prefix_path(WF_PLUGINS_FROM_BIN, path, sizeof path))
         setenv("WEFT_LAUNCHER_PLUGINS", path, 1);
     if (wf_prefix_path(WF_INI_FROM_BIN, path, sizeof path))

@@ -1,0 +1,401 @@
+"""What is installed finds its installation: programs by their library, wherever
+they lie, and weft-info and mpirun by where they are.
+
+Which mpi.ini is read is told by a mistake in it. BUILD_OF_WEFT is a build whose
+products are installed.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(os.environ["BUILD_OF_WEFT"])
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+ENV = {k: v for k, v in os.environ.items()
+       if not k.startswith(("WEFT_", "PMI_")) and k != "HOME"}
+BEGINNING = b"\1\2weft-place\3\4"
+NOBODY = 65534
+ROOT = os.geteuid() == 0
+MISTAKEN = 78  # sysexits.h: the configuration is wrong
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("ran %d\\n", sum);
+    return MPI_Finalize();
+}
+"""
+LIBRARY = "#include <mpi.h>\nint go(void) { MPI_Init(0, 0); return MPI_Finalize(); }\n"
+CALLER = "int go(void); int main(void) { return go(); }\n"
+
+
+def sh(*command, env=None, **kw):
+    return subprocess.run([str(c) for c in command], capture_output=True,
+                          text=True, timeout=600, env={**ENV, **(env or {})},
+                          **kw)
+
+
+def must(*command, **kw):
+    done = sh(*command, **kw)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+        f.write(text)
+    return path
+
+
+def places(path):
+    """The two paths that a file has of its installation."""
+    with open(path, "rb") as f:
+        data = f.read()
+    assert data.count(BEGINNING) == 1, path
+    at = data.index(BEGINNING) + len(BEGINNING)
+    return [p.decode() for p in data[at:at + 1000].split(b"\0")[:2]]
+
+
+class Here(unittest.TestCase):
+    """A directory with the sources, and one to work in."""
+    @classmethod
+    def setUpClass(cls):
+        temp = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temp.cleanup)
+        cls.dir = os.path.realpath(temp.name)
+        os.chmod(cls.dir, 0o755)
+        cls.source = write(cls.dir + "/program.c", PROGRAM)
+
+    def setUp(self):
+        self.cwd = tempfile.mkdtemp(dir=self.dir)
+        os.chmod(self.cwd, 0o755)
+
+    def mpicc(self, prefix, *options, name="program"):
+        out = os.path.join(self.cwd, name)
+        must(prefix + "/bin/mpicc", self.source, *options, "-o", out)
+        return out
+
+    def mistake(self, ini):
+        """Makes a mistake in a file, and takes it back after the test."""
+        if os.path.exists(ini):
+            with open(ini) as f:
+                self.addCleanup(write, ini, f.read())
+        return write(ini, "[core]\njbo = x\n")
+
+    def run_in_cwd(self, *command, **kw):
+        return sh(*command, cwd=self.cwd, **kw)
+
+    def assert_reads(self, ini, *command, **kw):
+        done = self.run_in_cwd(*command, **kw)
+        self.assertEqual(done.returncode, MISTAKEN, done.stdout + done.stderr)
+        self.assertIn(f"{ini}:2:1: unknown key 'jbo'", done.stderr)
+
+    def assert_runs(self, *command, said="ran 0\n", **kw):
+        done = self.run_in_cwd(*command, **kw)
+        self.assertEqual((done.returncode, done.stdout), (0, said),
+                         done.stderr)
+
+
+class Installed(Here):
+    """One installation, in which nothing is changed for good."""
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.prefix = cls.dir + "/weft"
+        must("cmake", "--install", BUILD, "--prefix", cls.prefix)
+        cls.bin = cls.prefix + "/bin"
+        cls.ini = cls.prefix + "/etc/weft/mpi.ini"
+
+    # ---- programs -----------------------------------------------------------
+    def test_a_program_reads_the_configuration_of_its_library(self):
+        self.mistake(self.ini)
+        for options in ([], ["-static"], ["-static-mpi"], ["-shared-mpi"]):
+            with self.subTest(options=options):
+                self.assert_reads(self.ini, self.mpicc(self.prefix, *options))
+
+    def test_it_runs_with_the_configuration_as_it_is_installed(self):
+        for options in ([], ["-static"], ["-shared-mpi"]):
+            with self.subTest(options=options):
+                self.assert_runs(self.mpicc(self.prefix, *options))
+
+    def test_what_is_near_a_program_means_nothing(self):
+        self.mistake(self.cwd + "/etc/weft/mpi.ini")
+        for folder in ("bin", "lib"):
+            os.mkdir(os.path.join(self.cwd, folder))
+            self.assert_runs(self.mpicc(self.prefix, name=folder + "/program"))
+            self.assert_runs(self.mpicc(self.prefix, "-static",
+                                        name=folder + "/static"))
+
+    def test_a_link_to_a_program_changes_nothing(self):
+        program = self.mpicc(self.prefix)
+        self.mistake(self.cwd + "/etc/weft/mpi.ini")
+        os.mkdir(self.cwd + "/bin")
+        os.symlink(program, self.cwd + "/bin/link")
+        self.assert_runs(self.cwd + "/bin/link")
+        self.mistake(self.ini)
+        self.assert_reads(self.ini, self.cwd + "/bin/link")
+
+    def test_libmpi_a_inside_a_library_means_its_own_installation(self):
+        write(self.cwd + "/go.c", LIBRARY)
+        write(self.cwd + "/main.c", CALLER)
+        os.mkdir(self.cwd + "/lib")
+        self.mistake(self.cwd + "/etc/weft/mpi.ini")
+        self.run_in_cwd(self.bin + "/mpicc", "-shared", "-fPIC", "-static-mpi",
+                        "go.c", "-o", "lib/libgo.so")
+        must("cc", "main.c", "lib/libgo.so", "-o", "main", cwd=self.cwd)
+        env = {"LD_LIBRARY_PATH": self.cwd + "/lib"}
+        self.assert_runs("./main", said="", env=env)
+        self.mistake(self.ini)
+        self.assert_reads(self.ini, "./main", env=env)
+
+    def test_it_finds_the_plugins_of_its_library(self):
+        program = self.mpicc(self.prefix)
+        env = {"WEFT_SET": "transport.udp-reliable.enable=yes"}
+        self.assert_runs(program, env=env)
+        plugin = self.prefix + "/lib/weft/weft_udp_reliable.so"
+        os.rename(plugin, plugin + ".away")
+        self.addCleanup(os.rename, plugin + ".away", plugin)
+        done = self.run_in_cwd(program, env=env)
+        self.assertEqual(done.returncode, MISTAKEN)
+        self.assertIn(f"was not found; tried {plugin}: No such", done.stderr)
+        done = self.run_in_cwd(self.bin + "/mpirun", "-n", 1, program, env=env)
+        self.assertEqual(done.stderr.count(plugin), 1, done.stderr)
+
+    def test_the_library_counts_more_than_the_launcher(self):
+        other = self.cwd + "/other"
+        must("cmake", "--install", BUILD, "--prefix", other)
+        self.mistake(self.ini)
+        program = self.mpicc(self.prefix)
+        self.assert_reads(self.ini, other + "/bin/mpirun", "-n", 1, program)
+        os.rename(self.ini, self.ini + ".away")
+        self.addCleanup(os.rename, self.ini + ".away", self.ini)
+        self.mistake(other + "/etc/weft/mpi.ini")
+        self.assert_reads(other + "/etc/weft/mpi.ini", other + "/bin/mpirun",
+                          "-n", 1, program)
+
+    def test_nearer_files_count_more_than_the_installation(self):
+        program = self.mpicc(self.prefix)
+        self.mistake(self.ini)
+        here = write(self.cwd + "/mpi.ini", "")
+        self.assert_runs(program)
+        os.unlink(here)
+        self.assert_runs(program, env={"WEFT_INI": "-"})
+        write(self.cwd + "/home/.config/weft/mpi.ini", "")
+        self.assert_runs(program, env={"HOME": self.cwd + "/home"})
+
+    def test_a_program_of_the_build_tree_reads_nothing_of_the_prefix(self):
+        for name in ("lib/libmpi.a", "bin/weft-info", "bin/mpirun"):
+            self.assertEqual(places(os.path.join(BUILD, name)), ["", ""])
+        self.mistake(self.ini)
+        self.assert_runs(self.mpicc(BUILD))
+
+    # ---- trust --------------------------------------------------------------
+    def test_a_configuration_that_others_may_write_stops_the_program(self):
+        program = self.mpicc(self.prefix, "-static")
+        self.addCleanup(os.chmod, self.ini, 0o644)
+        os.chmod(self.ini, 0o666)
+        done = self.run_in_cwd(program)
+        self.assertEqual(done.returncode, MISTAKEN, done.stdout)
+        self.assertIn(self.ini + ": found here and not used: others may write",
+                      done.stderr)
+
+    @unittest.skipUnless(ROOT, "needs root: a program that is setuid")
+    def test_a_setuid_program_reads_its_installation_and_no_variable(self):
+        program = self.mpicc(self.prefix, "-static")
+        os.chmod(program, 0o4755)
+        if os.statvfs(program).f_flag & os.ST_NOSUID:
+            self.skipTest(f"{self.dir} is mounted nosuid")
+        bad = self.mistake(self.cwd + "/lib/../etc/weft/mpi.ini")
+        moved = f"{self.prefix}/lib:{self.cwd}/lib"
+        who = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        for env in ({"WEFT_LAUNCHER_INI": bad, "WEFT_LAUNCHER_MOVED": moved},
+                    {"WEFT_LAUNCHER_PLUGINS": self.cwd}):
+            self.assert_runs(program, env=env, **who)
+        self.mistake(self.ini)
+        done = self.run_in_cwd(program, env={"WEFT_LAUNCHER_MOVED": moved},
+                               **who)
+        self.assertEqual(done.returncode, MISTAKEN, done.stderr)
+        self.assertIn(self.ini, done.stderr)
+
+    # ---- weft-info ----------------------------------------------------------
+    def assert_finds(self, *command, **kw):
+        """weft-info finds the configuration and a plugin."""
+        said = must(*command, "--route", "udp-reliable", cwd=self.cwd, **kw)
+        self.assertIn(f"configuration: {self.ini}\n", said)
+        self.assertRegex(said, r"plugin udp-reliable \S+ \(loaded\)")
+
+    def test_weft_info_finds_its_installation(self):
+        self.assert_finds(self.bin + "/weft-info")
+
+    def test_weft_info_finds_it_by_path(self):
+        self.assert_finds("weft-info", env={
+            "PATH": self.bin + ":" + ENV["PATH"]})
+        self.assert_finds("weft-info", env={"PATH": os.path.relpath(
+            self.bin, self.cwd) + ":" + ENV["PATH"]})
+
+    def test_weft_info_finds_it_by_a_link_in_path(self):
+        os.mkdir(self.cwd + "/bin")
+        os.symlink(self.bin + "/weft-info", self.cwd + "/bin/weft-info")
+        self.assert_finds("weft-info", env={
+            "PATH": self.cwd + "/bin:" + ENV["PATH"]})
+
+    def test_a_copy_of_weft_info_alone_finds_where_it_was_installed(self):
+        os.makedirs(self.cwd + "/bin")
+        os.makedirs(self.cwd + "/lib")
+        shutil.copy(self.bin + "/weft-info", self.cwd + "/bin")
+        self.assert_finds(self.cwd + "/bin/weft-info")
+
+
+class Moved(Here):
+    """Installations that are where they were not installed."""
+    def install(self, name="weft"):
+        prefix = os.path.join(self.cwd, name)
+        must("cmake", "--install", BUILD, "--prefix", prefix)
+        return prefix
+
+    def moved(self, prefix):
+        to = self.cwd + "/moved"
+        os.rename(prefix, to)
+        self.mistake(to + "/etc/weft/mpi.ini")
+        return to
+
+    def test_the_shared_library_moves_its_installation(self):
+        to = self.moved(self.install())
+        self.assert_reads(to + "/etc/weft/mpi.ini",
+                          self.mpicc(to, "-shared-mpi"))
+
+    def test_mpirun_tells_its_ranks_where_it_moved(self):
+        prefix = self.install()
+        for options in ([], ["-static"]):
+            program = self.mpicc(prefix, *options, name="p" + "".join(options))
+        to = self.moved(prefix)
+        for name in ("p", "p-static"):
+            program = os.path.join(self.cwd, name)
+            self.assert_reads(to + "/etc/weft/mpi.ini", to + "/bin/mpirun",
+                              "-n", 1, program)
+            self.assert_runs(program)  # there is nothing left
+
+    def test_plugins_move_with_mpirun(self):
+        prefix = self.install()
+        program = self.mpicc(prefix)
+        os.rename(prefix, self.cwd + "/moved")
+        self.assert_runs(self.cwd + "/moved/bin/mpirun", "-n", 2, "--route",
+                         "udp-reliable", program, said="ran 1\nran 1\n")
+
+    def test_a_copy_is_an_installation_of_its_own(self):
+        prefix = self.install()
+        copy = shutil.copytree(prefix, self.cwd + "/copy", symlinks=True)
+        program = self.mpicc(copy)
+        self.mistake(copy + "/etc/weft/mpi.ini")
+        self.assert_reads(copy + "/etc/weft/mpi.ini", copy + "/bin/mpirun",
+                          "-n", 1, program)
+        self.assert_runs(prefix + "/bin/mpirun", "-n", 1, program)
+        self.assert_runs(program)
+        self.assert_reads(copy + "/etc/weft/mpi.ini", copy + "/bin/weft-info")
+
+    def test_weft_info_moves_with_its_installation(self):
+        to = self.moved(self.install())
+        self.assert_reads(to + "/etc/weft/mpi.ini", to + "/bin/weft-info")
+        write(to + "/etc/weft/mpi.ini", "")
+        self.assertRegex(must(to + "/bin/weft-info", "--route", "udp-reliable",
+                              cwd=self.cwd), r"udp-reliable \S+ \(loaded\)")
+
+    def test_an_installation_over_another_one_is_complete(self):
+        prefix = self.install()
+        before = places(prefix + "/lib/libmpi.a")
+        self.assertEqual(before, [prefix + "/lib",
+                                  prefix + "/etc/weft/mpi.ini"])
+        self.install()
+        self.assertEqual(places(prefix + "/lib/libmpi.a"), before)
+
+    def test_files_that_are_links_into_the_build_stay_as_they_are_there(self):
+        must("cmake", "--install", BUILD, "--prefix", self.cwd + "/weft",
+             env={"CMAKE_INSTALL_MODE": "ABS_SYMLINK"})
+        self.assertEqual(places(self.cwd + "/weft/lib/libmpi.a")[0],
+                         self.cwd + "/weft/lib")
+        self.assertEqual(places(BUILD + "/lib/libmpi.a"), ["", ""])
+
+
+class Configured(Here):
+    """The places that a configuration names, written into products of BUILD:
+    nothing is compiled but mpirun."""
+    def install(self, prefix, stage="", **dirs):
+        build = self.cwd + "/build"
+        with open(BUILD + "/CMakeCache.txt") as f:
+            cache = f.read()
+        keep = [f"-D{name}={value}" for name, value in re.findall(
+            r"^(CMAKE_C(?:XX)?_COMPILER(?:_LAUNCHER)?|WEFT_PLUGINS|"
+            r"WEFT_BUILTIN):\w+=(.+)$", cache, re.M)]
+        must("cmake", "-S", SOURCE, "-B", build, "-G", re.search(
+            "^CMAKE_GENERATOR:INTERNAL=(.*)$", cache, re.M).group(1),
+             "-DWEFT_TESTS=OFF", f"-DCMAKE_INSTALL_PREFIX={prefix}", *keep,
+             *(f"-D{name}={value}" for name, value in dirs.items()))
+        for name in ("lib", "man"):
+            shutil.copytree(os.path.join(BUILD, name),
+                            os.path.join(build, name), symlinks=True,
+                            dirs_exist_ok=True,
+                            ignore=shutil.ignore_patterns("*.pc", "*.cmake"))
+        shutil.copy(BUILD + "/bin/weft-info", build + "/bin")
+        must("cmake", "--build", build, "--target", "mpirun")
+        must("cmake", "--install", build, env={"DESTDIR": stage})
+
+    def test_a_staged_installation_knows_where_it_will_be(self):
+        final, stage = self.cwd + "/final", self.cwd + "/stage"
+        self.install(final, stage)
+        self.assertEqual(places(stage + final + "/lib/libmpi.a"),
+                         [final + "/lib", final + "/etc/weft/mpi.ini"])
+        self.assertFalse(os.path.exists(final))
+        os.rename(stage + final, final)
+        self.mistake(final + "/etc/weft/mpi.ini")
+        for command in ([self.mpicc(final)], [final + "/bin/weft-info"],
+                        [self.mpicc(final, "-static")]):
+            self.assert_reads(final + "/etc/weft/mpi.ini", *command)
+
+    def test_the_directory_of_configurations_may_be_elsewhere(self):
+        prefix, etc = self.cwd + "/opt", self.cwd + "/somewhere/etc"
+        self.install(prefix, CMAKE_INSTALL_SYSCONFDIR=etc,
+                     CMAKE_INSTALL_LIBDIR="lib64/own")
+        self.mistake(etc + "/weft/mpi.ini")
+        self.assert_reads(etc + "/weft/mpi.ini", self.mpicc(prefix))
+        self.assert_runs(self.mpicc(prefix), env={
+            "WEFT_INI": "-", "WEFT_SET": "transport.udp-reliable.enable=yes"})
+
+    def test_below_usr_it_is_in_etc(self):
+        stage = self.cwd + "/stage"
+        self.install("/usr", stage, CMAKE_INSTALL_LIBDIR="lib/any-linux-gnu")
+        for name in ("lib/any-linux-gnu/libmpi.a", "bin/mpirun",
+                     "bin/weft-info"):
+            self.assertEqual(places(f"{stage}/usr/{name}"), [
+                "/usr/lib/any-linux-gnu", "/etc/weft/mpi.ini"])
+
+
+class Script(Here):
+    def place(self, *words):
+        return sh(sys.executable, "-B", SOURCE + "/cmake/place.py", *words)
+
+    def test_a_file_without_room_is_an_error(self):
+        path = write(self.cwd + "/file", "no room\n")
+        done = self.place("/a", "/b", path)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(path + " does not have one place", done.stderr)
+
+    def test_paths_that_are_too_long_are_an_error(self):
+        path = shutil.copy(BUILD + "/lib/libmpi.a", self.cwd)
+        done = self.place("/" + 1024 * "a", "/b", path)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("use a shorter prefix", done.stderr)
+        self.assertEqual(places(path), ["", ""])
+
+
+unittest.main(verbosity=2)
