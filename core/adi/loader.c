@@ -265,7 +265,8 @@ static void describe_failure(const struct search *s,
         snprintf(err, err_len,
                  "%s: plugin '%s' of transport '%s' is not built in and this "
                  "program has no plugin loader; link with mpicc or add "
-                 "-Wl,-u,weft_dl_loader; built in:%s",
+                 "-Wl,-u,weft_dl_loader, or link it with a table that names "
+                 "the plugin (weft-info --table); built in:%s",
                  t->where, t->plugin, t->name, builtin);
     } else if (!wf_trust_caller()) {
         snprintf(err, err_len,

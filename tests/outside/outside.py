@@ -199,7 +199,7 @@ class Outside(unittest.TestCase):
 
     def test_the_same_object_is_linked_into_a_program(self):
         objects = [os.path.join(self.dir, "pipes.o"),
-                   self.table("shm", "tcp", "pipes")]
+                   self.table("shm", "tcp", os.path.join(self.dir, "pipes.o"))]
         styles = [[]]
         if not BuildFlags.sanitized:
             styles.append(["-static"])

@@ -36,6 +36,17 @@ int main(int argc, char **argv)
 }
 """
 LIBRARY = "#include <mpi.h>\nint go(void) { MPI_Init(0, 0); return MPI_Finalize(); }\n"
+MINE = r"""
+#include "weft_transport.h"
+static const weft_option options[] = {{0}};
+static int no(void) { return WEFT_ENOTSUP; }
+#define F (void *)no
+static const weft_ops ops = {.size = sizeof ops, .open = F, .close = F,
+  .attr = F, .address = F, .reach = F, .peer_add = F, .peer_del = F,
+  .send = F, .progress = F, .drain = F};
+struct config { int x; };
+WEFT_PLUGIN(mine, "1", "reaches nobody", options, struct config, &ops);
+"""
 CALLER = "int go(void); int main(void) { return go(); }\n"
 
 
@@ -255,6 +266,127 @@ class Installed(Here):
         os.makedirs(self.cwd + "/lib")
         shutil.copy(self.bin + "/weft-info", self.cwd + "/bin")
         self.assert_finds(self.cwd + "/bin/weft-info")
+
+
+class Tables(Here):
+    """Programs with transports of their own choice (weft-info --table)."""
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.prefix = cls.dir + "/weft"
+        must("cmake", "--install", BUILD, "--prefix", cls.prefix)
+
+    def info(self, *words):
+        return self.run_in_cwd(self.prefix + "/bin/weft-info", *words)
+
+    def table(self, *names):
+        made = self.info("--table", *names)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return write(self.cwd + "/table.c", made.stdout)
+
+    def assert_goes(self, program, route, *options):
+        self.assert_runs(self.prefix + "/bin/mpirun", "-n", 2, "--route",
+                         route, "--set", "core.stats=yes", *options, program,
+                         said="ran 1\nran 1\n")
+
+    def test_archives_of_the_other_transports_are_installed(self):
+        for name in ("udp_reliable", "sctp"):
+            self.assertTrue(os.path.exists(
+                f"{self.prefix}/lib/libweft_{name}.a"), name)
+
+    def test_mpicc_links_what_the_table_names(self):
+        table = self.table("tcp", "udp-reliable")
+        for style in (["-static"], ["-static-mpi"], []):
+            with self.subTest(style=style):
+                program = self.mpicc(self.prefix, table, *style)
+                self.assert_goes(program, "udp-reliable")
+                self.assert_goes(program, "tcp")
+        done = self.run_in_cwd(self.prefix + "/bin/mpirun", "-n", 2, "--route",
+                               "shm", self.mpicc(self.prefix, table, "-static"))
+        self.assertIn("plugin 'shm' of transport 'shm' is not built in",
+                      done.stderr)
+        self.assertIn("weft-info --table", done.stderr)
+
+    def test_sctp_is_linked_and_says_what_it_is(self):
+        table = self.table("sctp")
+        program = self.mpicc(self.prefix, table, "-static")
+        self.assert_runs(program, env={"WEFT_SET":
+                                       "transport.sctp.enable=auto"})
+        with open(program, "rb") as f:
+            self.assertIn(b"libusrsctp.so", f.read())
+
+    def test_a_directory_with_blanks_is_no_obstacle(self):
+        to = self.cwd + "/a directory"
+        os.rename(shutil.copytree(self.prefix, self.cwd + "/copy",
+                                  symlinks=True), to)
+        table = self.table("udp-reliable")
+        self.assert_goes(self.mpicc(to, table, "-static"), "udp-reliable")
+
+    def test_a_program_without_a_table_has_nothing_of_the_archives(self):
+        said = must("nm", self.mpicc(self.prefix, "-static"))
+        self.assertNotIn("weft_plugin_2_udp_reliable", said)
+        self.assertIn("weft_plugin_2_tcp", said)
+
+    def test_the_answer_for_build_systems_has_the_archives(self):
+        table = self.table("udp-reliable")
+        for style in (["-static"], ["-static-mpi"]):
+            flags = must(self.prefix + "/bin/mpicc", *style, "-showme:link")
+            out = self.cwd + "/answered"
+            must("cc", *style[:style == ["-static"]], "-I",
+                 self.prefix + "/include", self.source, table, "-o", out,
+                 *flags.split())
+            self.assert_goes(out, "udp-reliable")
+        shared = must(self.prefix + "/bin/mpicc", "-shared-mpi",
+                      "-showme:link")
+        self.assertNotIn("weft_udp_reliable", shared)
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config")
+    def test_pkg_config_links_what_the_table_names(self):
+        flags = must("pkg-config", "--cflags", "--libs", "weft", env={
+            "PKG_CONFIG_LIBDIR": self.prefix + "/lib/pkgconfig"}).split()
+        out = self.cwd + "/described"
+        must("cc", "-static", self.source, self.table("udp-reliable"), "-o",
+             out, *flags)
+        self.assert_goes(out, "udp-reliable")
+
+    def test_cmake_links_what_the_table_names(self):
+        self.table("udp-reliable", "tcp")
+        shutil.copy(self.source, self.cwd)
+        write(self.cwd + "/CMakeLists.txt", """
+cmake_minimum_required(VERSION 3.16)
+project(p C)
+set(Weft_USE_STATIC_LIBS ON)
+find_package(Weft REQUIRED)
+add_executable(p program.c table.c)
+target_link_libraries(p MPI::MPI_C)
+""")
+        must("cmake", "-S", ".", "-B", "used",
+             "-DWeft_DIR=" + self.prefix + "/lib/cmake/weft", cwd=self.cwd)
+        must("cmake", "--build", "used", cwd=self.cwd)
+        self.assert_goes(self.cwd + "/used/p", "udp-reliable")
+
+    def test_a_name_without_an_archive_is_refused(self):
+        done = self.info("--table", "tcp", "udp")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no transport is named 'udp'; there are self, thread, ",
+                      done.stderr)
+        self.assertIn(f"sctp, udp-reliable in archives of {self.prefix}/lib",
+                      done.stderr)
+        archive = self.prefix + "/lib/libweft_udp_reliable.a"
+        os.rename(archive, archive + ".away")
+        self.addCleanup(os.rename, archive + ".away", archive)
+        self.assertEqual(self.info("--table", "udp-reliable").returncode, 2)
+
+    def test_an_archive_of_somebody_else_beside_ours_has_a_name(self):
+        """A program takes it as it takes ours."""
+        source = write(self.cwd + "/mine.c", MINE)
+        must("cc", "-c", "-I", self.prefix + "/include", source, "-o",
+             self.cwd + "/mine.o")
+        archive = self.prefix + "/lib/libweft_mine.a"
+        self.addCleanup(os.unlink, archive)
+        must("ar", "rcs", archive, self.cwd + "/mine.o")
+        self.assert_runs(self.mpicc(self.prefix, self.table("mine", "tcp"),
+                                    "-static"))
 
 
 class Moved(Here):

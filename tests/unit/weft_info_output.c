@@ -1,4 +1,4 @@
-/* weft-info without its main: explanations, checks, and generated C.
+/* weft-info without its main: explanations, checks, and text as C.
  *
  * The tool's files are compiled into this test so that a transport can be put
  * into any state, on any host, without a machine that has it.
@@ -9,7 +9,7 @@
 
 #include "tools/weft-info/check.c"
 #include "tools/weft-info/explain.c"
-#include "tools/weft-info/generate.c"
+#include "tools/weft-info/embed.c"
 #include "tools/weft-info/json.c"
 
 /* Stand-ins for probe.c: only what the configuration says is checked. */
@@ -163,19 +163,6 @@ static void wrong_arguments_are_exit_code_two(void **state)
     assert_int_equal(explain_pair(NULL, "", NULL, false, &text), 2);
 }
 
-static void tables_hold_self_and_what_is_named(void **state)
-{
-    char *names[] = {"tcp", "udp-reliable", "self"};
-    capture_begin(1);
-    int rc = info_table(names, 3);
-    char *text = capture_end(1);
-    assert_int_equal(rc, 0);
-    assert_says(text, "= {\n    &weft_plugin_2_self,\n    &weft_plugin_2_tcp,\n"
-                      "    &weft_plugin_2_udp_reliable,\n    0\n};");
-    char *bad[] = {"a;b"};
-    assert_int_equal(info_table(bad, 1), 2);
-}
-
 static char *write_scratch(const char *text)
 {
     static char path[32];
@@ -223,7 +210,6 @@ int main(void)
         cmocka_unit_test(hosts_and_addresses_of_the_file_are_used),
         cmocka_unit_test(json_says_the_same),
         cmocka_unit_test(wrong_arguments_are_exit_code_two),
-        cmocka_unit_test(tables_hold_self_and_what_is_named),
         cmocka_unit_test(an_embedded_file_is_a_c_string),
         cmocka_unit_test(a_wrong_file_is_exit_code_78_and_is_not_embedded),
     };

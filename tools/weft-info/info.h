@@ -3,8 +3,9 @@
  *
  *   main.c      arguments        probe.c     plugins and what they can do here
  *   report.c    everything       explain.c   one pair of processes
- *   check.c     a file           generate.c  C text for static programs
- *   functions.c which functions of MPI there are
+ *   check.c     a file           functions.c which functions of MPI there are
+ *   embed.c     C text for static programs: the configuration
+ *   table.c     the same: their transports; object.c finds those of a file
  *   json.c      the machine-readable form of each
  *   draw.c      one collective call    plan.c   schedules without a job
  *   tune*.c     a fragment of mpi.ini from measurements
@@ -66,7 +67,8 @@ int info_check(const char *file, bool load, bool json);
 /* Explain a pair such as "0->3" or "0@nodea->3@nodeb"; size: "1M" or NULL. */
 int info_explain(const struct info *, const char *pair, const char *size,
                  bool json);
-int info_table(char *const *names, int n);
+/* Print the table of transports; a word is a name or a file. */
+int info_table(char *const *words, int n);
 int info_embed(const char *file);
 
 #endif
