@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 2           /* part of the symbol: weft_plugin_2_NAME */
-#define WEFT_ABI_MINOR 0           /* grows when members are appended */
+#define WEFT_ABI_MINOR 1           /* grows when members are appended */
 #define WEFT_MAGIC     0x32544657u /* "WFT2" */
 #define WEFT_HDR       64          /* bytes of a header */
 #define WEFT_HDR_MIN   24          /* bytes of a short header */
@@ -299,7 +299,8 @@ typedef struct weft_open {
 
 enum {
     WEFT_OPEN_ONE_HOST = 1, /* all of the job is here: listen on loopback */
-    WEFT_OPEN_TRUSTED = 2   /* security = none: no forged packets expected */
+    WEFT_OPEN_TRUSTED = 2,  /* security = none: no forged packets expected */
+    WEFT_OPEN_PLAN = 4      /* probe: another machine, see there; minor 1 */
 };
 
 /* Memory that mem_alloc() makes. */
@@ -374,7 +375,9 @@ typedef struct weft_ops {
     int (*get)(weft_peer *, weft_get *);     /* WEFT_DONE, WEFT_OK, an error */
     int (*mem_alloc)(weft_ep *, weft_mem *); /* memory that get and map like */
     void (*mem_free)(weft_ep *, weft_mem *);
-    /* Tell weft-info whether this can be used here; it leaves nothing open. */
+    /* Tell weft-info whether this can be used here; it leaves nothing open.
+     * With WEFT_OPEN_PLAN: what `attr` says on a machine that has all that the
+     * options name. Then nothing of this machine is looked at. */
     int (*probe)(const weft_open *, weft_attr *);
     /* Store the name and value of counter i; an error: there is none. */
     int (*stat)(weft_ep *, int i, const char **name, uint64_t *value);

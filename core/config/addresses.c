@@ -4,6 +4,7 @@
  */
 #include "config/addresses.h"
 
+#include "config/hosts.h"
 #include "config/pattern.h"
 #include "config/sections.h"
 
@@ -123,6 +124,17 @@ const char *wf_config_address(const struct wf_config *c, uint32_t rank,
         }
     }
     return NULL;
+}
+
+const char *wf_config_host_value(struct wf_config *c, const char *host,
+                                 const char *key)
+{
+    const struct wf_host_entry *h =
+        c->host_count > 0 ? wf_host_find(c, host) : NULL;
+    const struct wf_setting *v = h != NULL && h->section != NULL
+                                     ? wf_setting_find(h->section, key)
+                                     : NULL;
+    return v != NULL ? expand_value(c, v, h->index, h->count) : NULL;
 }
 
 const char *wf_config_host(const struct wf_config *c, uint32_t rank)

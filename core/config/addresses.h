@@ -16,6 +16,10 @@ struct wf_config;
 const char *wf_config_address(const struct wf_config *, uint32_t rank,
                               const char *transport, const char **where);
 
+/* The value of a key of the [host] section that covers a host, or NULL. */
+const char *wf_config_host_value(struct wf_config *, const char *host,
+                                 const char *key);
+
 /* The host name of a rank from [rank] or [host], or NULL. */
 const char *wf_config_host(const struct wf_config *, uint32_t rank);
 

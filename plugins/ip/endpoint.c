@@ -42,6 +42,7 @@ void wf_ip_init_endpoint(struct wf_ip_endpoint *here, const weft_open *o,
     here->automatic = strcmp(wanted, "auto") == 0;
     here->one_host =
         WEFT_HAS(o, weft_open, flags) && o->flags & WEFT_OPEN_ONE_HOST;
+    here->planned = WEFT_HAS(o, weft_open, flags) && o->flags & WEFT_OPEN_PLAN;
     here->machine = wf_ip_machine_hash();
     here->due_last = &here->due;
 }

@@ -72,6 +72,7 @@ struct wf_ip_endpoint {
     int epfd;           /* epoll set, or -1 */
     const char *wanted; /* auto, or a list of names, addresses, subnets */
     bool one_host;      /* the whole job is on this machine */
+    bool planned;       /* WEFT_OPEN_PLAN: for another machine */
     bool automatic;     /* wanted is auto */
     uint64_t machine;   /* wf_ip_machine_hash() */
 

@@ -149,13 +149,13 @@ static int probe_transport(const weft_open *o, weft_attr *a)
 
     if (!ep)
         return WEFT_ENOMEM;
-    rc = wf_sctp_find_stacks(ep);
+    rc = ep->ip.planned ? WEFT_OK : wf_sctp_find_stacks(ep);
     if (rc == WEFT_OK)
         rc = wf_ip_choose_interfaces(&ep->ip);
-    if (rc == WEFT_OK) {
+    if (rc == WEFT_OK && !ep->ip.planned)
         wf_sctp_log_stacks(ep);
+    if (rc == WEFT_OK)
         describe_endpoint(ep, a);
-    }
     close_endpoint(ep);
     return rc;
 }

@@ -288,8 +288,14 @@ static int get_attr(weft_ep *ep, weft_attr *a)
 static int probe_system(const weft_open *o, weft_attr *a)
 {
     struct shm_geometry g = choose_geometry(o);
-    int fd = wf_shm_make_memory("weft-shm-probe", shm_segment_bytes(&g),
-                                shm_reserved_bytes(&g));
+    int fd;
+
+    if (o->flags & WEFT_OPEN_PLAN) {
+        fill_attr(&g, o->cfg, a);
+        return WEFT_OK;
+    }
+    fd = wf_shm_make_memory("weft-shm-probe", shm_segment_bytes(&g),
+                            shm_reserved_bytes(&g));
     if (fd < 0)
         return fd == -ENOMEM || fd == -ENOSPC ? WEFT_ENOMEM : WEFT_ESYS;
     close(fd);

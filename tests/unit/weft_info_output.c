@@ -8,6 +8,7 @@
 #include "weft_info_rig.h"
 
 #include "tools/weft-info/check.c"
+#include "tools/weft-info/deployment.c"
 #include "tools/weft-info/explain.c"
 #include "tools/weft-info/embed.c"
 #include "tools/weft-info/json.c"
@@ -69,7 +70,8 @@ static void every_rejected_transport_has_its_reason(void **state)
     char *text;
     assert_int_equal(explain_pair(two_hosts, "0@a->3@b", NULL, false, &text),
                      0);
-    assert_says(text, "pair 0 (a) -> 3 (b), configuration text\n");
+    assert_says(text, "pair 0 (a) -> 3 (b), configuration text, planned for "
+                      "machines elsewhere\n");
     assert_says(text, "messages, in order: route 'net' (text:10)\n"
                       "    uses       tcp ");
     assert_says(text, "rejected   shm            other node\n");
@@ -140,6 +142,70 @@ static void hosts_and_addresses_of_the_file_are_used(void **state)
     assert_says(text, "route 'x'");
 }
 
+static const char cluster[] =
+    "[transport shm]\n[transport ctl]\ninterface = 10.1.0.0/16\n"
+    "[transport bulk]\ninterface = 10.2.0.0/16 10.3.0.7\n"
+    "[transport any]\n[transport eth]\ninterface = eth1\n"
+    "[host a]\naddress = 10.1.0.1\nbulk = 10.2.0.1\n"
+    "[host b]\naddress = 10.1.0.2\nbulk = 10.3.0.7\n"
+    "[host c]\nbulk = 10.4.0.3\n[host d]\n[rank 0-3]\nhost = a b c d\n";
+
+static void explain_cluster(const char *more, const char *pair,
+                            const char *wanted)
+{
+    char ini[1500], *text;
+    snprintf(ini, sizeof ini, "%s%s", cluster, more);
+    explain_pair(ini, pair, NULL, false, &text);
+    assert_says(text, wanted);
+}
+
+static void a_plan_says_what_it_assumes(void **state)
+{
+    explain_cluster("[route x]\nuse = bulk\n", "0->1",
+                    "  assumed\n    bulk: a (10.2.0.1) and b (10.3.0.7) can "
+                    "open it and reach each other\n");
+    explain_cluster("[route x]\nuse = ctl\n", "0->1",
+                    "ctl: a (10.1.0.1) and b (10.1.0.2) can");
+    explain_cluster("[route x]\nuse = ctl\n", "0->3",
+                    "ctl: a (10.1.0.1) and d (address in interface = "
+                    "10.1.0.0/16 not given) can open it");
+    explain_cluster("[route x]\nuse = any\n", "2->3",
+                    "any: c (address not given) and d (address not given)");
+    explain_cluster("[route x]\nuse = eth\n", "0->1",
+                    "eth: a (address in interface = eth1 not given) and b");
+    explain_cluster("[route x]\nto = net:10.1.0.0/16\nuse = ctl\n", "0->3",
+                    "rank 3 has no address for the net: of route 'x'");
+    explain_cluster("", "0->1", "what a transport costs is what its plugin");
+    explain_cluster("", "0@x->1@x",
+                    "processes of x are on one node, and of one user");
+    explain_cluster("", "0->9", "rank 9 is on this machine, ");
+}
+
+static void a_plan_uses_what_the_file_gives(void **state)
+{
+    explain_cluster("[route x]\nuse = bulk\n", "0->2",
+                    "rejected   bulk           c has 10.4.0.3 for it, which is "
+                    "not in interface = 10.2.0.0/16 10.3.0.7\n");
+    explain_cluster("[route x]\nuse = bulk\n", "2@a->1", "uses       bulk");
+    explain_cluster("[core]\nbootstrap = static\n[route x]\nuse = any\n",
+                    "0->3",
+                    "rejected   any            [rank] and [host] give rank 3 "
+                    "no address for it");
+}
+
+static void a_pair_of_this_machine_is_no_plan(void **state)
+{
+    char here[256], pair[600], *text;
+    wf_node_name(here, sizeof here);
+    explain_pair(two_hosts, "0->1", NULL, false, &text);
+    assert_null(strstr(text, "planned"));
+    assert_says(text, "rank 1 is on this machine");
+    snprintf(pair, sizeof pair, "0@%s->1@%s", here, here);
+    explain_pair(two_hosts, pair, NULL, false, &text);
+    assert_null(strstr(text, "planned"));
+    assert_null(strstr(text, "is on this machine"));
+}
+
 static void json_says_the_same(void **state)
 {
     char *text;
@@ -208,6 +274,9 @@ int main(void)
         cmocka_unit_test(failover_and_stripes_are_explained),
         cmocka_unit_test(no_route_is_exit_code_one),
         cmocka_unit_test(hosts_and_addresses_of_the_file_are_used),
+        cmocka_unit_test(a_plan_says_what_it_assumes),
+        cmocka_unit_test(a_plan_uses_what_the_file_gives),
+        cmocka_unit_test(a_pair_of_this_machine_is_no_plan),
         cmocka_unit_test(json_says_the_same),
         cmocka_unit_test(wrong_arguments_are_exit_code_two),
         cmocka_unit_test(an_embedded_file_is_a_c_string),

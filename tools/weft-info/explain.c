@@ -1,37 +1,40 @@
 /* This file implements weft-info --explain, which prints the transports that a
  * pair of processes would use, and why not the others. Hosts come from the
  * argument (0@nodea->3@nodeb), from [rank] and [host], or are all this one.
+ *
+ * A pair of which a host is elsewhere is planned: this machine's interfaces and
+ * devices mean nothing then, and what mpi.ini does not say is assumed
+ * (deployment.h).
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "info.h"
 
 #include <stdlib.h>
 
+#include "deployment.h"
 #include "os/node.h"
 #include "config/value.h"
 #include "config/addresses.h"
 #include "route/cost.h"
 
-enum { ADDRESSES_LEN = 512 };
-
-/* One end of the pair has the storage that its texts need. */
-struct end {
-    struct wf_route_end facts;
-    char host[256], net[ADDRESSES_LEN];
-};
+enum { WHY_LEN = 600 };
 
 struct decision {
-    struct end from, to;
+    struct info_end from, to;
+    bool plan;
     uint64_t size;
     struct wf_route_candidate candidate[TRANSPORTS_MAX];
+    char why[TRANSPORTS_MAX][WHY_LEN];
     int order[TRANSPORTS_MAX], count;
     const char *section;
     struct wf_route_failover failover; /* of messages in order */
+    struct info_assumed assumed;       /* by all decisions so far */
 };
 
 /* Parse "3" or "3@host". */
 static bool end_parse(const struct info *info, const char *text, size_t n,
-                      struct end *end)
+                      struct info_end *end)
 {
     const char *at = memchr(text, '@', n), *host;
     size_t digits = at != NULL ? (size_t)(at - text) : n;
@@ -42,6 +45,8 @@ static bool end_parse(const struct info *info, const char *text, size_t n,
         return false;
     end->facts.rank = (uint32_t)rank.lo;
     host = wf_config_host(info->config, end->facts.rank);
+    end->named = at != NULL;
+    end->here = at == NULL && host == NULL;
     if (at != NULL)
         snprintf(end->host, sizeof end->host, "%.*s", (int)(n - digits - 1),
                  at + 1);
@@ -49,25 +54,10 @@ static bool end_parse(const struct info *info, const char *text, size_t n,
         snprintf(end->host, sizeof end->host, "%s", host);
     else
         wf_node_name(end->host, sizeof end->host);
+    end->named = end->named && (host == NULL || strcmp(host, end->host) != 0);
     end->facts.host = end->host;
     end->facts.net = end->net;
     return end->host[0] != '\0';
-}
-
-/* Set the static addresses of a rank, for net: selectors. */
-static void end_addresses(const struct info *info, struct end *end)
-{
-    size_t used = 0;
-    for (int i = 0; i < info->count && used < sizeof end->net; i++) {
-        const char *text =
-            wf_config_address(info->config, end->facts.rank,
-                              info->transport[i].config->name, NULL);
-        size_t n = text != NULL ? strcspn(text, ":") : 0;
-        if (n > 0)
-            used +=
-                (size_t)snprintf(end->net + used, sizeof end->net - used,
-                                 "%s%.*s", used > 0 ? "," : "", (int)n, text);
-    }
 }
 
 static bool pair_parse(const struct info *info, const char *pair,
@@ -78,16 +68,25 @@ static bool pair_parse(const struct info *info, const char *pair,
         !end_parse(info, pair, (size_t)(arrow - pair), &d->from) ||
         !end_parse(info, arrow + 2, strlen(arrow + 2), &d->to))
         return false;
-    end_addresses(info, &d->from);
-    end_addresses(info, &d->to);
+    info_end_addresses(info, &d->from);
+    info_end_addresses(info, &d->to);
     d->to.facts.node = strcmp(d->from.host, d->to.host) != 0;
+    d->plan = info_is_elsewhere(&d->from, &d->to);
     return true;
 }
 
-static void candidate_judge(const struct decision *d,
-                            const struct info_transport *t,
-                            struct wf_route_candidate *c)
+bool info_explain_plans(const struct info *info, const char *pair)
 {
+    struct decision *d = calloc(1, sizeof *d);
+    bool plan = d != NULL && pair_parse(info, pair, d) && d->plan;
+    free(d);
+    return plan;
+}
+
+static void candidate_judge(const struct info *info, struct decision *d, int i)
+{
+    const struct info_transport *t = &info->transport[i];
+    struct wf_route_candidate *c = &d->candidate[i];
     bool self = d->from.facts.rank == d->to.facts.rank;
     bool local = d->from.facts.node == d->to.facts.node;
     uint32_t need = self    ? WEFT_CAP_SELF
@@ -96,6 +95,7 @@ static void candidate_judge(const struct decision *d,
     c->transport = t->config->name;
     c->caps = t->attr.caps;
     c->cost = t->attr.cost;
+    c->network = (t->attr.caps & WEFT_CAP_REMOTE) != 0;
     c->reaches = t->usable && (t->attr.caps & need) != 0;
     c->why_not = !t->usable ? t->why
                  : self     ? "does not reach the own process"
@@ -104,6 +104,70 @@ static void candidate_judge(const struct decision *d,
                      ? "reaches only the own process"
                  : local ? "reaches only other nodes"
                          : "other node";
+    if (c->reaches && d->plan && !self &&
+        !info_deployment_reaches(info, i, &d->from, &d->to, d->why[i],
+                                 sizeof d->why[i])) {
+        c->reaches = false;
+        c->why_not = d->why[i];
+    }
+}
+
+/* Whether the rule compares addresses, of which one end has none. */
+static bool lacks_address(const struct wf_select *s, const struct info_end *end)
+{
+    for (int i = 0; i < s->term_count; i++)
+        if (s->terms[i].key == WF_TERM_NET && end->net[0] == '\0')
+            return true;
+    return false;
+}
+
+static void assume_end(const struct info *info, struct decision *d,
+                       const struct info_end *end, bool sends)
+{
+    if (end->here)
+        info_assume(&d->assumed,
+                    "rank %u is on this machine, %s: neither [rank] nor "
+                    "%u@HOST says",
+                    end->facts.rank, end->host, end->facts.rank);
+    for (int i = 0; i < info->config->route_count; i++) {
+        const struct wf_route_rule *r = &info->config->routes[i];
+        if (d->plan && lacks_address(sends ? &r->from : &r->to, end))
+            info_assume(&d->assumed,
+                        "rank %u has no address for the net: of %s; [rank] and "
+                        "[host] give none",
+                        end->facts.rank, r->label);
+    }
+}
+
+/* Whether the rule in force sorts transports by what they cost. */
+static bool sorts_by_cost(const struct info *info, const struct decision *d)
+{
+    const struct wf_route_rule *r =
+        wf_route_rule(info->config, &d->from.facts, &d->to.facts, d->size,
+                      d->candidate, info->count);
+    return d->count > 1 &&
+           (r->use == WF_USE_AUTO || r->policy == WF_POLICY_COST);
+}
+
+/* Note what this decision assumes. */
+static void assume_facts(const struct info *info, struct decision *d)
+{
+    bool self = d->from.facts.rank == d->to.facts.rank;
+    assume_end(info, d, &d->from, true);
+    assume_end(info, d, &d->to, false);
+    if (!self && strcmp(d->from.host, d->to.host) == 0)
+        info_assume(&d->assumed,
+                    "processes of %s are on one node, and of one "
+                    "user, so they may share memory",
+                    d->from.host);
+    for (int k = 0; d->plan && !self && k < d->count; k++)
+        info_deployment_assume(info, d->order[k], &d->from, &d->to,
+                               &d->assumed);
+    if (d->plan && !self && sorts_by_cost(info, d))
+        info_assume(&d->assumed,
+                    "what a transport costs is what its plugin takes for "
+                    "usual, where [transport] gives no latency, overhead and "
+                    "bandwidth");
 }
 
 static void decide_route(const struct info *info, struct decision *d,
@@ -111,12 +175,13 @@ static void decide_route(const struct info *info, struct decision *d,
 {
     d->size = size;
     for (int i = 0; i < info->count; i++)
-        candidate_judge(d, &info->transport[i], &d->candidate[i]);
+        candidate_judge(info, d, i);
     d->count =
         wf_route_choose(info->config, &d->from.facts, &d->to.facts, size,
                         d->candidate, info->count, d->order, &d->section);
     wf_route_failover(info->config, &d->from.facts, &d->to.facts, d->candidate,
                       info->count, d->order, d->count, &d->failover);
+    assume_facts(info, d);
 }
 
 /* Describe what several transports do for each other. */
@@ -221,7 +286,8 @@ static void write_lane(struct json *j, const struct info *info,
     json_close(j, '}');
 }
 
-static void write_end(struct json *j, const char *key, const struct end *end)
+static void write_end(struct json *j, const char *key,
+                      const struct info_end *end)
 {
     json_open(j, key, '{');
     json_number(j, "rank", end->facts.rank);
@@ -235,6 +301,7 @@ static int explain_json(const struct info *info, struct decision *d,
     struct json j = {.out = stdout};
     json_open(&j, NULL, '{');
     json_text(&j, "configuration", wf_config_source(info->config));
+    json_flag(&j, "planned", d->plan);
     write_end(&j, "from", &d->from);
     write_end(&j, "to", &d->to);
     decide_route(info, d, 0);
@@ -244,6 +311,10 @@ static int explain_json(const struct info *info, struct decision *d,
         decide_route(info, d, size);
         write_lane(&j, info, d, "payload");
     }
+    json_open(&j, "assumed", '[');
+    for (int i = 0; i < d->assumed.count; i++)
+        json_text(&j, NULL, d->assumed.line[i]);
+    json_close(&j, ']');
     json_close(&j, '}');
     return unreachable;
 }
@@ -251,9 +322,10 @@ static int explain_json(const struct info *info, struct decision *d,
 static int explain_text(const struct info *info, struct decision *d,
                         uint64_t size)
 {
-    printf("pair %u (%s) -> %u (%s), configuration %s\n", d->from.facts.rank,
+    printf("pair %u (%s) -> %u (%s), configuration %s%s\n", d->from.facts.rank,
            d->from.host, d->to.facts.rank, d->to.host,
-           wf_config_source(info->config));
+           wf_config_source(info->config),
+           d->plan ? ", planned for machines elsewhere" : "");
     decide_route(info, d, 0);
     print_lane(d, "messages, in order");
     print_together(d);
@@ -267,6 +339,10 @@ static int explain_text(const struct info *info, struct decision *d,
         print_lane(d, lane);
         print_rejected(info, d);
     }
+    if (d->assumed.count > 0)
+        printf("  assumed\n");
+    for (int i = 0; i < d->assumed.count; i++)
+        printf("    %s\n", d->assumed.line[i]);
     return unreachable;
 }
 

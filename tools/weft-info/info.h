@@ -2,7 +2,8 @@
  * would do.
  *
  *   main.c      arguments        probe.c     plugins and what they can do here
- *   report.c    everything       explain.c   one pair of processes
+ *   report.c    everything       explain.c   one pair of processes, and
+ *                                deployment.c  facts about their hosts
  *   check.c     a file           functions.c which functions of MPI there are
  *   embed.c     C text for static programs: the configuration
  *   table.c     the same: their transports; object.c finds those of a file
@@ -37,6 +38,7 @@ struct info_transport {
     const struct wf_transport_config *config;
     const weft_plugin *plugin; /* NULL: not found */
     bool built_in, usable;
+    bool assumed;   /* usable: nobody knows, as why says */
     char why[2048]; /* not found, or not usable here */
     char *left;     /* the file of a plugin that was not loaded, or NULL */
     char what[200]; /* what it says of itself when it is usable */
@@ -54,8 +56,9 @@ struct info {
  * plugins that are not part of the installation. */
 void info_collect(struct info *, struct wf_config *, bool load, FILE *errors);
 void info_forget(struct info *);
-/* Ask the plugins what they can do on this machine. */
-void info_probe(struct info *);
+/* Ask the plugins what they can do on this machine; plan: what they could do on
+ * machines that have all that the configuration names. */
+void info_probe(struct info *, bool plan);
 /* Write capability bits as words, such as "local remote get". */
 const char *info_caps(uint32_t caps, char *buf, size_t n);
 
@@ -67,6 +70,8 @@ int info_check(const char *file, bool load, bool json);
 /* Explain a pair such as "0->3" or "0@nodea->3@nodeb"; size: "1M" or NULL. */
 int info_explain(const struct info *, const char *pair, const char *size,
                  bool json);
+/* Whether the pair is one of machines elsewhere, which is planned. */
+bool info_explain_plans(const struct info *, const char *pair);
 /* Print the table of transports; a word is a name or a file. */
 int info_table(char *const *words, int n);
 int info_embed(const char *file);

@@ -159,7 +159,8 @@ static int dispatch_command(const struct arguments *a)
         wf_config_free(config);
         return drawn;
     }
-    info_probe(&info);
+    info_probe(&info,
+               a->explain != NULL && info_explain_plans(&info, a->explain));
     int rc = a->explain != NULL
                  ? info_explain(&info, a->explain, a->size, a->json)
                  : info_report(&info, a->json);

@@ -165,9 +165,33 @@ static int read_attributes(const weft_ops *ops, const weft_open *open,
     return rc;
 }
 
-static void probe_one(struct info *info, struct info_transport *t)
+/* Ask a plugin about this machine, or about another one. */
+static int ask_plugin(const struct info_transport *t, weft_open *open,
+                      weft_attr *attr, bool plan)
 {
     const weft_ops *ops = t->plugin->ops;
+    int rc;
+    if (plan && !t->built_in && !WEFT_HAS(ops, weft_ops, probe))
+        return WEFT_ENOTSUP;
+    open->flags = plan ? WEFT_OPEN_PLAN : 0;
+    rc = read_attributes(ops, open, attr);
+    if (rc < 0 && !plan) { /* no way to other hosts; then as on one host */
+        open->flags = WEFT_OPEN_ONE_HOST;
+        rc = read_attributes(ops, open, attr);
+    }
+    return rc;
+}
+
+/* Take a transport of which nothing is known here to reach everything. */
+static void assume_attributes(struct info_transport *t, const char *why)
+{
+    t->assumed = t->usable = true;
+    t->attr.caps = WEFT_CAP_LOCAL | WEFT_CAP_REMOTE;
+    snprintf(t->why, sizeof t->why, "%s", why);
+}
+
+static void probe_one(struct info *info, struct info_transport *t, bool plan)
+{
     void *cfg = calloc(1, t->plugin->cfg_size > 0 ? t->plugin->cfg_size : 1);
     weft_open open = {.size = sizeof open,
                       .host = &nobody,
@@ -177,34 +201,34 @@ static void probe_one(struct info *info, struct info_transport *t)
                       .local_count = 2};
     if (cfg == NULL)
         return;
-    t->attr.size = sizeof t->attr;
-    t->attr.cost.size = sizeof t->attr.cost;
     wf_config_plugin(info->config, t->config, t->plugin, cfg, NULL);
-    int rc = read_attributes(ops, &open, &t->attr);
-    if (rc < 0) { /* no way to other hosts; then as a job on one host */
-        open.flags = WEFT_OPEN_ONE_HOST;
-        rc = read_attributes(ops, &open, &t->attr);
-    }
+    int rc = ask_plugin(t, &open, &t->attr, plan);
     if (rc >= 0)
         rc = wf_plugin_check_caps(t->plugin, t->attr.caps, t->why,
                                   sizeof t->why);
+    else if (plan)
+        assume_attributes(t, "its plugin cannot tell without its network");
     free(cfg);
-    t->usable = rc >= 0;
-    wf_config_cost(info->config, t->config, &t->attr.cost);
-    if (t->usable)
+    t->usable = rc >= 0 || t->assumed;
+    if (rc >= 0)
         t->why[0] = '\0';
     else if (t->why[0] == '\0')
         snprintf(t->why, sizeof t->why, "cannot be opened here (error %d)", rc);
 }
 
-void info_probe(struct info *info)
+void info_probe(struct info *info, bool plan)
 {
     for (int i = 0; i < info->count; i++) {
         struct info_transport *t = &info->transport[i];
-        if (t->plugin != NULL && t->config->enable == 0)
+        t->attr.size = sizeof t->attr;
+        t->attr.cost.size = sizeof t->attr.cost;
+        if (t->config->enable == 0 && (plan || t->plugin != NULL))
             snprintf(t->why, sizeof t->why, "enable = no");
         else if (t->plugin != NULL)
-            probe_one(info, t);
+            probe_one(info, t, plan);
+        else if (plan)
+            assume_attributes(t, "its plugin is not here");
+        wf_config_cost(info->config, t->config, &t->attr.cost);
     }
 }
 
