@@ -62,7 +62,7 @@ weft_add_component(libsodium ${SODIUM_ARCHIVE} ${SODIUM_ARCHIVE})
 check_include_file(usrsctp.h WEFT_HAS_USRSCTP_H)
 set(SBOM_TRANSPORTS ${WEFT_BUILTIN})
 if(NOT WEFT_STATIC)
-  list(APPEND SBOM_TRANSPORTS ${WEFT_PLUGINS})
+  list(APPEND SBOM_TRANSPORTS ${WEFT_PLUGINS} ${archives})
 endif()
 if(WEFT_HAS_USRSCTP_H AND "sctp" IN_LIST SBOM_TRANSPORTS)
   find_library(USRSCTP_LIBRARY NAMES usrsctp) # for its version only

@@ -105,7 +105,7 @@ class List(unittest.TestCase):
         keep = [f"-D{name}={cached(name)}" for name in
                 ("CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER")]
         texts = []
-        for more in ([], [], ["-DWEFT_PLUGINS=shm;tcp",
+        for more in ([], [], ["-DWEFT_PLUGINS=shm;tcp", "-DWEFT_ARCHIVES=",
                               "-DWEFT_STATIC_LAUNCHER=OFF"]):
             with tempfile.TemporaryDirectory() as folder:
                 must("cmake", "-S", SOURCE, "-B", folder, "-G",
