@@ -38,6 +38,7 @@ extern "C" {
 #define WEFT_HDR       64          /* bytes of a header */
 #define WEFT_HDR_MIN   24          /* bytes of a short header */
 #define WEFT_AUTH_MSG  64          /* bytes of a message of the handshake */
+#define WEFT_SEED      32          /* bytes of a seed */
 
 /* Whether the struct at p, of type T, has the member f and it is not 0. */
 #define WEFT_HAS(p, T, f)                                                      \
@@ -295,6 +296,11 @@ typedef struct weft_open {
                               take to appear; 0: all are there already */
     const char *listen;   /* address text by which mpi.ini tells the others
                               to reach this process, or NULL */
+    /* Since minor 1: WEFT_SEED bytes, of this endpoint alone, that no process
+     * without the job key can compute; they last until open() returns. The
+     * address is to be that which addr_derive() makes of them. NULL: the
+     * launcher passes addresses on. */
+    const void *seed;
 } weft_open;
 
 enum {
@@ -404,6 +410,10 @@ typedef struct weft_ops {
      * again from offset 0. It stays the plugin's, and is valid until mem_free or
      * rkey_close. Negative: there is none. */
     int (*map_fd)(weft_ep *, const weft_mem *);
+    /* Since minor 1. Compute the address of process loc_id, which is on this
+     * host and was, or will be, opened with that seed (weft_open.seed). */
+    int (*addr_derive)(weft_ep *, uint32_t loc_id, const void *seed, void *buf,
+                       size_t *len);
 } weft_ops;
 
 /* ---- the plugin ---------------------------------------------------------- */

@@ -269,6 +269,9 @@ static void offer_segment(struct shm_conn *c, weft_peer *p)
                      p->loc_id, why);
         return;
     }
+    struct shm_maker maker;
+    if (wf_shm_same_user(c->watch.fd, &maker))
+        wf_shm_note_pid(p, &maker);
     p->its_byte = assign_bell_byte(p);
     c->peer = p;
     p->conn = c;

@@ -1,4 +1,4 @@
-/* Calls, in both directions, up to the proof of identity.
+/* Calls, in both directions, up to the proof of identity. dial.c begins them.
  *
  *   dialler                          listener
  *   connect, HELLO secret + step 1 -> accept: checks user and secret
@@ -29,8 +29,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { RETRY_FIRST_MS = 1, RETRY_MAX_MS = 64 };
-
 /* Makes the abstract name of an endpoint's socket. It needs no file and is gone
  * with the last descriptor. */
 socklen_t wf_shm_socket_name(const struct shm_address *a,
@@ -51,12 +49,19 @@ int wf_shm_watch_socket(weft_ep *ep, struct shm_watch *w, uint32_t events)
     return epoll_ctl(ep->epoll, EPOLL_CTL_ADD, w->fd, &e) == 0 ? 0 : errno;
 }
 
-bool wf_shm_same_user(int fd)
+bool wf_shm_same_user(int fd, struct shm_maker *maker)
 {
-    struct ucred peer;
+    struct ucred peer = {.pid = 0, .uid = (uid_t)-1};
     socklen_t n = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 &&
-           peer.uid == geteuid();
+    bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0;
+    *maker = (struct shm_maker){peer.pid, peer.uid};
+    return known && peer.uid == geteuid();
+}
+
+void wf_shm_note_pid(weft_peer *p, const struct shm_maker *maker)
+{
+    if (!p->address.pid && maker->pid > 0)
+        p->address.pid = (uint32_t)maker->pid;
 }
 
 /* ---- connections in the making ----------------------------------------- */
@@ -129,7 +134,7 @@ static void drop_conn(struct shm_conn *c, const char *what)
     p->state = SHM_IDLE; /* it was its call; mine may still be needed */
     wf_shm_end_connection(p, WEFT_ELINK);
     if (p->out.want)
-        wf_shm_dial_later(p, RETRY_FIRST_MS * SHM_MS);
+        wf_shm_dial_later(p, SHM_RETRY_FIRST_MS * SHM_MS);
 }
 
 /* Ends a connection with a process that is no rank of this job, for good. */
@@ -138,128 +143,6 @@ static void drop_foreign_conn(struct shm_conn *c, const char *what)
     if (c->peer && c->dialled)
         c->peer->shortage_since = 1; /* so long ago that the limit is over */
     drop_conn(c, what);
-}
-
-/* ---- dialling ---------------------------------------------------------- */
-
-/* Dials again after a pause; after_ns 0: twice as long as the last one. */
-void wf_shm_dial_later(weft_peer *p, uint64_t after_ns)
-{
-    if (after_ns == 0) {
-        after_ns =
-            p->retry_after ? 2 * p->retry_after : RETRY_FIRST_MS * SHM_MS;
-        if (after_ns > RETRY_MAX_MS * SHM_MS)
-            after_ns = RETRY_MAX_MS * SHM_MS;
-        p->retry_after = after_ns;
-    }
-    p->state = SHM_WAITING;
-    p->retry_at = p->ep->host->now_ns(p->ep->core) + after_ns;
-    wf_shm_mark_busy(p);
-}
-
-bool wf_shm_dial_again(weft_peer *p)
-{
-    uint64_t now = p->ep->host->now_ns(p->ep->core);
-    if (!p->shortage_since)
-        p->shortage_since = now;
-    if (now - p->shortage_since >= SHM_SHORTAGE_MAX_MS * SHM_MS)
-        return false;
-    wf_shm_dial_later(p, 0);
-    return true;
-}
-
-/* Says whether an errno is a shortage that may soon be over. */
-static bool is_passing_shortage(int err)
-{
-    return err == EMFILE || err == ENFILE || err == ENOMEM || err == ENOBUFS ||
-           err == EAGAIN;
-}
-
-const char *wf_shm_remedy_of(int err)
-{
-    return err == EMFILE   ? " (RLIMIT_NOFILE; raise ulimit -n)"
-           : err == ENFILE ? " (raise fs.file-max)"
-                           : "";
-}
-
-static int send_hello(struct shm_conn *c)
-{
-    weft_ep *ep = c->ep;
-    unsigned char body[16 + WEFT_AUTH_MSG];
-    size_t n = 0;
-    c->loc_id = c->peer->loc_id;
-    memcpy(body, c->peer->address.secret, 16);
-    int rc = ep->host->auth_step(ep->core, &c->auth, NULL, 0, body + 16, &n,
-                                 &c->loc_id);
-    if (rc != WEFT_EAGAIN || n > WEFT_AUTH_MSG)
-        return rc == WEFT_ENOMEM ? ENOMEM : EACCES;
-    return wf_shm_message_send(c->watch.fd, SHM_HELLO, body, 16 + n, NULL, 0);
-}
-
-static void start_handshake(weft_peer *p, int fd)
-{
-    if (!wf_shm_same_user(fd)) {
-        close(fd);
-        wf_shm_fault(p, WEFT_ELINK,
-                     "cannot call process %u: its socket belongs "
-                     "to another user",
-                     p->loc_id);
-        return;
-    }
-    struct shm_conn *c = wf_shm_conn_new(p->ep, fd, true);
-    if (!c) {
-        close(fd);
-        if (!wf_shm_dial_again(p))
-            wf_shm_fault(p, WEFT_ENOMEM,
-                         "cannot call process %u: out of memory", p->loc_id);
-        return;
-    }
-    c->peer = p;
-    int err = send_hello(c);
-    if (err && err != EPIPE) { /* EPIPE: a refusal may be there to be read */
-        wf_shm_hang_up(c);
-        if (is_passing_shortage(err) && wf_shm_dial_again(p))
-            return;
-        wf_shm_fault(p, err == ENOMEM ? WEFT_ENOMEM : WEFT_ELINK,
-                     "cannot greet process %u (pid %u): %s", p->loc_id,
-                     p->address.pid, strerror(err));
-        return;
-    }
-    p->conn = c;
-    p->state = SHM_DIALLED;
-}
-
-/* Starts a call. Progress reports its errors. */
-void wf_shm_dial(weft_peer *p)
-{
-    struct sockaddr_un sa;
-    socklen_t len = wf_shm_socket_name(&p->address, &sa);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        int lack = errno;
-        if (is_passing_shortage(lack) && wf_shm_dial_again(p))
-            return;
-        wf_shm_fault(p, WEFT_ESYS, "no socket to call process %u: %s%s",
-                     p->loc_id, strerror(lack), wf_shm_remedy_of(lack));
-        return;
-    }
-    int rc;
-    do {
-        rc = connect(fd, (struct sockaddr *)&sa, len);
-    } while (rc != 0 && errno == EINTR);
-    if (rc == 0) {
-        start_handshake(p, fd);
-        return;
-    }
-    int err = errno;
-    close(fd);
-    if (err == EAGAIN)
-        wf_shm_dial_later(p, 0);
-    else if (!is_passing_shortage(err) || !wf_shm_dial_again(p))
-        wf_shm_fault(p, WEFT_ELINK,
-                     "process %u (pid %u) does not answer: %s; it has ended "
-                     "or closed its endpoint",
-                     p->loc_id, p->address.pid, strerror(err));
 }
 
 /* ---- the handshake ----------------------------------------------------- */

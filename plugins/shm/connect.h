@@ -1,6 +1,7 @@
 /* Connections: from the address of a peer to the rings of a pair.
  *
- *   connect.c  calls, both ways, up to the proof of identity
+ *   dial.c     the call, and when it is made again
+ *   connect.c  the handshake, up to the proof of identity
  *   listen.c   the socket that is called
  *   adopt.c    from the proof to the rings
  *
@@ -10,13 +11,17 @@
 #define WF_SHM_CONNECT_H
 
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 #include "direction.h"
 #include "message.h"
 
-#define SHM_MS 1000000ull             /* ns */
-enum { SHM_SHORTAGE_MAX_MS = 10000 }; /* a shortage is an error after this */
+#define SHM_MS 1000000ull /* ns */
+enum {
+    SHM_SHORTAGE_MAX_MS = 10000, /* a shortage is an error after this */
+    SHM_RETRY_FIRST_MS = 1       /* a call is made again after this */
+};
 
 /* The object that an epoll event points at. It is never freed while a batch of
  * events is handled. */
@@ -26,9 +31,10 @@ struct shm_watch {
     int fd;
 };
 
-/* The address of an endpoint, which travels as the opaque address. */
+/* The address of an endpoint, which travels as the opaque address. Name and
+ * secret are random, or the two halves of a seed. */
 struct shm_address {
-    uint32_t version, pid;
+    uint32_t version, pid;    /* pid 0: not known yet */
     uint64_t machine;         /* equal in processes that can share memory */
     unsigned char name[16];   /* of the abstract socket */
     unsigned char secret[16]; /* shown by callers, so that a stale name of a
@@ -57,19 +63,21 @@ enum shm_state {
     SHM_DOWN
 };
 
-/* ---- connect.c: calls, both ways, up to the proof of identity ---- */
+/* ---- connect.c: the handshake, up to the proof of identity ---- */
 
 socklen_t wf_shm_socket_name(const struct shm_address *, struct sockaddr_un *);
-bool wf_shm_same_user(int fd);
+/* The process that made the other end of a socket. */
+struct shm_maker {
+    pid_t pid; /* 0: in a namespace that is not seen from here */
+    uid_t user;
+};
+/* Says whether that is one of the own user. */
+bool wf_shm_same_user(int fd, struct shm_maker *);
+/* Notes the number of the peer's process, which a derived address lacks. */
+void wf_shm_note_pid(weft_peer *, const struct shm_maker *);
 int wf_shm_watch_socket(weft_ep *, struct shm_watch *, uint32_t events);
 /* Returns NULL without memory. The descriptor then stays the caller's. */
 struct shm_conn *wf_shm_conn_new(weft_ep *, int fd, bool dialled);
-/* Names the limit to raise, if this errno is a shortage of descriptors. */
-const char *wf_shm_remedy_of(int err);
-void wf_shm_dial(weft_peer *);
-void wf_shm_dial_later(weft_peer *, uint64_t after_ns);
-/* Dials again later. Returns false when calls have failed for too long. */
-bool wf_shm_dial_again(weft_peer *);
 /* Sends READY again because its descriptors did not reach the other side. */
 void wf_shm_resend_ready(weft_peer *);
 /* Asks diallers to repeat a READY whose descriptors could not be received. */
@@ -77,6 +85,15 @@ void wf_shm_request_ready(weft_ep *);
 int wf_shm_poll_sockets(weft_ep *);
 void wf_shm_hang_up(struct shm_conn *);
 void wf_shm_free_dead_conns(weft_ep *);
+
+/* ---- dial.c: the call, and when it is made again ---- */
+
+/* Names the limit to raise, if this errno is a shortage of descriptors. */
+const char *wf_shm_remedy_of(int err);
+void wf_shm_dial(weft_peer *);
+void wf_shm_dial_later(weft_peer *, uint64_t after_ns);
+/* Dials again later. Returns false when calls have failed for too long. */
+bool wf_shm_dial_again(weft_peer *);
 
 /* ---- listen.c ---- */
 

@@ -12,10 +12,10 @@
 #include "shm.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 enum {
@@ -25,8 +25,8 @@ enum {
 
 static void open_spare(weft_ep *ep)
 {
-    if (ep->spare < 0)
-        ep->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (ep->spare < 0) /* it needs no file: there may be no /dev */
+        ep->spare = eventfd(0, EFD_CLOEXEC);
 }
 
 int wf_shm_listen(weft_ep *ep)
@@ -112,6 +112,7 @@ static bool is_hopeless(weft_ep *ep)
 /* Refuses all waiting callers, with the reason. */
 static void turn_callers_away(weft_ep *ep, int err)
 {
+    struct shm_maker maker;
     char why[128];
     int fd, n = 0;
 
@@ -120,7 +121,7 @@ static void turn_callers_away(weft_ep *ep, int err)
         close(ep->spare);
     ep->spare = -1;
     for (; (fd = accept_caller(ep)) >= 0; n++) {
-        if (wf_shm_same_user(fd))
+        if (wf_shm_same_user(fd, &maker))
             wf_shm_refuse_on(fd, wf_shm_shortage_code(err), why);
         close(fd);
     }
@@ -149,9 +150,13 @@ int wf_shm_accept(weft_ep *ep)
                 return n;
             continue;
         }
-        if (!wf_shm_same_user(fd)) {
+        struct shm_maker maker;
+        if (!wf_shm_same_user(fd, &maker)) {
             ep->host->log(ep->core, 1,
-                          "shm: refused a caller that runs as another user");
+                          "shm: refused a caller of user %u, because this "
+                          "process runs as user %u; if it is of this job, let "
+                          "its [route] say use = tcp",
+                          maker.user, geteuid());
             close(fd);
         } else if (!wf_shm_conn_new(ep, fd, false)) {
             wf_shm_refuse_on(fd, SHM_NO_MEMORY, strerror(ENOMEM));

@@ -108,6 +108,7 @@ void wf_shm_link_up(weft_peer *p, int fd)
     weft_ep *ep = p->ep;
     p->watch.fd = fd;
     p->state = SHM_UP;
+    p->was_up = true;
     p->retry_after = p->shortage_since = 0;
     WEFT_ASSERT(p->base && !p->fault && ep->live_n < ep->peers_cap);
     ep->live[ep->live_n++] = p;

@@ -91,17 +91,51 @@ static bool fill_random(void *to, size_t n)
     return got == (ssize_t)n;
 }
 
+static const void *seed_of(const weft_open *o)
+{
+    return WEFT_HAS(o, weft_open, seed) ? o->seed : NULL;
+}
+
+/* Makes name and secret of a seed. The name can be seen by everybody, once the
+ * socket is there, and does not tell the secret. */
+static void take_seed(struct shm_address *a, const void *seed)
+{
+    _Static_assert(sizeof a->name + sizeof a->secret == WEFT_SEED, "all of it");
+    memcpy(a->name, seed, sizeof a->name);
+    memcpy(a->secret, (const char *)seed + sizeof a->name, sizeof a->secret);
+}
+
 /* Makes the address of an endpoint. Returns 0 or an errno. */
-static int make_address(weft_ep *ep, uint32_t node_id)
+static int make_address(weft_ep *ep, const weft_open *o)
 {
     struct shm_address *a = &ep->address;
     a->version = ADDRESS_VERSION;
+    if (!hash_machine(o->node_id, &a->machine))
+        return errno;
+    if (seed_of(o)) {
+        take_seed(a, seed_of(o));
+        return 0;
+    }
     a->pid = (uint32_t)getpid();
-    return hash_machine(node_id, &a->machine) &&
-                   fill_random(a->name, sizeof a->name) &&
-                   fill_random(a->secret, sizeof a->secret)
-               ? 0
-               : errno;
+    if (!fill_random(a->name, sizeof a->name) ||
+        !fill_random(a->secret, sizeof a->secret))
+        return errno;
+    return 0;
+}
+
+/* Makes the address of a process of this host that has told nothing. */
+static int derive_address(weft_ep *ep, uint32_t loc_id, const void *seed,
+                          void *buf, size_t *len)
+{
+    struct shm_address a = {.version = ADDRESS_VERSION,
+                            .machine = ep->address.machine};
+    (void)loc_id; /* the seed is that of one process */
+    if (*len < sizeof a)
+        return WEFT_EINVAL;
+    take_seed(&a, seed);
+    memcpy(buf, &a, sizeof a);
+    *len = sizeof a;
+    return WEFT_OK;
 }
 
 static int get_address(weft_ep *ep, void *buf, size_t *len)
@@ -230,6 +264,7 @@ static weft_ep *new_ep(const weft_open *o)
     ep->oversubscribed = has_more_ranks_per_cpu(o, 1);
     ep->heavily_oversubscribed = is_heavily_oversubscribed(o);
     ep->launcher = o->launcher;
+    ep->start = seed_of(o) ? o->start_ns : 0;
     ep->listener.fd = ep->spare = ep->bell.fd = ep->epoll = -1;
     ep->page_memory = -1;
     snprintf(ep->instance, sizeof ep->instance, "%s",
@@ -241,13 +276,27 @@ static weft_ep *new_ep(const weft_open *o)
     return NULL;
 }
 
+static void log_failed_open(const weft_open *o, const weft_ep *ep,
+                            const char *what, int err)
+{
+    if (err == EADDRINUSE && seed_of(o))
+        o->host->log(o->core, 0,
+                     "%s: another process has the socket of process %u: was it "
+                     "started twice, or does a job of the same name and key "
+                     "still run?",
+                     ep->instance, ep->loc_id);
+    else
+        o->host->log(o->core, 0, "%s: cannot open: needs %s: %s", ep->instance,
+                     what, strerror(err));
+}
+
 static int open_ep(const weft_open *o, weft_ep **out)
 {
     weft_ep *ep = new_ep(o);
     if (!ep)
         return WEFT_ENOMEM;
     const char *what = "the boot id of this machine and random bytes";
-    int err = make_address(ep, o->node_id);
+    int err = make_address(ep, o);
     if (!err) {
         what = "a page of shared memory (memfd), an eventfd and epoll";
         err = make_bell(ep);
@@ -257,8 +306,7 @@ static int open_ep(const weft_open *o, weft_ep **out)
         err = wf_shm_listen(ep);
     }
     if (err) {
-        o->host->log(o->core, 0, "%s: cannot open: needs %s: %s", ep->instance,
-                     what, strerror(err));
+        log_failed_open(o, ep, what, err);
         free_ep(ep);
         return wf_shm_shortage_status(err);
     }
@@ -416,7 +464,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .stat = read_statistic,
                              .send_words = wf_shm_send_words,
                              .recv_words = wf_shm_recv_words,
-                             .map_fd = wf_shm_map_fd};
+                             .map_fd = wf_shm_map_fd,
+                             .addr_derive = derive_address};
 
 WEFT_PLUGIN(shm, "0.1.0", "rings and chunks in shared memory, on one machine",
             options, struct shm_config, &ops);

@@ -53,6 +53,8 @@ struct weft_peer {
     struct shm_conn *conn;  /* while DIALLED or CALLED */
     struct shm_address address;
     uint64_t retry_at, retry_after; /* ns */
+    uint64_t absent_since; /* ns, since when nobody has answered; 0: unknown */
+    bool absence_logged, was_up;
     uint64_t shortage_since; /* ns, since when calls have failed; 0: none has */
     unsigned char *base;     /* the segment */
     struct shm_geometry geometry;
@@ -138,6 +140,8 @@ struct weft_ep {
     bool peers_admitted; /* the peers may read and write my memory, as far as
                             that depends on this process */
     uint32_t launcher;   /* process that started us and the peers; 0: unknown */
+    uint64_t start; /* ns, how long a peer may take to appear; 0: addresses are
+                       those of processes that are there */
     struct shm_stats stats;
     char instance[32];
 };

@@ -33,8 +33,8 @@ static const weft_plugin *const weft_builtin[] = {NULL};
 #endif
 
 static const struct conform_case *const tables[] = {
-    shape_cases, transfer_cases, flow_cases, connect_cases,
-    death_cases, sleep_cases,    fetch_cases};
+    shape_cases,  transfer_cases, flow_cases,  connect_cases,
+    derive_cases, death_cases,    sleep_cases, fetch_cases};
 
 /* ---- the plugin ---------------------------------------------------------- */
 
@@ -115,7 +115,8 @@ static const char *find_missing(const weft_plugin *p, weft_ep *ep,
         {NEED_RECV_WORDS, HAS(recv_words), "it has no recv_words"},
         {NEED_TRAFFIC, HAS(traffic), "it has no traffic"},
         {NEED_PARSE, HAS(addr_parse), "it has no addr_parse"},
-        {NEED_PROBE, HAS(probe), "it has no probe"}};
+        {NEED_PROBE, HAS(probe), "it has no probe"},
+        {NEED_DERIVE, HAS(addr_derive), "it has no addr_derive"}};
 #undef HAS
 
     if (needs & NEED_OTHERS && !(a->caps & others))

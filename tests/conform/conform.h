@@ -119,6 +119,9 @@ struct world {
     const struct setting *settings;
     int settings_n;
     uint32_t local_count; /* what open() is told */
+    bool seeded;          /* open() gets seeds, as without a launcher */
+    uint8_t job_secret[WEFT_SEED]; /* which these are made of */
+    uint64_t start_ns;    /* what open() is told */
     weft_core *side[SIDES];
     unsigned seed;
     long die_in; /* host calls and polls until SIGKILL; 0: live */
@@ -189,6 +192,13 @@ extern const weft_host conform_host;
 
 /* Open side id. secret NULL: the key of the job. */
 weft_core *side_open(struct world *, uint32_t id, const char *secret);
+/* The same; NULL, and what open() answered in *rc, if that fails. */
+weft_core *side_try_open(struct world *, uint32_t id, const char *secret,
+                         int *rc);
+/* Write the seed of side id, WEFT_SEED bytes. */
+void make_seed(const struct world *, uint32_t id, uint8_t *seed);
+/* Derive the address of side id, which need not be open. */
+void side_derive(weft_core *, uint32_t id);
 /* Both know each other's address; no peer is added yet. */
 void side_meet(weft_core *, weft_core *);
 /* The peer, added on first use; NULL: the plugin would not. */
@@ -258,7 +268,8 @@ enum {
     NEED_RECV_WORDS = 256,
     NEED_TRAFFIC = 512,
     NEED_PARSE = 1024, /* addr_parse */
-    NEED_PROBE = 2048
+    NEED_PROBE = 2048,
+    NEED_DERIVE = 4096 /* addr_derive */
 };
 
 struct conform_case {
@@ -268,6 +279,7 @@ struct conform_case {
 };
 
 extern const struct conform_case shape_cases[], transfer_cases[], flow_cases[],
-    connect_cases[], death_cases[], sleep_cases[], fetch_cases[];
+    connect_cases[], derive_cases[], death_cases[], sleep_cases[],
+    fetch_cases[];
 
 #endif

@@ -78,33 +78,76 @@ static void read_shape(weft_core *c)
     check(rc >= 0, "address() failed: %d", rc);
 }
 
-weft_core *side_open(struct world *w, uint32_t id, const char *secret)
+void make_seed(const struct world *w, uint32_t id, uint8_t *seed)
+{
+    for (int i = 0; i < WEFT_SEED; i++)
+        seed[i] = w->job_secret[i] ^ (uint8_t)(id * 0x11);
+}
+
+void side_derive(weft_core *c, uint32_t id)
+{
+    const weft_ops *ops = c->world->plugin->ops;
+    uint8_t seed[WEFT_SEED];
+    int rc;
+
+    make_seed(c->world, id, seed);
+    c->blob_len[id] = BLOB;
+    rc = ops->addr_derive(c->ep, id, seed, c->blob[id], &c->blob_len[id]);
+    check(rc == WEFT_OK, "addr_derive() answered %d", rc);
+    check(c->blob_len[id] <= BLOB, "an address of %zu bytes", c->blob_len[id]);
+}
+
+/* Open an endpoint as side id; the result of open(). */
+static int open_endpoint(struct world *w, weft_core *c)
+{
+    uint8_t seed[WEFT_SEED];
+    weft_open o = {.size = sizeof o,
+                   .loc_id = c->id,
+                   .host = &conform_host,
+                   .core = c,
+                   .instance = w->plugin->name,
+                   .cfg = c->cfg,
+                   .node_id = 7,
+                   .local_index = c->id,
+                   .local_count = w->local_count ? w->local_count : 2,
+                   .flags = WEFT_OPEN_ONE_HOST,
+                   .start_ns = w->start_ns,
+                   .seed = w->seeded ? seed : NULL};
+    int rc;
+
+    make_seed(w, c->id, seed);
+    rc = w->plugin->ops->open(&o, &c->ep);
+    memset(seed, 0, sizeof seed); /* it lasts no longer */
+    return rc;
+}
+
+weft_core *side_try_open(struct world *w, uint32_t id, const char *secret,
+                         int *rc)
 {
     weft_core *c = calloc(1, sizeof *c);
     const weft_plugin *p = w->plugin;
     const char *bad;
-    int rc;
 
     check(c, "out of memory");
     *c = (weft_core){.world = w, .id = id, .seed = w->seed + id};
     c->cfg = calloc(1, p->cfg_size + 1);
     bad = config_fill(p, c->cfg, w->settings, w->settings_n);
     check(!bad, "%s", bad);
-    if (!secret)
-        secret = "the key of the job";
-    c->key = key_of(secret);
-    weft_open o = {.size = sizeof o,
-                   .loc_id = id,
-                   .host = &conform_host,
-                   .core = c,
-                   .instance = p->name,
-                   .cfg = c->cfg,
-                   .node_id = 7,
-                   .local_index = id,
-                   .local_count = w->local_count ? w->local_count : 2,
-                   .flags = WEFT_OPEN_ONE_HOST};
-    rc = p->ops->open(&o, &c->ep);
-    check(rc == WEFT_OK, "open() failed: %d", rc);
+    c->key = key_of(secret ? secret : "the key of the job");
+    *rc = open_endpoint(w, c);
+    if (*rc == WEFT_OK)
+        return c;
+    free(c->cfg);
+    free(c);
+    return NULL;
+}
+
+weft_core *side_open(struct world *w, uint32_t id, const char *secret)
+{
+    int rc;
+    weft_core *c = side_try_open(w, id, secret, &rc);
+
+    check(c, "open() failed: %d", rc);
     for (uint32_t i = 0; i < SIDES; i++) {
         c->loc[i].core = c;
         c->loc[i].id = i;
