@@ -188,6 +188,34 @@ static int put_head(unsigned char *head, uint8_t step, uint32_t from,
     return fill_random(head + AT_NONCE, NONCE);
 }
 
+/* Add the name of a transport, in which '-' and '_' are the same. */
+static size_t put_transport_name(unsigned char *to, size_t room,
+                                 const char *name)
+{
+    size_t n = 0;
+
+    for (; name[n] && n < room; n++)
+        to[n] = name[n] == '-' ? '_' : (unsigned char)name[n];
+    return n;
+}
+
+void wf_auth_derive_seed(const struct wf_auth_key *key,
+                         const struct wf_auth_endpoint *of,
+                         unsigned char seed[WEFT_SEED])
+{
+    enum { HEAD_OF_SEED = 16 + JOB_MAX + 8, NAME_MAX_OF_SEED = 256 };
+    unsigned char text[HEAD_OF_SEED + NAME_MAX_OF_SEED] = "weft seed 1";
+    size_t n = HEAD_OF_SEED;
+
+    _Static_assert(WEFT_SEED == MAC, "a seed is one MAC");
+    memcpy(text + 16, key->job, JOB_MAX);
+    put_u32(text + 16 + JOB_MAX, of->rank);
+    put_u32(text + 20 + JOB_MAX, of->engine);
+    n += put_transport_name(text + n, NAME_MAX_OF_SEED, of->transport);
+    wf_vendor_crypto_auth_hmacsha256(seed, text, n, key->secret);
+    wf_secret_wipe_stack();
+}
+
 /* Compute the MAC over step, job and heads; unused heads are NULL. */
 static void compute_mac(const struct wf_auth_key *key, uint8_t step,
                         const unsigned char *const heads[3],

@@ -42,6 +42,19 @@ int wf_auth_key_create(const void *bytes, size_t n, const char *job,
                        struct wf_auth_key **out);
 void wf_auth_key_free(struct wf_auth_key *);
 
+/* The endpoint that a seed (weft_open.seed) belongs to. */
+struct wf_auth_endpoint {
+    const char *transport; /* its section of mpi.ini */
+    uint32_t rank;
+    unsigned engine;
+};
+
+/* Compute the seed of an endpoint: all processes of the job get the same, and
+ * nobody without the key can tell it. */
+void wf_auth_derive_seed(const struct wf_auth_key *,
+                         const struct wf_auth_endpoint *,
+                         unsigned char seed[WEFT_SEED]);
+
 /* Implement weft_host.auth_step for the process that owns this endpoint. At the
  * end of a handshake wf_rank.on_authenticated receives the session. */
 int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,

@@ -83,6 +83,19 @@ static int open_pmi(struct wf_boot **out, char *err, size_t err_len)
     return WEFT_EINVAL;
 }
 
+static bool has_static_variables(void)
+{
+    return wf_trust_getenv("WEFT_RANK") || wf_trust_getenv("WEFT_SIZE");
+}
+
+bool wf_boot_is_static(const struct wf_config *config)
+{
+    int mode = config ? wf_config_core(config)->bootstrap : WF_BOOT_AUTO;
+
+    return mode == WF_BOOT_STATIC ||
+           (mode == WF_BOOT_AUTO && !has_pmi() && has_static_variables());
+}
+
 static int open_auto(const struct wf_config *config, struct wf_boot **out,
                      char *err, size_t err_len)
 {
@@ -94,7 +107,7 @@ static int open_auto(const struct wf_config *config, struct wf_boot **out,
             return wf_boot_singleton_open(out, err, err_len);
         return pmi;
     }
-    if (wf_trust_getenv("WEFT_RANK") || wf_trust_getenv("WEFT_SIZE"))
+    if (has_static_variables())
         return wf_boot_static_open(config, out, err, err_len);
     int rc = wf_boot_refuse_foreign(err, err_len);
     return rc ? rc : wf_boot_singleton_open(out, err, err_len);

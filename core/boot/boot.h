@@ -94,6 +94,9 @@ struct wf_boot {
     /* Every process runs on this machine (key weft.hosts=1, or one node in the
      * mapping). It is also true with mpirun --nodes N. */
     int one_host;
+    /* No launcher started this process: who is where, and at which address,
+     * stands in mpi.ini, and others may start later. */
+    int is_static;
     /* The launcher answers a get of a business card as soon as the card is
      * there (Weft's mpirun), so that no process needs the fence at start. */
     int awaits;
@@ -129,6 +132,9 @@ void wf_boot_close(struct wf_boot *);
 /* Choose a provider and open it. err holds a sentence on failure. */
 int wf_boot_open(const struct wf_config *, struct wf_boot **, char *err,
                  size_t err_len);
+
+/* Whether wf_boot_open would take the static provider. */
+bool wf_boot_is_static(const struct wf_config *);
 
 /* The number of processes that the launcher announces in the environment, for
  * use before a boot is open; 0: unknown. */

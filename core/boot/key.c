@@ -112,6 +112,19 @@ static int fail_if_given_before(const struct wf_instance *wf)
                    wf->rank->id);
 }
 
+/* Fail because nobody but mpi.ini can give a key to several processes without a
+ * launcher. WEFT_EINVAL says that it has been printed. */
+static int fail_without_launcher(const struct wf_instance *wf)
+{
+    wf_fail(WEFT_EINVAL,
+            "static start: %s has neither core.job_key_file nor core.job_key, "
+            "by which the processes of a job know each other: write a secret "
+            "into a file of mode 0600, and name it there",
+            wf_config_source(wf->rank->config));
+    fprintf(stderr, "%s\n", wf_error_last()->text);
+    return WEFT_EINVAL;
+}
+
 /* Get the key from the launcher. Memory is allocated first, because the
  * launcher may give the key only once. */
 static int get_launcher_key(struct wf_instance *wf)
@@ -151,6 +164,8 @@ static int find_key(struct wf_instance *wf)
     r = get_launcher_key(wf);
     if (r != WEFT_EUNREACH)
         return r;
+    if (wf->rank->boot->is_static && wf->rank->nprocs > 1)
+        return fail_without_launcher(wf);
     r = fail_if_given_before(wf);
     return r == 0 && wf->rank->id == 0 ? make_key(wf) : r;
 }

@@ -5,7 +5,8 @@
  *   size  WEFT_SIZE, or as many ranks as mpi.ini gives a host
  *
  * There is no key-value space: put does nothing, get answers WEFT_EUNREACH, and
- * the core takes peers' addresses from the configuration instead.
+ * the core takes peers' addresses from the configuration instead, or derives
+ * them from the job key (route/card.c).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "boot/static.h"
@@ -37,6 +38,7 @@ static int static_get(struct wf_boot *boot, const char *key, void **value,
 static int static_fence_start(struct wf_boot *boot, int *fd)
 {
     *fd = -1;
+    boot->fence_passed = 1; /* nobody is waited for */
     return 0;
 }
 
@@ -205,6 +207,7 @@ int wf_boot_static_open(const struct wf_config *config, struct wf_boot **out,
     b->rank = (uint32_t)rank;
     b->size = (uint32_t)size;
     b->appnum = -1;
+    b->is_static = 1;
     snprintf(b->job, sizeof(b->job), "%.63s", job && *job ? job : "weft");
     rc = find_nodes(config, b);
     if (rc < 0) {

@@ -13,6 +13,7 @@
 #include "process/rank.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
+#include "protocol/endpoints.h"
 #include "report/error.h"
 
 /* Returns the number of engines without core.engines: several only in builds
@@ -25,12 +26,18 @@ static unsigned choose_default_count(uint32_t cpus)
     return cpus < WF_ENGINES_MAX / 2 ? 2 * (cpus ? cpus : 1) : WF_ENGINES_MAX;
 }
 
-/* Returns how many engines the rank should have. Static start has one address
- * per process, and ranks that are threads are engines of their own already. */
+/* Whether peers can find further engines. mpi.ini has one address per process;
+ * in a static start all transports must have derived ones. */
+static bool can_be_found(const struct wf_instance *home)
+{
+    return !home->rank->boot->is_static || wf_endpoints_are_derived(home);
+}
+
+/* Returns how many engines the rank should have. Ranks that are threads are
+ * engines of their own already. */
 static unsigned choose_count(const struct wf_instance *home)
 {
-    if (!home->api.threads || home->rank->ranks ||
-        strcmp(home->rank->boot->ops->name, "static") == 0)
+    if (!home->api.threads || home->rank->ranks || !can_be_found(home))
         return 1;
     return home->rank->options->engines == WF_AUTO
                ? choose_default_count(home->rank->cpus)

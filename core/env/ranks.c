@@ -35,9 +35,24 @@ static int open_launcher(const struct wf_config *config, struct wf_boot **up)
     return MPI_SUCCESS;
 }
 
+/* Checks the ranks of a process that is one of several in a static start: they
+ * are WEFT_RANK and those that follow. */
+static int check_static_ranks(const struct wf_boot *up, uint32_t count)
+{
+    if (up->size - up->rank >= count)
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_ARG,
+                    "ranks is %u, but from rank %u of this process on the job "
+                    "has %u: correct WEFT_RANK, the number of ranks of the "
+                    "process, or [rank] in mpi.ini",
+                    count, up->rank, up->size - up->rank);
+}
+
 static int check_launcher(const struct wf_boot *up, uint32_t count)
 {
     uint32_t planned = wf_ranks_planned();
+    if (up->is_static)
+        return check_static_ranks(up, count);
     if (!up->awaits)
         return wf_error(MPI_ERR_OTHER,
                         "ranks in threads need Weft's mpirun, or no launcher: "

@@ -115,7 +115,7 @@ static int compare_cards(struct wf_instance *wf)
  * no others. */
 static int exchange_business_cards(struct wf_instance *wf)
 {
-    int r = wf_key_find(wf);
+    int r = wf->rank->key ? 0 : wf_key_find(wf);
 
     if (r == 0)
         r = wf_card_publish(wf);
@@ -222,6 +222,9 @@ int wf_instance_create(const struct wf_instance_params *params,
     if ((r = wf_find_node_and_cpus(wf->rank)) != 0 ||
         (r = wf_events_open(wf)) != 0)
         goto err_trace;
+    /* addresses may be derived from it */
+    if (wf->rank->boot->is_static && (r = wf_key_find(wf)) != 0)
+        goto err_engine;
     if ((r = open_engine(wf)) != 0)
         goto err_engine;
     if ((r = wf_env_init(wf)) != 0 || (r = exchange_business_cards(wf)) != 0)
@@ -233,8 +236,9 @@ err_cards:
     free_other_engines(wf);
     wf_env_fini(wf);
     close_engine(wf);
-    wf->rank->boot->key = wf->rank->key;
 err_engine:
+    if (wf->rank->key)
+        wf->rank->boot->key = wf->rank->key; /* for another attempt */
     wf_trace_close(wf->trace);
 err_trace:
     free_home(wf);

@@ -42,7 +42,7 @@ int wf_find_node_and_cpus(struct wf_rank *rank)
                        strerror(errno));
     }
     wf_node_name(rank->host, sizeof rank->host);
-    if (host && strcmp(rank->boot->ops->name, "static") == 0) {
+    if (host && rank->boot->is_static) {
         snprintf(rank->host, sizeof rank->host, "%s", host);
         rank->node = wf_card_host_node(host);
     }

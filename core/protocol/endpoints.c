@@ -28,6 +28,7 @@
 #include "protocol/order.h"
 #include "protocol/order_counts.h"
 #include "report/error.h"
+#include "route/card.h"
 #include "route/links.h"
 #include "route/location.h"
 #include "route/route.h"
@@ -35,18 +36,23 @@
 enum { ADDRESS_MAX = 1024 };
 
 /* Fill in the fields for a process that no launcher started: the address to
- * listen at, and how long to wait for peers. */
+ * listen at or the seed of one, and how long to wait for peers. */
 static void fill_static_open(struct wf_instance *wf, struct weft_core *c,
-                             weft_open *o)
+                             unsigned char seed[WEFT_SEED], weft_open *o)
 {
     const char *where;
 
     o->start_ns = wf->rank->options->start_timeout;
     o->listen = wf_config_address(wf->rank->config, wf->rank->id,
                                   c->config->name, &where);
+    if (wf_card_has_seeds(wf->rank)) {
+        wf_card_seed(c, wf->rank->id, seed);
+        o->seed = seed;
+    }
 }
 
-static void fill_open(struct wf_instance *wf, struct weft_core *c, weft_open *o)
+static void fill_open(struct wf_instance *wf, struct weft_core *c,
+                      unsigned char seed[WEFT_SEED], weft_open *o)
 {
     const struct wf_rank *rank = wf->rank;
 
@@ -66,8 +72,8 @@ static void fill_open(struct wf_instance *wf, struct weft_core *c, weft_open *o)
     };
     if (wf_route_trusts(rank->config, c->config->name))
         o->flags |= WEFT_OPEN_TRUSTED;
-    if (strcmp(rank->boot->ops->name, "static") == 0)
-        fill_static_open(wf, c, o);
+    if (rank->boot->is_static)
+        fill_static_open(wf, c, seed, o);
 }
 
 static int read_address(struct weft_core *c)
@@ -88,11 +94,13 @@ static int read_address(struct weft_core *c)
 
 static int start_endpoint(struct wf_instance *wf, struct weft_core *c)
 {
+    unsigned char seed[WEFT_SEED];
     weft_open o;
     int r;
 
-    fill_open(wf, c, &o);
+    fill_open(wf, c, seed, &o);
     r = c->ops->open(&o, &c->ep);
+    explicit_bzero(seed, sizeof seed);
     if (r < 0)
         return r;
     c->attr = (weft_attr){.size = sizeof c->attr};
@@ -275,25 +283,51 @@ static int note_left_out(struct wf_instance *wf,
     return 0;
 }
 
+/* Whether others will look for this process by the transport, without having
+ * been told that it has it. */
+static bool is_counted_on(const struct wf_instance *wf,
+                          const struct weft_core *c)
+{
+    return WEFT_HAS(c->ops, weft_ops, addr_derive) &&
+           wf_card_has_seeds(wf->rank) && wf->rank->local_count > 1;
+}
+
+bool wf_endpoints_are_derived(const struct wf_instance *wf)
+{
+    bool all = wf_card_has_seeds(wf->rank);
+
+    for (int i = 1; all && i < wf->links->ep_count; i++)
+        all = WEFT_HAS(wf->links->eps[i].ops, weft_ops, addr_derive);
+    return all;
+}
+
 /* Leave out a transport that cannot be opened: log the reason, and record it
  * for a pair that has no other transport. The start fails if the configuration
- * asks for the transport, or if memory or descriptors are lacking. */
+ * asks for the transport, if others count on it, or if memory or descriptors
+ * are lacking. */
 static int leave_out_transport(struct wf_instance *wf,
-                               const struct wf_transport_config *t,
-                               const char *why, int r)
+                               const struct weft_core *c, const char *why,
+                               int r)
 {
+    static const char remedy[] =
+        " (it is not left out, because the processes of this host count on it; "
+        "enable = no leaves it out for all of them)";
+    const struct wf_transport_config *t = c->config;
+    bool counted_on = is_counted_on(wf, c);
+
     if (strstr(why, strerror(ENOMEM)))
         r = WEFT_ENOMEM;
     const char *lacking = r == WEFT_ENOMEM ? "no memory" : "";
 
     if (why[0] || lacking[0])
-        wf_fail(r, "%s: transport '%s' cannot be used here: %s%s", t->where,
+        wf_fail(r, "%s: transport '%s' cannot be used here: %s%s%s", t->where,
                 t->name, why[0] ? why : lacking,
-                why[0] && lacking[0] ? " (no memory)" : "");
+                why[0] && lacking[0] ? " (no memory)" : "",
+                counted_on && t->enable != 1 ? remedy : "");
     else
         wf_fail(WEFT_ESYS, "%s: transport '%s' cannot be used here (error %d)",
                 t->where, t->name, r);
-    if (t->enable == 1 || is_starved(r))
+    if (t->enable == 1 || counted_on || is_starved(r))
         return r == WEFT_ENOMEM ? r : WEFT_ESYS;
     wf_log(wf, WF_LOG_INFO, "%s", wf_error_last()->text);
     if (why[0])
@@ -306,7 +340,6 @@ static int open_prepared(struct wf_instance *wf, int i)
 {
     struct wf_links *links = wf->links;
     struct weft_core *c = &links->eps[links->ep_count];
-    const struct wf_transport_config *t = links->eps[i].config;
     char why[WF_REFUSAL_MAX] = "";
     int r;
 
@@ -325,7 +358,7 @@ static int open_prepared(struct wf_instance *wf, int i)
         return 0;
     }
     free(c->cfg);
-    return leave_out_transport(wf, t, why, r);
+    return leave_out_transport(wf, c, why, r);
 }
 
 int wf_endpoints_open(struct wf_instance *wf)

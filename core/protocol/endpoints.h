@@ -34,4 +34,7 @@ void wf_endpoints_report(struct wf_instance *);
 /* Close all endpoints at once; for an orderly end drain them first. */
 void wf_endpoints_close(struct wf_instance *);
 
+/* Whether others can derive the addresses of all endpoints but self. */
+bool wf_endpoints_are_derived(const struct wf_instance *);
+
 #endif

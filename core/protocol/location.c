@@ -10,6 +10,7 @@
 
 #include "process/rank.h"
 #include "protocol/endpoints.h"
+#include "boot/boot.h"
 #include "config/addresses.h"
 #include "config/config.h"
 #include "config/nets.h"
@@ -138,6 +139,25 @@ static bool ask_reach(struct weft_core *core, const void *address, size_t n,
     return r == WEFT_OK;
 }
 
+/* The reason why mpi.ini gives a peer no address for a transport. */
+static const char *unaddressed_reason(const struct weft_loc *loc,
+                                      const struct weft_core *core)
+{
+    const struct wf_rank *rank = loc->wf->rank;
+
+    if (is_self_only(loc, core))
+        return unreachable_reason(loc, core);
+    if (!rank->boot->is_static)
+        return "the peer has no address for it";
+    if (WEFT_HAS(core->ops, weft_ops, addr_derive))
+        return wf_card_has_seeds(rank)
+                   ? "other host"
+                   : "mpi.ini does not give every rank a host";
+    return WEFT_HAS(core->ops, weft_ops, addr_parse)
+               ? "the peer has no address for it"
+               : "it takes no address from mpi.ini";
+}
+
 /* The reason why there is no address: none was given, or the text of mpi.ini is
  * not one. */
 static const char *missing_address_reason(const struct weft_loc *loc,
@@ -150,8 +170,7 @@ static const char *missing_address_reason(const struct weft_loc *loc,
         text = wf_config_address(loc->wf->rank->config, loc->id,
                                  core->config->name, &where);
     if (!text)
-        return is_self_only(loc, core) ? unreachable_reason(loc, core)
-                                       : "the peer has no address for it";
+        return unaddressed_reason(loc, core);
     snprintf(room, WF_REFUSAL_MAX,
              "%s: '%s' is no numeric address, and no name of /etc/hosts", where,
              text);

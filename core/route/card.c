@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "boot/auth.h"
 #include "boot/hosted.h"
 #include "config/addresses.h"
 #include "config/config.h"
@@ -287,8 +288,9 @@ static int check_config(struct weft_loc *loc, const struct head *h)
 bool wf_card_is_comparable(const struct wf_instance *wf)
 {
     /* Without a launcher the rank below may not have started yet. */
-    bool launched = wf->rank->boot->awaits ||
-                    strcmp(wf->rank->boot->ops->name, "pmi1") == 0;
+    bool launched = !wf->rank->boot->is_static &&
+                    (wf->rank->boot->awaits ||
+                     strcmp(wf->rank->boot->ops->name, "pmi1") == 0);
 
     return wf->rank->id > 0 && wf->rank->options->check && launched &&
            !wf_boot_hosted_has(wf->rank->boot, wf->rank->id - 1);
@@ -370,7 +372,8 @@ int wf_card_fetch(struct weft_loc *loc)
     told = wf_state_begin_wait(loc->wf, &cause);
     rc = wf_launcher_get(loc->wf, key, &loc->card, &loc->card_len);
     wf_state_end_wait(told);
-    if (rc == WEFT_EUNREACH && boot->awaits) {
+    if (rc == WEFT_EUNREACH && boot->awaits &&
+        !(boot->is_static && !wf_boot_hosted_has(boot, loc->id))) {
         wf_fail(WEFT_EPEER, "process %u ended before it had called MPI_Init",
                 loc->id);
         return rc;
@@ -402,9 +405,58 @@ static int parse_config_address(struct weft_loc *loc,
 
     text = wf_config_address(loc->wf->rank->config, loc->id, core->config->name,
                              &where);
-    if (!text || !WEFT_HAS(core->ops, weft_ops, addr_parse))
+    if (!text || !WEFT_HAS(core->ops, weft_ops, addr_parse) ||
+        loc->wf->number > 0) /* it is that of the first engine */
         return WEFT_EUNREACH;
     return core->ops->addr_parse(core->ep, text, buf, len);
+}
+
+bool wf_card_has_seeds(const struct wf_rank *rank)
+{
+    return rank->boot->is_static && rank->boot->node_of && rank->key;
+}
+
+void wf_card_seed(const struct weft_core *core, uint32_t rank,
+                  unsigned char seed[WEFT_SEED])
+{
+    struct wf_auth_endpoint of = {.transport = core->config->name,
+                                  .rank = rank,
+                                  .engine = core->wf->number};
+
+    wf_auth_derive_seed(core->wf->rank->key, &of, seed);
+}
+
+/* Compute the address of a peer on the own host. */
+static int derive_address(const struct weft_loc *loc,
+                          const struct weft_core *core, void *buf, size_t *len)
+{
+    const struct wf_rank *rank = loc->wf->rank;
+    const uint32_t *node = rank->boot->node_of;
+    unsigned char seed[WEFT_SEED];
+    int r;
+
+    if (!WEFT_HAS(core->ops, weft_ops, addr_derive) ||
+        !wf_card_has_seeds(rank) || node[loc->id] != node[rank->id])
+        return WEFT_EUNREACH;
+    wf_card_seed(core, loc->id, seed);
+    r = core->ops->addr_derive(core->ep, loc->id, seed, buf, len);
+    explicit_bzero(seed, sizeof seed);
+    return r;
+}
+
+/* Find the address of a peer that has no card: the text of mpi.ini says it, or
+ * else it is derived. */
+static int find_address_without_card(struct weft_loc *loc,
+                                     const struct weft_core *core, void *buf,
+                                     size_t *len)
+{
+    size_t room = *len;
+    int r = parse_config_address(loc, core, buf, len);
+
+    if (r != WEFT_EUNREACH)
+        return r;
+    *len = room;
+    return derive_address(loc, core, buf, len);
 }
 
 int wf_card_address(struct weft_loc *loc, const struct weft_core *core,
@@ -423,7 +475,7 @@ int wf_card_address(struct weft_loc *loc, const struct weft_core *core,
         return 0;
     }
     if (!loc->card)
-        return parse_config_address(loc, core, buf, len);
+        return find_address_without_card(loc, core, buf, len);
     if (!parse_head(loc, &h, &r))
         return WEFT_EPROTO;
     while (get_bytes(&r, &name, &name_len) &&

@@ -9,6 +9,7 @@
 struct weft_core;
 struct weft_loc;
 struct wf_instance;
+struct wf_rank;
 
 /* Publish the business card of this process under "weft.card.<id>". */
 int wf_card_publish(struct wf_instance *);
@@ -27,10 +28,20 @@ int wf_card_compare(struct weft_loc *below);
  * addresses of mpi.ini are used. */
 int wf_card_fetch(struct weft_loc *);
 
-/* Find the peer's address for an endpoint, in the plugin's form, in its card or
- * in mpi.ini. WEFT_EUNREACH: there is none. */
+/* Find the peer's address for an endpoint, in the plugin's form: in its card,
+ * in mpi.ini, or derived from the job key if mpi.ini has it on this host.
+ * WEFT_EUNREACH: there is none. */
 int wf_card_address(struct weft_loc *, const struct weft_core *, void *buf,
                     size_t *len);
+
+/* Whether endpoints of this rank have seeds, of which peers that have heard
+ * nothing of it derive its addresses: in a static start, if mpi.ini gives every
+ * rank a host. */
+bool wf_card_has_seeds(const struct wf_rank *);
+
+/* Compute the seed (weft_open.seed) that this endpoint has in a process. */
+void wf_card_seed(const struct weft_core *, uint32_t rank,
+                  unsigned char seed[WEFT_SEED]);
 
 /* The node id that stands for a host named in mpi.ini, when there are no
  * cards. */

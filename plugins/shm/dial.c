@@ -60,9 +60,8 @@ static bool await_start(weft_peer *p)
     if (!p->absence_logged && waited >= ABSENCE_LOGGED_MS * SHM_MS) {
         p->absence_logged = true;
         ep->host->log(ep->core, 1,
-                      "%s: process %u is not there yet; waiting up to %llu s "
-                      "more",
-                      ep->instance, p->loc_id,
+                      "process %u is not there yet; waiting up to %llu s more",
+                      p->loc_id,
                       (unsigned long long)((ep->start - waited) / 1000000000));
     }
     wf_shm_dial_later(p, 0);

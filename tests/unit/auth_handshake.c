@@ -316,6 +316,37 @@ static void a_handshake_derives_equal_and_unique_keys(void **state)
     side_close(&b);
 }
 
+static void derive_seed(const char *secret, const char *job,
+                        const char *transport, uint32_t rank, unsigned engine,
+                        unsigned char *seed)
+{
+    struct wf_auth_endpoint of = {transport, rank, engine};
+    struct wf_auth_key *key;
+
+    assert_int_equal(wf_auth_key_create(secret, strlen(secret), job, &key), 0);
+    wf_auth_derive_seed(key, &of, seed);
+    wf_auth_key_free(key);
+}
+
+static void a_seed_belongs_to_one_endpoint_of_one_job(void **state)
+{
+    unsigned char first[WEFT_SEED], other[WEFT_SEED];
+
+    derive_seed("secret", "job", "my-shm", 3, 0, first);
+    derive_seed("secret", "job", "my_shm", 3, 0, other);
+    assert_memory_equal(first, other, WEFT_SEED);
+    derive_seed("Secret", "job", "my-shm", 3, 0, other);
+    assert_memory_not_equal(first, other, WEFT_SEED);
+    derive_seed("secret", "jo", "my-shm", 3, 0, other);
+    assert_memory_not_equal(first, other, WEFT_SEED);
+    derive_seed("secret", "job", "my-shm2", 3, 0, other);
+    assert_memory_not_equal(first, other, WEFT_SEED);
+    derive_seed("secret", "job", "my-shm", 4, 0, other);
+    assert_memory_not_equal(first, other, WEFT_SEED);
+    derive_seed("secret", "job", "my-shm", 3, 1, other);
+    assert_memory_not_equal(first, other, WEFT_SEED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +366,7 @@ int main(void)
         cmocka_unit_test(generated_keys_differ),
         cmocka_unit_test(
             a_handshake_derives_equal_and_unique_keys),
+        cmocka_unit_test(a_seed_belongs_to_one_endpoint_of_one_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

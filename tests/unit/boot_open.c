@@ -356,6 +356,7 @@ static void static_ranks_come_from_the_file(void **state)
     setenv("WEFT_RANK", "2", 1);
     struct wf_boot *b = open_static(cell, 1, err);
     assert_string_equal(b->ops->name, "static");
+    assert_true(b->is_static);
     assert_int_equal(b->rank, 2);
     assert_int_equal(b->size, 3);
     assert_int_equal(b->node_of[0], 0);
