@@ -111,6 +111,22 @@ void wf_addresses_build(struct wf_config *c)
     }
 }
 
+void wf_addresses_refuse(const struct wf_config *c, const char *transport,
+                         bool derives, struct wf_problems *problems)
+{
+    for (const struct wf_section *s = c->sections; s != NULL; s = s->next) {
+        const struct wf_setting *v = NULL;
+        if (s->kind == WF_SECTION_HOST || s->kind == WF_SECTION_RANK)
+            v = wf_setting_find(s, transport);
+        if (v != NULL)
+            wf_problem_add(
+                problems, &v->at,
+                "%s: this transport takes no address%s; to keep "
+                "ranks from it use [route]",
+                v->key, derives ? ": ranks of one host find each other" : "");
+    }
+}
+
 const char *wf_config_address(const struct wf_config *c, uint32_t rank,
                               const char *transport, const char **where)
 {

@@ -8,6 +8,7 @@
 #include "base.h"
 
 struct wf_config;
+struct wf_problems;
 
 /* The static address of a rank: the text given for `transport` in the [rank] or
  * [host] section that covers the rank, or NULL. *where names the line. The text
@@ -26,6 +27,11 @@ const char *wf_config_host(const struct wf_config *, uint32_t rank);
 /* The number of ranks that the [rank] sections describe: the highest rank plus
  * 1. */
 uint32_t wf_config_ranks(const struct wf_config *);
+
+/* Report each [host] and [rank] that sets an address for a transport that takes
+ * none. derives: it has derived ones. */
+void wf_addresses_refuse(const struct wf_config *, const char *transport,
+                         bool derives, struct wf_problems *);
 
 /* Give each rank its address text for each transport. */
 void wf_addresses_build(struct wf_config *);

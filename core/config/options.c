@@ -8,6 +8,7 @@
  */
 #include "config/options.h"
 
+#include "config/addresses.h"
 #include "config/model.h"
 #include "config/sections.h"
 #include "config/value.h"
@@ -148,6 +149,10 @@ int wf_config_plugin(const struct wf_config *c,
     if (s != NULL)
         wf_options_unknown(s, tables, 2, owner, &problems);
     wf_options_fill(s, plugin->options, cfg, &problems);
+    if (plugin->ops != NULL && !WEFT_HAS(plugin->ops, weft_ops, addr_parse))
+        wf_addresses_refuse(c, t->name,
+                            WEFT_HAS(plugin->ops, weft_ops, addr_derive),
+                            &problems);
     return wf_problems_flush(&problems, errors);
 }
 
