@@ -163,7 +163,7 @@ exec ip netns exec $name {shlex.quote(PAIRS)} >{self.dir}/out$PMI_RANK 2>&1
 
     def test_a_static_start_does_what_was_planned(self):
         ini = self.ini_text()
-        self.assert_planned(self.plan(ini), self.run_static(ini), "ctl")
+        self.assert_planned(self.plan(ini), self.run_static(ini), "shm")
 
     def test_a_launched_job_does_what_was_planned(self):
         ini = self.ini_text(start="")
@@ -176,11 +176,10 @@ exec ip netns exec $name {shlex.quote(PAIRS)} >{self.dir}/out$PMI_RANK 2>&1
             "other",
             "data: a (10.78.0.1) and b (10.78.0.2) can open it and reach each "
             "other"])
-        said = self.explain(self.ini_text(), (0, 1))
-        self.assertIn("[rank] and [host] give rank 1 no address for it, and a "
-                      "static start has no others",
+        said = self.explain(self.ini_text(""), (1, 2))
+        self.assertIn("[rank] and [host] give the receiver no address for it",
                       [r["reason"] for r in said["messages"]["rejected"]
-                       if r["transport"] == "shm"])
+                       if r["transport"] == "data"])
         said = self.explain(self.ini_text("data = 10.99.0.2"), (1, 2), 0)
         self.assertEqual(said["payload"]["chosen"], [])
         self.assertIn("b has 10.99.0.2 for it, which is not in interface = "

@@ -8,10 +8,12 @@
 #include "weft_info_rig.h"
 
 #include "tools/weft-info/check.c"
+#include "tools/weft-info/check_static.c"
 #include "tools/weft-info/deployment.c"
 #include "tools/weft-info/explain.c"
 #include "tools/weft-info/embed.c"
 #include "tools/weft-info/json.c"
+#include "tools/weft-info/reach.c"
 
 /* Stand-ins for probe.c: only what the configuration says is checked. */
 void info_collect(struct info *info, struct wf_config *config, bool load,
@@ -25,10 +27,19 @@ void info_forget(struct info *info)
 {
 }
 
+static int parse_address(weft_ep *ep, const char *text, void *buf,
+                         size_t *len)
+{
+    return WEFT_EINVAL; /* that it is there is all that is asked */
+}
+
 /* A world in which each transport of the configuration can do what its name
  * says, except `dead`. */
 static void invent_address(struct info *info, struct wf_config *config)
 {
+    static const weft_ops ops = {.size = sizeof ops,
+                                 .addr_parse = parse_address};
+    static const weft_plugin network = {.ops = &ops};
     const struct wf_transport_config *t;
     int n = wf_config_transports(config, &t);
     info_collect(info, config, true, NULL);
@@ -37,6 +48,7 @@ static void invent_address(struct info *info, struct wf_config *config)
         bool self = strcmp(t[i].name, "self") == 0;
         bool shm = strcmp(t[i].name, "shm") == 0;
         x->config = &t[i];
+        x->plugin = self || shm ? NULL : &network;
         x->usable = strcmp(t[i].name, "dead") != 0;
         snprintf(x->why, sizeof x->why, "no such device");
         x->attr.caps = self  ? WEFT_CAP_SELF
@@ -189,6 +201,10 @@ static void a_plan_uses_what_the_file_gives(void **state)
     explain_cluster("[route x]\nuse = bulk\n", "2@a->1", "uses       bulk");
     explain_cluster("[core]\nbootstrap = static\n[route x]\nuse = any\n",
                     "0->3",
+                    "rejected   any            [rank] and [host] give the "
+                    "receiver no address for it");
+    explain_cluster("[core]\nbootstrap = static\n[route x]\nuse = any\n",
+                    "0->3@e",
                     "rejected   any            [rank] and [host] give rank 3 "
                     "no address for it");
 }

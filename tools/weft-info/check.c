@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "config/addresses.h"
 #include "os/trust.h"
 
 /* Check the plugins. One that cannot be found is a problem, because MPI_Init
@@ -57,11 +58,57 @@ static void note_trust(const char *file, FILE *errors)
         close(fd);
 }
 
-static void write_lines(const char *file, int problems, char *text)
+/* Check what only a job without launcher needs, if the file is for one. If it
+ * leaves that open, problems are notes. */
+static int check_bootstrap(struct wf_config *config, bool load, FILE *errors)
+{
+    int mode = wf_config_core(config)->bootstrap;
+    char *text = NULL;
+    size_t n = 0;
+    if (mode == WF_BOOT_STATIC)
+        return info_check_static(config, load, errors);
+    FILE *notes = mode == WF_BOOT_AUTO && wf_config_ranks(config) > 1
+                      ? open_memstream(&text, &n)
+                      : NULL;
+    if (notes == NULL)
+        return 0;
+    info_check_static(config, load, notes);
+    fclose(notes);
+    for (char *line = strtok(text, "\n"); line != NULL;
+         line = strtok(NULL, "\n"))
+        fprintf(errors, "note: if it is started without a launcher: %s\n",
+                line);
+    free(text);
+    return 0;
+}
+
+/* The name of the bootstrap that the file is for. */
+static const char *name_bootstrap(const struct wf_config *config)
+{
+    static const char *const names[] = {[WF_BOOT_AUTO] = "auto",
+                                        [WF_BOOT_PMI] = "pmi",
+                                        [WF_BOOT_STATIC] = "static",
+                                        [WF_BOOT_SINGLE] = "single"};
+    return names[wf_config_core(config)->bootstrap];
+}
+
+static void print_good(const char *file, const struct wf_config *config)
+{
+    if (config != NULL && wf_config_core(config)->bootstrap == WF_BOOT_STATIC)
+        printf("%s: good (static start: %u ranks)\n", file,
+               wf_config_ranks(config));
+    else
+        printf("%s: good\n", file);
+}
+
+static void write_lines(const char *file, const struct wf_config *config,
+                        int problems, char *text)
 {
     struct json j = {.out = stdout};
     json_open(&j, NULL, '{');
     json_text(&j, "file", file);
+    if (config != NULL)
+        json_text(&j, "bootstrap", name_bootstrap(config));
     json_number(&j, "problems", problems);
     json_open(&j, "lines", '[');
     for (char *line = strtok(text, "\n"); line != NULL;
@@ -84,17 +131,18 @@ int info_check(const char *file, bool load, bool json)
     }
     int problems = wf_config_from_file(file, &config, errors, check);
     if (config != NULL)
-        problems += check(config, errors);
+        problems +=
+            check(config, errors) + check_bootstrap(config, load, errors);
     note_trust(file, errors);
     fclose(errors);
     if (json)
-        write_lines(file, problems, text);
+        write_lines(file, config, problems, text);
     else if (problems > 0)
         fprintf(stderr, "%s%s: %d problem%s\n", text, file, problems,
                 problems == 1 ? "" : "s");
     else {
         fputs(text, stderr);
-        printf("%s: good\n", file);
+        print_good(file, config);
     }
     free(text);
     wf_config_free(config);

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 
+#include "boot/boot.h"
 #include "config/addresses.h"
 #include "config/sections.h"
 #include "os/node.h"
@@ -144,20 +145,18 @@ static bool is_network(const struct info_transport *t)
     return (t->attr.caps & WEFT_CAP_REMOTE) != 0;
 }
 
-/* Whether a static start knows where to call rank `to` by transport i. Shared
- * memory has addresses, too, that mpi.ini cannot give. */
+/* Whether a static start knows where to call an end whose host the command line
+ * names: [host] has to say, or the transport computes it. Addresses that [rank]
+ * gives are looked at by info_judge. */
 static bool is_called(const struct info *info, int i, const struct info_end *to)
 {
+    const weft_plugin *plugin = info->transport[i].plugin;
     char address[ADDRESSES_LEN];
     bool own;
-    if (info->config->core.bootstrap != WF_BOOT_STATIC)
+    if (!to->named || !wf_boot_is_static(info->config))
         return true;
-    if (!is_network(&info->transport[i]))
-        return false;
-    if (to->named)
-        return find_address(info, to, i, address, sizeof address, &own);
-    return wf_config_address(info->config, to->facts.rank,
-                             info->transport[i].config->name, NULL) != NULL;
+    return (plugin != NULL && WEFT_HAS(plugin->ops, weft_ops, addr_derive)) ||
+           find_address(info, to, i, address, sizeof address, &own);
 }
 
 bool info_deployment_reaches(const struct info *info, int i,

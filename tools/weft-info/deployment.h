@@ -12,13 +12,14 @@
 
 #include "info.h"
 
-enum { ADDRESSES_LEN = 512, ASSUMED_MAX = 32, ASSUMED_LEN = 400 };
+enum { ASSUMED_MAX = 32, ASSUMED_LEN = 400 };
 
 /* One end of the pair has the storage that its texts need. */
 struct info_end {
     struct wf_route_end facts;
     char host[256], net[ADDRESSES_LEN];
-    bool named; /* the host is that of the command line, not of [rank] */
+    bool told;  /* the command line names the host */
+    bool named; /* it does, and [rank] does not say the same */
     bool here;  /* nobody gave a host: it is taken to be this machine */
 };
 

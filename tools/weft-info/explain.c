@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+#include "boot/boot.h"
 #include "deployment.h"
 #include "os/node.h"
 #include "config/value.h"
@@ -45,7 +46,7 @@ static bool end_parse(const struct info *info, const char *text, size_t n,
         return false;
     end->facts.rank = (uint32_t)rank.lo;
     host = wf_config_host(info->config, end->facts.rank);
-    end->named = at != NULL;
+    end->told = at != NULL;
     end->here = at == NULL && host == NULL;
     if (at != NULL)
         snprintf(end->host, sizeof end->host, "%.*s", (int)(n - digits - 1),
@@ -54,7 +55,7 @@ static bool end_parse(const struct info *info, const char *text, size_t n,
         snprintf(end->host, sizeof end->host, "%s", host);
     else
         wf_node_name(end->host, sizeof end->host);
-    end->named = end->named && (host == NULL || strcmp(host, end->host) != 0);
+    end->named = end->told && (host == NULL || strcmp(host, end->host) != 0);
     end->facts.host = end->host;
     end->facts.net = end->net;
     return end->host[0] != '\0';
@@ -85,26 +86,17 @@ bool info_explain_plans(const struct info *info, const char *pair)
 
 static void candidate_judge(const struct info *info, struct decision *d, int i)
 {
-    const struct info_transport *t = &info->transport[i];
     struct wf_route_candidate *c = &d->candidate[i];
-    bool self = d->from.facts.rank == d->to.facts.rank;
-    bool local = d->from.facts.node == d->to.facts.node;
-    uint32_t need = self    ? WEFT_CAP_SELF
-                    : local ? WEFT_CAP_LOCAL
-                            : WEFT_CAP_REMOTE;
-    c->transport = t->config->name;
-    c->caps = t->attr.caps;
-    c->cost = t->attr.cost;
-    c->network = (t->attr.caps & WEFT_CAP_REMOTE) != 0;
-    c->reaches = t->usable && (t->attr.caps & need) != 0;
-    c->why_not = !t->usable ? t->why
-                 : self     ? "does not reach the own process"
-                 : t->attr.caps == WEFT_CAP_SELF ||
-                         !(t->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE))
-                     ? "reaches only the own process"
-                 : local ? "reaches only other nodes"
-                         : "other node";
-    if (c->reaches && d->plan && !self &&
+    struct info_pair pair = {.from = &d->from.facts,
+                             .to = &d->to.facts,
+                             .is_static = wf_boot_is_static(info->config) &&
+                                          !d->to.named,
+                             .hosts_known = (d->from.told && d->to.told) ||
+                                            info_has_hosts(info->config),
+                             .probed = true};
+    info_judge(info, &info->transport[i], &pair, c);
+    if (c->reaches && (d->plan || d->to.named) &&
+        d->from.facts.rank != d->to.facts.rank &&
         !info_deployment_reaches(info, i, &d->from, &d->to, d->why[i],
                                  sizeof d->why[i])) {
         c->reaches = false;
@@ -286,6 +278,22 @@ static void write_lane(struct json *j, const struct info *info,
     json_close(j, '}');
 }
 
+/* The bootstrap of the job, as core.bootstrap names it, and what that means. */
+static const char *bootstrap_of(const struct info *info, const char **meaning)
+{
+    if (wf_boot_is_static(info->config)) {
+        *meaning = "no launcher: hosts and addresses are those of [rank] and "
+                   "[host]";
+        return "static";
+    }
+    if (wf_config_core(info->config)->bootstrap == WF_BOOT_SINGLE) {
+        *meaning = "there are no other processes";
+        return "single";
+    }
+    *meaning = "a launcher passes addresses on";
+    return "pmi";
+}
+
 static void write_end(struct json *j, const char *key,
                       const struct info_end *end)
 {
@@ -299,8 +307,10 @@ static int explain_json(const struct info *info, struct decision *d,
                         uint64_t size)
 {
     struct json j = {.out = stdout};
+    const char *meaning;
     json_open(&j, NULL, '{');
     json_text(&j, "configuration", wf_config_source(info->config));
+    json_text(&j, "bootstrap", bootstrap_of(info, &meaning));
     json_flag(&j, "planned", d->plan);
     write_end(&j, "from", &d->from);
     write_end(&j, "to", &d->to);
@@ -326,6 +336,8 @@ static int explain_text(const struct info *info, struct decision *d,
            d->from.host, d->to.facts.rank, d->to.host,
            wf_config_source(info->config),
            d->plan ? ", planned for machines elsewhere" : "");
+    const char *meaning, *bootstrap = bootstrap_of(info, &meaning);
+    printf("  bootstrap: %s (%s)\n", bootstrap, meaning);
     decide_route(info, d, 0);
     print_lane(d, "messages, in order");
     print_together(d);

@@ -4,7 +4,8 @@
  *   main.c      arguments        probe.c     plugins and what they can do here
  *   report.c    everything       explain.c   one pair of processes, and
  *                                deployment.c  facts about their hosts
- *   check.c     a file           functions.c which functions of MPI there are
+ *   reach.c     who reaches whom functions.c which functions of MPI there are
+ *   check.c     a file           check_static.c  its static start
  *   embed.c     C text for static programs: the configuration
  *   table.c     the same: their transports; object.c finds those of a file
  *   json.c      the machine-readable form of each
@@ -31,7 +32,7 @@
 #endif
 
 enum { EXIT_CONFIG = 78 }; /* EX_CONFIG: the configuration is wrong */
-enum { TRANSPORTS_MAX = 64 };
+enum { TRANSPORTS_MAX = 64, ADDRESSES_LEN = 512 };
 
 /* A transport of the configuration and what became of it on this machine. */
 struct info_transport {
@@ -62,11 +63,32 @@ void info_probe(struct info *, bool plan);
 /* Write capability bits as words, such as "local remote get". */
 const char *info_caps(uint32_t caps, char *buf, size_t n);
 
+/* A pair of ranks, and what is known of its job. */
+struct info_pair {
+    const struct wf_route_end *from, *to;
+    bool is_static;   /* no launcher passes addresses on */
+    bool hosts_known; /* the configuration says who is where */
+    bool probed;      /* the transports have been asked what they can do here */
+};
+/* Whether the configuration gives all ranks a host. */
+bool info_has_hosts(const struct wf_config *);
+/* Write the addresses that the configuration gives a rank, for net: selectors,
+ * with commas between. */
+void info_addresses(const struct info *, uint32_t rank, char *net, size_t n);
+/* Fill in the candidate for a transport: whether it reaches from one rank to
+ * the other, or why not. */
+void info_judge(const struct info *, const struct info_transport *,
+                const struct info_pair *, struct wf_route_candidate *);
+
 int info_report(const struct info *, bool json);
 int info_functions(bool json);
 /* Write the number of implemented functions, such as "505 of 664". */
 void info_function_count(char *text, size_t n);
 int info_check(const char *file, bool load, bool json);
+/* Check that a job without launcher could start by this configuration: that it
+ * has a key, and that each rank has a way to each other one. Returns the number
+ * of problems, which are printed. */
+int info_check_static(struct wf_config *, bool load, FILE *errors);
 /* Explain a pair such as "0->3" or "0@nodea->3@nodeb"; size: "1M" or NULL. */
 int info_explain(const struct info *, const char *pair, const char *size,
                  bool json);
