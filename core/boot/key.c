@@ -117,9 +117,8 @@ static int fail_if_given_before(const struct wf_instance *wf)
 static int fail_without_launcher(const struct wf_instance *wf)
 {
     wf_fail(WEFT_EINVAL,
-            "static start: %s has neither core.job_key_file nor core.job_key, "
-            "by which the processes of a job know each other: write a secret "
-            "into a file of mode 0600, and name it there",
+            "%s: a static start of several ranks needs core.job_key_file (a "
+            "secret in a file of mode 0600), or core.job_key",
             wf_config_source(wf->rank->config));
     fprintf(stderr, "%s\n", wf_error_last()->text);
     return WEFT_EINVAL;

@@ -42,10 +42,9 @@ static int check_static_ranks(const struct wf_boot *up, uint32_t count)
     if (up->size - up->rank >= count)
         return MPI_SUCCESS;
     return wf_error(MPI_ERR_ARG,
-                    "ranks is %u, but from rank %u of this process on the job "
-                    "has %u: correct WEFT_RANK, the number of ranks of the "
-                    "process, or [rank] in mpi.ini",
-                    count, up->rank, up->size - up->rank);
+                    "ranks is %u, but the job has %u from rank %u on: correct "
+                    "WEFT_RANK, or how many this process holds",
+                    count, up->size - up->rank, up->rank);
 }
 
 static int check_launcher(const struct wf_boot *up, uint32_t count)

@@ -310,8 +310,8 @@ static int leave_out_transport(struct wf_instance *wf,
                                int r)
 {
     static const char remedy[] =
-        " (it is not left out, because the processes of this host count on it; "
-        "enable = no leaves it out for all of them)";
+        " (the other ranks of this host count on it; enable = no leaves it out "
+        "for all)";
     const struct wf_transport_config *t = c->config;
     bool counted_on = is_counted_on(wf, c);
 

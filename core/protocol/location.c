@@ -150,9 +150,8 @@ static const char *unaddressed_reason(const struct weft_loc *loc,
     if (!rank->boot->is_static)
         return "the peer has no address for it";
     if (WEFT_HAS(core->ops, weft_ops, addr_derive))
-        return wf_card_has_seeds(rank)
-                   ? "other host"
-                   : "mpi.ini does not give every rank a host";
+        return wf_card_has_seeds(rank) ? "other host"
+                                       : "not every rank has a host in mpi.ini";
     return WEFT_HAS(core->ops, weft_ops, addr_parse)
                ? "the peer has no address for it"
                : "it takes no address from mpi.ini";

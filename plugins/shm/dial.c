@@ -102,9 +102,9 @@ static void start_handshake(weft_peer *p, int fd)
     if (!wf_shm_same_user(fd, &maker)) {
         close(fd);
         wf_shm_fault(p, WEFT_ELINK,
-                     "the socket of process %u belongs to user %u, and this "
-                     "process to user %u, but only processes of one user share "
-                     "memory: let the [route] of this pair say use = tcp",
+                     "process %u is of user %u and this one of user %u, and "
+                     "only one user's share memory: let the [route] of this "
+                     "pair say use = tcp",
                      p->loc_id, maker.user, geteuid());
         return;
     }
@@ -132,6 +132,26 @@ static void start_handshake(weft_peer *p, int fd)
     p->state = SHM_DIALLED;
 }
 
+/* Ends the link to a process that has not come. A caller that was refused for
+ * its user may have been that process. */
+static void report_absence(weft_peer *p)
+{
+    unsigned long long seconds = p->ep->start / 1000000000;
+    uid_t caller = p->ep->refused_user;
+    if (caller == geteuid())
+        wf_shm_fault(p, WEFT_ELINK,
+                     "process %u has not come within %llu s "
+                     "(core.start_timeout): does it run here, with the same "
+                     "job, job key and [rank] sections?",
+                     p->loc_id, seconds);
+    else
+        wf_shm_fault(p, WEFT_ELINK,
+                     "process %u has not come within %llu s, but one of user "
+                     "%u was refused: if that was it, let the [route] of this "
+                     "pair say use = tcp",
+                     p->loc_id, seconds, caller);
+}
+
 /* Handles a call that was not taken. */
 static void handle_failed_call(weft_peer *p, int err)
 {
@@ -143,12 +163,7 @@ static void handle_failed_call(weft_peer *p, int err)
         (err == ECONNREFUSED && await_start(p)))
         return;
     if (p->absent_since && !p->was_up)
-        wf_shm_fault(p, WEFT_ELINK,
-                     "process %u has not come to this host within %llu s "
-                     "(core.start_timeout): does it run here, with the same "
-                     "job, job key and [rank] sections?",
-                     p->loc_id,
-                     (unsigned long long)(p->ep->start / 1000000000));
+        report_absence(p);
     else
         wf_shm_fault(p, WEFT_ELINK,
                      "process %u (pid %u) does not answer: %s; it has ended "

@@ -152,10 +152,10 @@ int wf_shm_accept(weft_ep *ep)
         }
         struct shm_maker maker;
         if (!wf_shm_same_user(fd, &maker)) {
+            ep->refused_user = maker.user;
             ep->host->log(ep->core, 1,
                           "shm: refused a caller of user %u, because this "
-                          "process runs as user %u; if it is of this job, let "
-                          "its [route] say use = tcp",
+                          "process is of user %u",
                           maker.user, geteuid());
             close(fd);
         } else if (!wf_shm_conn_new(ep, fd, false)) {

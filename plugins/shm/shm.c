@@ -265,6 +265,7 @@ static weft_ep *new_ep(const weft_open *o)
     ep->heavily_oversubscribed = is_heavily_oversubscribed(o);
     ep->launcher = o->launcher;
     ep->start = seed_of(o) ? o->start_ns : 0;
+    ep->refused_user = geteuid();
     ep->listener.fd = ep->spare = ep->bell.fd = ep->epoll = -1;
     ep->page_memory = -1;
     snprintf(ep->instance, sizeof ep->instance, "%s",
@@ -280,11 +281,11 @@ static void log_failed_open(const weft_open *o, const weft_ep *ep,
                             const char *what, int err)
 {
     if (err == EADDRINUSE && seed_of(o))
-        o->host->log(o->core, 0,
-                     "%s: another process has the socket of process %u: was it "
-                     "started twice, or does a job of the same name and key "
-                     "still run?",
-                     ep->instance, ep->loc_id);
+        o->host->log(
+            o->core, 0,
+            "%s: the socket of process %u is taken: was it started twice, "
+            "or does a job of the same name and key run?",
+            ep->instance, ep->loc_id);
     else
         o->host->log(o->core, 0, "%s: cannot open: needs %s: %s", ep->instance,
                      what, strerror(err));

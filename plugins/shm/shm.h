@@ -140,6 +140,7 @@ struct weft_ep {
     bool peers_admitted; /* the peers may read and write my memory, as far as
                             that depends on this process */
     uint32_t launcher;   /* process that started us and the peers; 0: unknown */
+    uid_t refused_user;  /* who called last and was refused; own: nobody */
     uint64_t start; /* ns, how long a peer may take to appear; 0: addresses are
                        those of processes that are there */
     struct shm_stats stats;
