@@ -26,7 +26,7 @@ class Figure:
     mpi: str = ""           # command; empty: not for MPI libraries
     raw: str = ""           # command of the raw limit; empty: there is none
     fabric: str = "any"     # any, shm, tcp, sctp, shm+tcp, tcp+shm, far (shm,
-                            # but tcp to rank 1), thread
+                            # but tcp to rank 1), shm+N (and N times tcp), thread
                             # (two ranks in a process); or {case}
     more: bool = False      # more is better
     ranks: object = 2       # or "case", or {case: ranks}
@@ -226,8 +226,16 @@ FIGURES = [
              "of two fabrics of one process, alone and while the other is "
              "used", "us", f"us-{which}", "fabrics {case} {ms}", fabric="far",
              ranks=3, cases=cases)
-      for which, cases in (("fast", ("alone-fast", "idle", "threads", "one")),
-                           ("slow", ("alone-slow", "threads", "one")))),
+      for which, cases in (
+          ("fast", ("alone-fast", "any-fast", "idle", "threads", "one")),
+          ("slow", ("alone-slow", "any-slow", "threads", "one")))),
+    *(Figure(f"idle-{source}", "half round trip of 1 byte received from "
+             f"{what}, beside that many idle transports", "us", "us",
+             f"pingpong {source} 1 1 4 {{ms}}", fabric="shm+{case}",
+             cases=("0", "1", "2", "3"), quick=("0", "3"),
+             targets=dict.fromkeys(("1", "2", "3"), "<= 1.1 row 0"))
+      for source, what in (("named", "the other rank"),
+                           ("any", "MPI_ANY_SOURCE"))),
     Figure("start", "mpirun of a program that only starts and ends (raw: "
            "fork and exec of a C program)", "ms", "wall", "hello",
            "spawn {case} {out}/raw_hello", ranks="case",

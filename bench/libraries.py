@@ -16,12 +16,11 @@ TWO = """[core]
 check = no
 [transport shm]
 [transport tcp]
-[route small]
-size = 0-
-use = {0}
 [route large]
 size = 1M-
 use = {1}
+[route small]
+use = {0}
 """
 
 # rank 1 is far from the others
@@ -38,6 +37,19 @@ use = tcp
 [route near]
 use = shm
 """
+
+# small messages over shm, and from 1 MB on over one of so many others: a pair of
+# ranks has four lanes
+IDLE = 3
+
+
+def beside_idle(count):
+    return ("[core]\ncheck = no\n[transport shm]\n"
+            + "".join(f"[transport idle{i}]\nplugin = tcp\n"
+                      for i in range(count))
+            + "".join(f"[route large{i}]\nsize = {1 << i}M-\nuse = idle{i}\n"
+                      for i in reversed(range(count))) # the first that fits
+            + "[route small]\nuse = shm\n")
 
 
 class Library:
@@ -131,7 +143,8 @@ class Weft(Library):
         for first, second in (("shm", "tcp"), ("tcp", "shm")):
             ini = out / f"{first}+{second}.ini"
             fabrics[ini.stem] = (["--ini", str(ini)], {})
-        fabrics["far"] = (["--ini", str(out / "far.ini")], {})
+        for file in ("far", *(f"shm+{n}" for n in range(IDLE + 1))):
+            fabrics[file] = (["--ini", str(out / f"{file}.ini")], {})
         super().__init__(name, str(bin_dir / "mpicc"),
                          str(bin_dir / "mpirun"), fabrics)
 
@@ -146,6 +159,9 @@ class Weft(Library):
             (out / f"{first}+{second}.ini").write_text(
                 TWO.format(first, second), encoding="utf-8")
         (out / "far.ini").write_text(FAR, encoding="utf-8")
+        for n in range(IDLE + 1):
+            (out / f"shm+{n}.ini").write_text(beside_idle(n),
+                                              encoding="utf-8")
 
     def static(self, out):
         target = out / f"{self.name}_static"
@@ -183,11 +199,14 @@ def known(args):
     return [
         Raw(), Weft(args.build, out), *before,
         Library("mpich", "mpicc.mpich", "mpiexec.mpich",
-                {"any": ([], {}), "shm": ([], {}), "tcp": ([], tcp)}),
+                {"any": ([], {}), "shm": ([], {}), "tcp": ([], tcp),
+                 "shm+0": ([], {})}),
         Library("openmpi", "mpicc.openmpi", "mpirun.openmpi",
                 {"any": (OMPI + ["vader,self,tcp"], {}),
                  "shm": (OMPI + ["vader,self"], {}),
                  "shm+tcp": (OMPI + ["vader,self,tcp"], {}),
+                 "shm+0": (OMPI + ["vader,self"], {}),
+                 "shm+1": (OMPI + ["vader,self,tcp"], {}),
                  "tcp": (OMPI + ["tcp,self"], {})}),
     ]
 

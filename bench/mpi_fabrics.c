@@ -1,6 +1,7 @@
 /* This program finds out whether a slow fabric slows a fast one.
  *
  *   mpi_fabrics alone-fast|alone-slow MS    one pair at a time
+ *   mpi_fabrics any-fast|any-slow MS        the same, received from any source
  *   mpi_fabrics threads MS                  both, each served by a thread
  *   mpi_fabrics one MS                      both, served by one thread that
  *                                           takes any message
@@ -108,7 +109,7 @@ static void serve_source(const char *mode)
 {
     int first = strcmp(mode, "alone-slow") == 0 ? SLOW : FAST;
 
-    if (strcmp(mode, "one") == 0)
+    if (strcmp(mode, "one") == 0 || strncmp(mode, "any", 3) == 0)
         answer_pings(MPI_ANY_SOURCE, 2);
     else if (strncmp(mode, "alone", 5) == 0) {
         answer_pings(first, 1);
@@ -119,7 +120,7 @@ static void serve_source(const char *mode)
 
 static int is_asking(const char *mode, int rank)
 {
-    if (strcmp(mode, "alone-slow") == 0)
+    if (strcmp(mode, "alone-slow") == 0 || strcmp(mode, "any-slow") == 0)
         return rank == SLOW;
     return rank == FAST || strcmp(mode, "threads") == 0 ||
            strcmp(mode, "one") == 0;

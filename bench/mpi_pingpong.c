@@ -2,8 +2,11 @@
  *
  *   mpi_pingpong pong FIRST LAST FACTOR MS      back and forth: half of a trip
  *   mpi_pingpong ping FIRST LAST FACTOR MS      both send at once
- *   mpi_pingpong beside FIRST LAST FACTOR MS    as pong, after one large
- *                                             message (for a second transport)
+ *   mpi_pingpong beside FIRST LAST FACTOR MS    as pong, after large
+ *                                             messages (for other transports)
+ *   mpi_pingpong named|any FIRST LAST FACTOR MS as pong, after large messages
+ *                                               of several sizes; any: both
+ *                                               receive from MPI_ANY_SOURCE
  *   mpi_pingpong alloc FIRST LAST FACTOR MS     as pong, in memory of
  *                                               MPI_Alloc_mem
  *
@@ -11,11 +14,14 @@
  */
 #include "repeat.h"
 
-enum { LARGE = 4 << 20 };
+#include <stdbool.h>
+
+enum { LARGE = 8 << 20, LARGE_FIRST = 1 << 20 };
 
 struct pair {
     char *out, *in;
     int size, rank;
+    int source; /* the other rank, or any */
     long times;
 };
 
@@ -23,7 +29,7 @@ static void exchange_in_turn(const struct pair *p)
 {
     if (p->rank == 0)
         MPI_Send(p->out, p->size, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
-    MPI_Recv(p->in, p->size, MPI_BYTE, 1 - p->rank, 1, MPI_COMM_WORLD,
+    MPI_Recv(p->in, p->size, MPI_BYTE, p->source, 1, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
     if (p->rank == 1)
         MPI_Send(p->out, p->size, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
@@ -100,12 +106,15 @@ int main(int argc, char **argv)
     batch_fn *batch = strcmp(argv[1], "ping") == 0 ? time_pings : time_pongs;
     long last = atol(argv[3]);
     struct pair p = {.rank = start_rank(&argc, &argv)};
+    const char *mode = argv[1];
+    bool beside = strcmp(mode, "beside") == 0 || strcmp(mode, "named") == 0 ||
+                  strcmp(mode, "any") == 0;
 
     p.out = allocate_memory(argv[1], last + LARGE);
     p.in = allocate_memory(argv[1], last + LARGE);
 
-    p.size = LARGE;
-    if (strcmp(argv[1], "beside") == 0)
+    p.source = strcmp(mode, "any") == 0 ? MPI_ANY_SOURCE : 1 - p.rank;
+    for (p.size = LARGE_FIRST; beside && p.size <= LARGE; p.size *= 2)
         exchange_in_turn(&p);
     for (long s = atol(argv[2]); s <= last; s = next_size(s, atol(argv[4]))) {
         p.size = (int)s;
