@@ -107,6 +107,16 @@ enum {
     WF_OTHERS_EVERY = 256,
     WF_OTHERS_APART_NS = 1000,
     WF_OTHERS_APART_MOST_NS = 100000,
+    /* An idle source is polled again after an 8th of the time for which it has
+     * been idle, and after 64 times the cost of its poll at the latest. Costly
+     * is what takes as long as 4 looks at the clock; there is one in so many
+     * rounds, a power of two. In one of so many looks what is not costly is
+     * timed again. ADR 017. */
+    WF_IDLE_PART = 8,
+    WF_IDLE_COSTS = 64,
+    WF_IDLE_CLOCKS = 4,
+    WF_IDLE_ROUNDS = 16,
+    WF_IDLE_TIMED_EVERY = 1024,
     /* Times that endpoints are armed again, within so many ns, that make the
      * leader sleep on its bell. A byte beside a listener took 0.2 us instead of
      * 10 (overlap.md, "Two fabrics"); the numbers were not measured. */

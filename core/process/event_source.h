@@ -35,10 +35,10 @@ struct wf_event_source {
     /* Handles what has come, about `budget` events; returns their number. It
      * does not leave the API section, and may remove sources. */
     int (*poll)(wf_source_object *, int budget);
-    /* Called before a sleep. WEFT_OK: from now on news makes the descriptor
-     * readable, or whoever writes the word makes another source announce it;
-     * until poll(). WEFT_EAGAIN: there is news. *deadline_ns, if it is set,
-     * asks for poll() by then. NULL: nothing has to be asked for. */
+    /* Called before a sleep, or when long idle. WEFT_OK: from now on news makes
+     * the descriptor readable, or whoever writes the word makes another source
+     * announce it; until poll(). WEFT_EAGAIN: there is news. *deadline_ns, if
+     * it is set, asks for poll() by then. NULL: nothing has to be asked for. */
     int (*arm)(wf_source_object *, uint64_t *deadline_ns);
     /* Takes back what arm() asked for; called when a source is removed for
      * which arm() was called. NULL: nothing has to be taken back. */

@@ -23,6 +23,7 @@
 #include "os/tuning.h"
 #include "process/rank.h"
 #include "progress/engines.h"
+#include "progress/idle_sources.h"
 #include "progress/wait.h"
 #include "report/error.h"
 
@@ -115,9 +116,7 @@ bool wf_progress_is_resume_requested(const struct wf_instance *wf)
     return wf->progress->resume_requested;
 }
 
-/* Poll the sources that are not in `asked`, unless they had no event
- * lately. */
-static WF_COLD void poll_unasked_sources(struct wf_instance *wf, uint32_t asked)
+WF_COLD void wf_progress_poll_unasked(struct wf_instance *wf, uint32_t asked)
 {
     struct wf_progress *p = wf->progress;
     uint64_t now = wf_now(wf);
@@ -128,26 +127,38 @@ static WF_COLD void poll_unasked_sources(struct wf_instance *wf, uint32_t asked)
     p->all_polls_apart = 2 * p->all_polls_apart + WF_OTHERS_APART_NS;
     if (p->all_polls_apart > WF_OTHERS_APART_MOST_NS)
         p->all_polls_apart = WF_OTHERS_APART_MOST_NS;
-    if (wf_progress_poll_round(wf, ~asked) > 0)
+    if (wf_idle_sources_poll_all(wf, ~asked) > 0)
         p->all_polls_apart = 0;
 }
 
-int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
+static inline int poll_source(struct wf_progress *p, uint32_t bit)
+{
+    const struct wf_event_source *s = p->by_bit[bit];
+
+    return s->poll(s->object, p->oversubscribed ? WF_POLL_BUDGET_OVERSUBSCRIBED
+                                                : WF_POLL_BUDGET);
+}
+
+int wf_progress_poll_source(struct wf_progress *p, uint32_t bit)
+{
+    return poll_source(p, bit);
+}
+
+/* Poll the sources in the mask, and end the round, in which n events were
+ * handled before. Returns their number. */
+static inline int poll_and_end_round(struct wf_instance *wf, uint32_t mask,
+                                     int n)
 {
     struct wf_progress *p = wf->progress;
-    int n = 0;
 
     if (wf_unlikely((wf_progress_count_round(p) & (WF_OTHERS_EVERY - 1)) == 0))
-        poll_unasked_sources(wf, mask);
+        wf_progress_poll_unasked(wf, mask);
     if (wf_unlikely(wf->held))
         mask |= p->handlers->complete_held(wf);
     mask &= p->all;
     while (mask) {
-        const struct wf_event_source *s = p->by_bit[__builtin_ctz(mask)];
+        n += poll_source(p, (uint32_t)__builtin_ctz(mask));
         mask &= mask - 1;
-        n +=
-            s->poll(s->object, p->oversubscribed ? WF_POLL_BUDGET_OVERSUBSCRIBED
-                                                 : WF_POLL_BUDGET);
     }
     if (wf_unlikely(p->resume_requested)) {
         p->resume_requested = false;
@@ -159,6 +170,26 @@ int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
     if (n && !wf_list_empty(&p->waiters))
         wf_waiters_notify(wf);
     return n;
+}
+
+int wf_progress_poll_round(struct wf_instance *wf, uint32_t mask)
+{
+    return poll_and_end_round(wf, mask, 0);
+}
+
+int wf_progress_poll_asked(struct wf_instance *wf, uint32_t mask,
+                           unsigned rounds, bool waits)
+{
+    struct wf_progress *p = wf->progress;
+    int n = 0;
+
+    mask &= p->all;
+    if (mask & (mask - 1)) {
+        if ((wf_load_relaxed(&p->rounds) & (rounds - 1)) == 0)
+            n = wf_idle_sources_poll_due(wf, mask, waits);
+        mask &= ~p->skipped;
+    }
+    return poll_and_end_round(wf, mask, n);
 }
 
 /* Poll once for a thread that spins. False: it must stop spinning. */
@@ -177,7 +208,7 @@ static inline bool poll_while_spinning(struct wf_instance *wf,
     else {
         uint32_t asked = wf_source_mask(s);
 
-        poll_unasked_sources(wf, asked);
+        wf_progress_poll_unasked(wf, asked);
         wf_progress_poll_round(wf, asked);
     }
     return true;

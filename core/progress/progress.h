@@ -74,6 +74,20 @@ struct wf_progress;
  * events. */
 int wf_progress_poll_round(struct wf_instance *, uint32_t mask);
 
+/* The same for sources of which any may complete the thread's request: those
+ * that are idle and take long to poll are polled less often (idle_sources.c).
+ * rounds: between two looks at the clock, a power of two. waits: the thread
+ * sleeps soon if there is no news. */
+int wf_progress_poll_asked(struct wf_instance *, uint32_t mask, unsigned rounds,
+                           bool waits);
+
+/* Poll the sources that are not in `asked`, unless they had no event lately. */
+void wf_progress_poll_unasked(struct wf_instance *, uint32_t asked);
+
+/* Poll the source of a bit, without the end of a round. Returns the number of
+ * events. */
+int wf_progress_poll_source(struct wf_progress *, uint32_t bit);
+
 /* Arm the sources again if a leader sleeps on them. Polling disarms sources,
  * so a thread that has polled must call this before it goes, or
  * nothing would ever wake the leader. */

@@ -75,7 +75,7 @@ static int free_bit(const struct wf_progress *p)
 static int watch_descriptor(struct wf_progress *p,
                             const struct wf_event_source *s)
 {
-    struct epoll_event ev = {.events = EPOLLIN, .data.u32 = WF_WOKEN_BY_SOURCE};
+    struct epoll_event ev = {.events = EPOLLIN, .data.u32 = (uint32_t)s->bit};
 
     if (s->fd < 0)
         return 0;
@@ -88,13 +88,16 @@ static int watch_descriptor(struct wf_progress *p,
 int wf_source_add(struct wf_instance *wf, struct wf_event_source *s, int bit)
 {
     struct wf_progress *p = wf->progress;
-    int r = watch_descriptor(p, s);
+    int r;
 
     WF_ASSERT(s->state == WF_SOURCE_REMOVED && s->poll);
     WF_ASSERT(bit < WF_EPS_MAX && (bit < 0 || !(p->all & 1u << bit)));
+    s->bit = bit >= 0 ? bit : free_bit(p);
+    r = watch_descriptor(p, s);
     if (r < 0)
         return r;
-    s->bit = bit >= 0 ? bit : free_bit(p);
+    p->timed &= ~wf_source_mask(s);
+    p->pace[s->bit] = (struct wf_poll_pace){0};
     s->state = WF_SOURCE_REGISTERED;
     wf_list_append(&p->sources, &s->link);
     if (s->bit == WF_SOURCE_BIT_SHARED)
@@ -104,6 +107,14 @@ int wf_source_add(struct wf_instance *wf, struct wf_event_source *s, int bit)
     p->all |= wf_source_mask(s);
     wf_progress_note_unarmed(wf);
     return 0;
+}
+
+void wf_source_count_arrivals(struct wf_instance *wf,
+                              const struct wf_event_source *s,
+                              const uint64_t *count)
+{
+    WF_ASSERT(s->state != WF_SOURCE_REMOVED);
+    wf->progress->pace[s->bit].count = count;
 }
 
 void wf_source_remove(struct wf_instance *wf, struct wf_event_source *s)

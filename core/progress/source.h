@@ -34,6 +34,12 @@ int wf_source_add(struct wf_instance *, struct wf_event_source *, int bit);
  * more. Before its descriptor is closed. */
 void wf_source_remove(struct wf_instance *, struct wf_event_source *);
 
+/* Tell the progress engine where it is counted what comes from a source that is
+ * registered, also what is taken past its poll(). */
+void wf_source_count_arrivals(struct wf_instance *,
+                              const struct wf_event_source *,
+                              const uint64_t *count);
+
 /* The mask of a waiter that polls this source in each round. */
 static inline uint32_t wf_source_mask(const struct wf_event_source *s)
 {

@@ -33,8 +33,9 @@
 #include "report/state.h"
 #include "report/trace_note.h"
 
-/* tests in vain from one record to the next */
-enum { TESTS_PER_RECORD = 64 };
+/* tests in vain from one record to the next, and from one look at the clock for
+ * the sources that they do not ask for */
+enum { TESTS_PER_RECORD = 64, TESTS_PER_UNASKED = 4 };
 
 /* Idle rounds sleep for longer and longer, up to WF_SERVE_SLEEP_MS. */
 static int idle_sleep_ms(unsigned idle)
@@ -240,10 +241,12 @@ static bool yield_until_done(struct wf_instance *wf, uint32_t mask,
 {
     unsigned polls_per_yield =
         wf->progress->yields_max ? 1 : WF_POLLS_PER_YIELD;
+    unsigned rounds_per_clock = wf->progress->yields_max ? 1 : WF_IDLE_ROUNDS;
     unsigned left = wf->progress->yields, events = 0;
 
     for (unsigned rounds = 1;; rounds++) {
-        bool event = wf_progress_poll_round(wf, mask) > 0;
+        bool event =
+            wf_progress_poll_asked(wf, mask, rounds_per_clock, true) > 0;
         if (event)
             left = wf->progress->yields;
         if (done(arg))
@@ -291,8 +294,11 @@ int wf_progress_poll_for_test(struct wf_instance *wf, uint32_t mask,
                      const struct wf_wait_cause *cause)
 {
     struct wf_progress *p = wf->progress;
-    int n = wf_progress_poll(wf, mask);
+    int n = wf_progress_poll_asked(wf, mask, 1, false);
 
+    if (p->failed_tests % TESTS_PER_UNASKED == 0)
+        wf_progress_poll_unasked(wf, mask);
+    wf_progress_end_polling(wf);
     wf_progress_poll_others(wf);
     if (n > 0)
         p->failed_tests = 0;
@@ -310,7 +316,7 @@ static bool spin_until_done(struct wf_instance *wf, uint32_t mask,
     unsigned idle = 0, yields = WF_YIELDS_MAX, events = 0;
 
     for (;;) {
-        bool event = wf_progress_poll_round(wf, mask) > 0;
+        bool event = wf_progress_poll_asked(wf, mask, WF_IDLE_ROUNDS, true) > 0;
         if (event)
             idle = 0;
         if (done(arg))

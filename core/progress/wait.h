@@ -26,7 +26,7 @@ enum {
 };
 
 /* The reasons for which a sleep in epoll ends: the data of its events. */
-enum { WF_WOKEN_BY_SOURCE, WF_WOKEN_BY_BELL };
+enum { WF_WOKEN_BY_BELL = WF_SOURCE_BITS /* less: the bit of a source */ };
 
 struct wf_helper; /* helper.c */
 struct wf_sched;  /* coll/schedule.h */
@@ -54,6 +54,15 @@ struct wf_waiter {
     void (*call)(struct wf_waiter *);
 };
 
+/* How often an idle source is polled (idle_sources.c). ns. */
+struct wf_poll_pace {
+    uint64_t news_at;  /* when its last news came, about */
+    uint64_t due;      /* when it is polled next */
+    uint64_t cost;     /* of a poll that finds nothing */
+    uint64_t arrivals; /* those that news_at is about */
+    const uint64_t *count; /* of arrivals: wf_source_count_arrivals */
+};
+
 /* The state of polling and waiting in one engine.
  * LOCK  all fields: the API section. */
 struct wf_progress {
@@ -77,6 +86,15 @@ struct wf_progress {
      * section, so no plugin's progress function may be on the stack. */
     struct wf_sched *deferred;
     int (*run_deferred)(struct wf_instance *);
+
+    /* Idle sources: idle_sources.c. */
+    uint32_t timed;   /* it is known how long their polls take, */
+    uint32_t costly;  /* and that this is long */
+    uint32_t skipped; /* by the rounds of the waiter that polled last */
+    uint32_t looks;   /* at the clock */
+    uint64_t clock_cost, ask_cost; /* ns for a look at the clock, the kernel */
+    struct wf_poll_pace pace[WF_SOURCE_BITS];
+
     /* The number of poll rounds. Changed inside the section; other_engines.c
      * reads it from outside to see whether the engine is in use. */
     wf_atomic_u32 rounds;

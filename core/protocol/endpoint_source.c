@@ -40,7 +40,9 @@ int wf_endpoint_add_source(struct weft_core *c)
     if (has_peers && s->fd >= 0)
         s->arm = c->ops->arm;
     r = wf_source_add(c->wf, s, c->index);
-    if (r < 0 && c->refusal)
+    if (r == 0)
+        wf_source_count_arrivals(c->wf, s, &c->rx_count);
+    else if (c->refusal)
         snprintf(c->refusal, WF_REFUSAL_MAX,
                  "nothing to sleep on (epoll, eventfd): %s", strerror(errno));
     return r;

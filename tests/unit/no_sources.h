@@ -14,6 +14,12 @@ int wf_source_add(struct wf_instance *wf, struct wf_event_source *s, int bit)
     return 0;
 }
 
+void wf_source_count_arrivals(struct wf_instance *wf,
+                              const struct wf_event_source *s,
+                              const uint64_t *count)
+{
+}
+
 void wf_source_remove(struct wf_instance *wf, struct wf_event_source *s)
 {
 }
