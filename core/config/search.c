@@ -167,19 +167,21 @@ static bool try_file_in(struct wf_config *c, const char *directory,
     return try_file(c, wf_arena_format(&c->arena, "%s/%s", directory, rest));
 }
 
-/* Try the installation of the library, then that of the mpirun or weft-info
- * which started the process. Where the program lies means nothing. */
-static bool try_installation(struct wf_config *c)
+/* Try the installation of the library, unless the program carries a text of its
+ * own, then that of the mpirun or weft-info which started the process. The
+ * place of the program means nothing. */
+static bool try_installation(struct wf_config *c, bool carries_text)
 {
     char path[PATH_MAX];
     const char *launcher = wf_trust_getenv("WEFT_LAUNCHER_INI");
-    return (wf_library_ini(path, sizeof path) && try_file(c, path)) ||
+    return (!carries_text && wf_library_ini(path, sizeof path) &&
+            try_file(c, path)) ||
            (launcher != NULL && launcher[0] == '/' && try_file(c, launcher));
 }
 
 void wf_search_read(struct wf_config *c)
 {
-    const char *named = wf_trust_getenv("WEFT_INI");
+    const char *named = wf_trust_getenv("WEFT_INI"), *linked = weft_ini_text;
     if (named != NULL && strcmp(named, "-") == 0)
         return;
     if (named != NULL && named[0] != '\0') {
@@ -188,9 +190,8 @@ void wf_search_read(struct wf_config *c)
     }
     if (try_file(c, "mpi.ini") ||
         try_file_in(c, wf_trust_getenv("HOME"), ".config/weft/mpi.ini") ||
-        try_installation(c) || try_file(c, "/etc/weft/mpi.ini"))
+        try_installation(c, linked != NULL) || try_file(c, "/etc/weft/mpi.ini"))
         return;
-    const char *linked = weft_ini_text;
     if (linked != NULL) {
         c->source = "weft_ini_text";
         wf_sections_read(c, c->source, linked, strlen(linked));
