@@ -44,6 +44,7 @@
 #include "protocol/location.h"
 #include "protocol/order.h"
 #include "protocol/sources.h"
+#include "protocol/traffic.h"
 #include "protocol/unfinished.h"
 #include "report/error.h"
 #include "report/trace.h"
@@ -437,7 +438,7 @@ int wf_instance_destroy(struct wf_instance *wf)
     wf_env_fini(wf);
     wf_types_fini(wf);
     wf_sched_fini(wf);
-    wf_endpoints_report(wf);
+    wf_traffic_report(wf);
     free_other_engines(wf);
     close_engine(wf);
     wf_auth_key_free(wf->rank->key);

@@ -159,6 +159,8 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
     for (int i = 0; i < n; i++)
         if (events[i].data.u32 == WF_WOKEN_BY_BELL)
             drain_bell(p);
+        else
+            p->wakeups[events[i].data.u32]++;
     if (engines)
         engines->ops->tasks(wf);
     found = wf_progress_poll_round(wf, UINT32_MAX);

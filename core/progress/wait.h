@@ -94,6 +94,7 @@ struct wf_progress {
     uint32_t looks;   /* at the clock */
     uint64_t clock_cost, ask_cost; /* ns for a look at the clock, the kernel */
     struct wf_poll_pace pace[WF_SOURCE_BITS];
+    uint64_t wakeups[WF_SOURCE_BITS]; /* sleeps that its news ended */
 
     /* The number of poll rounds. Changed inside the section; other_engines.c
      * reads it from outside to see whether the engine is in use. */

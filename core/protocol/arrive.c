@@ -295,6 +295,7 @@ static int arrive_by_type(struct weft_core *core, struct weft_loc *from,
 
     if (wf_likely(w->type == WF_EAGER && is_well_formed(w)))
         return arrive_eager(from, w, a);
+    from->wf->engine->counts.others++;
     if (wf_unlikely(weft_hdr_len(w) != WEFT_HDR)) {
         wf_log(from->wf, WF_LOG_WARN,
                "process %u sent a short header of type 0x%02x; skipped",
@@ -317,9 +318,11 @@ static int arrive_generally(struct weft_core *core, struct weft_loc *from,
     struct arrival a = {data, have, wf_le32(w->plen), sink};
     int r;
 
-    count_arrival(core, a.plen);
     r = arrive_by_type(core, from, w, &a);
-    return wf_unlikely(r == WEFT_EAGAIN) ? wf_arrive_stalled(core, from) : r;
+    if (wf_unlikely(r == WEFT_EAGAIN))
+        return wf_arrive_stalled(core, from);
+    count_arrival(core, a.plen);
+    return r;
 }
 
 /* ---- the front: a whole message, expected or next ------------------------ */

@@ -22,11 +22,8 @@
 #include "config/options.h"
 #include "process/rank.h"
 #include "process/ranks.h"
-#include "progress/engines.h"
 #include "progress/source.h"
 #include "protocol/endpoint_source.h"
-#include "protocol/order.h"
-#include "protocol/order_counts.h"
 #include "report/error.h"
 #include "route/card.h"
 #include "route/links.h"
@@ -380,78 +377,6 @@ int wf_endpoints_open(struct wf_instance *wf)
             break;
         }
     return r;
-}
-
-static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
-                     struct wf_traffic *t)
-{
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
-        const struct weft_loc *loc = wf->links->locs[i];
-        for (unsigned k = 0; loc && k < loc->lanes; k++) {
-            if (loc->lane[k].order || loc->lane[k].core != c)
-                continue;
-            t->sent += loc->lane[k].seq;
-            t->sent_bytes += wf_lane_bytes(loc, k);
-        }
-        if (loc && loc->order)
-            wf_order_add_traffic(loc->order, c, t);
-    }
-}
-
-void wf_endpoint_traffic(const struct weft_core *c, struct wf_traffic *t)
-{
-    add_sent(c->wf, c, t);
-    t->received += c->rx_count;
-    t->received_bytes += c->rx_bytes;
-}
-
-static void report_traffic(struct wf_instance *wf, const struct weft_core *c)
-{
-    struct wf_engines *all = wf_engines(wf);
-    struct wf_traffic t = {0};
-
-    wf_endpoint_traffic(c, &t);
-    for (unsigned i = 1; all && i < all->count; i++)
-        wf_endpoint_traffic(&all->all[i]->links->eps[c->index], &t);
-    if (!(t.sent | t.received))
-        return;
-    fprintf(stderr,
-            "weft: rank %u: %-6s sent %llu messages, %llu bytes; "
-            "received %llu messages, %llu bytes\n",
-            wf->rank->id, c->config->name, t.sent, t.sent_bytes, t.received,
-            t.received_bytes);
-}
-
-/* Print the number of packets that a transport dropped as damaged or forged. */
-static void report_dropped_packets(const struct wf_instance *wf,
-                                   const struct weft_core *c)
-{
-    const char *name;
-    uint64_t n;
-
-    if (!WEFT_HAS(c->ops, weft_ops, stat))
-        return;
-    for (int i = 0; c->ops->stat(c->ep, i, &name, &n) >= 0; i++)
-        if (n && strcmp(name, "strange_packets") == 0)
-            fprintf(stderr,
-                    "weft: rank %u: %-6s dropped %llu damaged or strange "
-                    "packets\n",
-                    wf->rank->id, c->config->name, (unsigned long long)n);
-}
-
-void wf_endpoints_report(struct wf_instance *wf)
-{
-    struct wf_links *links = wf->links;
-
-    if (!wf->rank->options->stats)
-        return;
-    for (int i = links->ep_count; i-- > 0;) {
-        report_traffic(wf, &links->eps[i]);
-        report_dropped_packets(wf, &links->eps[i]);
-    }
-    if (links->damaged)
-        fprintf(stderr, "weft: rank %u: %llu messages arrived damaged\n",
-                wf->rank->id, (unsigned long long)links->damaged);
 }
 
 static void delete_peers(struct wf_instance *wf, struct weft_core *c)

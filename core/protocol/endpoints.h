@@ -24,13 +24,6 @@ struct wf_left_out {
  * plugins named in the configuration are wrong; all of it has been printed. */
 int wf_endpoints_open(struct wf_instance *);
 
-/* Add the traffic of an endpoint. Its sent counts are the sums over its lanes,
- * or over the carriers of pairs with failover. */
-void wf_endpoint_traffic(const struct weft_core *, struct wf_traffic *);
-
-/* Print the traffic of the rank to stderr if core.stats is set. */
-void wf_endpoints_report(struct wf_instance *);
-
 /* Close all endpoints at once; for an orderly end drain them first. */
 void wf_endpoints_close(struct wf_instance *);
 

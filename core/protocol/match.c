@@ -173,6 +173,7 @@ static struct wf_posted *walk_posted(struct wf_match *m, uint64_t env0,
 {
     for (struct wf_queue_link *l = m->first; l; l = l->next) {
         struct wf_posted *p = wf_posted_from_link(l);
+        m->searched++;
         if (wf_match_posted_fits(p, env0, env1))
             return p;
     }
@@ -185,6 +186,7 @@ static struct wf_posted *take_listed(struct wf_match *m, uint64_t env0,
     struct wf_posted *p =
         table_all(m) ? find_tabled(m, env0, env1) : walk_posted(m, env0, env1);
 
+    m->searched += p != NULL;
     WF_ASSERT(!p || wf_match_posted_fits(p, env0, env1));
     if (p)
         unlist_receive(m, p);
@@ -197,6 +199,7 @@ static struct wf_posted *take_recent(struct wf_match *m, uint64_t env0,
 {
     uint64_t hits = 0;
 
+    m->searched += (unsigned)__builtin_popcountll(m->live);
     for (uint64_t rest = m->live; rest; rest &= rest - 1) {
         const struct wf_recent *r = &m->recent[__builtin_ctzll(rest)];
         hits |= rest & -rest & -(uint64_t)wf_match_recent_fits(r, env0, env1);
@@ -210,6 +213,7 @@ struct wf_posted *wf_match_take_any(struct wf_match *m, uint64_t env0,
 {
     struct wf_posted *p = NULL;
 
+    m->searches++;
     if (__builtin_popcountll(m->live) > WF_SCANNED)
         list_recent(m);
     WF_ASSERT(!m->listed == !m->first);
@@ -338,8 +342,8 @@ static struct wf_arrived *walk_arrived(struct wf_match *m, uint64_t env0,
 {
     struct wf_queue_link *l = m->oldest;
 
-    while (l && !arrived_fits(l, env0, env1, mask))
-        l = l->next;
+    for (; l && !arrived_fits(l, env0, env1, mask); l = l->next)
+        m->searched++;
     return arrived_of(l);
 }
 
@@ -354,9 +358,11 @@ struct wf_arrived *wf_match_search(struct wf_match *m, uint64_t env0,
     /* most messages are received in the order of arrival */
     if (arrived_fits(m->oldest, env0, env1, mask))
         return arrived_of(m->oldest);
+    m->searches++;
     if (m->stored <= WF_SCANNED || !index_class(m, c))
         return walk_arrived(m, env0, env1, mask);
     l = wf_keys_find_oldest(&m->arrived[c], env0, env1);
+    m->searched++;
     return l ? wf_container(l, struct wf_arrived_entry, link[c])->arrived
              : NULL;
 }

@@ -109,6 +109,9 @@ struct wf_match {
     struct wf_queue_link *indexed[WF_CLASSES]; /* the last one in the table */
     struct wf_keys arrived[WF_CLASSES];
     struct wf_slab entries, indices;
+    /* Searches that the oldest entry did not end, in both queues, and the
+     * entries that they looked at; one in a table counts as one entry. */
+    uint64_t searches, searched;
 };
 
 /* The class of a receive or probe with these arguments. */

@@ -179,6 +179,16 @@ struct wf_created_req {
     struct wf_list link; /* engine.others */
 };
 
+/* How messages came, for tools: tool/pvar.c. */
+struct wf_message_counts {
+    uint64_t stored;     /* whole messages that were stored first */
+    uint64_t announced;  /* announcements that were stored */
+    uint64_t length_sum; /* of the queue, taken when it grew */
+    uint32_t length_high;
+    uint64_t rendezvous; /* messages whose payload a receive has asked for */
+    uint64_t others;     /* containers that are no whole message */
+};
+
 struct wf_engine {
     struct wf_instance *wf;
     struct wf_match match;
@@ -199,6 +209,7 @@ struct wf_engine {
     uint64_t credits;   /* initial credit of each sender, bytes */
     struct wf_slab messages[WF_MESSAGE_SIZES];  /* unexpected ones */
     uint64_t unexpected_bytes, unexpected_high; /* held now; held at most */
+    struct wf_message_counts counts;
     uint32_t failures;                          /* Locations that failed */
     uint32_t unreported; /* of them, given up without the launcher's knowing */
     uint32_t losers; /* processes that gave this one up, as handled here */

@@ -187,6 +187,7 @@ void wf_rendezvous_accept(struct wf_p2p *p, struct weft_loc *from,
                           struct weft_core *core, uint64_t send_id,
                           const uint8_t *key, size_t n)
 {
+    p->req.wf->engine->counts.rendezvous++;
     if (from->failed)
         wf_receive_finish(p, wf_req_mark_link_lost(&p->req, from->down_status));
     else if (!n || !wf_pull_start(p, from, core, send_id, key, n))

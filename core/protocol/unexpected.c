@@ -97,8 +97,15 @@ static struct wf_message *allocate_message(struct wf_engine *e, size_t room,
     return m;
 }
 
-static void count_stored(struct wf_engine *e, uint64_t charge)
+static void count_stored(struct wf_engine *e, uint64_t charge, bool whole)
 {
+    struct wf_message_counts *c = &e->counts;
+
+    c->stored += whole;
+    c->announced += !whole;
+    c->length_sum += e->match.stored;
+    if (e->match.stored > c->length_high)
+        c->length_high = e->match.stored;
     e->unexpected_bytes += charge;
     if (e->unexpected_bytes > e->unexpected_high)
         e->unexpected_high = e->unexpected_bytes;
@@ -152,7 +159,8 @@ struct wf_message *wf_unexpected_create(struct weft_loc *loc,
     wf_match_store(&e->match, &m->arrived);
     WF_ASSERT(m->room >= have && (have == room) == !m->landing);
     m->queued = true;
-    count_stored(e, wf_message_charge(m));
+    count_stored(e, wf_message_charge(m),
+                 (w->type & ~(WF_SEQUENCED | WF_CHECKED)) == WF_EAGER);
     if (WF_TRACING(loc->wf))
         wf_trace_note(loc->wf, WF_TRACE_UNEXPECTED,
                       &(struct wf_trace_about){.peer = wf_trace_peer(loc),

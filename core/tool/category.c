@@ -20,7 +20,12 @@ static bool has_prefix(const struct wf_pvar *v, const char *prefix)
 
 static bool is_of_queue(const struct wf_pvar *v)
 {
-    return has_prefix(v, "queue.");
+    return has_prefix(v, "queue.") || has_prefix(v, "match.");
+}
+
+static bool is_of_message(const struct wf_pvar *v)
+{
+    return has_prefix(v, "message.");
 }
 
 static bool is_of_waiting(const struct wf_pvar *v)
@@ -43,7 +48,7 @@ static const struct category {
     {"transports", "what goes through each transport, and its connections",
      false, is_of_transport, "link."},
     {"queues", "the queues of the protocol", false, is_of_queue, NULL},
-    {"messages", "how messages of the program go", false, NULL, "message."},
+    {"messages", "how messages go", false, is_of_message, "message."},
     {"rendezvous", "the steps of large messages", false, NULL, "rendezvous."},
     {"collectives", "which algorithms are taken", false, NULL, "collective."},
     {"waiting", "calls that sleep until something comes", false, is_of_waiting,

@@ -196,6 +196,28 @@ class NoTrace(Folder):
         self.assertIn("built without traces (WEFT_TRACE=OFF)", done.stderr)
 
 
+class Counts(Folder):
+    """How messages came, with core.stats."""
+
+    def test_messages_are_told_apart(self):
+        done = self.job(options=("--set", "core.stats=yes", "--route", "shm"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = {int(rank): [float(n) for n in numbers] for rank, *numbers in
+                re.findall(r"rank (\d): engine 0 messages came direct (\d+), "
+                           r"stored first (\d+), by rendezvous (\d+); "
+                           r"unexpected at most (\d+), mean ([\d.]+); "
+                           r"searches (\d+) of (\d+) entries", done.stderr)}
+        self.assertEqual(set(said), {0, 1}, done.stderr)
+        direct, stored, rendezvous, most, mean, searches, searched = said[1]
+        self.assertGreaterEqual(direct, 1)    # of tag 5
+        self.assertGreaterEqual(stored, 1)    # of tag 6
+        self.assertEqual(rendezvous, 1)       # of tag 8
+        self.assertTrue(1 <= mean <= most, done.stderr)
+        self.assertGreaterEqual(searches, 1)  # tag 7 stands behind tag 6
+        self.assertGreaterEqual(searched, 1)
+        self.assertEqual(said[0][2], 0)
+
+
 class Path_(Folder):
     """Which path collectives take, with core.log = debug."""
 

@@ -193,6 +193,50 @@ static void unexpected_messages_are_seen(void)
     MPI_Wait(&r, MPI_STATUS_IGNORE);
 }
 
+/* Messages that find their receive, and one that has to be stored; each rank
+ * sends to itself. */
+static void ways_of_messages_are_told_apart(void)
+{
+    enum { DIRECT = 5, STORED = 3, BYTES = 300000 };
+    static char out[BYTES], in[BYTES];
+    int rank = rank_in(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
+    int to = (rank + 1) % size, from = (rank + size - 1) % size;
+    unsigned long long direct, stored, asked, total, sum;
+    MPI_Request r[DIRECT + STORED];
+    direct = sum_of("message.direct", MPI_T_PVAR_CLASS_COUNTER);
+    stored = sum_of("message.stored", MPI_T_PVAR_CLASS_COUNTER);
+    asked = sum_of("message.rendezvous", MPI_T_PVAR_CLASS_COUNTER);
+    total = sum_of("queue.unexpected_total", MPI_T_PVAR_CLASS_COUNTER);
+    sum = sum_of("queue.unexpected_sum", MPI_T_PVAR_CLASS_AGGREGATE);
+    for (int i = 0; i < DIRECT; i++)
+        MPI_Irecv(&in[i], 1, MPI_CHAR, from, 5, MPI_COMM_WORLD, &r[i]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < DIRECT; i++)
+        MPI_Send(&out[i], 1, MPI_CHAR, to, 5, MPI_COMM_WORLD);
+    MPI_Waitall(DIRECT, r, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < STORED; i++)
+        MPI_Isend(&out[i], 1, MPI_CHAR, rank, 6 + i, MPI_COMM_WORLD, &r[i]);
+    for (int i = STORED; i-- > 0;) /* none is the oldest until the end */
+        MPI_Recv(in, 1, MPI_CHAR, rank, 6 + i, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Waitall(STORED, r, MPI_STATUSES_IGNORE);
+    MPI_Irecv(in, BYTES, MPI_CHAR, from, 9, MPI_COMM_WORLD, r);
+    MPI_Ssend(out, BYTES, MPI_CHAR, to, 9, MPI_COMM_WORLD);
+    MPI_Wait(r, MPI_STATUS_IGNORE);
+    total = sum_of("queue.unexpected_total", MPI_T_PVAR_CLASS_COUNTER) - total;
+    sum = sum_of("queue.unexpected_sum", MPI_T_PVAR_CLASS_AGGREGATE) - sum;
+    stored = sum_of("message.stored", MPI_T_PVAR_CLASS_COUNTER) - stored;
+    asked = sum_of("message.rendezvous", MPI_T_PVAR_CLASS_COUNTER) - asked;
+    direct = sum_of("message.direct", MPI_T_PVAR_CLASS_COUNTER) - direct;
+    CHECK(total >= STORED && sum >= 1 + 2 + 3);
+    CHECK(stored + asked >= STORED);      /* core.eager = 0 announces them */
+    CHECK(direct + asked >= DIRECT + 1u); /* core.eager = 1G sends it whole */
+    CHECK(sum_of("queue.unexpected_high", MPI_T_PVAR_CLASS_HIGHWATERMARK) >=
+          STORED);
+    CHECK(sum_of("match.searches", MPI_T_PVAR_CLASS_COUNTER) > 0);
+    CHECK(sum_of("match.searched", MPI_T_PVAR_CLASS_COUNTER) > 0);
+}
+
 static void categories_list_every_variable(void)
 {
     int n, cvars, pvars, all_c = 0, all_p = 0, indices[256], index, len;
@@ -237,6 +281,7 @@ int main(int argc, char **argv)
     messages_are_counted();
     bytes_that_leave_are_counted();
     unexpected_messages_are_seen();
+    ways_of_messages_are_told_apart();
     CHECK(MPI_T_finalize() == MPI_SUCCESS);
     int status = job_end();
     look_at_everything();

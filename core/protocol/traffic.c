@@ -1,0 +1,121 @@
+/* Counts of what went through the endpoints, and of how messages came.
+ *
+ * OPTIMIZE  size
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/traffic.h"
+
+#include <stdio.h>
+
+#include "config/config.h"
+#include "process/rank.h"
+#include "progress/engines.h"
+#include "protocol/order_counts.h"
+#include "protocol/queues.h"
+#include "route/links.h"
+#include "route/location.h"
+
+static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
+                     struct wf_traffic *t)
+{
+    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
+        const struct weft_loc *loc = wf->links->locs[i];
+        for (unsigned k = 0; loc && k < loc->lanes; k++) {
+            if (loc->lane[k].order || loc->lane[k].core != c)
+                continue;
+            t->sent += loc->lane[k].seq;
+            t->sent_bytes += wf_lane_bytes(loc, k);
+        }
+        if (loc && loc->order)
+            wf_order_add_traffic(loc->order, c, t);
+    }
+}
+
+void wf_traffic_add(const struct weft_core *c, struct wf_traffic *t)
+{
+    add_sent(c->wf, c, t);
+    t->received += c->rx_count;
+    t->received_bytes += c->rx_bytes;
+}
+
+static void report_traffic(struct wf_instance *wf, const struct weft_core *c)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_traffic t = {0};
+
+    wf_traffic_add(c, &t);
+    for (unsigned i = 1; all && i < all->count; i++)
+        wf_traffic_add(&all->all[i]->links->eps[c->index], &t);
+    if (!(t.sent | t.received))
+        return;
+    fprintf(stderr,
+            "weft: rank %u: %-6s sent %llu messages, %llu bytes; "
+            "received %llu messages, %llu bytes\n",
+            wf->rank->id, c->config->name, t.sent, t.sent_bytes, t.received,
+            t.received_bytes);
+}
+
+/* Print the number of packets that a transport dropped as damaged or forged. */
+static void report_dropped_packets(const struct wf_instance *wf,
+                                   const struct weft_core *c)
+{
+    const char *name;
+    uint64_t n;
+
+    if (!WEFT_HAS(c->ops, weft_ops, stat))
+        return;
+    for (int i = 0; c->ops->stat(c->ep, i, &name, &n) >= 0; i++)
+        if (n && strcmp(name, "strange_packets") == 0)
+            fprintf(stderr,
+                    "weft: rank %u: %-6s dropped %llu damaged or strange "
+                    "packets\n",
+                    wf->rank->id, c->config->name, (unsigned long long)n);
+}
+
+uint64_t wf_traffic_count_direct(const struct wf_instance *wf)
+{
+    const struct wf_message_counts *c = &wf->engine->counts;
+    uint64_t containers = 0;
+
+    for (int i = 0; i < wf->links->ep_count; i++)
+        containers += wf->links->eps[i].rx_count;
+    return containers - c->others - c->stored;
+}
+
+/* Print how the messages of an engine have come. */
+static void report_messages(const struct wf_instance *wf)
+{
+    const struct wf_message_counts *c = &wf->engine->counts;
+    const struct wf_match *m = &wf->engine->match;
+    uint64_t grown = c->stored + c->announced;
+
+    if (!wf->engine->counts.others && !wf_traffic_count_direct(wf) && !grown)
+        return;
+    fprintf(stderr,
+            "weft: rank %u: engine %u messages came direct %llu, stored first "
+            "%llu, by rendezvous %llu; unexpected at most %u, mean %.1f; "
+            "searches %llu of %llu entries\n",
+            wf->rank->id, wf->number,
+            (unsigned long long)wf_traffic_count_direct(wf),
+            (unsigned long long)c->stored, (unsigned long long)c->rendezvous,
+            c->length_high, grown ? (double)c->length_sum / (double)grown : 0.0,
+            (unsigned long long)m->searches, (unsigned long long)m->searched);
+}
+
+void wf_traffic_report(struct wf_instance *wf)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_links *links = wf->links;
+
+    if (!wf->rank->options->stats)
+        return;
+    for (int i = links->ep_count; i-- > 0;) {
+        report_traffic(wf, &links->eps[i]);
+        report_dropped_packets(wf, &links->eps[i]);
+    }
+    for (unsigned i = 0; i < (all ? all->count : 1); i++)
+        report_messages(all ? all->all[i] : wf);
+    if (links->damaged)
+        fprintf(stderr, "weft: rank %u: %llu messages arrived damaged\n",
+                wf->rank->id, (unsigned long long)links->damaged);
+}
