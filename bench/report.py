@@ -9,6 +9,7 @@ import re
 import statistics
 import subprocess
 import sys
+import textwrap
 import time
 
 import placement
@@ -26,6 +27,13 @@ def head(libs, args):
           "\nin percent, and in brackets the best of all batches. line: half a"
           "\nround trip of a cache line, ns, in the runs of this row, and how"
           "\nmany of all runs found the CPUs placed so; others do not count.")
+
+
+def works(of):
+    """Print the works that a figure is about, and what they say."""
+    for work, says in of:
+        print(textwrap.fill(f"{work}: {says}", 79, initial_indent="  ",
+                            subsequent_indent="  "))
 
 
 def processor():

@@ -28,6 +28,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the sources may be read-only
 import figures  # noqa: E402
 import libraries  # noqa: E402
+import papers  # noqa: E402
 import placement  # noqa: E402
 import report  # noqa: E402
 
@@ -42,6 +43,9 @@ def arguments():
                    help="few repetitions, rows and bytes: under three minutes")
     p.add_argument("--only", metavar="NAME", action="append", default=[],
                    help="figures whose name begins with NAME; may be repeated")
+    p.add_argument("--papers", "--seeds", action="store_true",
+                   help="the figures about the works that Weft follows, beside "
+                        "what these say")
     p.add_argument("--libs", metavar="LIST", default="raw,weft,mpich,openmpi",
                    help="libraries to run (default: %(default)s)")
     p.add_argument("--repeat", type=int, metavar="N",
@@ -58,6 +62,8 @@ def arguments():
     p.add_argument("--out", type=Path, metavar="DIR",
                    help="results (default: DIR of --build, /bench)")
     args = p.parse_args()
+    if args.papers:
+        args.only += papers.beginnings()
     args.build = Path(args.build).resolve()
     if args.before:
         args.before = args.before.resolve()
@@ -238,6 +244,8 @@ def main():
     if args.list:
         for f in chosen:
             print(f"{f.name:25} {f.title}, {f.unit}")
+            if args.papers:
+                report.works(papers.works_of(f.name))
         return 0
     libs = libraries.present(args)
     args.out.mkdir(parents=True, exist_ok=True)
@@ -250,6 +258,8 @@ def main():
     for figure in chosen:
         result = measure(figure, libs, args)
         report.table(result, libs, args)
+        if args.papers:
+            report.works(papers.works_of(figure.name))
         report.write_csv(result, args.out)
         pairs += report.pairs(result)
         if shutil.which("gnuplot"):

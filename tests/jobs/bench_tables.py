@@ -14,6 +14,7 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 import figures  # noqa: E402
 import imb  # noqa: E402
+import papers  # noqa: E402
 import placement  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
@@ -49,6 +50,23 @@ class Summary(unittest.TestCase):
         self.assertEqual(report.cell(r.summary(2, "mpich"), 10), "over 10 s")
         self.assertNotIn("over", report.cell(r.summary(1, "mpich"), 10))
         self.assertEqual(report.cell(r.summary(2, "openmpi"), 10), "-")
+
+
+class Papers(unittest.TestCase):
+    def test_each_beginning_names_figures(self):
+        names = [f.name for f in figures.FIGURES]
+        for begin in papers.beginnings():
+            with self.subTest(begin=begin):
+                self.assertTrue(any(n.startswith(begin) for n in names))
+
+    def test_they_are_listed_beside_their_figures(self):
+        done = subprocess.run([sys.executable, "-B", str(BENCH / "run.py"),
+                               "--papers", "--list"], capture_output=True,
+                              text=True, check=True)
+        for work, _, _ in papers.PAPERS:
+            self.assertIn(f"  {work}", done.stdout)
+        self.assertIn("\nblocked ", done.stdout)
+        self.assertNotIn("\nbarrier ", done.stdout)
 
 
 class Placement(unittest.TestCase):
