@@ -23,16 +23,17 @@ int wf_mpi_t_source_get_num(struct wf_instance *wf, int *num_sources)
     return MPI_SUCCESS;
 }
 
-/* Creates an info object without hints: there are none. */
-static int give_info(MPI_Info *info)
+/* Gives the program an info object that was made for it. */
+static int give_made(MPI_Info *info, struct wf_info *made)
 {
-    struct wf_info *made;
-
-    if (!info)
-        return MPI_SUCCESS;
-    made = wf_info_create();
     *info = made ? (MPI_Info)made : MPI_INFO_NULL;
     return made ? MPI_SUCCESS : MPI_T_ERR_MEMORY;
+}
+
+/* Gives one without hints: sources and types have none. */
+static int give_info(MPI_Info *info)
+{
+    return info ? give_made(info, wf_info_create()) : MPI_SUCCESS;
 }
 
 int wf_mpi_t_source_get_info(struct wf_instance *wf, int source_index,
@@ -135,16 +136,28 @@ int wf_mpi_t_event_get_index(struct wf_instance *wf, const char *name,
 
 /* ---- registrations ------------------------------------------------------- */
 
+static int keep_hints(struct wf_event_registration *r,
+                      const MPI_T_cb_safety *safety, const struct wf_info *info)
+{
+    return wf_event_add_hints(r, safety, info) ? MPI_SUCCESS : MPI_T_ERR_MEMORY;
+}
+
 int wf_mpi_t_event_handle_alloc(struct wf_instance *wf, int event_index,
                                 void *obj_handle, struct wf_info *info,
                                 MPI_T_event_registration *event_registration)
 {
     WF_TOOL_REQUIRE_INIT();
+    int rc;
+
     if (!wf_event_type_at(event_index))
         return MPI_T_ERR_INVALID_INDEX;
     if (!event_registration)
         return MPI_T_ERR_INVALID;
-    return wf_event_register(wf, event_index, event_registration);
+    rc = wf_event_register(wf, event_index, event_registration);
+    return rc == MPI_SUCCESS
+               ? keep_hints(wf_event_registration_of(*event_registration), NULL,
+                            info)
+               : rc;
 }
 
 int wf_mpi_t_event_handle_free(struct wf_instance *wf,
@@ -167,9 +180,13 @@ int wf_mpi_t_event_handle_get_info(struct wf_instance *wf,
                                    MPI_Info *info_used)
 {
     WF_TOOL_REQUIRE_INIT();
-    return wf_event_registration_of(event_registration)
-               ? give_info(info_used)
-               : MPI_T_ERR_INVALID_HANDLE;
+    struct wf_event_registration *r =
+        wf_event_registration_of(event_registration);
+
+    if (!r)
+        return MPI_T_ERR_INVALID_HANDLE;
+    return info_used ? give_made(info_used, wf_event_copy_hints(r, NULL))
+                     : MPI_SUCCESS;
 }
 
 int wf_mpi_t_event_handle_set_info(struct wf_instance *wf,
@@ -177,9 +194,10 @@ int wf_mpi_t_event_handle_set_info(struct wf_instance *wf,
                                    struct wf_info *info)
 {
     WF_TOOL_REQUIRE_INIT();
-    return wf_event_registration_of(event_registration)
-               ? MPI_SUCCESS
-               : MPI_T_ERR_INVALID_HANDLE;
+    struct wf_event_registration *r =
+        wf_event_registration_of(event_registration);
+
+    return r ? keep_hints(r, NULL, info) : MPI_T_ERR_INVALID_HANDLE;
 }
 
 int wf_mpi_t_event_register_callback(
@@ -193,20 +211,20 @@ int wf_mpi_t_event_register_callback(
 
     if (!r)
         return MPI_T_ERR_INVALID_HANDLE;
-    return wf_event_set_callback(r, cb_safety, user_data, event_cb_function)
-               ? MPI_SUCCESS
-               : MPI_T_ERR_INVALID;
+    if (!wf_event_set_callback(r, cb_safety, user_data, event_cb_function))
+        return MPI_T_ERR_INVALID;
+    return keep_hints(r, &cb_safety, info);
 }
 
-/* Checks that the registration has a callback of this level. */
-static int check_callback(MPI_T_event_registration registration,
-                          MPI_T_cb_safety safety)
+/* Finds a registration that has a callback of this level. */
+static int find_callback(MPI_T_event_registration registration,
+                         MPI_T_cb_safety safety,
+                         struct wf_event_registration **r)
 {
-    struct wf_event_registration *r = wf_event_registration_of(registration);
-
-    if (!r)
+    *r = wf_event_registration_of(registration);
+    if (!*r)
         return MPI_T_ERR_INVALID_HANDLE;
-    return wf_event_has_callback(r, safety) ? MPI_SUCCESS : MPI_T_ERR_INVALID;
+    return wf_event_has_callback(*r, safety) ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }
 
 int wf_mpi_t_event_callback_get_info(
@@ -214,9 +232,12 @@ int wf_mpi_t_event_callback_get_info(
     MPI_T_cb_safety cb_safety, MPI_Info *info_used)
 {
     WF_TOOL_REQUIRE_INIT();
-    int rc = check_callback(event_registration, cb_safety);
+    struct wf_event_registration *r;
+    int rc = find_callback(event_registration, cb_safety, &r);
 
-    return rc == MPI_SUCCESS ? give_info(info_used) : rc;
+    return rc == MPI_SUCCESS && info_used
+               ? give_made(info_used, wf_event_copy_hints(r, &cb_safety))
+               : rc;
 }
 
 int wf_mpi_t_event_callback_set_info(
@@ -224,7 +245,10 @@ int wf_mpi_t_event_callback_set_info(
     MPI_T_cb_safety cb_safety, struct wf_info *info)
 {
     WF_TOOL_REQUIRE_INIT();
-    return check_callback(event_registration, cb_safety);
+    struct wf_event_registration *r;
+    int rc = find_callback(event_registration, cb_safety, &r);
+
+    return rc == MPI_SUCCESS ? keep_hints(r, &cb_safety, info) : rc;
 }
 
 int wf_mpi_t_event_set_dropped_handler(

@@ -72,6 +72,7 @@ MPI_T_enum wf_event_text_enum(void);
 /* ---- event_delivery.c */
 
 struct wf_event_registration;
+struct wf_info; /* object/info.h */
 
 /* Create a registration, and let the calling rank (NULL: none is there yet)
  * record events. MPI_SUCCESS or an MPI_T_ERR_*. */
@@ -89,6 +90,14 @@ void wf_event_unregister_all(struct wf_instance *);
 bool wf_event_set_callback(struct wf_event_registration *, MPI_T_cb_safety,
                            void *user_data, MPI_T_event_cb_function *);
 bool wf_event_has_callback(struct wf_event_registration *, MPI_T_cb_safety);
+/* Keep hints of the registration, or, with a level, of that callback: no hint
+ * has a meaning yet, but the program can ask for them. Returns false: no
+ * memory. */
+bool wf_event_add_hints(struct wf_event_registration *, const MPI_T_cb_safety *,
+                        const struct wf_info *);
+/* Returns a copy of the hints, which is the caller's; NULL: no memory. */
+struct wf_info *wf_event_copy_hints(struct wf_event_registration *,
+                                    const MPI_T_cb_safety *);
 void wf_event_set_dropped(struct wf_event_registration *,
                           MPI_T_event_dropped_cb_function *);
 /* Returns the event whose callback the calling thread runs, if this is its

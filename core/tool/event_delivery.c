@@ -10,6 +10,7 @@
 
 #include "core_api.h"
 #include "instance/events.h"
+#include "object/info.h"
 #include "os/clock.h"
 #include "os/section.h"
 #include "process/process.h"
@@ -19,6 +20,7 @@
 #include "tool/handles.h"
 
 enum level { NONE, RESTRICTED, THREAD_SAFE, SIGNAL_SAFE, LEVELS, NO_LEVEL };
+enum { OF_ALL = LEVELS, HINTS }; /* places of hints behind those of callbacks */
 
 static const MPI_T_cb_safety levels[LEVELS] = {
     MPI_T_CB_REQUIRE_NONE, MPI_T_CB_REQUIRE_MPI_RESTRICTED,
@@ -36,6 +38,7 @@ struct wf_event_registration {
     unsigned busy; /* threads that run a callback of it */
     bool ended;
     struct callback callbacks[LEVELS];
+    struct wf_info *hints[HINTS]; /* or NULL */
     MPI_T_event_dropped_cb_function *dropped_call;
     MPI_Count dropped; /* events, since the last call of dropped_call */
     MPI_T_event_free_cb_function *on_end;
@@ -92,6 +95,8 @@ static void free_registration(struct wf_event_registration *r,
 {
     if (r->on_end)
         r->on_end(r->handle, safety, r->end_data);
+    for (int i = 0; i < HINTS; i++)
+        wf_info_destroy(r->hints[i]);
     free(r);
 }
 
@@ -117,7 +122,8 @@ static struct wf_event_registration *hold_next(struct wf_event_registration *r,
 }
 
 /* Returns the callback for an event that requires this level: of the least
- * level that suffices. Counts the event as dropped if there is none. */
+ * level that suffices. If there is none the event is dropped; then it has no
+ * function, but what another callback of the registration was given. */
 static struct callback choose_callback(struct wf_event_registration *r,
                                        enum level required)
 {
@@ -127,6 +133,8 @@ static struct callback choose_callback(struct wf_event_registration *r,
         for (int i = required; i < LEVELS && !c.call; i++)
             c = r->callbacks[i];
         r->dropped += !c.call;
+        for (int i = 0; i < LEVELS && !c.call && !c.user_data; i++)
+            c.user_data = r->callbacks[i].user_data;
     }
     return c;
 }
@@ -332,6 +340,43 @@ bool wf_event_has_callback(struct wf_event_registration *r,
     WF_SECTION(events, &table)
         has = level != NO_LEVEL && r->callbacks[level].call;
     return has;
+}
+
+/* ---- hints --------------------------------------------------------------- */
+
+static int place_of_hints(const MPI_T_cb_safety *safety)
+{
+    return safety ? (int)level_of(*safety) : OF_ALL;
+}
+
+bool wf_event_add_hints(struct wf_event_registration *r,
+                        const MPI_T_cb_safety *safety,
+                        const struct wf_info *from)
+{
+    struct wf_info **to = &r->hints[place_of_hints(safety)];
+    bool kept = true;
+
+    WF_SECTION(events, &table) {
+        if (from && !*to)
+            *to = wf_info_create();
+        kept = !from || *to;
+        for (int i = 0; kept && from && i < from->count; i++)
+            kept = wf_info_put(*to, from->list[i].key, from->list[i].value) ==
+                   MPI_SUCCESS;
+    }
+    return kept;
+}
+
+struct wf_info *wf_event_copy_hints(struct wf_event_registration *r,
+                                    const MPI_T_cb_safety *safety)
+{
+    int place = place_of_hints(safety);
+    struct wf_info *copy = NULL;
+
+    WF_SECTION(events, &table)
+        copy =
+            r->hints[place] ? wf_info_copy(r->hints[place]) : wf_info_create();
+    return copy;
 }
 
 void wf_event_set_dropped(struct wf_event_registration *r,
