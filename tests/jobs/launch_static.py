@@ -20,7 +20,9 @@ import launch
 BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 INFO = os.path.join(BUILD, "bin", "weft-info")
-KEY = "job_key = 4ac0f1e2d3\n"
+# names of sockets are made of it: another run of this test has another one
+KEY = f"job_key = 4ac0f1e2d3-{os.getpid()}\n"
+OTHER_KEY = f"job_key = other-{os.getpid()}\n"
 NOBODY = 65534
 SKIP = 77
 
@@ -217,7 +219,7 @@ class Jobs(unittest.TestCase):
     def test_with_another_key_or_name_ranks_do_not_meet(self):
         soon = "start_timeout = 1s\n"
         mine = self.ini(ranks_of(2), core=KEY + soon)
-        for other in (self.ini(ranks_of(2), core="job_key = other\n" + soon,
+        for other in (self.ini(ranks_of(2), core=OTHER_KEY + soon,
                                name="key.ini"),
                       self.ini(ranks_of(2), core=KEY + soon, job="llec",
                                name="job.ini")):
