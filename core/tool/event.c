@@ -147,6 +147,7 @@ int wf_mpi_t_event_handle_alloc(struct wf_instance *wf, int event_index,
                                 MPI_T_event_registration *event_registration)
 {
     WF_TOOL_REQUIRE_INIT();
+    struct wf_event_registration *r;
     int rc;
 
     if (!wf_event_type_at(event_index))
@@ -154,10 +155,13 @@ int wf_mpi_t_event_handle_alloc(struct wf_instance *wf, int event_index,
     if (!event_registration)
         return MPI_T_ERR_INVALID;
     rc = wf_event_register(wf, event_index, event_registration);
-    return rc == MPI_SUCCESS
-               ? keep_hints(wf_event_registration_of(*event_registration), NULL,
-                            info)
-               : rc;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    r = wf_event_registration_of(*event_registration);
+    rc = keep_hints(r, NULL, info);
+    if (rc != MPI_SUCCESS)
+        wf_event_unregister(wf, r, NULL, NULL);
+    return rc;
 }
 
 int wf_mpi_t_event_handle_free(struct wf_instance *wf,
