@@ -49,6 +49,7 @@
 #define WF_SHMCOLL_H
 
 #include "coll/coll.h"
+#include "coll/shm/race_notes.h"
 #include "coll/shm/tuning.h"
 #include "coll/shm/wait.h"
 #include "process/instance.h"
@@ -218,6 +219,25 @@ static inline void wf_shmcoll_begin_without_line(struct wf_shmcoll *t)
         wf_shmcoll_wait_all_completed(t, behind + WF_SHMCOLL_CALLS_AHEAD / 2);
 }
 
+/* Stores a word that other members wait for: what this member did before is
+ * done for a member that loads it. */
+static inline void wf_shmcoll_store_word(const struct wf_shmcoll *t,
+                                         wf_atomic_u64 *word, uint64_t value)
+{
+    wf_shmcoll_note_store(t->comm->context);
+    wf_store_release(word, value);
+}
+
+/* Loads a word of another member; pairs with wf_shmcoll_store_word. */
+static inline uint64_t wf_shmcoll_load_word(const struct wf_shmcoll *t,
+                                            const wf_atomic_u64 *word)
+{
+    uint64_t value = wf_load_acquire(word);
+
+    wf_shmcoll_note_load(t->comm->context);
+    return value;
+}
+
 /* Stores the flag word of this call; the data is in place. `way` is 0 or
  * WF_SHMCOLL_FLAG_SCHEDULE or WF_SHMCOLL_FLAG_STAGED. */
 static inline void wf_shmcoll_store_flag(struct wf_shmcoll *t, uint64_t bytes,
@@ -229,8 +249,8 @@ static inline void wf_shmcoll_store_flag(struct wf_shmcoll *t, uint64_t bytes,
         bytes < WF_SHMCOLL_FLAG_STAGED ? bytes : WF_SHMCOLL_FLAG_STAGED - 1;
 
     /* pairs with wf_shmcoll_wait_flag */
-    wf_store_release(&wf_shmcoll_line(t, t->rank)->flag,
-                     (uint64_t)t->call << 32 | way | n);
+    wf_shmcoll_store_word(t, &wf_shmcoll_line(t, t->rank)->flag,
+                          (uint64_t)t->call << 32 | way | n);
 }
 
 /* Stores the flag word and wakes the members that sleep for it. */
@@ -245,8 +265,8 @@ static inline void wf_shmcoll_publish_flag(struct wf_shmcoll *t, uint64_t bytes,
  * call any more, and nothing more is expected of it. */
 static inline void wf_shmcoll_complete_call(struct wf_shmcoll *t)
 {
-    wf_store_release(&t->shared->members[t->rank].last_completed_call,
-                     (uint64_t)t->call << 32);
+    wf_shmcoll_store_word(t, &t->shared->members[t->rank].last_completed_call,
+                          (uint64_t)t->call << 32);
     wf_shmcoll_notify_sleepers(t);
 }
 
@@ -264,7 +284,7 @@ static inline int wf_shmcoll_wait_flag(struct wf_shmcoll *t, int rank,
 {
     struct wf_shmcoll_line *line = wf_shmcoll_line(t, rank);
 
-    *word = wf_load_acquire(&line->flag);
+    *word = wf_shmcoll_load_word(t, &line->flag);
     if (wf_likely(*word >> 32 == t->call))
         return MPI_SUCCESS;
     return wf_shmcoll_wait_word(t, rank, &line->flag, (uint64_t)t->call << 32,

@@ -31,15 +31,15 @@ void wf_staging_publish_call(struct wf_shmcoll *t, uint64_t bytes, uint32_t way)
 void wf_staging_publish_chunks(struct wf_shmcoll *t, uint32_t count, int rc)
 {
     /* pairs with wait_count() */
-    wf_store_release(&t->shared->members[t->rank].chunks_published,
-                     flag_of(t, rc ? FAILED : count));
+    wf_shmcoll_store_word(t, &t->shared->members[t->rank].chunks_published,
+                          flag_of(t, rc ? FAILED : count));
     wf_shmcoll_notify_sleepers(t);
 }
 
 static void publish_consumed(struct wf_shmcoll *t, uint32_t count)
 {
-    wf_store_release(&t->shared->members[t->rank].chunks_consumed,
-                     flag_of(t, count));
+    wf_shmcoll_store_word(t, &t->shared->members[t->rank].chunks_consumed,
+                          flag_of(t, count));
     wf_shmcoll_notify_sleepers(t);
 }
 
@@ -51,7 +51,7 @@ static int report_failed_member(int rank)
 static int wait_count(struct wf_shmcoll *t, int rank, const wf_atomic_u64 *word,
                       uint32_t count)
 {
-    uint64_t least = flag_of(t, count), seen = wf_load_acquire(word);
+    uint64_t least = flag_of(t, count), seen = wf_shmcoll_load_word(t, word);
     int rc = MPI_SUCCESS;
 
     if (wf_unlikely(!wf_shmcoll_is_reached(seen, least)))

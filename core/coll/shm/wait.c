@@ -54,6 +54,10 @@ struct member_wait {
     uint64_t least;            /* the value to wait for, or a later one */
 };
 
+#ifdef __SANITIZE_THREAD__
+uint64_t wf_shmcoll_orders[WF_SHMCOLL_ORDERS];
+#endif
+
 static bool is_reached(const struct member_wait *w)
 {
     /* pairs with wf_shmcoll_complete_call, wf_shmcoll_store_flag and those of
@@ -208,7 +212,7 @@ int wf_shmcoll_wait_word(struct wf_shmcoll *t, int rank,
 
     if (wf_unlikely(rc))
         leave_segments(t);
-    *seen = wf_load_acquire(word);
+    *seen = wf_shmcoll_load_word(t, word);
     return rc;
 }
 
