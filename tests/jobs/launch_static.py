@@ -329,6 +329,16 @@ class Jobs(unittest.TestCase):
         done = self.info("--explain", "0->1")
         self.assertIn("bootstrap: pmi", done.stdout)
 
+    def test_check_compares_nets_with_addresses_of_both_protocols(self):
+        ini = self.ini("".join(
+            f"[rank {r}]\nhost = h{r}\ntcp = [fd00::{r + 1}]:7000\n"
+            for r in range(2)), "[route near]\nto = net:fd00::/16\n"
+            "use = tcp\n[route other]\nuse = shm\n", name="v6.ini")
+        self.assertEqual(self.info("--check", ini).stdout,
+                         f"{ini}: good (static start: 2 ranks)\n")
+        done = self.info("--ini", ini, "--explain", "0->1")
+        self.assertRegex(done.stdout, r"uses +tcp ")
+
     def two_users(self, ini):
         return [self.start(0, ini),
                 self.start(1, ini, user=NOBODY, group=NOBODY, extra_groups=[])]

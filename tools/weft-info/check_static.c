@@ -3,7 +3,7 @@
  * would otherwise find out when the pair first talks.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "info.h"
+#include "deployment.h"
 
 #include <stdlib.h>
 
@@ -16,8 +16,7 @@ struct static_check {
     const struct info *info;
     FILE *errors;
     uint32_t ranks;
-    struct wf_route_end *ends; /* [ranks] */
-    char (*nets)[ADDRESSES_LEN];
+    struct info_end *ends; /* [ranks] */
     uint32_t *unreached; /* [routes]: pairs of each that have no way */
     struct wf_route_candidate candidate[TRANSPORTS_MAX];
     bool hosts_known;
@@ -32,8 +31,8 @@ static bool is_thread(const struct info_transport *t)
  * of the doubt, and so has thread: the ranks of a host may be one process. */
 static void judge_pair(struct static_check *k, uint32_t from, uint32_t to)
 {
-    struct info_pair pair = {.from = &k->ends[from],
-                             .to = &k->ends[to],
+    struct info_pair pair = {.from = &k->ends[from].facts,
+                             .to = &k->ends[to].facts,
                              .is_static = true,
                              .hosts_known = k->hosts_known};
     for (int i = 0; i < k->info->count; i++) {
@@ -72,13 +71,14 @@ static void check_pair(struct static_check *k, uint32_t from, uint32_t to)
     const struct wf_config *c = k->info->config;
     int order[TRANSPORTS_MAX];
     const char *section;
+    const struct wf_route_end *a = &k->ends[from].facts,
+                              *b = &k->ends[to].facts;
     judge_pair(k, from, to);
     const struct wf_route_rule *rule =
-        wf_route_rule(c, &k->ends[from], &k->ends[to], 0, k->candidate,
-                      k->info->count);
+        wf_route_rule(c, a, b, 0, k->candidate, k->info->count);
     if (rule->use == WF_USE_NONE ||
-        wf_route_choose(c, &k->ends[from], &k->ends[to], 0, k->candidate,
-                        k->info->count, order, &section) > 0)
+        wf_route_choose(c, a, b, 0, k->candidate, k->info->count, order,
+                        &section) > 0)
         return;
     if (k->unreached[rule - c->routes]++ > 0)
         return;
@@ -92,13 +92,15 @@ static void check_pair(struct static_check *k, uint32_t from, uint32_t to)
 static void fill_end(struct static_check *k, uint32_t rank)
 {
     const char *host = wf_config_host(k->info->config, rank);
-    struct wf_route_end *end = &k->ends[rank];
-    info_addresses(k->info, rank, k->nets[rank], ADDRESSES_LEN);
-    end->rank = rank;
-    end->host = host != NULL ? host : "";
-    end->net = k->nets[rank];
-    /* a rank whose host is unknown is alone */
-    end->node = host != NULL ? wf_card_host_node(host) : UINT64_MAX - rank;
+    struct info_end *end = &k->ends[rank];
+    end->facts = (struct wf_route_end){
+        .rank = rank,
+        .host = end->host,
+        .net = end->net,
+        /* a rank whose host is unknown is alone */
+        .node = host != NULL ? wf_card_host_node(host) : UINT64_MAX - rank};
+    snprintf(end->host, sizeof end->host, "%s", host != NULL ? host : "");
+    info_end_addresses(k->info, end);
 }
 
 static int count_unreached(const struct static_check *k)
@@ -134,11 +136,10 @@ static int check_ways(const struct info *info, FILE *errors)
         .ranks = n < RANKS_LOOKED_AT ? n : RANKS_LOOKED_AT,
         .hosts_known = info_has_hosts(info->config)};
     k.ends = calloc(k.ranks, sizeof *k.ends);
-    k.nets = calloc(k.ranks, sizeof *k.nets);
     k.unreached = calloc((size_t)info->config->route_count,
                          sizeof *k.unreached);
     int problems = 1;
-    if (k.ends != NULL && k.nets != NULL && k.unreached != NULL)
+    if (k.ends != NULL && k.unreached != NULL)
         problems = check_pairs(&k);
     else
         fprintf(errors, "out of memory\n");
@@ -146,7 +147,6 @@ static int check_ways(const struct info *info, FILE *errors)
         fprintf(errors, "note: only pairs of the first %u ranks were checked\n",
                 k.ranks);
     free(k.ends);
-    free(k.nets);
     free(k.unreached);
     return problems;
 }

@@ -72,9 +72,6 @@ struct info_pair {
 };
 /* Whether the configuration gives all ranks a host. */
 bool info_has_hosts(const struct wf_config *);
-/* Write the addresses that the configuration gives a rank, for net: selectors,
- * with commas between. */
-void info_addresses(const struct info *, uint32_t rank, char *net, size_t n);
 /* Fill in the candidate for a transport: whether it reaches from one rank to
  * the other, or why not. */
 void info_judge(const struct info *, const struct info_transport *,

@@ -15,21 +15,6 @@ bool info_has_hosts(const struct wf_config *config)
     return n > 0 && r == n;
 }
 
-void info_addresses(const struct info *info, uint32_t rank, char *net, size_t n)
-{
-    size_t used = 0;
-    net[0] = '\0';
-    for (int i = 0; i < info->count && used < n; i++) {
-        const char *text = wf_config_address(
-            info->config, rank, info->transport[i].config->name, NULL);
-        size_t length = text != NULL ? strcspn(text, ":") : 0;
-        if (length > 0)
-            used +=
-                (size_t)snprintf(net + used, n - used, "%s%.*s",
-                                 used > 0 ? "," : "", (int)length, text);
-    }
-}
-
 static const char *other_kind_of_peer(const struct info_transport *t, bool self,
                                       bool local)
 {
