@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "comm/channel.h"
 #include "comm/derive.h"
 #include "comm/query.h"
 #include "core_api.h"
@@ -55,12 +56,40 @@ static int plan_dup(struct wf_derive_plan *p, struct wf_comm *comm,
     return rc;
 }
 
+/* Makes the channel that the info of a new communicator asks for, if all
+ * members have one free; its keys then are in force. */
+static int add_channel(struct wf_comm *parent, struct wf_comm *comm,
+                       const struct wf_channel_terms *terms, int channel)
+{
+    int rc = channel < 0 ? MPI_SUCCESS
+                         : wf_channel_make(parent, comm, terms, channel);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (comm->channel)
+        wf_channel_put_keys(comm->info, terms);
+    return MPI_SUCCESS;
+}
+
 int wf_mpi_comm_dup_with_info(struct wf_instance *wf, struct wf_comm *comm,
                               struct wf_info *info, MPI_Comm *newcomm)
 {
     struct wf_derive_plan p;
-    int rc = plan_dup(&p, comm, info);
-    return wf_derive_run(&p, rc, newcomm);
+    struct wf_channel_terms terms;
+    int channel = -1, rc = plan_dup(&p, comm, info);
+    if (rc == MPI_SUCCESS)
+        rc = wf_channel_read(info, &terms);
+    p.failed = rc != MPI_SUCCESS;
+    if (rc == MPI_SUCCESS && terms.wanted)
+        p.channel = &channel;
+    rc = wf_derive_run(&p, rc, newcomm);
+    if (rc != MPI_SUCCESS || !p.channel)
+        return rc;
+    rc = add_channel(comm, p.result, &terms, channel);
+    if (rc != MPI_SUCCESS) {
+        wf_derive_discard(p.result);
+        *newcomm = MPI_COMM_NULL;
+    }
+    return rc;
 }
 
 int wf_mpi_comm_dup(struct wf_instance *wf, struct wf_comm *comm,
