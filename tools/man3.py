@@ -2,12 +2,13 @@
 
     man3.py OUTDIR VERSION [SUFFIX]
 
-Synopsis and arguments come from the tables of the standard (core/api/standard),
-error classes from what the bindings check and from the core function itself,
-summaries from man3/summaries.txt, the meaning of an argument from
-man3/kinds.txt, notes on single functions from man3/notes.txt. A large-count twin has the page of the int function. SUFFIX is
-that of the installed names of programs that every MPI has; then the section is
-3 and the suffix.
+Synopsis and arguments come from the tables of the standard
+(core/api/standard), error classes from what the bindings check and from the
+core function itself, summaries from man3/summaries.txt, the meaning of an
+argument from man3/kinds.txt, notes on single functions from man3/notes.txt. A
+large-count twin has the page of the int function. SUFFIX is that of the
+installed names of programs that every MPI has; then the section is 3 and the
+suffix.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os

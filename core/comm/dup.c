@@ -45,12 +45,14 @@ static int copy_hints_and_attrs(struct wf_comm *copy, struct wf_comm *comm,
 }
 
 static int plan_dup(struct wf_derive_plan *p, struct wf_comm *comm,
-                    struct wf_info *info)
+                    struct wf_info *info, struct wf_channel_terms *terms)
 {
     int rc = MPI_ERR_NO_MEM;
     wf_derive_init_plan(p, comm);
     p->result = copy_comm(comm);
     if (p->result)
+        rc = wf_channel_read(info, terms);
+    if (p->result && rc == MPI_SUCCESS)
         rc = copy_hints_and_attrs(p->result, comm, info);
     p->failed = rc != MPI_SUCCESS;
     return rc;
@@ -75,10 +77,7 @@ int wf_mpi_comm_dup_with_info(struct wf_instance *wf, struct wf_comm *comm,
 {
     struct wf_derive_plan p;
     struct wf_channel_terms terms;
-    int channel = -1, rc = plan_dup(&p, comm, info);
-    if (rc == MPI_SUCCESS)
-        rc = wf_channel_read(info, &terms);
-    p.failed = rc != MPI_SUCCESS;
+    int channel = -1, rc = plan_dup(&p, comm, info, &terms);
     if (rc == MPI_SUCCESS && terms.wanted)
         p.channel = &channel;
     rc = wf_derive_run(&p, rc, newcomm);
@@ -116,8 +115,9 @@ int wf_mpi_comm_idup_with_info(struct wf_instance *wf, struct wf_comm *comm,
                                MPI_Request *request)
 {
     struct wf_derive_plan p;
+    struct wf_channel_terms ignored; /* making a channel would block */
     struct wf_req *r;
-    int rc = plan_dup(&p, comm, info);
+    int rc = plan_dup(&p, comm, info, &ignored);
     *newcomm = MPI_COMM_NULL;
     *request = MPI_REQUEST_NULL;
     if (rc != MPI_SUCCESS)

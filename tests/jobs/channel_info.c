@@ -91,6 +91,37 @@ static void check_different(void)
     MPI_Comm_free(&c);
 }
 
+/* MPI_Comm_idup_with_info and MPI_Comm_create_from_group check the values, and
+ * reserve nothing. */
+static void check_others(void)
+{
+    MPI_Comm c;
+    MPI_Info info;
+    MPI_Request r;
+    MPI_Group world;
+    int rc;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "weft_channel", "true");
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    CHECK(MPI_Comm_idup_with_info(MPI_COMM_WORLD, info, &c, &r) ==
+          MPI_SUCCESS);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    CHECK(!is_channel(c));
+    check_talks(c);
+    MPI_Comm_free(&c);
+    CHECK(MPI_Comm_create_from_group(world, "channel", info,
+                                     MPI_ERRORS_RETURN, &c) == MPI_SUCCESS);
+    CHECK(!is_channel(c));
+    check_talks(c);
+    MPI_Comm_free(&c);
+    MPI_Info_set(info, "weft_channel_rate", "-1");
+    rc = MPI_Comm_idup_with_info(MPI_COMM_WORLD, info, &c, &r);
+    CHECK(class_of(rc) == MPI_ERR_INFO_VALUE && c == MPI_COMM_NULL);
+    MPI_Group_free(&world);
+    MPI_Info_free(&info);
+}
+
 static void check_refused(const char *key, const char *value,
                           const char *remedy, int set)
 {
@@ -131,6 +162,7 @@ int main(int argc, char **argv)
     check_absent();
     check_too_much();
     check_different();
+    check_others();
     for (int set = 0; set < 2; set++) {
         check_refused("weft_channel", "maybe", "true or false", set);
         check_refused("weft_channel_bytes", "many", "largest message", set);
