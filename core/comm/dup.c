@@ -16,6 +16,7 @@
 #include "object/error.h"
 #include "object/info.h"
 #include "process/instance.h"
+#include "report/error.h"
 
 static struct wf_comm *copy_comm(struct wf_comm *comm)
 {
@@ -63,13 +64,16 @@ static int plan_dup(struct wf_derive_plan *p, struct wf_comm *comm,
 static int add_channel(struct wf_comm *parent, struct wf_comm *comm,
                        const struct wf_channel_terms *terms, int channel)
 {
-    int rc = channel < 0 ? MPI_SUCCESS
-                         : wf_channel_make(parent, comm, terms, channel);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    if (comm->channel)
+    if (channel < 0) {
+        wf_log(parent->wf, WF_LOG_INFO,
+               "weft_channel: nothing is reserved: no channel is free in all "
+               "members, or one of them does not ask for it");
+        return MPI_SUCCESS;
+    }
+    int rc = wf_channel_make(parent, comm, terms, channel);
+    if (rc == MPI_SUCCESS && comm->channel)
         wf_channel_put_keys(comm->info, terms);
-    return MPI_SUCCESS;
+    return rc;
 }
 
 int wf_mpi_comm_dup_with_info(struct wf_instance *wf, struct wf_comm *comm,

@@ -172,17 +172,28 @@ static struct wf_engines *ensure_table(struct wf_instance *home)
     return NULL;
 }
 
+static void log_no_offer(struct wf_instance *wf, const char *why)
+{
+    wf_log(wf, WF_LOG_INFO, "weft_channel: nothing is reserved: %s", why);
+}
+
 uint32_t wf_channels_offer(struct wf_instance *wf)
 {
     struct wf_instance *home = wf_home(wf);
-    /* a table is made inside the section of the first engine only */
-    struct wf_engines *all = wf == home && can_be_found_later(home)
-                                 ? ensure_table(home)
-                                 : wf_engines(home);
+    struct wf_engines *all;
     uint32_t offer = 0;
 
-    if (!all || !can_be_found_later(home))
+    if (!can_be_found_later(home)) {
+        log_no_offer(wf, "the addresses of this job are exchanged at its "
+                         "start only");
         return 0;
+    }
+    /* while there is no table wf is home, whose section is held */
+    all = ensure_table(home);
+    if (!all) {
+        log_no_offer(wf, "no memory or no descriptor for its engine");
+        return 0;
+    }
     WF_SECTION(objects, home->rank->env) {
         offer = WF_CHANNELS_MASK & ~all->channels_taken;
         all->channels_taken |= offer;
