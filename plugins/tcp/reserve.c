@@ -14,8 +14,8 @@
 
 bool wf_tcp_make_stage(weft_peer *p)
 {
-    if (!p->stage)
-        p->stage = malloc(TCP_PACKED + TCP_FRAME);
+    WEFT_ASSERT(!p->stage);
+    p->stage = malloc(TCP_PACKED + TCP_FRAME);
     return p->stage != NULL;
 }
 
@@ -51,7 +51,7 @@ int wf_tcp_reserve(weft_peer *p, uint32_t messages, uint64_t bytes)
         return WEFT_ELINK;
     if (p->ip.state != PEER_OPEN)
         return WEFT_EAGAIN;
-    if (!wf_tcp_make_stage(p))
+    if (!p->stage && !wf_tcp_make_stage(p))
         return WEFT_ENOMEM;
     has = enlarge_buffer(p, needed);
     if (has >= needed)

@@ -249,7 +249,7 @@ bool wf_tcp_tx_idle(weft_peer *);
 void wf_tcp_tx_cancel(weft_peer *, int status);
 
 /* reserve.c */
-/* Allocates the stage. Returns false without memory. */
+/* Allocates the stage, which there is not yet. Returns false without memory. */
 bool wf_tcp_make_stage(weft_peer *);
 int wf_tcp_reserve(weft_peer *, uint32_t messages, uint64_t bytes);
 

@@ -96,7 +96,7 @@ static void consume_sent(weft_peer *p, uint64_t n)
 /* Makes room for n more bytes in the stage. Returns whether there is room. */
 static bool has_stage_room(weft_peer *p, uint64_t n)
 {
-    if (!wf_tcp_make_stage(p))
+    if (!p->stage && !wf_tcp_make_stage(p))
         return false;
     if (p->stage_end + n <= TCP_STAGE)
         return true;
