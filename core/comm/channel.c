@@ -11,11 +11,9 @@
 
 #include "comm/agree.h"
 #include "comm/engines.h"
-#include "object/error_class.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/death.h"
-#include "protocol/request.h"
 #include "protocol/reserve.h"
 #include "report/error.h"
 
@@ -39,37 +37,41 @@ static void log_refusal(struct wf_instance *wf, const char *why)
 
 /* ---- agreeing ------------------------------------------------------------ */
 
+/* An agreement that this thread waits for. It has no request, for which there
+ * might be no memory while others wait for this member. */
+struct waiting {
+    struct wf_agree agree;
+    bool over;
+};
+
 static void end_agreement(struct wf_agree *a)
 {
-    wf_req_complete(a->arg, 0);
+    wf_container(a, struct waiting, agree)->over = true;
+}
+
+static bool is_over(void *arg)
+{
+    return ((struct waiting *)arg)->over;
 }
 
 /* Agree with the members of parent on the AND of some words. Returns an MPI
- * error class: that of a death, or no memory. */
+ * error class: MPI_ERR_PROC_ABORTED if one is dead. */
 static int agree_on_words(struct wf_comm *parent, uint64_t *value, int n)
 {
     uint64_t input[WORDS];
     struct wf_agree_scope scope;
-    struct wf_req *r = wf_req_create(parent->wf, WF_REQ_SCHEDULE, parent,
-                                     "collective operation");
-    struct wf_agree a = {.scope = &scope,
-                         .n = n,
-                         .value = value,
-                         .input = input,
-                         .resume = end_agreement,
-                         .arg = r};
+    struct waiting w = {.agree = {.scope = &scope,
+                                  .n = n,
+                                  .value = value,
+                                  .input = input,
+                                  .resume = end_agreement}};
 
-    if (!r)
-        return MPI_ERR_NO_MEM;
     wf_agree_init_scope(&scope, parent);
-    if (scope.size == 1 && !scope.bridged) {
-        wf_req_abandon(r);
+    if (scope.size == 1 && !scope.bridged)
         return MPI_SUCCESS;
-    }
-    if (wf_agree_start(&a))
-        wf_req_complete(r, 0);
-    wf_wait(&r, MPI_STATUS_IGNORE);
-    return a.error;
+    if (!wf_agree_start(&w.agree))
+        wf_progress_wait(parent->wf, UINT32_MAX, is_over, &w, NULL);
+    return w.agree.error;
 }
 
 /* Tell the others whether this member is able, and learn whether all are, and
