@@ -236,6 +236,16 @@ FIGURES = [
              targets=dict.fromkeys(("1", "2", "3"), "<= 1.1 row 0"))
       for source, what in (("named", "the other rank"),
                            ("any", "MPI_ANY_SOURCE"))),
+    *(Figure("channel" + ("-tcp" if fabric == "tcp" else "") + suffix,
+             f"start {kind} a real-time channel beside bulk of the pair, "
+             f"{fabric}: half round trip by percentile times 100"
+             + (" (raw: a cache line)" if fabric == "shm" else ""), "us", "us",
+             f"channel {kind} {{starts}} {{limit_ms}}",
+             "shm percentiles {starts} {limit_ms}" if fabric == "shm" else "",
+             fabric, targets={9999: "<= 3 row 5000"} if kind == "with"
+             else None)
+      for fabric in ("shm", "tcp")
+      for kind, suffix in (("with", ""), ("without", "-without"))),
     Figure("start", "mpirun of a program that only starts and ends (raw: "
            "fork and exec of a C program)", "ms", "wall", "hello",
            "spawn {case} {out}/raw_hello", ranks="case",

@@ -17,6 +17,11 @@ PAPERS = [
      "computation, and long queues cost little.",
      ("overlap-shm", "overlap-tcp", "overlap-4-", "match-unexpected-order",
       "depth-")),
+    ("Brightwell and Greenberg, the section on real-time channels",
+     "What a send needs is reserved collectively when the channel is set up. "
+     "Then: with bulk messages of the same pair under way, starts on a channel "
+     "are as early as without them, the late ones too.",
+     ("channel",)),
     ("Balaji and others, support for multithreaded MPI communication",
      "Message rates grow with the number of threads as locks become finer: "
      "global, brief-global, per-object, lock-free. A build has one of these "

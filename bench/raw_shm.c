@@ -2,6 +2,7 @@
  * share memory.
  *
  *   raw_shm line MS                      one cache line back and forth
+ *   raw_shm percentiles STARTS MS        the same, each round trip timed
  *   raw_shm header MS                    the same through a ring of slots, with
  *                                        what any message has: an envelope that
  *                                        the receiver compares, a length, one
@@ -16,6 +17,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "percentiles.h"
 #include "raw.h"
 
 #include <stdatomic.h>
@@ -97,6 +99,23 @@ static void echo_lines(struct test *t)
         await_value(&t->s->ping, i);
         set_value(&t->s->pong, i);
     }
+}
+
+/* Time so many round trips one by one, as long as there is time. */
+static void measure_percentiles(struct test *t)
+{
+    double *v = (double *)(void *)allocate_buffer((size_t)t->size * sizeof *v);
+    double began = now_us();
+    long n = 0;
+
+    while (n < t->size && has_time(n, began, t->limit_us)) {
+        double start = now_us();
+        set_value(&t->s->ping, ++t->turn);
+        await_value(&t->s->pong, t->turn);
+        v[n++] = (now_us() - start) / 2;
+    }
+    print_percentiles("us", v, n);
+    free(v);
 }
 
 /* A slot has what a message needs: its kind and its length, stored last, its
@@ -320,6 +339,8 @@ static void measure_side(void *what)
 
     if (strcmp(t->kind, "line") == 0) {
         print_times("us", 1, v, repeat_batches(time_lines, t, t->limit_us, v));
+    } else if (strcmp(t->kind, "percentiles") == 0) {
+        measure_percentiles(t);
     } else if (strcmp(t->kind, "header") == 0 ||
                strcmp(t->kind, "work") == 0) {
         print_times("us", 1, v,
@@ -340,7 +361,7 @@ static void answer_side(void *what)
 {
     struct test *t = what;
 
-    if (strcmp(t->kind, "line") == 0)
+    if (strcmp(t->kind, "line") == 0 || strcmp(t->kind, "percentiles") == 0)
         echo_lines(t);
     else if (strcmp(t->kind, "header") == 0 || strcmp(t->kind, "work") == 0)
         echo_headers(t);
@@ -359,8 +380,9 @@ int main(int argc, char **argv)
 {
     struct test t = {.kind = argc > 1 ? argv[1] : ""};
     int sizes = argc == 6, work = strcmp(t.kind, "work") == 0;
+    int single = strcmp(t.kind, "percentiles") == 0;
 
-    if (work ? argc != 5 : argc != 3 && !sizes)
+    if (work ? argc != 5 : single ? argc != 4 : argc != 3 && !sizes)
         return 2;
     if (work) {
         t.work = atol(argv[2]);
@@ -368,8 +390,8 @@ int main(int argc, char **argv)
     }
     t.tag = (uint64_t)argc;
     t.limit_us = atof(argv[argc - 1]) * 1e3;
-    t.first = sizes ? atol(argv[2]) : 1;
-    t.last = sizes ? atol(argv[3]) : 1;
+    t.first = sizes || single ? atol(argv[2]) : 1;
+    t.last = sizes ? atol(argv[3]) : t.first;
     t.factor = sizes ? atol(argv[4]) : 2;
     t.s = shared_memory(sizes ? sizeof *t.s : offsetof(struct shared, source));
     t.buf = sizes ? allocate_buffer(2 * LARGEST) : NULL;

@@ -148,7 +148,9 @@ class Row:
         self.job = None
         command = figure.raw if lib.name == "raw" else figure.mpi
         fill = {"case": case, "out": args.out, "ms": 60 if args.quick else 150,
-                "last": (4 if args.quick else 16) * figures.MB}
+                "last": (4 if args.quick else 16) * figures.MB,
+                "starts": 100000 if args.quick else 1000000,
+                "limit_ms": int(args.limit * 700)}
         if command:
             self.job = lib.job(command.format(**fill).split(),
                                ranks_of(figure, case),

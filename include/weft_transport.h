@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 2           /* part of the symbol: weft_plugin_2_NAME */
-#define WEFT_ABI_MINOR 1           /* grows when members are appended */
+#define WEFT_ABI_MINOR 2           /* grows when members are appended */
 #define WEFT_MAGIC     0x32544657u /* "WFT2" */
 #define WEFT_HDR       64          /* bytes of a header */
 #define WEFT_HDR_MIN   24          /* bytes of a short header */
@@ -414,6 +414,13 @@ typedef struct weft_ops {
      * host and was, or will be, opened with that seed (weft_open.seed). */
     int (*addr_derive)(weft_ep *, uint32_t loc_id, const void *seed, void *buf,
                        size_t *len);
+    /* Since minor 2. Set room aside for so many messages of at most so many
+     * bytes that are on their way to this peer, and connect for that. 0: it is
+     * there, and sending them needs no memory. A positive number: of short
+     * messages that must go first; then call again. WEFT_EAGAIN: call again
+     * after progress(). WEFT_ENOTSUP: there is not so much room, and the log
+     * says which option gives more. It may be called again with more. */
+    int (*reserve)(weft_peer *, uint32_t messages, uint64_t bytes);
 } weft_ops;
 
 /* ---- the plugin ---------------------------------------------------------- */

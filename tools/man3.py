@@ -2,12 +2,13 @@
 
     man3.py OUTDIR VERSION [SUFFIX]
 
-Synopsis and arguments come from the tables of the standard (core/api/standard),
-error classes from what the bindings check and from the core function itself,
-summaries from man3/summaries.txt, the meaning of an argument from
-man3/kinds.txt. A large-count twin has the page of the int function. SUFFIX is
-that of the installed names of programs that every MPI has; then the section is
-3 and the suffix.
+Synopsis and arguments come from the tables of the standard
+(core/api/standard), error classes from what the bindings check and from the
+core function itself, summaries from man3/summaries.txt, the meaning of an
+argument from man3/kinds.txt, notes on single functions from man3/notes.txt. A
+large-count twin has the page of the int function. SUFFIX is that of the
+installed names of programs that every MPI has; then the section is 3 and the
+suffix.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
@@ -54,6 +55,17 @@ def table(name):
             if text.strip() and not text.startswith("#"):
                 key, _, value = text.partition(":")
                 found[key] = value.strip()
+    return found
+
+
+def notes():
+    """Paragraphs by function, from man3/notes.txt."""
+    found = {}
+    with open(os.path.join(HERE, "man3", "notes.txt"), encoding="utf-8") as f:
+        for text in f:
+            if text.strip() and not text.startswith("#"):
+                key, _, value = text.partition(":")
+                found.setdefault("MPI_" + key, []).append(value.strip())
     return found
 
 
@@ -119,6 +131,7 @@ class Pages:
         self.classes = {key: parts[1] for key, parts in kinds.items()
                         if len(parts) > 1}
         self.bodies = core_bodies()
+        self.notes = notes()
 
     def behaviour(self, f):
         """Error classes that follow from what the function does."""
@@ -200,6 +213,10 @@ class Pages:
             out += f".TP\n\\fB{error}\\fR\n{why}.\n"
         return out
 
+    def remarks(self, f):
+        text = "\n.PP\n".join(escape(t) for t in self.notes.get(f.name, []))
+        return f".SH NOTES\n{text}\n" if text else ""
+
     def page(self, f, twin):
         names = [f.name] + ([twin.name] if twin is not None else [])
         arguments_ = "".join(self.arguments(f))
@@ -210,6 +227,7 @@ class Pages:
                 + self.synopsis(f, twin)
                 + (".SH ARGUMENTS\n" + arguments_ if arguments_ else "")
                 + self.description(f, twin) + self.result(f)
+                + self.remarks(f)
                 + ".SH \"SEE ALSO\"\n\\fBmpicc\\fR(1), \\fBmpirun\\fR(1), "
                   "\\fBmpi.ini\\fR(5)\n")
 

@@ -19,8 +19,11 @@ enum {
     FLAG_OWNER = 1u << 1, /* all members offered what they have */
     FIRST_SHIFT = 8,      /* the word tried in round 0 */
     NOT_FIRST_SHIFT = 32, /* its complement: shows whether all tried the same */
+    CHANNELS_SHIFT = 50,  /* the channels that the member offers */
     ENGINES_SHIFT = 56    /* wf_engines_mask of the member */
 };
+_Static_assert(CHANNELS_SHIFT + WF_CHANNELS_MAX <= ENGINES_SHIFT,
+               "all channels have bits");
 
 struct wf_contexts {
     uint64_t *free; /* bit set: id is free; so are all beyond it */
@@ -133,6 +136,12 @@ static void withdraw_offer(struct wf_context_alloc *c)
         contexts_of(c)->owner = NULL;
 }
 
+static uint64_t offer_engines(const struct wf_context_alloc *c)
+{
+    return wf_engines_mask(c->engines) << ENGINES_SHIFT | (uint64_t)c->channels
+                                                              << CHANNELS_SHIFT;
+}
+
 /* Fills value with the ids that this member offers of the words first, first +
  * 1, … */
 static void fill_offer(struct wf_context_alloc *c, uint32_t first,
@@ -142,7 +151,7 @@ static void fill_offer(struct wf_context_alloc *c, uint32_t first,
     c->first = first;
     c->words = words;
     c->value[0] = ensure_words(all, first + words) ? flags : 0;
-    c->value[0] |= wf_engines_mask(c->engines) << ENGINES_SHIFT;
+    c->value[0] |= offer_engines(c);
     for (uint32_t i = 0; i < words; i++)
         c->value[1 + i] =
             c->value[0] & FLAG_ABLE ? available_ids(all, first + i) : 0;
@@ -194,11 +203,14 @@ static bool is_same_word(uint64_t flags)
     return first == (~other & (WORDS_MAX - 1));
 }
 
-/* Chooses one of the engines that all members have. */
+/* Chooses one of the engines, and of the channels, that all members have. */
 static void choose_engine(struct wf_context_alloc *c)
 {
     unsigned common = wf_engines_common(c->value[0] >> ENGINES_SHIFT);
+    uint32_t channels = (uint32_t)(c->value[0] >> CHANNELS_SHIFT) & c->channels;
     c->engine = wf_engine_for(c->id[0], common);
+    if (channels)
+        c->channel = __builtin_ctz(channels);
 }
 
 /* Another member may have ended with one of these ids, and use it: this process
@@ -300,7 +312,7 @@ static int take_lowest_ids(struct wf_context_alloc *c)
 static void alloc_alone(struct wf_context_alloc *c)
 {
     int error = MPI_ERR_NOT_SAME;
-    c->value[0] = wf_engines_mask(c->engines) << ENGINES_SHIFT;
+    c->value[0] = offer_engines(c);
     if (!c->failed)
         WF_SECTION(objects, env_of(c))
             error = take_lowest_ids(c);
@@ -312,6 +324,7 @@ void wf_context_start(struct wf_context_alloc *c)
     wf_list_init(&c->waiting);
     wf_list_init(&c->offering);
     c->round = c->tried = c->window = 0;
+    c->channel = -1;
     if (c->scope.size == 1 && !c->scope.bridged) {
         alloc_alone(c);
         return;

@@ -22,7 +22,8 @@
  * It is free again in a process when its communicator is destroyed there.
  *
  * The members also find out whether they all have as many engines (engines.h);
- * the id then determines which of them the communicator is on.
+ * the id then determines which of them the communicator is on. Where all want a
+ * channel they find one that is free in each of them.
  *
  * LOCK  an allocation: the API section of the parent's engine; the bitmap and
  *       the lists of allocations: section objects.
@@ -48,6 +49,8 @@ struct wf_context_alloc {
     uint32_t *hint;   /* word to try first; equal in all members; updated */
     bool failed;      /* this member failed: let all members know */
     unsigned engines; /* number of engines of this process */
+    uint32_t channels; /* those that this member offers, one bit each; 0: it
+                          wants none (channel.h) */
     /* Called once, inside the API section, when the allocation has ended. error
      * is an MPI error class: MPI_ERR_NOT_SAME when another member failed,
      * MPI_ERR_PROC_ABORTED when a member is dead. */
@@ -55,6 +58,7 @@ struct wf_context_alloc {
     void *arg;
     uint32_t id[2];
     unsigned engine; /* engine of the new communicator: engines.h */
+    int channel;     /* one that all members offered; negative: there is none */
     bool began;      /* this member took part: others may have succeeded */
     bool exhausted;  /* MPI_ERR_NO_MEM because no id is left */
     /* private */

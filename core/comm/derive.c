@@ -32,6 +32,7 @@ struct derivation {
     struct wf_req *req;
     uint32_t own_hint;
     bool *exhausted; /* of the plan */
+    int *channel;    /* of the plan */
 };
 
 static uint64_t key_of(const struct wf_comm *comm, int tag)
@@ -71,9 +72,21 @@ static void release_ids(struct wf_context_alloc *c)
         wf_context_release(c->scope.comm->wf, c->id[i]);
 }
 
+/* Keeps the channel that the members have agreed on, and no other. */
+static void keep_channel(struct derivation *d, int error)
+{
+    const struct wf_context_alloc *c = &d->alloc;
+    uint32_t kept = error || c->channel < 0 ? 0 : 1u << c->channel;
+
+    wf_channels_give_back(c->scope.comm->wf, c->channels & ~kept);
+    if (d->channel)
+        *d->channel = kept ? c->channel : -1;
+}
+
 static void finish_derivation(struct wf_context_alloc *c, int error)
 {
     struct derivation *d = c->arg;
+    keep_channel(d, error);
     if (error == MPI_ERR_PROC_ABORTED && d->result && c->began)
         wf_comm_tell_unmade(d->result);
     if (!error && d->result)
@@ -119,6 +132,8 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
     d->alloc.failed = p->failed;
     d->exhausted = p->exhausted;
     d->alloc.engines = wf_engines_ensure(parent->wf);
+    d->channel = p->channel;
+    d->alloc.channels = p->channel ? wf_channels_offer(parent->wf) : 0;
     d->alloc.done = finish_derivation;
     d->alloc.arg = d;
     *req = r;
@@ -168,7 +183,7 @@ static int record_failure(const struct wf_comm *parent, int rc, bool exhausted)
                     wf_location_down_verb(loc), wf_location_down_text(loc));
 }
 
-static void discard_comm(struct wf_comm *comm)
+void wf_derive_discard(struct wf_comm *comm)
 {
     wf_attr_delete_all(comm->wf, WF_KIND_COMM, wf_comm_handle(comm),
                        &comm->attrs);
@@ -198,7 +213,7 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
         return MPI_SUCCESS;
     }
     if (p->result)
-        discard_comm(p->result);
+        wf_derive_discard(p->result);
     if (rc == MPI_SUCCESS)
         return record_failure(p->parent, agreement, exhausted);
     if (wf_error_class(cause.status) == rc && cause.text[0])

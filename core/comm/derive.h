@@ -23,6 +23,9 @@ struct wf_derive_plan {
     uint64_t key;    /* order among concurrent allocations: context.h */
     uint32_t *hint;  /* NULL: the search starts where key says */
     bool *exhausted; /* set if no context id is left; or NULL */
+    /* Set to a channel that the members have taken, or negative; NULL: the
+     * communicator is to have none. */
+    int *channel;
 };
 
 /* Fills in a plan for a collective operation over all members of parent. */
@@ -34,6 +37,10 @@ int wf_derive_start(const struct wf_derive_plan *, struct wf_req **);
  * is none. On failure the result is destroyed; rc is the error of this process
  * that set plan->failed, or MPI_SUCCESS. */
 int wf_derive_run(const struct wf_derive_plan *, int rc, MPI_Comm *newcomm);
+
+/* Destroys a communicator that the user is not to get after all, from inside
+ * the section of its engine. */
+void wf_derive_discard(struct wf_comm *);
 
 /* Exchanges words between the leaders of two groups over the scope's bridge;
  * each then broadcasts to its group the words that it received: *theirs is

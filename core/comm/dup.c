@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "comm/channel.h"
 #include "comm/derive.h"
 #include "comm/query.h"
 #include "core_api.h"
@@ -15,6 +16,7 @@
 #include "object/error.h"
 #include "object/info.h"
 #include "process/instance.h"
+#include "report/error.h"
 
 static struct wf_comm *copy_comm(struct wf_comm *comm)
 {
@@ -44,14 +46,33 @@ static int copy_hints_and_attrs(struct wf_comm *copy, struct wf_comm *comm,
 }
 
 static int plan_dup(struct wf_derive_plan *p, struct wf_comm *comm,
-                    struct wf_info *info)
+                    struct wf_info *info, struct wf_channel_terms *terms)
 {
     int rc = MPI_ERR_NO_MEM;
     wf_derive_init_plan(p, comm);
     p->result = copy_comm(comm);
     if (p->result)
+        rc = wf_channel_read(info, terms);
+    if (p->result && rc == MPI_SUCCESS)
         rc = copy_hints_and_attrs(p->result, comm, info);
     p->failed = rc != MPI_SUCCESS;
+    return rc;
+}
+
+/* Makes the channel that the info of a new communicator asks for, if all
+ * members have one free; its keys then are in force. */
+static int add_channel(struct wf_comm *parent, struct wf_comm *comm,
+                       const struct wf_channel_terms *terms, int channel)
+{
+    if (channel < 0) {
+        wf_log(parent->wf, WF_LOG_INFO,
+               "weft_channel: nothing is reserved: no channel is free in all "
+               "members, or one of them does not ask for it");
+        return MPI_SUCCESS;
+    }
+    int rc = wf_channel_make(parent, comm, terms, channel);
+    if (rc == MPI_SUCCESS && comm->channel)
+        wf_channel_put_keys(comm->info, terms);
     return rc;
 }
 
@@ -59,8 +80,19 @@ int wf_mpi_comm_dup_with_info(struct wf_instance *wf, struct wf_comm *comm,
                               struct wf_info *info, MPI_Comm *newcomm)
 {
     struct wf_derive_plan p;
-    int rc = plan_dup(&p, comm, info);
-    return wf_derive_run(&p, rc, newcomm);
+    struct wf_channel_terms terms;
+    int channel = -1, rc = plan_dup(&p, comm, info, &terms);
+    if (rc == MPI_SUCCESS && terms.wanted)
+        p.channel = &channel;
+    rc = wf_derive_run(&p, rc, newcomm);
+    if (rc != MPI_SUCCESS || !p.channel)
+        return rc;
+    rc = add_channel(comm, p.result, &terms, channel);
+    if (rc != MPI_SUCCESS) {
+        wf_derive_discard(p.result);
+        *newcomm = MPI_COMM_NULL;
+    }
+    return rc;
 }
 
 int wf_mpi_comm_dup(struct wf_instance *wf, struct wf_comm *comm,
@@ -87,8 +119,9 @@ int wf_mpi_comm_idup_with_info(struct wf_instance *wf, struct wf_comm *comm,
                                MPI_Request *request)
 {
     struct wf_derive_plan p;
+    struct wf_channel_terms ignored; /* making a channel would block */
     struct wf_req *r;
-    int rc = plan_dup(&p, comm, info);
+    int rc = plan_dup(&p, comm, info, &ignored);
     *newcomm = MPI_COMM_NULL;
     *request = MPI_REQUEST_NULL;
     if (rc != MPI_SUCCESS)

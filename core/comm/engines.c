@@ -46,8 +46,9 @@ static unsigned choose_count(const struct wf_instance *home)
 
 static void close_engines(struct wf_instance *home, struct wf_engines *all)
 {
-    while (all->count > 1)
-        home->rank->engine_makers->close(all->all[--all->count]);
+    for (unsigned i = WF_ENGINES_ALL; --i > 0;)
+        if (all->all[i])
+            home->rank->engine_makers->close(all->all[i]);
     free(all);
 }
 
@@ -69,9 +70,22 @@ static struct wf_engines *create_table(struct wf_instance *home)
     all->free = free_engines;
     all->all[0] = home;
     all->count = 1;
-    for (int i = 0; i < WF_ENGINES_MAX; i++)
+    for (int i = 0; i < WF_ENGINES_ALL; i++)
         all->tasks[i].last = &all->tasks[i].first;
     return all;
+}
+
+/* Open an engine of this number. 0 or WEFT_E*, recorded. */
+static int open_engine(struct wf_instance *home, struct wf_engines *all,
+                       unsigned number)
+{
+    struct wf_instance *wf = NULL;
+    int r = home->rank->engine_makers->open(home, number, &wf);
+
+    if (r == 0)
+        /* pairs with wf_engine_if_open */
+        wf_store_release(&all->all[number], wf);
+    return r;
 }
 
 /* Open all engines with all their transports, or else none: the transports that
@@ -82,8 +96,7 @@ static struct wf_engines *open_engines(struct wf_instance *home, unsigned count)
     int r = all ? wf_progress_open_sleeper(home->progress) : WEFT_ENOMEM;
 
     for (; r == 0 && all->count < count; all->count += r == 0)
-        r = home->rank->engine_makers->open(home, all->count,
-                                            &all->all[all->count]);
+        r = open_engine(home, all, all->count);
     if (r == 0)
         return all;
     wf_log(home, WF_LOG_WARN,
@@ -97,7 +110,8 @@ static struct wf_engines *open_engines(struct wf_instance *home, unsigned count)
 
 static void publish_engines(struct wf_instance *home, struct wf_engines *all)
 {
-    wf_store_relaxed(&wf_refs_atomic, 1);
+    if (home->api.threads)
+        wf_store_relaxed(&wf_refs_atomic, 1);
     /* pairs with wf_engines */
     wf_store_release(&home->rank->engines, all);
 }
@@ -128,4 +142,80 @@ void wf_engines_open_early(struct wf_instance *home)
     if (home->rank->nprocs > 1 && !home->rank->boot->awaits &&
         choose_count(home) > 1)
         try_to_open_engines(home);
+}
+
+/* ---- channels ------------------------------------------------------------ */
+
+/* Whether peers find an engine that is opened later than the first. */
+static bool can_be_found_later(const struct wf_instance *home)
+{
+    const struct wf_boot *boot = home->rank->boot;
+
+    return home->rank->nprocs == 1 ||
+           (boot->is_static ? wf_endpoints_are_derived(home) : boot->awaits);
+}
+
+/* Returns the table of engines, which is made if there is none. NULL: there is
+ * no memory, or no descriptor to sleep on. */
+static struct wf_engines *ensure_table(struct wf_instance *home)
+{
+    struct wf_engines *all = wf_engines(home);
+
+    if (all)
+        return all;
+    all = create_table(home);
+    if (all && wf_progress_open_sleeper(home->progress) == 0) {
+        publish_engines(home, all);
+        return all;
+    }
+    free(all);
+    return NULL;
+}
+
+static void log_no_offer(struct wf_instance *wf, const char *why)
+{
+    wf_log(wf, WF_LOG_INFO, "weft_channel: nothing is reserved: %s", why);
+}
+
+uint32_t wf_channels_offer(struct wf_instance *wf)
+{
+    struct wf_instance *home = wf_home(wf);
+    struct wf_engines *all;
+    uint32_t offer = 0;
+
+    if (!can_be_found_later(home)) {
+        log_no_offer(wf, "the addresses of this job are exchanged at its "
+                         "start only");
+        return 0;
+    }
+    /* while there is no table wf is home, whose section is held */
+    all = ensure_table(home);
+    if (!all) {
+        log_no_offer(wf, "no memory or no descriptor for its engine");
+        return 0;
+    }
+    WF_SECTION(objects, home->rank->env) {
+        offer = WF_CHANNELS_MASK & ~all->channels_taken;
+        all->channels_taken |= offer;
+    }
+    return offer;
+}
+
+void wf_channels_give_back(struct wf_instance *wf, uint32_t channels)
+{
+    struct wf_engines *all = wf_engines(wf);
+
+    if (channels)
+        WF_SECTION(objects, wf->rank->env)
+            all->channels_taken &= ~channels;
+}
+
+int wf_channel_open(struct wf_instance *wf, unsigned channel)
+{
+    struct wf_engines *all = wf_engines(wf);
+    unsigned number = WF_ENGINES_MAX + channel;
+
+    if (wf_engine_if_open(all, number))
+        return 0; /* an earlier channel has left it */
+    return open_engine(wf_home(wf), all, number);
 }

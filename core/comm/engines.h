@@ -18,4 +18,17 @@ unsigned wf_engines_ensure(struct wf_instance *wf);
  * program that derives no communicator. */
 void wf_engines_open_early(struct wf_instance *home) __attribute__((weak));
 
+/* The numbers that channels may have, one bit each. */
+#define WF_CHANNELS_MASK ((1u << WF_CHANNELS_MAX) - 1)
+
+/* Take all channels of this rank that are free, to agree with others on one.
+ * Returns their bits; 0: none is, or peers could not find their engines. The
+ * section of wf is held. */
+uint32_t wf_channels_offer(struct wf_instance *wf);
+/* Make channels free again that were taken. */
+void wf_channels_give_back(struct wf_instance *wf, uint32_t channels);
+/* Open the engine of a channel that was taken, unless it is open. 0 or WEFT_E*,
+ * recorded. */
+int wf_channel_open(struct wf_instance *wf, unsigned channel);
+
 #endif

@@ -12,6 +12,7 @@
  */
 #include <stdlib.h>
 
+#include "comm/channel.h"
 #include "comm/derive.h"
 #include "comm/inter.h"
 #include "comm/query.h"
@@ -79,6 +80,10 @@ static void free_temp_comm(struct temp_comm *m)
 
 static int apply_hints(struct wf_comm *comm, const struct creation *c)
 {
+    struct wf_channel_terms ignored; /* only MPI_Comm_dup_with_info makes one */
+    int rc = wf_channel_read(c->info, &ignored);
+    if (rc != MPI_SUCCESS)
+        return rc;
     if (c->info && !(comm->info = wf_info_copy(c->info)))
         return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
     wf_comm_update_hints(comm);

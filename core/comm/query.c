@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "comm/channel.h"
 #include "config/config.h"
 #include "core_api.h"
 #include "group/comm.h"
@@ -105,6 +106,8 @@ enum { KNOWN = sizeof known / sizeof *known };
 void wf_comm_update_hints(struct wf_comm *comm)
 {
     comm->asserts = 0;
+    if (!comm->channel)
+        wf_channel_remove_keys(comm->info);
     for (int i = 0; i < KNOWN; i++) {
         const char *value = wf_info_find(comm->info, known[i].key);
         if (value && !strcmp(value, "true"))
@@ -125,6 +128,8 @@ static bool is_boolean(const char *value)
 
 static bool is_ignored(const struct wf_info_entry *e)
 {
+    if (wf_channel_has_key(e->key))
+        return true; /* a channel is made with its communicator */
     for (int i = 0; i < KNOWN; i++)
         if (!strcmp(e->key, known[i].key))
             return !is_boolean(e->value);
@@ -139,7 +144,10 @@ int wf_mpi_comm_set_info(struct wf_instance *wf, struct wf_comm *comm,
         return wf_error(MPI_ERR_INFO, "info is MPI_INFO_NULL");
     if (!comm->info && !(comm->info = wf_info_create()))
         return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
-    int rc = MPI_SUCCESS;
+    struct wf_channel_terms ignored;
+    int rc = wf_channel_read(info, &ignored);
+    if (rc != MPI_SUCCESS)
+        return rc;
     for (int i = 0; i < info->count && rc == MPI_SUCCESS; i++)
         if (!is_ignored(&info->list[i]))
             rc =

@@ -125,8 +125,10 @@ static void drain_lanes(struct wf_instance *home)
 {
     struct wf_engines *all = wf_engines(home);
     wf_progress_wait(home, UINT32_MAX, wf_are_lanes_empty, home, NULL);
-    for (unsigned i = 1; all && i < all->count; i++) {
-        struct wf_instance *engine = all->all[i];
+    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++) {
+        struct wf_instance *engine = wf_engine_if_open(all, i);
+        if (!engine)
+            continue;
         wf_engine_switch(home, engine);
         wf_progress_wait(engine, UINT32_MAX, wf_are_lanes_empty, engine, NULL);
         wf_engine_switch(engine, home);

@@ -31,6 +31,7 @@ enum wf_assert {
 };
 
 struct wf_shmcoll;
+struct wf_channel;
 enum { WF_SHMCOLL_RANKS_MAX = 64 /* members */ };
 
 /* The functions by which layers above end what they keep with a communicator;
@@ -67,6 +68,7 @@ struct wf_comm {
     struct wf_comm *local_comm; /* inter: intracommunicator of the local group,
                                    for collectives and merge */
     struct wf_topo *topo;       /* topo/topo.h; or NULL */
+    struct wf_channel *channel; /* comm/channel.h; or NULL */
     struct wf_bsend_buffer *bsend; /* for buffered sends: p2p/buffered.h */
     struct wf_oversubscription oversubscription;
     struct wf_layout *layout; /* its distribution over nodes: coll/layout.h;

@@ -46,11 +46,12 @@ int wf_events_open(struct wf_instance *wf)
     return wf_trace_open(&p, &wf->trace);
 }
 
-static unsigned count_engines(struct wf_instance *home)
+/* Returns engine i of the rank, which is less than WF_ENGINES_ALL, or NULL. */
+static struct wf_instance *engine_at(struct wf_instance *home, unsigned i)
 {
-    struct wf_engines *all = wf_engines(home);
-
-    return all ? all->count : 1;
+    return i == 0             ? home
+           : wf_engines(home) ? wf_engine_if_open(wf_engines(home), i)
+                              : NULL;
 }
 
 /* Make the ring, unless the rank has one. Returns true if it was made here. */
@@ -72,9 +73,11 @@ static int start_engines(struct wf_instance *home)
 
     if (!make_ring(home, &r))
         return r;
-    for (unsigned i = 0; r == 0 && i < count_engines(home); i++) {
-        struct wf_instance *e = wf_engine(home, i);
+    for (unsigned i = 0; r == 0 && i < WF_ENGINES_ALL; i++) {
+        struct wf_instance *e = engine_at(home, i);
 
+        if (!e)
+            continue;
         WF_SECTION(api, e) {
             e->trace = home->trace;
             r = wf_traced_start(e);
@@ -90,9 +93,11 @@ static void stop_engines(struct wf_instance *home)
 
     if (!trace || !trace->in_memory)
         return;
-    for (unsigned i = count_engines(home); i-- > 0;) {
-        struct wf_instance *e = wf_engine(home, i);
+    for (unsigned i = WF_ENGINES_ALL; i-- > 0;) {
+        struct wf_instance *e = engine_at(home, i);
 
+        if (!e)
+            continue;
         WF_SECTION(api, e) {
             wf_traced_stop(e);
             e->trace = NULL;

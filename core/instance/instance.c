@@ -17,6 +17,7 @@
 #include "coll/layout.h"
 #include "coll/schedule.h"
 #include "coll/shm/shmcoll.h"
+#include "comm/channel.h"
 #include "comm/context.h"
 #include "comm/engines.h"
 #include "comm/world.h"
@@ -92,8 +93,9 @@ static bool for_each_engine(struct wf_instance *home, bool (*holds)(void *))
     struct wf_engines *all = wf_engines(home);
     bool yes = holds(home);
 
-    for (unsigned i = 1; all && i < all->count; i++)
-        yes &= holds(all->all[i]);
+    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++)
+        if (wf_engine_if_open(all, i))
+            yes &= holds(wf_engine_if_open(all, i));
     return yes;
 }
 
@@ -155,6 +157,8 @@ static void release_comm(struct wf_comm *comm)
         wf_context_release(wf, comm->context);
     wf_layout_drop(comm);
     wf_shmcoll_free(comm);
+    if (comm->channel)
+        comm->channel->free(comm);
 }
 
 static const struct wf_engine_makers engine_makers;
@@ -260,7 +264,8 @@ static struct wf_instance *create_beside(struct wf_instance *home,
     wf->trace = home->trace;
     wf->now_ns = home->now_ns;
     wf->clock = home->clock;
-    wf_cs_allow_threads(&wf->api);
+    if (home->api.threads)
+        wf_cs_allow_threads(&wf->api);
     return wf;
 }
 
@@ -292,7 +297,8 @@ static int open_other_engine(struct wf_instance *home, unsigned number,
         free(wf);
         return r;
     }
-    wf_progress_allow_helper(wf);
+    if (!wf_engine_is_channel(wf))
+        wf_progress_allow_helper(wf);
     *out = wf;
     return 0;
 }

@@ -114,6 +114,22 @@ int wf_info_put(struct wf_info *info, const char *key, const char *value)
     return MPI_SUCCESS;
 }
 
+static void remove_at(struct wf_info *info, int i)
+{
+    free(info->list[i].key);
+    free(info->list[i].value);
+    info->count--;
+    memmove(&info->list[i], &info->list[i + 1],
+            (size_t)(info->count - i) * sizeof *info->list);
+}
+
+void wf_info_remove(struct wf_info *info, const char *key)
+{
+    int i = info ? index_of(info, key) : -1;
+    if (i >= 0)
+        remove_at(info, i);
+}
+
 /* Check the length of a key. The ABI's limits count the terminating null
  * character. */
 static int check_key(const char *key)
@@ -204,11 +220,7 @@ int wf_mpi_info_delete(struct wf_instance *wf, struct wf_info *info,
     int i = index_of(info, key);
     if (i < 0)
         return wf_error(MPI_ERR_INFO_NOKEY, "there is no key '%s'", key);
-    free(info->list[i].key);
-    free(info->list[i].value);
-    info->count--;
-    memmove(&info->list[i], &info->list[i + 1],
-            (size_t)(info->count - i) * sizeof *info->list);
+    remove_at(info, i);
     return MPI_SUCCESS;
 }
 

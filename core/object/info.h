@@ -28,6 +28,8 @@ struct wf_info *wf_info_copy(const struct wf_info *);
 const char *wf_info_find(const struct wf_info *, const char *key);
 /* Set a key without checking lengths: MPI_SUCCESS or MPI_ERR_NO_MEM. */
 int wf_info_put(struct wf_info *, const char *key, const char *value);
+/* Remove a key; info may be NULL, and need not have it. */
+void wf_info_remove(struct wf_info *, const char *key);
 
 /* The info key for the kinds of memory that may be passed to communication, and
  * its value: memory that MPI or the system allocates (s11.4.3). */

@@ -136,6 +136,14 @@ enum {
      * measured. */
     WF_OTHERS_YIELDS = 8,
     WF_OTHERS_LONG = 4096,
+    /* ns between two polls of the other engines by a wait on a channel: one
+     * start in 10^4 may meet such a poll even if each takes 1 us. Not
+     * measured. */
+    WF_CHANNEL_OTHERS_NS = 10000000,
+    /* The time for which the messages of a channel may be under way, by its
+     * rate, and the fewest. Chosen, and documented: real-time-channels.md. */
+    WF_CHANNEL_PERIOD_MS = 1,
+    WF_CHANNEL_DEPTH_MIN = 8,
     WF_ENGINES_PAUSE_MS = 4,
     WF_ENGINES_PAUSE_MOST_MS = 64,
     WF_ENGINES_TESTS = 200,

@@ -303,8 +303,8 @@ static void wait_active(struct active *a)
     struct wf_wait_cause cause = {describe_wait, a};
     struct wf_instance *home = a->requests[0]->wf;
     struct wf_engines *all = wf_engines(home);
-    struct caller callers[WF_ENGINES_MAX];
-    bool joined[WF_ENGINES_MAX] = {false};
+    struct caller callers[WF_ENGINES_ALL];
+    bool joined[WF_ENGINES_ALL] = {false};
 
     for (int i = 0; i < a->n; i++) {
         struct wf_instance *e = a->requests[i]->wf;
@@ -315,9 +315,9 @@ static void wait_active(struct active *a)
     }
     WF_SECTION(api, home)
         wf_progress_wait(home, UINT32_MAX, is_any_done, a, &cause);
-    for (unsigned i = 0; i < all->count; i++)
+    for (unsigned i = 0; i < WF_ENGINES_ALL; i++)
         if (joined[i])
-            leave_waiters(&callers[i], all->all[i]);
+            leave_waiters(&callers[i], wf_engine_if_open(all, i));
 }
 
 static bool is_active(struct wf_req *r)

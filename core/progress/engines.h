@@ -1,10 +1,11 @@
-/* Several engines in one rank, so that threads on different communicators share
- * nothing.
+/* Several engines in one rank, so that threads on different communicators, and
+ * real-time channels, share nothing.
  *
  *   rank -- engine 0: the instance, with all that the rank has once (home)
  *        |    MPI_COMM_WORLD, MPI_COMM_SELF, every 1st of n communicators
  *        +- engine 1: a further instance     ... every 2nd
  *        +- ...
+ *        +- engine 8: of a channel           ... one communicator
  *
  * An engine has its own endpoints, locations, queues, requests, sleepers and
  * API section; it shares the configuration, the launcher's connection, the key
@@ -18,6 +19,8 @@
  * with the id they agree on the number of engines that all of them have, and
  * the id then determines the engine. An engine has a business card of its own
  * ("weft.card.RANK.NUMBER"), so its peers are the engines of the same number.
+ * The engine of a channel (comm/channel.h) is opened when its communicator is
+ * made, at any thread level, and no other communicator is on it.
  *
  * A thread is inside the section of one engine at a time, never of two. It has
  * work done in another engine by posting a cross-engine task to it.
@@ -26,8 +29,10 @@
  * communicators contain none of this code.
  *
  * LOCK  section tasks: the queues of tasks; section boot and launcher_busy: the
- *       launcher's connection, once there are several engines (launcher.h). The
- *       rest does not change once the table is published.
+ *       launcher's connection, once there are several engines (launcher.h);
+ *       section objects of the environment: which channels are taken. Engines
+ *       of channels are added while others run, and stay. The rest does not
+ *       change once the table is published.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_ENGINES_H
@@ -35,7 +40,13 @@
 
 #include "process/rank.h"
 
-enum { WF_ENGINES_MAX = 8 };
+enum {
+    WF_ENGINES_MAX = 8, /* engines that communicators are dealt to */
+    /* Engines of channels; their numbers follow. Not more than the bits that
+     * the agreement on a context id has for them (comm/context.c). */
+    WF_CHANNELS_MAX = 6,
+    WF_ENGINES_ALL = WF_ENGINES_MAX + WF_CHANNELS_MAX
+};
 
 /* A cross-engine task is a function that runs inside another engine's section,
  * called by the thread that polls there next. */
@@ -103,18 +114,25 @@ struct wf_engines {
     const struct wf_engines_ops *ops;
     /* Closes all engines but the first; called when the first ends. */
     void (*free)(struct wf_instance *home);
-    unsigned count;                          /* including the first */
-    struct wf_instance *all[WF_ENGINES_MAX]; /* by number */
+    unsigned count; /* of those that are dealt, including the first */
+    /* By number; NULL: not open. wf_engine_if_open reads it. */
+    struct wf_instance *_Atomic all[WF_ENGINES_ALL];
+    /* Channels of communicators, and on offer in an agreement, one bit each.
+     * LOCK section objects */
+    uint32_t channels_taken;
+    /* When channels last polled the other engines, ns
+     * (progress/other_engines.c). */
+    uint64_t others_polled_at[WF_CHANNELS_MAX];
     struct wf_lock boot; /* waiting for an answer of the launcher */
     wf_atomic_u32 launcher_busy; /* its connection is in use: launcher.h */
     struct wf_lock lock;
-    struct wf_engine_tasks tasks[WF_ENGINES_MAX];
+    struct wf_engine_tasks tasks[WF_ENGINES_ALL];
     /* seen[i][j]: the poll rounds of j when i polled it
      * (progress/other_engines.c). */
-    wf_atomic_u32 seen[WF_ENGINES_MAX][WF_ENGINES_MAX];
+    wf_atomic_u32 seen[WF_ENGINES_ALL][WF_ENGINES_ALL];
     /* How long the leading waiter of each engine sleeps
      * (progress/other_engines.c). */
-    int nap[WF_ENGINES_MAX];
+    int nap[WF_ENGINES_ALL];
 };
 WF_LOCK_SECTION(boot, struct wf_engines, boot, WF_RANK_BOOT)
 WF_LOCK_SECTION(tasks, struct wf_engines, lock, WF_RANK_TASKS)
@@ -149,11 +167,27 @@ static inline unsigned wf_engines_common(uint64_t words)
     return words ? (unsigned)__builtin_popcountll(words) : 1;
 }
 
-/* Returns engine `number` of wf's rank. */
+/* Returns engine `number` of a rank, which is less than WF_ENGINES_ALL; NULL:
+ * it is not open. */
+static inline struct wf_instance *wf_engine_if_open(struct wf_engines *all,
+                                                    unsigned number)
+{
+    /* pairs with the release in comm/engines.c */
+    return wf_load_acquire(&all->all[number]);
+}
+
+/* Returns engine `number` of wf's rank, which is open. */
 static inline struct wf_instance *wf_engine(struct wf_instance *wf,
                                             unsigned number)
 {
-    return number == wf->number ? wf : wf_engines(wf)->all[number];
+    return number == wf->number ? wf
+                                : wf_engine_if_open(wf_engines(wf), number);
+}
+
+/* Whether an engine is that of a channel. */
+static inline bool wf_engine_is_channel(const struct wf_instance *wf)
+{
+    return wf->number >= WF_ENGINES_MAX;
 }
 
 /* Leave the section of one engine and enter that of another of the same

@@ -44,6 +44,24 @@ int wf_launcher_get(struct wf_instance *wf, const char *key, void **value,
     return r;
 }
 
+int wf_launcher_put(struct wf_instance *wf, const char *key, const void *value,
+                    size_t n)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_boot *boot = wf->rank->boot;
+    int r = 0;
+
+    if (!all)
+        return boot->ops->put(boot, key, value, n);
+    WF_SECTION(boot, all) {
+        while (!try_connection(all))
+            sched_yield(); /* it is used for a moment only */
+        r = boot->ops->put(boot, key, value, n);
+        return_connection(all);
+    }
+    return r;
+}
+
 bool wf_launcher_give_up(struct wf_instance *wf, uint32_t id)
 {
     struct wf_engines *all = wf_engines(wf);

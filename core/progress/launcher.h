@@ -19,6 +19,9 @@
 #include "boot/boot.h"
 #include "process/instance.h"
 
+/* Put a value, as wf_boot_ops.put does. */
+int wf_launcher_put(struct wf_instance *, const char *key, const void *value,
+                    size_t n);
 /* Get a value, as wf_boot_ops.get does. */
 int wf_launcher_get(struct wf_instance *, const char *key, void **value,
                     size_t *n);

@@ -59,15 +59,33 @@ static void poll_if_unused(struct wf_instance *wf, struct wf_instance *other)
     wf_cs_unlock(&other->api);
 }
 
+/* Whether a thread that waits on a channel polls the other engines now: rarely,
+ * because a poll that moves bulk payload lasts longer than most such waits. */
+static bool is_time_for_others(struct wf_instance *wf)
+{
+    uint64_t *at =
+        &wf_engines(wf)->others_polled_at[wf->number - WF_ENGINES_MAX];
+    uint64_t now = wf_now(wf);
+
+    if (now - *at < WF_CHANNEL_OTHERS_NS)
+        return false;
+    *at = now;
+    return true;
+}
+
 void wf_other_engines_poll(struct wf_instance *wf) WF_UNANALYSED
 {
     struct wf_engines *all = wf_engines(wf);
 
     wf_engine_tasks_run(wf); /* also where no thread ever sleeps */
+    if (wf_engine_is_channel(wf) && !is_time_for_others(wf))
+        return;
     wf_leave_api(wf);
-    for (unsigned i = 0; i < all->count; i++)
-        if (all->all[i] != wf)
-            poll_if_unused(wf, all->all[i]);
+    for (unsigned i = 0; i < WF_ENGINES_ALL; i++) {
+        struct wf_instance *other = wf_engine_if_open(all, i);
+        if (other && other != wf)
+            poll_if_unused(wf, other);
+    }
     wf_enter_api(wf);
 }
 
@@ -161,8 +179,8 @@ static void adapt_pause(int *pause, bool quiet)
 int wf_other_engines_sleep(struct wf_instance *wf, int timeout)
 {
     struct wf_engines *all = wf_engines(wf);
-    struct wf_instance *led[WF_ENGINES_MAX];
-    struct pollfd fds[WF_ENGINES_MAX];
+    struct wf_instance *led[WF_ENGINES_ALL];
+    struct pollfd fds[WF_ENGINES_ALL];
     int *pause = &all->nap[wf->number], events;
     nfds_t n = 1;
 
@@ -170,9 +188,9 @@ int wf_other_engines_sleep(struct wf_instance *wf, int timeout)
         *pause = WF_ENGINES_PAUSE_MS;
 
     fds[0] = (struct pollfd){.fd = wf->progress->epoll, .events = POLLIN};
-    for (unsigned i = 0; i < all->count; i++) {
-        struct wf_instance *other = all->all[i];
-        if (other == wf || !try_lead_other(wf, other, &timeout))
+    for (unsigned i = 0; i < WF_ENGINES_ALL; i++) {
+        struct wf_instance *other = wf_engine_if_open(all, i);
+        if (!other || other == wf || !try_lead_other(wf, other, &timeout))
             continue;
         led[n] = other;
         fds[n++] =

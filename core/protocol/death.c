@@ -393,12 +393,13 @@ void wf_death_init(struct wf_engine *e)
     e->unmade_news.run = run_unmade_news;
 }
 
-static void tell_engines(const struct wf_instance *wf,
-                         const struct wf_engines *all)
+static void tell_engines(const struct wf_instance *wf, struct wf_engines *all)
 {
-    for (unsigned i = 0; i < all->count; i++)
-        if (all->all[i] != wf)
-            wf_engine_task_post(all->all[i], &all->all[i]->engine->unmade_news);
+    for (unsigned i = 0; i < WF_ENGINES_ALL; i++) {
+        struct wf_instance *other = wf_engine_if_open(all, i);
+        if (other && other != wf)
+            wf_engine_task_post(other, &other->engine->unmade_news);
+    }
 }
 
 static void arrive_unmade(struct weft_loc *from, const struct wf_wire *w)

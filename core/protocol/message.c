@@ -64,6 +64,7 @@ static void enqueue_container(struct weft_loc *loc, struct wf_lane *l,
                               struct wf_tx *t)
 {
     WF_ASSERT(!*l->fifo_tail);
+    loc->wf->engine->counts.late++;
     t->next = NULL;
     *l->fifo_tail = t;
     l->fifo_tail = &t->next;

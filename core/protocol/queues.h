@@ -187,6 +187,7 @@ struct wf_message_counts {
     uint32_t length_high;
     uint64_t rendezvous; /* messages whose payload a receive has asked for */
     uint64_t others;     /* containers that are no whole message */
+    uint64_t late; /* sends that became a rendezvous or waited for the lane */
 };
 
 struct wf_engine {

@@ -61,6 +61,7 @@ int wf_rendezvous_notify(struct wf_p2p *p)
     WF_ASSERT(p->req.type == WF_REQ_SEND && !p->has_id && p->loc);
     if (wf_slot_add_pending(p) != 0)
         return wf_fail(WEFT_ENOMEM, "out of memory for a send");
+    p->req.wf->engine->counts.late++;
     wf_wire_init(&w, WF_NOTIFY, 0);
     w.a = wf_le64(wf_env0(p->space, c->send_context, (uint32_t)p->peer));
     w.b = wf_le64(wf_env1((uint32_t)c->rank, (uint32_t)p->tag));

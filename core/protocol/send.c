@@ -174,6 +174,44 @@ static int start_eager(struct wf_p2p *p, unsigned lane)
     return 0;
 }
 
+/* Poll until there is room and credit for a message to dest. False: there is
+ * none, or nothing had to be waited for. Only for sends of the program: other
+ * sends may come from inside progress.
+ * A message without room needs a request and a place in the FIFO, one without
+ * credit a rendezvous. A receiver that is in MPI makes room in no time, so the
+ * sender waits for it, but only as long as that pays: after a receiver that
+ * computes the next sends poll once. */
+static bool poll_for_room(struct wf_comm *comm, int dest, uint64_t bytes)
+{
+    struct weft_loc *loc = wf_contact_of(comm, dest);
+    int left;
+
+    if (!loc || !loc->lanes || !wf_eager_lacks_room(loc, bytes))
+        return false;
+    for (left = loc->send_poll_budget;
+         left >= 0 && wf_eager_lacks_room(loc, bytes); left--)
+        wf_progress_poll(comm->wf, 1u << loc->lane[WF_LANE_ORDER].core->index);
+    loc->send_poll_budget = left < 0 ? 0 : WF_ROOM_POLLS;
+    return left >= 0;
+}
+
+static bool is_rendezvous(const struct wf_p2p *p, unsigned lane)
+{
+    return wf_eager_choose(p->loc, lane, p->bytes,
+                           (enum wf_send_mode)p->mode) == WF_BY_RENDEZVOUS;
+}
+
+/* Look once more, for a request that the program starts: credit that the peer
+ * has returned is read by polls only, and a program that only sends makes
+ * none. */
+static bool finds_room(struct wf_p2p *p, unsigned lane)
+{
+    if (!(p->req.flags & WF_REQ_PERSISTENT))
+        return false;
+    poll_for_room(p->req.comm, p->peer, p->bytes);
+    return !p->loc->failed && !is_rendezvous(p, lane);
+}
+
 int wf_send_start(struct wf_p2p *p)
 {
     int rc = 0;
@@ -193,8 +231,7 @@ int wf_send_start(struct wf_p2p *p)
     if (!p->loc)
         return rc;
     lane = eager_lane(p);
-    return wf_eager_choose(p->loc, lane, p->bytes,
-                           (enum wf_send_mode)p->mode) == WF_BY_RENDEZVOUS
+    return is_rendezvous(p, lane) && !finds_room(p, lane)
                ? wf_rendezvous_notify(p)
                : start_eager(p, lane);
 }
@@ -225,27 +262,6 @@ static int try_send_by_copy(struct wf_comm *comm, const void *buf,
         loc, data, bytes, wf_env0(space, comm->send_context, (uint32_t)dest),
         wf_env1((uint32_t)comm->rank, (uint32_t)tag), more);
     return wf_likely(r == WEFT_OK) ? SENT : r == WF_FASTPATH_QUEUED ? HELD : 0;
-}
-
-/* Poll until there is room and credit for a message to dest. False: there is
- * none, or nothing had to be waited for. Only for sends of the program: other
- * sends may come from inside progress.
- * A message without room needs a request and a place in the FIFO, one without
- * credit a rendezvous. A receiver that is in MPI makes room in no time, so the
- * sender waits for it, but only as long as that pays: after a receiver that
- * computes the next sends poll once. */
-static bool poll_for_room(struct wf_comm *comm, int dest, uint64_t bytes)
-{
-    struct weft_loc *loc = wf_contact_of(comm, dest);
-    int left;
-
-    if (!loc || !loc->lanes || !wf_eager_lacks_room(loc, bytes))
-        return false;
-    for (left = loc->send_poll_budget;
-         left >= 0 && wf_eager_lacks_room(loc, bytes); left--)
-        wf_progress_poll(comm->wf, 1u << loc->lane[WF_LANE_ORDER].core->index);
-    loc->send_poll_budget = left < 0 ? 0 : WF_ROOM_POLLS;
-    return left >= 0;
 }
 
 /* Send on the slow path: with a request that completes when user memory is free

@@ -66,6 +66,44 @@ void wf_slab_shrink(struct wf_slab *c)
 
     WF_ASSERT(c->used == 0);
     c->most = 0;
+    if (c->kept)
+        return;
     if (2 * needed < (uint64_t)c->slab_count * c->slab)
+        wf_slab_fini(c);
+}
+
+/* Allocate all cells up to the n-th, and free them again. */
+static bool touch_cells(struct wf_slab *c, uint64_t n)
+{
+    struct wf_slab_cell *all = NULL, *cell;
+    uint64_t got = 0;
+
+    while (got < n && (cell = wf_slab_alloc(c)) != NULL) {
+        memset(cell, 0, c->size);
+        cell->next = all;
+        all = cell;
+        got++;
+    }
+    while ((cell = all) != NULL) {
+        all = cell->next;
+        wf_slab_free(c, cell);
+    }
+    return got == n;
+}
+
+bool wf_slab_reserve(struct wf_slab *c, uint64_t n)
+{
+    c->kept += n;
+    if (c->kept <= UINT32_MAX && touch_cells(c, c->kept))
+        return true;
+    wf_slab_unreserve(c, n);
+    return false;
+}
+
+void wf_slab_unreserve(struct wf_slab *c, uint64_t n)
+{
+    WF_ASSERT(c->kept >= n);
+    c->kept -= n;
+    if (c->kept == 0 && c->used == 0)
         wf_slab_fini(c);
 }

@@ -27,6 +27,7 @@ struct wf_slab {
     size_t slab;           /* bytes of a slab */
     uint32_t used, slab_count;
     uint32_t most; /* highest value of `used` since all were free */
+    uint64_t kept; /* cells that are not freed: wf_slab_reserve */
 };
 
 enum {
@@ -42,6 +43,11 @@ void wf_slab_fini(struct wf_slab *);
 int wf_slab_grow(struct wf_slab *);
 /* Free the slabs if few were needed. Called when all cells are free. */
 void wf_slab_shrink(struct wf_slab *);
+
+/* Have n more cells that stay, in pages that were touched, until
+ * wf_slab_unreserve. False: out of memory. */
+bool wf_slab_reserve(struct wf_slab *, uint64_t n);
+void wf_slab_unreserve(struct wf_slab *, uint64_t n);
 
 /* Allocate a cell. NULL: out of memory. */
 static inline void *wf_slab_alloc(struct wf_slab *c)

@@ -44,8 +44,10 @@ static void report_traffic(struct wf_instance *wf, const struct weft_core *c)
     struct wf_traffic t = {0};
 
     wf_traffic_add(c, &t);
-    for (unsigned i = 1; all && i < all->count; i++)
-        wf_traffic_add(&all->all[i]->links->eps[c->index], &t);
+    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++)
+        if (wf_engine_if_open(all, i))
+            wf_traffic_add(&wf_engine_if_open(all, i)->links->eps[c->index],
+                           &t);
     if (!(t.sent | t.received))
         return;
     fprintf(stderr,
@@ -113,8 +115,10 @@ void wf_traffic_report(struct wf_instance *wf)
         report_traffic(wf, &links->eps[i]);
         report_dropped_packets(wf, &links->eps[i]);
     }
-    for (unsigned i = 0; i < (all ? all->count : 1); i++)
-        report_messages(all ? all->all[i] : wf);
+    report_messages(wf);
+    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++)
+        if (wf_engine_if_open(all, i))
+            report_messages(wf_engine_if_open(all, i));
     if (links->damaged)
         fprintf(stderr, "weft: rank %u: %llu messages arrived damaged\n",
                 wf->rank->id, (unsigned long long)links->damaged);

@@ -65,6 +65,32 @@ static struct wf_slab *cells_for(struct wf_engine *e, size_t room)
     return c < e->messages + WF_MESSAGE_SIZES ? c : NULL;
 }
 
+/* Undo a reservation in the slabs below `end`. */
+static void unreserve_below(struct wf_engine *e, struct wf_slab *end,
+                            uint64_t n)
+{
+    for (struct wf_slab *c = e->messages; c < end; c++)
+        wf_slab_unreserve(c, n);
+}
+
+/* Shorter messages are stored in smaller objects, so each size has n. */
+bool wf_unexpected_reserve(struct wf_engine *e, size_t room, uint64_t n)
+{
+    struct wf_slab *last = cells_for(e, room);
+
+    for (struct wf_slab *c = e->messages; last && c <= last; c++)
+        if (!wf_slab_reserve(c, n)) {
+            unreserve_below(e, c, n);
+            return false;
+        }
+    return last != NULL;
+}
+
+void wf_unexpected_unreserve(struct wf_engine *e, size_t room, uint64_t n)
+{
+    unreserve_below(e, cells_for(e, room) + 1, n);
+}
+
 static void release_message(struct wf_engine *e, struct wf_message *m)
 {
     struct wf_slab *cells = cells_for(e, m->room);

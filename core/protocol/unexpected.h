@@ -28,6 +28,10 @@ void wf_unexpected_free(struct wf_message *);
 
 bool wf_unexpected_take(struct wf_arrived *, void *buf, uint64_t room,
                         struct wf_envelope_length *);
+/* Set memory aside for n messages of up to `room` bytes, until it is given back
+ * with the same numbers. False: out of memory, or they are too large. */
+bool wf_unexpected_reserve(struct wf_engine *, size_t room, uint64_t n);
+void wf_unexpected_unreserve(struct wf_engine *, size_t room, uint64_t n);
 void wf_unexpected_init(struct wf_engine *);
 void wf_unexpected_fini(struct wf_engine *);
 

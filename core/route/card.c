@@ -124,8 +124,7 @@ int wf_card_publish(struct wf_instance *wf)
         return WEFT_ENOMEM;
     write_card(wf, w);
     format_card_key(key, wf->rank->id, wf->number);
-    r = w->full ? WEFT_ENOMEM
-                : wf->rank->boot->ops->put(wf->rank->boot, key, w->bytes, w->n);
+    r = w->full ? WEFT_ENOMEM : wf_launcher_put(wf, key, w->bytes, w->n);
     free(w);
     return r;
 }

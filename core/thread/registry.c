@@ -10,6 +10,7 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _GNU_SOURCE
 #include "thread/registry.h"
 
 #include <errno.h>
@@ -21,6 +22,10 @@
 #include <unistd.h>
 
 #include "thread/mailbox.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 static struct {
     pthread_mutex_t lock; /* an unfair lock: a thousand ranks come at once */
@@ -117,6 +122,12 @@ err_bell:
 err_lines:
     free(m);
     return NULL;
+}
+
+void wf_mail_populate(struct mailbox *m)
+{
+    /* an old kernel does not know this: then the first messages touch them */
+    (void)madvise(m->lines, ring_bytes(m), MADV_POPULATE_WRITE);
 }
 
 void wf_mail_release(struct mailbox *m)

@@ -33,6 +33,8 @@ void wf_mail_address(const struct mailbox *, struct mail_address *);
 /* Returns a reference to the mailbox of an address, or NULL if it is gone. */
 struct mailbox *wf_mail_find(const struct mail_address *);
 
+/* Touches the pages of its ring. */
+void wf_mail_populate(struct mailbox *);
 /* Drops a reference. */
 void wf_mail_release(struct mailbox *);
 

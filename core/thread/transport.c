@@ -344,6 +344,28 @@ static void thread_rx_resume(weft_peer *p)
     p->ep->stalled = false; /* progress() then tries again */
 }
 
+/* Sets room aside in the mailbox of the peer, for an equal share of which each
+ * of the owner's peers may be: as many as this rank has. */
+static int thread_reserve(weft_peer *p, uint32_t messages, uint64_t bytes)
+{
+    weft_ep *e = p->ep;
+    uint64_t peers = 0, lines = (uint64_t)p->box->mask + 1;
+
+    for (const weft_peer *i = e->peers; i; i = i->next)
+        peers++;
+    if (bytes > largest_payload(e) ||
+        messages * peers > lines / mail_lines_of(false, (uint32_t)bytes)) {
+        e->host->log(e->core, 3,
+                     "%u messages of %llu bytes of each of %llu ranks do not "
+                     "fit: raise mailbox (%llu lines)",
+                     messages, (unsigned long long)bytes,
+                     (unsigned long long)peers, (unsigned long long)lines);
+        return WEFT_ENOTSUP;
+    }
+    wf_mail_populate(p->box);
+    return WEFT_OK;
+}
+
 static const weft_ops ops = {.size = sizeof ops,
                              .open = thread_open,
                              .close = thread_close,
@@ -369,7 +391,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .mem_free = wf_thread_mem_free,
                              .get = wf_thread_get,
                              .send_words = wf_thread_send_words,
-                             .recv_words = wf_thread_recv_words};
+                             .recv_words = wf_thread_recv_words,
+                             .reserve = thread_reserve};
 
 static const weft_option options[] = {
     {"mailbox", WEFT_OPT_INT, offsetof(struct thread_config, mailbox), "2048",

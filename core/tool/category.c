@@ -33,6 +33,11 @@ static bool is_of_waiting(const struct wf_pvar *v)
     return has_prefix(v, "wait.");
 }
 
+static bool is_of_channel(const struct wf_pvar *v)
+{
+    return has_prefix(v, "channel.");
+}
+
 static bool is_of_failover(const struct wf_pvar *v)
 {
     return has_prefix(v, "failover.");
@@ -55,6 +60,7 @@ static const struct category {
      "wait."},
     {"failover", "pairs that change their transport", false, is_of_failover,
      "failover."},
+    {"channels", "real-time channels", false, is_of_channel, NULL},
 };
 
 enum { CATEGORIES = sizeof categories / sizeof categories[0] };

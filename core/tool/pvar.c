@@ -231,10 +231,13 @@ static uint64_t sum_over_engines(struct wf_instance *home,
 {
     struct wf_engines *all = wf_engines(home);
     uint64_t value = v->read(home, v->transport);
-    for (unsigned i = 1; all && i < all->count; i++) {
-        wf_engine_switch(home, all->all[i]);
-        value += v->read(all->all[i], v->transport);
-        wf_engine_switch(all->all[i], home);
+    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++) {
+        struct wf_instance *engine = wf_engine_if_open(all, i);
+        if (!engine)
+            continue;
+        wf_engine_switch(home, engine);
+        value += v->read(engine, v->transport);
+        wf_engine_switch(engine, home);
     }
     return value;
 }

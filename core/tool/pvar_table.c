@@ -8,6 +8,7 @@
  *                first, or when the receive asked for them
  *   queue.*      lengths of the four queues, memory of unexpected messages
  *   match.*      searches of the queues
+ *   channel.*    messages of real-time channels that exceeded what was reserved
  *   wait.*       how often waiting calls slept
  *   failover.*   events of pairs whose route has failover
  *
@@ -143,6 +144,11 @@ static uint64_t read_searched(struct wf_instance *wf, const char *transport)
     return wf->engine->match.searched;
 }
 
+static uint64_t read_exceeded(struct wf_instance *wf, const char *transport)
+{
+    return wf_engine_is_channel(wf) ? wf->engine->counts.late : 0;
+}
+
 static uint64_t read_wakeups(struct wf_instance *wf, const char *transport)
 {
     const struct weft_core *c = find_endpoint(wf, transport);
@@ -245,6 +251,10 @@ static const struct row process_rows[] = {
      MPI_T_PVAR_CLASS_LEVEL, read_unexpected_bytes},
     {"queue.unexpected_bytes_high", "the most that they ever took",
      MPI_T_PVAR_CLASS_HIGHWATERMARK, read_unexpected_high},
+    {"channel.exceeded",
+     "messages of real-time channels that found no room or no credit, or were "
+     "too large",
+     MPI_T_PVAR_CLASS_COUNTER, read_exceeded},
     {"wait.sleeps", "times that a waiting call slept in the kernel",
      MPI_T_PVAR_CLASS_COUNTER, read_sleeps},
     {"wait.missed", "sleeps that no wake-up ended, though something had come",

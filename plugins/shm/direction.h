@@ -123,6 +123,8 @@ struct shm_geometry wf_shm_geometry(const struct shm_config *,
                                     uint32_t local_count, bool oversubscribed);
 int wf_shm_attach(weft_peer *, int fd, const struct shm_geometry *, int side);
 void wf_shm_detach(weft_peer *);
+/* Touches the pages of slots and cells, of both directions. */
+void wf_shm_populate_segment(weft_peer *);
 /* Announces that the large ring will follow the first one. */
 void wf_shm_announce_large_ring(weft_peer *);
 /* Goes on at the start of the ring, or of the large ring if it follows. */

@@ -82,6 +82,11 @@ static void populate_pages(void *base, size_t bytes)
     (void)madvise(base, bytes, MADV_POPULATE_WRITE);
 }
 
+void wf_shm_populate_segment(weft_peer *p)
+{
+    populate_pages(p->base, shm_reserved_bytes(&p->geometry));
+}
+
 /* Says whether a descriptor that a peer passed is memory that stays this
  * large. */
 bool wf_shm_is_memory_ok(int fd, size_t bytes)

@@ -466,7 +466,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .send_words = wf_shm_send_words,
                              .recv_words = wf_shm_recv_words,
                              .map_fd = wf_shm_map_fd,
-                             .addr_derive = derive_address};
+                             .addr_derive = derive_address,
+                             .reserve = wf_shm_reserve};
 
 WEFT_PLUGIN(shm, "0.1.0", "rings and chunks in shared memory, on one machine",
             options, struct shm_config, &ops);

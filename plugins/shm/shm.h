@@ -189,6 +189,10 @@ bool wf_shm_refresh_room(weft_peer *);
 bool wf_shm_find_free_slot(weft_peer *);
 bool wf_shm_has_room(weft_peer *);
 
+/* ---- reserve.c ---- */
+
+int wf_shm_reserve(weft_peer *, uint32_t messages, uint64_t bytes);
+
 /* ---- receive.c ---- */
 
 int wf_shm_receive_slots(weft_peer *, int budget);

@@ -312,7 +312,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .probe = probe_system,
                              .stat = read_statistic,
                              .traffic = wf_tcp_traffic,
-                             .silent = wf_tcp_alive_silent};
+                             .silent = wf_tcp_alive_silent,
+                             .reserve = wf_tcp_reserve};
 
 WEFT_PLUGIN(tcp, "1.0", "TCP/IP, one connection per pair of processes", options,
             struct wf_tcp_cfg, &ops);

@@ -4,6 +4,7 @@
  *   conn.c   one socket and its handshake    dial.c    calling a peer
  *   tx.c     sending                         rx.c      receiving
  *   link.c   a peer up and down              alive.c   noticing a dead host
+ *   reserve.c  room for a channel
  *
  * Addresses and the choice of interfaces are in plugins/ip.
  *
@@ -246,6 +247,11 @@ void wf_tcp_memory_tick(weft_ep *, uint64_t now);
 int wf_tcp_send_frame(weft_peer *, enum wf_tcp_frame);
 bool wf_tcp_tx_idle(weft_peer *);
 void wf_tcp_tx_cancel(weft_peer *, int status);
+
+/* reserve.c */
+/* Allocates the stage, which there is not yet. Returns false without memory. */
+bool wf_tcp_make_stage(weft_peer *);
+int wf_tcp_reserve(weft_peer *, uint32_t messages, uint64_t bytes);
 
 /* rx.c */
 int wf_tcp_recv(weft_peer *);

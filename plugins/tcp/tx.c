@@ -96,11 +96,8 @@ static void consume_sent(weft_peer *p, uint64_t n)
 /* Makes room for n more bytes in the stage. Returns whether there is room. */
 static bool has_stage_room(weft_peer *p, uint64_t n)
 {
-    if (!p->stage) {
-        p->stage = malloc(TCP_PACKED + TCP_FRAME);
-        if (!p->stage)
-            return false;
-    }
+    if (!p->stage && !wf_tcp_make_stage(p))
+        return false;
     if (p->stage_end + n <= TCP_STAGE)
         return true;
     if (staged_bytes(p) + n > TCP_STAGE)

@@ -116,7 +116,8 @@ static const char *find_missing(const weft_plugin *p, weft_ep *ep,
         {NEED_TRAFFIC, HAS(traffic), "it has no traffic"},
         {NEED_PARSE, HAS(addr_parse), "it has no addr_parse"},
         {NEED_PROBE, HAS(probe), "it has no probe"},
-        {NEED_DERIVE, HAS(addr_derive), "it has no addr_derive"}};
+        {NEED_DERIVE, HAS(addr_derive), "it has no addr_derive"},
+        {NEED_RESERVE, HAS(reserve), "it has no reserve"}};
 #undef HAS
 
     if (needs & NEED_OTHERS && !(a->caps & others))

@@ -269,7 +269,8 @@ enum {
     NEED_TRAFFIC = 512,
     NEED_PARSE = 1024, /* addr_parse */
     NEED_PROBE = 2048,
-    NEED_DERIVE = 4096 /* addr_derive */
+    NEED_DERIVE = 4096, /* addr_derive */
+    NEED_RESERVE = 8192
 };
 
 struct conform_case {

@@ -183,6 +183,57 @@ static void leave_unread_anywhere(struct world *w)
         leave_unread(w, before);
 }
 
+/* ---- reserving ----------------------------------------------------------- */
+
+/* Do as the core does until the room is there. Returns what refuses it, or
+ * 0. */
+static int reserve_room(struct world *w, weft_core *a, weft_core *b,
+                        uint32_t messages, uint64_t bytes)
+{
+    struct weft_loc *to = side_peer(a, b->id);
+    int rc = WEFT_EAGAIN;
+
+    until(w, rc == 0 || (rc < 0 && rc != WEFT_EAGAIN)) {
+        rc = w->plugin->ops->reserve(to->peer, messages, bytes);
+        for (int i = 0; i < rc; i++)
+            message_post(message_new(to, 0, BLOCK, true));
+        if (rc > 0)
+            until(w, is_settled(a, b));
+    }
+    return rc;
+}
+
+/* All that was reserved leaves though the peer reads nothing, again and
+ * again. */
+static void send_reserved(struct world *w)
+{
+    enum { MESSAGES = 8 };
+    static const uint64_t lengths[] = {0, 8, 40, 41, 64, 200};
+    weft_core *a, *b;
+
+    pair_open(w, &a, &b);
+    check(reserve_room(w, a, b, MESSAGES, 200) == 0, "there is no room for %d "
+          "messages of 200 bytes", MESSAGES);
+    for (int round = 0; round < 60; round++) {
+        check(!send_many(side_peer(a, b->id), lengths[round % 6], MESSAGES),
+              "in round %d one had to wait", round);
+        until(w, is_settled(a, b));
+    }
+    pair_close(w);
+}
+
+static void refuse_too_much(struct world *w)
+{
+    weft_core *a, *b;
+    int rc;
+
+    pair_open(w, &a, &b);
+    rc = reserve_room(w, a, b, UINT32_MAX, 60000);
+    check(rc == WEFT_ENOTSUP, "reserve() answered %d", rc);
+    connect_pair(w, a, b); /* the pair is as good as before */
+    pair_close(w);
+}
+
 const struct conform_case flow_cases[] = {
     {"after EAGAIN the sender is told when there is room", wait_for_room, 0},
     {"after EAGAIN from send_short the sender is told when there is room",
@@ -194,4 +245,8 @@ const struct conform_case flow_cases[] = {
     {"what was sent before the end arrives though answers fail",
      leave_unread_anywhere, NEED_OTHERS},
     {"an abrupt end returns every container at once", leave_while_full, 0},
+    {"messages that were reserved leave though nobody reads", send_reserved,
+     NEED_RESERVE},
+    {"more than there is room for is not reserved", refuse_too_much,
+     NEED_RESERVE | NEED_OTHERS},
     {0}};
