@@ -41,6 +41,7 @@
 #include "protocol/endpoints.h"
 #include "protocol/engine.h"
 #include "protocol/fastpath.h"
+#include "protocol/helper.h"
 #include "protocol/location.h"
 #include "protocol/order.h"
 #include "protocol/sources.h"
@@ -136,7 +137,24 @@ void wf_instance_allow_threads(struct wf_instance *wf)
     bool one = wf->rank->options->engines == WF_AUTO ||
                wf->rank->options->engines == 1;
 
-    (one ? wf_cs_expect_threads : wf_cs_allow_threads)(&wf->api);
+    wf->rank->multiple = true;
+    if (!wf->api.threads)
+        (one ? wf_cs_expect_threads : wf_cs_allow_threads)(&wf->api);
+}
+
+/* Switch the section on for good for progress threads that act at any time
+ * (protocol/helper.h). A program that has none in it is told so. */
+static void allow_resident_helpers(struct wf_instance *wf)
+{
+    if (wf->rank->nprocs == 1 || !wf_config_asks_for_threads(wf->rank->config))
+        return;
+    if (wf_helpers_start)
+        wf_cs_allow_threads(&wf->api);
+    else
+        wf_log(wf, WF_LOG_WARN,
+               "progress = thread: this static program has no progress "
+               "thread, since it makes no nonblocking call; link it with "
+               "-Wl,-u,wf_helpers_start");
 }
 
 static void update_fast_path(struct wf_cs *cs)
@@ -220,6 +238,7 @@ int wf_instance_create(const struct wf_instance_params *params,
         return WEFT_ENOMEM;
     if (params->threads)
         wf_instance_allow_threads(wf);
+    allow_resident_helpers(wf);
     if ((r = wf_find_node_and_cpus(wf->rank)) != 0 ||
         (r = wf_events_open(wf)) != 0)
         goto err_trace;
@@ -293,6 +312,8 @@ static int open_other_engine(struct wf_instance *home, unsigned number,
         return r;
     }
     wf_progress_allow_helper(wf);
+    if (wf_helpers_start)
+        wf_helpers_start(wf);
     *out = wf;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* The progress thread, called the helper in names: see helper.c.
+/* The progress threads, called helpers in names: see helper.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,6 +8,13 @@
 #include "os/tuning.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
+
+/* Start the progress threads that act at any time, if the configuration asks
+ * for some (core.progress, transport.NAME.progress) and the section is on for
+ * good. Called once nothing is done outside of the section any more. Weak: NULL
+ * in a static program without nonblocking calls, which has no progress
+ * thread. */
+void wf_helpers_start(struct wf_instance *) __attribute__((weak));
 
 /* Leave r to the progress thread unless r is done or not worth it. Called in a
  * nonblocking call, with the section held or off; starts the thread if there is
