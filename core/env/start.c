@@ -234,8 +234,8 @@ int wf_start_add_user(enum wf_use use, struct wf_instance **out)
             allow_threads(p->start.instance, use);
             *out = p->start.instance;
             publish_instance(p, *out);
-            if (wf_helpers_start)
-                wf_helpers_start(*out);
+            if (&weft_helpers)
+                weft_helpers.start(*out);
             wf_state_phase(p, WF_STATE_INSIDE);
         }
         wf_state_end_wait(told);

@@ -12,6 +12,7 @@
 
 #include "boot/auth.h"
 #include "boot/boot.h"
+#include "boot/fatal_message.h"
 #include "boot/key.h"
 #include "coll/cleanup.h"
 #include "coll/layout.h"
@@ -142,19 +143,21 @@ void wf_instance_allow_threads(struct wf_instance *wf)
         (one ? wf_cs_expect_threads : wf_cs_allow_threads)(&wf->api);
 }
 
-/* Switch the section on for good for progress threads that act at any time
- * (protocol/helper.h). A program that has none in it is told so. */
-static void allow_resident_helpers(struct wf_instance *wf)
+/* Switch the section on for good, for progress threads that act at any time. */
+static int allow_residents(struct wf_instance *wf)
 {
+    static const char absent[] =
+        "progress = thread: this program is linked without progress threads; "
+        "link with mpicc or add -Wl,-u,weft_helpers\n";
+
     if (wf->rank->nprocs == 1 || !wf_config_asks_for_threads(wf->rank->config))
-        return;
-    if (wf_helpers_start)
-        wf_cs_allow_threads(&wf->api);
-    else
-        wf_log(wf, WF_LOG_WARN,
-               "progress = thread: this static program has no progress "
-               "thread, since it makes no nonblocking call; link it with "
-               "-Wl,-u,wf_helpers_start");
+        return 0;
+    if (!&weft_helpers) {
+        wf_boot_print_fatal(absent, sizeof absent - 1);
+        return WEFT_EINVAL;
+    }
+    wf_cs_allow_threads(&wf->api);
+    return 0;
 }
 
 static void update_fast_path(struct wf_cs *cs)
@@ -238,8 +241,8 @@ int wf_instance_create(const struct wf_instance_params *params,
         return WEFT_ENOMEM;
     if (params->threads)
         wf_instance_allow_threads(wf);
-    allow_resident_helpers(wf);
-    if ((r = wf_find_node_and_cpus(wf->rank)) != 0 ||
+    if ((r = allow_residents(wf)) != 0 ||
+        (r = wf_find_node_and_cpus(wf->rank)) != 0 ||
         (r = wf_events_open(wf)) != 0)
         goto err_trace;
     /* addresses may be derived from it */
@@ -312,8 +315,8 @@ static int open_other_engine(struct wf_instance *home, unsigned number,
         return r;
     }
     wf_progress_allow_helper(wf);
-    if (wf_helpers_start)
-        wf_helpers_start(wf);
+    if (&weft_helpers)
+        weft_helpers.start(wf);
     *out = wf;
     return 0;
 }

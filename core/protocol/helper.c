@@ -454,7 +454,7 @@ bool wf_helper_ensure(struct wf_instance *wf)
     return p->may_help;
 }
 
-void wf_helpers_start(struct wf_instance *wf)
+static void start_residents(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
     uint32_t own = find_own_threads(wf);
@@ -474,3 +474,5 @@ void wf_helpers_start(struct wf_instance *wf)
             wf_helper_set_wake_time(h, WF_HELPER_PAUSE_NS);
     }
 }
+
+const struct wf_helpers weft_helpers = {start_residents};
