@@ -11,8 +11,8 @@
  *                                           MPI_Wait, if they are not all there
  *
  * It prints the time from the call of MPI_Send until all bytes are seen (us).
- * Where nothing moves messages while the program computes, it is what is left of
- * the computation. percent: how many were there before it was over. Both ranks
+ * Where nothing moves messages while the program computes, it is what is left
+ * of the computation. percent: how many were there before it was over. Both ranks
  * read the same clock.
  *
  * SPDX-License-Identifier: BSD-3-Clause

@@ -57,7 +57,7 @@ static void *visit_once(void *arg)
     return NULL;
 }
 
-static struct visit visit(bool waits)
+static struct visit visit_by_thread(bool waits)
 {
     struct visit v = {.waits = waits};
     pthread_t t;
@@ -74,7 +74,7 @@ static void the_owner_remains_the_owner(void **state)
     become_owner();
     owner = wf_load_relaxed(&m.owner);
     for (int i = 0; i < 20; i++) {
-        struct visit v = visit(i % 2);
+        struct visit v = visit_by_thread(i % 2);
         assert_true(v.entered);
         assert_int_equal(v.suspended, owner);
         assert_int_equal(wf_load_relaxed(&m.owner), owner);
@@ -92,10 +92,10 @@ static void nobody_enters_beside_the_owner(void **state)
     become_owner();
     owner = wf_load_relaxed(&m.owner);
     wf_mutex_lock(&m);
-    assert_false(visit(false).entered);
+    assert_false(visit_by_thread(false).entered);
     assert_int_equal(wf_load_relaxed(&m.owner), owner);
     wf_mutex_unlock(&m);
-    assert_true(visit(false).entered);
+    assert_true(visit_by_thread(false).entered);
     assert_int_equal(plain, PATIENT + 1);
 }
 
@@ -106,7 +106,7 @@ static void an_ended_bias_is_not_resumed(void **state)
 
     become_owner();
     wf_mutex_lock(&m);
-    assert_false(visit(false).entered);
+    assert_false(visit_by_thread(false).entered);
     wf_mutex_unlock(&m);
     assert_true(wf_mutex_try_revoking(&m));
     wf_mutex_unlock(&m);

@@ -71,8 +71,8 @@ static void a_program_that_stops_polling_is_replaced(void **state)
     nothing_was_missed();
 }
 
-/* It enters only if the program had no CPU for a pause, which is as long as very
- * many polls. */
+/* It enters only if the program had no CPU for a pause, which is as long as
+ * very many polls. */
 static void a_program_that_polls_is_alone(void **state)
 {
     enum { POLLS = 100000 };
