@@ -27,7 +27,8 @@ class Figure:
     raw: str = ""           # command of the raw limit; empty: there is none
     fabric: str = "any"     # any, shm, tcp, sctp, shm+tcp, tcp+shm, far (shm,
                             # but tcp to rank 1), shm+N (and N times tcp), thread
-                            # (two ranks in a process); or {case}
+                            # (two ranks in a process), one of these and
+                            # -helped (a progress thread for all); or {case}
     more: bool = False      # more is better
     ranks: object = 2       # or "case", or {case: ranks}
     cases: tuple = ("",)
@@ -211,6 +212,13 @@ FIGURES = [
              "percent", "percent", "overlap {case} 16777216 {ms} 20",
              fabric=fabric, cases=("sender", "receiver", "both"))
       for fabric in ("shm", "tcp")),
+    *(Figure(f"deliver-{fabric}{mode}", f"from MPI_Send over {fabric} until the "
+             "bytes are in the memory of a process that computes for 10 ms"
+             + (", with a progress thread for all messages" if mode else ""),
+             "us", "us", "deliver {ms}", fabric=f"{fabric}{mode}",
+             targets={8: "<= 1000"} if mode else None)
+      for mode in ("", "-helped")
+      for fabric in ("shm", "tcp", "udp-reliable", "sctp", "thread")),
     Figure("serve", "answer of a process that computes in one thread and "
            "serves in another, 10000 bytes", "us", "us", "serve {case} {ms}",
            cases=("event", "poll")),

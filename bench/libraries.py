@@ -38,6 +38,8 @@ use = tcp
 use = shm
 """
 
+HELPED = "-helped" # a progress thread for messages of every size
+
 # small messages over shm, and from 1 MB on over one of so many others: a pair of
 # ranks has four lanes
 IDLE = 3
@@ -136,10 +138,13 @@ class Weft(Library):
     def __init__(self, build, out, name="weft"):
         bin_dir = build / "bin"
         self.lib_dir = build / "lib"
-        fabrics = {name: (["--route", name], {}) for name in ("shm", "tcp",
-                                                            "sctp")}
+        fabrics = {name: (["--route", name], {}) for name in
+                   ("shm", "tcp", "udp-reliable", "sctp")}
         fabrics["any"] = ([], {})
         fabrics["thread"] = ([], {}) # ranks are threads: start, compile_one
+        for fabric, (options, more) in list(fabrics.items()):
+            fabrics[fabric + HELPED] = ([*options, "--set",
+                                         "core.progress=thread"], more)
         for first, second in (("shm", "tcp"), ("tcp", "shm")):
             ini = out / f"{first}+{second}.ini"
             fabrics[ini.stem] = (["--ini", str(ini)], {})
@@ -150,7 +155,7 @@ class Weft(Library):
 
     def start(self, ranks, fabric):
         command, env = super().start(ranks, fabric)
-        if fabric == "thread":
+        if fabric.removesuffix(HELPED) == "thread":
             command += ["--ranks-per-process", str(ranks)]
         return command, env
 
@@ -196,11 +201,13 @@ def known(args):
     before = [Weft(args.before, out, "before")] if args.before else []
     tcp = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self",
            "FI_PROVIDER": "tcp"}
+    helped = {"MPIR_CVAR_ASYNC_PROGRESS": "1"} # Open MPI has no such thread
     return [
         Raw(), Weft(args.build, out), *before,
         Library("mpich", "mpicc.mpich", "mpiexec.mpich",
                 {"any": ([], {}), "shm": ([], {}), "tcp": ([], tcp),
-                 "shm+0": ([], {})}),
+                 "shm" + HELPED: ([], helped),
+                 "tcp" + HELPED: ([], {**tcp, **helped}), "shm+0": ([], {})}),
         Library("openmpi", "mpicc.openmpi", "mpirun.openmpi",
                 {"any": (OMPI + ["vader,self,tcp"], {}),
                  "shm": (OMPI + ["vader,self"], {}),

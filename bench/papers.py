@@ -13,9 +13,10 @@ PAPERS = [
      ("idle-named", "idle-any", "fabrics-fast", "fabrics-slow")),
     ("Brightwell and Greenberg, MPI on Sandia's lightweight kernels",
      "Messages land in the user's buffer once they are matched, whatever the "
-     "program does; few are stored. Then: a large transfer hides behind a "
-     "computation, and long queues cost little.",
-     ("overlap-shm", "overlap-tcp", "overlap-4-", "match-unexpected-order",
+     "program does; few are stored. Then: a message is in memory soon while its "
+     "process computes, a large transfer hides behind a computation, and long "
+     "queues cost little.",
+     ("deliver-", "overlap-shm", "overlap-tcp", "overlap-4-", "match-unexpected-order",
       "depth-")),
     ("Brightwell and Greenberg, the section on real-time channels",
      "What a send needs is reserved collectively when the channel is set up. "

@@ -9,10 +9,10 @@ from standard import wrap
 
 
 class ShortWay(Body):
-    """Functions: alone_MPI_X, which goes on to shared_MPI_X, and thread_MPI_X; all
-    go on to long_MPI_X, of which the head is written here. MPI_X asks which of
-    the three it is, and leaves the arguments where they are. Where threads are
-    ranks, no process has a world that its threads share."""
+    """Functions: alone_MPI_X, which goes on to shared_MPI_X, and thread_MPI_X, which
+    goes on to inside_MPI_X; all go on to long_MPI_X, of which the head is written
+    here. MPI_X asks which of the three it is, and leaves the arguments where they
+    are. Where threads are ranks, no process has a world that its threads share."""
 
     def text(self):
         """The lines before the checks and the call, which are the rest of
@@ -20,7 +20,7 @@ class ShortWay(Body):
         name = self.f.name
         rest = ", ".join(p.name for p in self.f.parameters)
         of_thread = "{comm}" in rules.SHORT[self.family][0]
-        self.declare("long", "shared", *["alone", "thread"] * of_thread)
+        self.declare("long", "shared", *["alone", "thread", "inside"] * of_thread)
         self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
         if of_thread:
             self.line("if (wf_likely(wf_fastpath_is_open()))")
@@ -38,9 +38,10 @@ class ShortWay(Body):
         if of_thread:
             self.begin("thread")
             self.attempt("wf_fastpath_thread_comm_of(comm)")
-            self.line(f"return long_{name}({rest});")
+            self.line(f"return inside_{name}({rest});")
             self.out.append("}\n")
-        self.between(name, rest)
+            self.between("inside", "wf_fastpath_enter_thread_rank", name, rest)
+        self.between("shared", "wf_fastpath_enter", name, rest)
         self.begin("long")
         self.line("wf_cs_run_deferred_unlock();")
         return self.out
@@ -54,22 +55,23 @@ class ShortWay(Body):
         prototype = self.f.prototype(f"{way}_{self.f.name}")
         self.out.append(wrap(f"static {prototype}") + "\n{")
 
-    def between(self, name, rest):
-        """The short way of who was inside the section last: wf_fastpath_enter."""
+    def between(self, way, enter, name, rest):
+        """The short way of who was inside the section last: wf_fastpath_enter, or
+        wf_fastpath_enter_thread_rank in a thread that is a rank."""
         family = self.family
         declared, test, then = self.words("c")
         if family in rules.POLLING:
             test = f"wf_progress_is_only_thread(wf) && {test}" # and wakes nobody
         if family == "wait":
             test = "wf_fastpath_wait_inside(wf, request, status, &rc)"
-        self.begin("shared")
-        if family in rules.NOWHERE:
+        self.begin(way)
+        if family in rules.NOWHERE and way == "shared":
             self.nowhere()
         if family == "wait":
             self.line("struct wf_instance *wf = wf_fastpath_enter_request(request);")
             self.line("if (wf_unlikely(!wf))")
         else:
-            self.line("const struct wf_comm *c = wf_fastpath_enter(comm);")
+            self.line(f"const struct wf_comm *c = {enter}(comm);")
             self.line("if (wf_unlikely(!c))")
         self.line(f"    return long_{name}({rest});")
         if family != "wait":

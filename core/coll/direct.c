@@ -39,6 +39,16 @@ static bool finish_vertex(struct wf_sched *s, int error)
     return true;
 }
 
+/* The same after a function that may have left the section: a progress thread
+ * may have gone to sleep on what this run polls. */
+static bool finish_call(struct wf_sched *s, int error)
+{
+    (void)finish_vertex(s, error);
+    if (wf_unlikely(s->wf->api.on))
+        s->direct = s->direct && wf_sched_may_be_direct(s);
+    return true;
+}
+
 bool wf_direct_try_send(struct wf_sched *s, const void *buf, uint64_t count,
                     const struct wf_type *type, int dest)
 {
@@ -69,7 +79,7 @@ bool wf_direct_try_recv(struct wf_sched *s, void *buf, uint64_t count,
 bool wf_direct_try_reduce(struct wf_sched *s, struct wf_op *op, const void *in,
                       void *inout, uint64_t count, struct wf_type *type)
 {
-    return finish_vertex(s, wf_op_apply(s->wf, op, in, inout, count, type));
+    return finish_call(s, wf_op_apply(s->wf, op, in, inout, count, type));
 }
 
 bool wf_direct_try_copy(struct wf_sched *s, struct wf_sched_block from,
@@ -80,5 +90,5 @@ bool wf_direct_try_copy(struct wf_sched *s, struct wf_sched_block from,
 
 bool wf_direct_try_call(struct wf_sched *s, int (*fn)(void *), void *arg)
 {
-    return finish_vertex(s, fn(arg));
+    return finish_call(s, fn(arg));
 }

@@ -35,6 +35,7 @@
 #include "datatype/move.h"
 #include "group/describe_wait.h"
 #include "object/error.h"
+#include "process/rank.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
@@ -388,9 +389,17 @@ static void run_recorded(struct wf_sched *s)
     }
 }
 
+/* The section is off, or it is on for a progress thread only, which sleeps
+ * elsewhere: the run may poll and wakes nobody. */
+bool wf_sched_may_be_direct(const struct wf_sched *s)
+{
+    return !wf_cs_uses_lock(&s->wf->api) ||
+           (!s->wf->rank->multiple && wf_progress_is_only_thread(s->wf));
+}
+
 void wf_sched_begin_direct(struct wf_sched *s)
 {
-    s->direct = !wf_cs_uses_lock(&s->wf->api) && !s->comm->inter && !s->error;
+    s->direct = wf_sched_may_be_direct(s) && !s->comm->inter && !s->error;
 }
 
 int wf_sched_run(struct wf_sched *s)

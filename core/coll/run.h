@@ -14,6 +14,8 @@ struct wf_sched_block;
  * waiting (direct.c). To be called before the first vertex of a schedule that
  * runs once. */
 void wf_sched_begin_direct(struct wf_sched *);
+/* Whether it may go on without waiting, after a callback of the program. */
+bool wf_sched_may_be_direct(const struct wf_sched *);
 
 /* Runs the schedule to completion and destroys it; NULL: it could not be
  * created. */

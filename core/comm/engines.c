@@ -37,7 +37,7 @@ static bool can_be_found(const struct wf_instance *home)
  * engines of their own already. */
 static unsigned choose_count(const struct wf_instance *home)
 {
-    if (!home->api.threads || home->rank->ranks || !can_be_found(home))
+    if (!home->rank->multiple || home->rank->ranks || !can_be_found(home))
         return 1;
     return home->rank->options->engines == WF_AUTO
                ? choose_default_count(home->rank->cpus)

@@ -61,6 +61,7 @@ struct wf_transport_config {
     const char *name;   /* instance name */
     const char *plugin; /* plugin name, "-" and "_" equal */
     const char *path;   /* file to load, or NULL */
+    bool thread;        /* progress = thread: it has one of its own */
     int enable;         /* 0 no, 1 yes (failure to open is fatal), 2 auto */
     const char *where;  /* "mpi.ini:12", "built in", "WEFT_SET" */
     int line;
@@ -99,6 +100,8 @@ const char *wf_config_source(const struct wf_config *);
 int wf_config_warnings(const struct wf_config *, const char *const **lines);
 
 const struct wf_core_options *wf_config_core(const struct wf_config *);
+/* Whether [core] or a transport says progress = thread. */
+bool wf_config_asks_for_threads(const struct wf_config *);
 int wf_config_transports(const struct wf_config *,
                          const struct wf_transport_config **out);
 

@@ -12,7 +12,7 @@
 
 struct wf_transport_options {
     const char *plugin, *path;
-    int enable;
+    int enable, progress;
     uint64_t latency, overhead; /* ns; WF_AUTO */
     uint64_t bandwidth;         /* MB/s; WF_AUTO */
 };

@@ -79,6 +79,7 @@ static const struct wf_transport_config *append_transport(struct wf_config *c,
     t->plugin = o->plugin != NULL && o->plugin[0] != '\0' ? o->plugin : s->name;
     t->path = o->path != NULL && o->path[0] != '\0' ? o->path : NULL;
     t->enable = o->enable;
+    t->thread = o->progress == 1;
     t->where = wf_place_text(c, &s->at);
     t->line = s->at.line;
     c->transport_sections[c->transport_count++] = s;
@@ -86,6 +87,10 @@ static const struct wf_transport_config *append_transport(struct wf_config *c,
         wf_problem_add(&c->problems, &wf_setting_find(s, "enable")->value_at,
                        "self cannot be left out: a process must be able to "
                        "send to itself");
+    if (t->thread && wf_name_equal(t->name, "self"))
+        wf_problem_add(&c->problems, &wf_setting_find(s, "progress")->value_at,
+                       "self has nothing that a thread could wait for: its "
+                       "messages arrive in the call that sends them");
     return t;
 }
 
@@ -118,6 +123,15 @@ void wf_transports_build(struct wf_config *c)
                        "%d transports; at most %d can be used at a time",
                        c->transport_count, WF_EPS_MAX);
     }
+}
+
+bool wf_config_asks_for_threads(const struct wf_config *c)
+{
+    bool asks = wf_config_core(c)->progress == WF_PROGRESS_THREAD;
+
+    for (int i = 0; i < c->transport_count; i++)
+        asks = asks || c->transports[i].thread;
+    return asks;
 }
 
 static void report_undefined(struct wf_config *c, const char *name,

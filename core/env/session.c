@@ -69,7 +69,7 @@ static struct wf_session *create_session(struct wf_instance *wf, int level,
                                          struct wf_errhandler *errhandler)
 {
     struct wf_session *s = calloc(1, sizeof *s);
-    struct wf_info *info = create_hints(wf->api.threads ? level : 0);
+    struct wf_info *info = create_hints(wf->rank->multiple ? level : 0);
     if (!s || !info) {
         free(s);
         wf_info_destroy(info);

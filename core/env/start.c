@@ -26,6 +26,7 @@
 #include "process/rank.h"
 #include "progress/progress.h"
 #include "protocol/fastpath.h"
+#include "protocol/helper.h"
 
 /* End the process with the code of sysexits.h for a wrong configuration, whose
  * errors have all been shown: no error handler could repair it. */
@@ -177,7 +178,7 @@ static void allow_threads(struct wf_instance *wf, enum wf_use use)
     bool funneled = wf->world &&
                     wf->rank->thread_level == MPI_THREAD_FUNNELED &&
                     !pthread_equal(pthread_self(), wf->rank->env->main_thread);
-    if (use != WF_USE_THREADS || funneled || wf->api.threads)
+    if (use != WF_USE_THREADS || funneled || wf->rank->multiple)
         return;
     wf_mutex_prepare();
     wf_instance_allow_threads(wf);
@@ -233,6 +234,8 @@ int wf_start_add_user(enum wf_use use, struct wf_instance **out)
             allow_threads(p->start.instance, use);
             *out = p->start.instance;
             publish_instance(p, *out);
+            if (&weft_helpers)
+                weft_helpers.start(*out);
             wf_state_phase(p, WF_STATE_INSIDE);
         }
         wf_state_end_wait(told);

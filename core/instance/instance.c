@@ -12,6 +12,7 @@
 
 #include "boot/auth.h"
 #include "boot/boot.h"
+#include "boot/fatal_message.h"
 #include "boot/key.h"
 #include "coll/cleanup.h"
 #include "coll/layout.h"
@@ -42,6 +43,7 @@
 #include "protocol/endpoints.h"
 #include "protocol/engine.h"
 #include "protocol/fastpath.h"
+#include "protocol/helper.h"
 #include "protocol/location.h"
 #include "protocol/order.h"
 #include "protocol/sources.h"
@@ -138,7 +140,26 @@ void wf_instance_allow_threads(struct wf_instance *wf)
     bool one = wf->rank->options->engines == WF_AUTO ||
                wf->rank->options->engines == 1;
 
-    (one ? wf_cs_expect_threads : wf_cs_allow_threads)(&wf->api);
+    wf->rank->multiple = true;
+    if (!wf->api.threads)
+        (one ? wf_cs_expect_threads : wf_cs_allow_threads)(&wf->api);
+}
+
+/* Switch the section on for good, for progress threads that act at any time. */
+static int allow_residents(struct wf_instance *wf)
+{
+    static const char absent[] =
+        "progress = thread: this program is linked without progress threads; "
+        "link with mpicc or add -Wl,-u,weft_helpers\n";
+
+    if (wf->rank->nprocs == 1 || !wf_config_asks_for_threads(wf->rank->config))
+        return 0;
+    if (!&weft_helpers) {
+        wf_boot_print_fatal(absent, sizeof absent - 1);
+        return WEFT_EINVAL;
+    }
+    wf_cs_allow_threads(&wf->api);
+    return 0;
 }
 
 static void update_fast_path(struct wf_cs *cs)
@@ -224,7 +245,8 @@ int wf_instance_create(const struct wf_instance_params *params,
         return WEFT_ENOMEM;
     if (params->threads)
         wf_instance_allow_threads(wf);
-    if ((r = wf_find_node_and_cpus(wf->rank)) != 0 ||
+    if ((r = allow_residents(wf)) != 0 ||
+        (r = wf_find_node_and_cpus(wf->rank)) != 0 ||
         (r = wf_events_open(wf)) != 0)
         goto err_trace;
     /* addresses may be derived from it */
@@ -297,8 +319,11 @@ static int open_other_engine(struct wf_instance *home, unsigned number,
         free(wf);
         return r;
     }
-    if (!wf_engine_is_channel(wf))
+    if (!wf_engine_is_channel(wf)) {
         wf_progress_allow_helper(wf);
+        if (&weft_helpers)
+            weft_helpers.start(wf);
+    }
     *out = wf;
     return 0;
 }

@@ -33,6 +33,10 @@
  *      operation and no
  *                                 second thread--> alone
  *
+ *   a progress thread that is resident (protocol/helper.c), at any level
+ *      on, as for two threads of the program; the progress thread suspends the
+ *      bias of the section and does not end it
+ *
  * DESIGN  While the section is off, no other thread of the library accesses the
  * engine. Only the thread that is in an MPI call switches it on or off, and it
  * holds the mutex when it does, so the progress thread (helper.c) sees either
@@ -105,7 +109,9 @@ enum wf_cs_mode {
 
 struct WF_CAPABILITY("API section") wf_cs {
     bool on;            /* other threads may be inside, or come: see mode */
-    bool threads;       /* MPI_THREAD_MULTIPLE: `on` is never cleared */
+    /* `on` is never cleared: MPI_THREAD_MULTIPLE, or a resident progress thread
+     * (protocol/helper.h) */
+    bool threads;
     wf_atomic_u32 mode; /* changed inside, or while there is no other thread */
     /* The number of operations that the progress thread may drive forward, and
      * of those among them that proceed without it (WF_REQ_QUIESCENT). LOCK
@@ -179,6 +185,19 @@ static inline bool wf_cs_try_lock(struct wf_cs *cs)
     return true;
 }
 
+/* Take the lock for a moment, whether it is on or not, without ending a bias:
+ * for the progress thread, which leaves by wf_cs_unlock_resuming. False: a
+ * thread is inside, or waits. */
+static inline bool wf_cs_try_lock_suspending(struct wf_cs *cs,
+                                             uint32_t *suspended)
+{
+    if (!wf_mutex_try_suspending(&cs->mutex, WF_SUBMITS, suspended))
+        return false;
+    wf_section_entering(WF_RANK_API, cs);
+    wf_cs_run_submitted(cs);
+    return true;
+}
+
 /* The unlock that an attempt of the fast path has left to the slow path,
  * because it calls no function itself; both NULL: none. */
 struct wf_cs_deferred_unlock {
@@ -228,6 +247,14 @@ static inline void wf_cs_unlock(struct wf_cs *cs)
     wf_cs_unlock_by(cs, wf_mutex_unlock_open);
 }
 
+static inline void wf_cs_unlock_resuming(struct wf_cs *cs, uint32_t suspended)
+{
+    wf_mutex_unlock_resuming(&cs->mutex, suspended);
+    wf_section_left(WF_RANK_API, cs);
+    if (wf_cs_has_submitted(cs))
+        wf_cs_try_run_submitted(cs);
+}
+
 static inline void wf_cs_set_mode(struct wf_cs *cs, enum wf_cs_mode mode)
 {
     wf_store_relaxed(&cs->mode, mode);
@@ -259,8 +286,7 @@ static inline void wf_cs_expect_threads(struct wf_cs *cs)
     wf_cs_choose_mode(cs);
 }
 
-/* Set `on`, except at MPI_THREAD_MULTIPLE, where it stays set and other threads
- * read it. */
+/* Set `on`, except where it stays set and other threads read it. */
 static inline void wf_cs_set_on(struct wf_cs *cs, bool on)
 {
     if (!cs->threads)

@@ -184,6 +184,17 @@ static __attribute__((noinline)) void consider_bias(struct wf_mutex *m)
     }
 }
 
+/* Takes up a bias to this thread that was suspended while it waited for its
+ * turn. The caller's ticket has it. */
+static RARE bool take_up_own_bias(struct wf_mutex *m)
+{
+    if (!wf_mutex_is_own_bias(wf_load_relaxed(&m->owner)))
+        return false;
+    wf_store_relaxed(m->owner_word, 1);
+    wf_mutex_pass_ticket(m); /* the next one finds this thread inside */
+    return true;
+}
+
 static RARE void revoke_bias(struct wf_mutex *m)
 {
     WEFT_ASSERT(m->owner_word);
@@ -201,11 +212,10 @@ static bool is_owner_inside(struct wf_mutex *m)
     return wf_load_acquire(m->owner_word) != 0;
 }
 
-/* Ends the bias and waits until the owner is out. The caller's ticket has its
- * turn. */
-static RARE void revoke_and_await_exit(struct wf_mutex *m)
+/* Waits until the owner is out, whose bias has been revoked. The caller's
+ * ticket has its turn. */
+static RARE void await_exit(struct wf_mutex *m)
 {
-    revoke_bias(m);
     for (int i = 0; i < WF_MUTEX_SPINS_FOR_OWNER && is_owner_inside(m); i++)
         wf_cpu_relax();
     while (is_owner_inside(m))
@@ -213,6 +223,12 @@ static RARE void revoke_and_await_exit(struct wf_mutex *m)
     WEFT_ASSERT(!wf_load_relaxed(&m->owner) &&
                 m->revoked <= WF_MUTEX_DOUBLINGS_MAX);
     m->owner_word = NULL;
+}
+
+static RARE void revoke_and_await_exit(struct wf_mutex *m)
+{
+    revoke_bias(m);
+    await_exit(m);
 }
 
 void wf_mutex_wake_revoker(wf_atomic_u32 *inside)
@@ -337,8 +353,11 @@ void wf_mutex_lock_by_ticket(struct wf_mutex *m)
     if (wf_load_acquire(&m->serving) != ticket)
         while (!spin_and_try(m, ticket) && !sleep_until_woken(m, ticket))
             ;
-    if (m->owner_word)
+    if (m->owner_word) {
+        if (take_up_own_bias(m))
+            return;
         revoke_and_await_exit(m);
+    }
     consider_bias(m);
 }
 
@@ -352,8 +371,11 @@ bool wf_mutex_try_revoking(struct wf_mutex *m)
         &m->serving); /* pairs with the release in wf_mutex_pass_ticket */
     if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
         return false;
-    if (m->owner_word)
+    if (m->owner_word) {
+        if (take_up_own_bias(m))
+            return true;
         revoke_and_await_exit(m);
+    }
     consider_bias(m);
     return true;
 }
@@ -397,6 +419,8 @@ bool wf_mutex_try_by_ticket(struct wf_mutex *m)
     if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
         return false;
     if (m->owner_word) {
+        if (take_up_own_bias(m))
+            return true;
         revoke_bias(m);
         if (is_owner_inside(m)) {
             wf_mutex_pass_ticket(m);
@@ -406,4 +430,62 @@ bool wf_mutex_try_by_ticket(struct wf_mutex *m)
     }
     consider_bias(m);
     return true;
+}
+
+/* ---- suspending a bias --------------------------------------------------- */
+
+/* Ends the bias for as long as the caller is inside. Returns it; 0: another
+ * thread has ended it for good. */
+static RARE uint32_t suspend_bias(struct wf_mutex *m)
+{
+    uint32_t owner = wf_load_relaxed(&m->owner);
+
+    if (!owner)
+        return 0;
+    wf_store_relaxed(&m->owner, 0);
+    fence_all_threads();
+    return owner;
+}
+
+bool wf_mutex_try_suspending(struct wf_mutex *m, bool waits,
+                             uint32_t *suspended)
+{
+    uint32_t ticket = wf_load_acquire(
+        &m->serving); /* pairs with the release in wf_mutex_pass_ticket */
+
+    *suspended = 0;
+    if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
+        return false;
+    if (!m->owner_word)
+        return true;
+    *suspended = suspend_bias(m);
+    if (waits) {
+        await_exit(m);
+        return true;
+    }
+    if (is_owner_inside(m)) {
+        if (*suspended)
+            /* pairs with wf_mutex_publish_inside */
+            wf_store_release(&m->owner, *suspended);
+        wf_mutex_pass_ticket(m);
+        return false;
+    }
+    m->owner_word = NULL;
+    return true;
+}
+
+void wf_mutex_unlock_resuming(struct wf_mutex *m, uint32_t suspended)
+{
+    uint32_t slot = suspended & (WF_MUTEX_SLOTS - 1);
+
+    if (m->owner_word) { /* the caller has left and become the owner */
+        wf_mutex_unlock(m);
+        return;
+    }
+    if (suspended && m->slot_owner[slot] == suspended >> WF_MUTEX_SLOT_BITS) {
+        m->owner_word = &m->inside[slot];
+        /* pairs with wf_mutex_publish_inside */
+        wf_store_release(&m->owner, suspended);
+    }
+    wf_mutex_pass_ticket(m);
 }

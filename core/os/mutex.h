@@ -68,7 +68,14 @@
  * There are WF_MUTEX_SLOTS of them. A thread gives its slot back when it enters
  * by ticket and slots have run short; a thread that has ended leaves its slots,
  * and its bias, to one that starts. Only the thread itself can make the lock
- * its own again, so a later bias cannot deceive its test.
+ * its own again, or who suspends the bias and has left, so a later bias cannot
+ * deceive its test.
+ *
+ * A thread that comes seldom and stays briefly (the progress thread) suspends
+ * the bias instead: it ends it in the same way, and when it leaves it makes the
+ * lock the owner's again. The owner that waits for its turn meanwhile finds the
+ * bias to itself, takes it up, and passes its ticket on. So a test
+ * of `owner` that succeeds later finds a bias that holds then.
  *
  * A revocation costs microseconds. The bias comes after
  * WF_MUTEX_BIAS_AFTER_ENTRIES entries of one thread in a row, with no thread
@@ -164,7 +171,8 @@ static inline bool wf_mutex_publish_inside(struct wf_mutex *m, uint32_t owner)
 {
     wf_store_relaxed(wf_mutex_inside_word(m, owner), 1);
     wf_mutex_compiler_fence();
-    /* pairs with the owner's own release when it made the bias */
+    /* pairs with the owner's own release when it made the bias, and with that
+     * of a thread that suspended it */
     return __builtin_expect(wf_load_acquire(&m->owner) == owner, 1);
 }
 
@@ -264,6 +272,15 @@ static inline bool wf_mutex_try(struct wf_mutex *m)
 /* Enters unless another thread holds a ticket that it has not passed on. It
  * ends a bias, and waits for the owner to leave. */
 bool wf_mutex_try_revoking(struct wf_mutex *);
+
+/* Enters if no thread is inside or waits, and suspends a bias to another
+ * thread: *suspended is for wf_mutex_unlock_resuming, by which the caller
+ * leaves. waits: it waits for an owner that is inside, and fails only if
+ * another thread holds a ticket that it has not passed on. */
+bool wf_mutex_try_suspending(struct wf_mutex *, bool waits,
+                             uint32_t *suspended);
+/* Leaves the lock, and makes it its owner's again. */
+void wf_mutex_unlock_resuming(struct wf_mutex *, uint32_t suspended);
 
 /* Tells the holder whether another thread waits. */
 static inline bool wf_mutex_contended(struct wf_mutex *m)

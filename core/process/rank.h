@@ -37,6 +37,7 @@ struct wf_rank {
     uint32_t id; /* its number in the job, of nprocs */
     uint32_t nprocs;
     int thread_level;         /* MPI_THREAD_* granted to the world model */
+    bool multiple; /* the program has threads that call at the same time */
     struct wf_instance *home; /* the first engine */
     struct wf_engines *_Atomic engines; /* NULL while there is one */
     bool single_engine; /* opening others has failed: not tried again */

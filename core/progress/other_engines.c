@@ -105,7 +105,8 @@ static bool lead_as_foreign_poller(struct wf_instance *wf,
     struct wf_progress *p = other->progress;
     int until;
 
-    if (wf_engine_tasks_run(other) || !wf_progress_arm(other, &until)) {
+    if (wf_engine_tasks_run(other) ||
+        !wf_progress_arm(other, UINT32_MAX, &until)) {
         wf_progress_poll(other, UINT32_MAX);
         note_own_poll(wf, other);
         *timeout = 0;
@@ -138,14 +139,6 @@ static bool try_lead_other(struct wf_instance *wf, struct wf_instance *other,
     return leads;
 }
 
-static void drain_bell(struct wf_progress *p)
-{
-    uint64_t count;
-
-    if (read(p->bell, &count, sizeof count) < 0)
-        return; /* it was not the bell that woke us */
-}
-
 /* Give up the lead of `other` after the sleep, and poll it. If a thread there
  * has taken the lead already, the engine is in use: `seen` is older than its
  * rounds. */
@@ -159,7 +152,7 @@ static void stop_leading_other(struct wf_instance *wf,
     wf_cs_lock(&other->api);
     if (wf_load_relaxed(&p->foreign_poller) == wf) {
         wf_progress_remove_foreign_poller(other);
-        drain_bell(p);
+        wf_progress_drain_bell(p);
         wf_engine_tasks_run(other);
         wf_progress_poll(other, UINT32_MAX);
         wf_progress_pass_lead(other);

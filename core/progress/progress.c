@@ -102,7 +102,7 @@ void wf_progress_stop_helper(struct wf_instance *wf)
     struct wf_progress *p = wf->progress;
 
     p->may_help = false;
-    if (p->helper)
+    if (p->helpers)
         p->help->stop(wf);
 }
 
@@ -222,7 +222,10 @@ static inline bool must_stop_spinning(struct wf_instance *wf)
 
 bool wf_progress_is_only_thread(struct wf_instance *wf)
 {
-    return wf->api.threads && !wf->api.helper_ops && !wf->progress->waiting;
+    const struct wf_progress *p = wf->progress;
+
+    return wf->api.threads &&
+           (wf->api.helper_ops | p->waiting | p->helpers_armed) == 0;
 }
 
 void wf_progress_spin(struct wf_instance *wf, const struct wf_event_source *s,
@@ -255,7 +258,7 @@ WF_COLD static bool arm_again(struct wf_instance *wf)
 {
     int timeout;
 
-    return wf_progress_arm(wf, &timeout) &&
+    return wf_progress_arm(wf, UINT32_MAX, &timeout) &&
            (timeout < 0 ||
             wf_now(wf) + (uint64_t)timeout * 1000000 >= wf->progress->until);
 }

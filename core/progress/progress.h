@@ -43,8 +43,9 @@ void wf_progress_stop_helper(struct wf_instance *);
 /* Poll the sources in the mask once (API section held). Returns the number of
  * events handled. */
 int wf_progress_poll(struct wf_instance *, uint32_t mask);
-/* True if this thread is the only one in MPI: no thread waits, and no operation
- * is left to the progress thread. Valid where several threads may be inside. */
+/* True if this thread is the only one in MPI: no thread waits, no operation is
+ * left to the progress thread, and no such thread sleeps on armed sources.
+ * Valid where several threads may be inside. */
 bool wf_progress_is_only_thread(struct wf_instance *);
 static inline bool wf_progress_may_spin(struct wf_instance *wf)
 {

@@ -48,28 +48,30 @@ void wf_waiters_notify(struct wf_instance *wf)
     }
 }
 
-/* Arm the sources, or only those with a word. False: one has news. */
-static WF_COLD bool arm_sources(struct wf_instance *wf, bool only_words,
-                                int *timeout)
+/* Arm the sources of the mask, or only those with a word. False: one has
+ * news. */
+static WF_COLD bool arm_sources(struct wf_instance *wf, uint32_t mask,
+                                bool only_words, int *timeout)
 {
     struct wf_list *head = &wf->progress->sources;
 
     for (struct wf_list *l = head->next; l != head; l = l->next) {
         struct wf_event_source *s =
             wf_container(l, struct wf_event_source, link);
-        if ((s->word || !only_words) && !wf_source_arm(wf, s, timeout))
+        if (mask & wf_source_mask(s) && (s->word || !only_words) &&
+            !wf_source_arm(wf, s, timeout))
             return false;
     }
     return true;
 }
 
-bool wf_progress_arm(struct wf_instance *wf, int *timeout)
+bool wf_progress_arm(struct wf_instance *wf, uint32_t mask, int *timeout)
 {
     *timeout = wf->progress->resume_requested ? WF_BLIND_SLEEP_MS : -1;
-    return arm_sources(wf, false, timeout);
+    return arm_sources(wf, mask, false, timeout);
 }
 
-static void drain_bell(struct wf_progress *p)
+void wf_progress_drain_bell(struct wf_progress *p)
 {
     uint64_t count;
 
@@ -98,7 +100,7 @@ static WF_COLD void sleep_on_bell(struct wf_instance *wf,
     uint32_t rounds;
     int timeout = -1; /* ignored: it looks every millisecond */
 
-    if (!arm_sources(wf, true, &timeout)) {
+    if (!arm_sources(wf, UINT32_MAX, true, &timeout)) {
         p->prefers_bell = false;
         wf_progress_poll_round(wf, UINT32_MAX);
         return;
@@ -114,7 +116,7 @@ static WF_COLD void sleep_on_bell(struct wf_instance *wf,
            wf_load_relaxed(&p->rounds) != rounds);
     wf_cs_enter(&wf->api);
     p->led = self->leads = p->leader_on_bell = p->prefers_bell = false;
-    drain_bell(p);
+    wf_progress_drain_bell(p);
     wf_progress_poll_round(wf, UINT32_MAX);
 }
 
@@ -136,7 +138,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
         sleep_on_bell(wf, self);
         return;
     }
-    if (!wf_progress_arm(wf, &timeout)) {
+    if (!wf_progress_arm(wf, UINT32_MAX, &timeout)) {
         /* the source with an event may not be in the waiter's mask */
         wf_progress_poll_round(wf, UINT32_MAX);
         return;
@@ -158,7 +160,7 @@ static WF_COLD void sleep_as_leader(struct wf_instance *wf,
     p->led = self->leads = false;
     for (int i = 0; i < n; i++)
         if (events[i].data.u32 == WF_WOKEN_BY_BELL)
-            drain_bell(p);
+            wf_progress_drain_bell(p);
         else
             p->wakeups[events[i].data.u32]++;
     if (engines)

@@ -5,12 +5,17 @@
 #define WF_SLEEP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct wf_instance;
+struct wf_progress;
 
-/* Arm every event source to wake a sleeper. False: an event is there already.
- * *timeout: milliseconds until a source wants to be polled, -1 for never. */
-bool wf_progress_arm(struct wf_instance *, int *timeout);
+/* Arm the event sources of the mask to wake a sleeper. False: an event is there
+ * already. *timeout: milliseconds until a source wants to be polled, -1 for
+ * never. */
+bool wf_progress_arm(struct wf_instance *, uint32_t mask, int *timeout);
+/* Take back the rings of the bell by which the leader is woken. */
+void wf_progress_drain_bell(struct wf_progress *);
 /* Wake a waiter to lead, if none leads. */
 void wf_progress_pass_lead(struct wf_instance *);
 /* Wake the waiters whose condition holds. */

@@ -81,7 +81,8 @@ WF_COLD bool wf_progress_poll_until(struct wf_instance *wf, int fd,
             return true;
         if (deadline && wf_now(wf) >= deadline)
             return false;
-        ms = wf_progress_arm(wf, &timeout) ? idle_sleep_ms(idle) : 0;
+        ms =
+            wf_progress_arm(wf, UINT32_MAX, &timeout) ? idle_sleep_ms(idle) : 0;
         if (poll(fds, 2, ms) > 0 && fds[0].revents)
             return true;
     }
@@ -439,6 +440,6 @@ void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
         wf_state_end_wait(record);
     wf_progress_end_polling(wf);
     WF_ASSERT(p->waiting > 0 && p->asleep <= p->waiting);
-    if (--p->waiting == 0 && wf_unlikely(wf->api.helper_ops) && p->helper)
+    if (--p->waiting == 0 && wf_unlikely(p->parked))
         p->help->resume(wf);
 }

@@ -31,16 +31,15 @@ enum { WF_WOKEN_BY_BELL = WF_SOURCE_BITS /* less: the bit of a source */ };
 struct wf_helper; /* helper.c */
 struct wf_sched;  /* coll/schedule.h */
 
-/* The progress thread (helper) as the rest of progress calls it. Reached
+/* The progress threads (helpers) as the rest of progress calls them. Reached
  * through pointers so that a static program without nonblocking calls has
- * neither it nor what libc needs for threads. */
+ * neither them nor what libc needs for threads. */
 struct wf_helper_ops {
     void (*stop)(struct wf_instance *);
-    /* Called when an operation is left to the progress thread and no caller
-     * waits any more. */
+    /* Called when no caller waits any more and a thread is parked. */
     void (*resume)(struct wf_instance *);
-    /* Called when a caller has polled, and so disarmed the endpoints that an
-     * armed progress thread sleeps on. */
+    /* Called when a caller has polled, and so disarmed the sources that armed
+     * progress threads sleep on. */
     void (*note_poll)(struct wf_instance *);
 };
 
@@ -99,6 +98,7 @@ struct wf_progress {
     /* The number of poll rounds. Changed inside the section; other_engines.c
      * reads it from outside to see whether the engine is in use. */
     wf_atomic_u32 rounds;
+    wf_atomic_u32 helper_rounds; /* those of the progress threads among them */
 
     /* How a waiter stays awake. */
     bool limits_known;   /* oversubscribed and the limits below are set */
@@ -132,8 +132,9 @@ struct wf_progress {
     uint64_t until;   /* when the leader's sleep ends at the latest */
     unsigned waiting; /* threads in wf_progress_wait */
     unsigned asleep;  /* those of them that sleep */
-    uint8_t helping;  /* the progress thread polls or arms: weft_host.helping */
-    bool parked;      /* the progress thread sleeps until it is called */
+    uint8_t helping;  /* a progress thread polls or arms: weft_host.helping */
+    /* Progress threads that sleep on armed sources, or until they are called */
+    unsigned helpers_armed, parked;
     /* The longest sleep of the leader, of the progress thread, and of a leader
      * on the bell alone. */
     uint16_t watch_ms, helper_sleep_ms, bell_sleep_ms;
@@ -141,7 +142,8 @@ struct wf_progress {
     /* Sleeps, also of the progress thread, that timed out though an event was
      * there: a wake-up was lost. */
     uint64_t missed;
-    struct wf_helper *helper; /* the progress thread, once started */
+    struct wf_helper *helpers; /* the progress threads that were started, */
+    struct wf_helper *helper;  /* and the one that operations are left to */
     const struct wf_helper_ops *help;
     /* The CPUs that the progress thread may use, those of MPI_Init: a
      * cpu_set_t, which some C libraries show only with _GNU_SOURCE. */
@@ -155,7 +157,7 @@ static inline void wf_progress_note_unarmed(struct wf_instance *wf)
 
     if (p->led)
         p->disarmed = true;
-    if (wf_unlikely(wf->api.helper_ops) && p->helper && !p->helping)
+    if (wf_unlikely(p->helpers_armed) && !p->helping)
         p->help->note_poll(wf);
 }
 

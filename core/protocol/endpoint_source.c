@@ -14,13 +14,18 @@
 #include "process/instance.h"
 #include "progress/source.h"
 
+bool wf_endpoint_has_descriptor(const struct weft_core *c)
+{
+    return WEFT_HAS(c->ops, weft_ops, event) && WEFT_HAS(c->ops, weft_ops, arm);
+}
+
 /* The descriptor that becomes readable when the endpoint has news; -1: there is
  * none. */
 static int find_descriptor(const struct weft_core *c)
 {
     int fd = -1;
 
-    if (!WEFT_HAS(c->ops, weft_ops, event) || !WEFT_HAS(c->ops, weft_ops, arm))
+    if (!wf_endpoint_has_descriptor(c))
         return -1;
     return c->ops->event(c->ep, &fd) < 0 ? -1 : fd;
 }

@@ -142,6 +142,15 @@ static int prepare_endpoint(struct wf_instance *wf,
         return 1;
     }
     c->ops = c->plugin->ops;
+    if (t->thread && !wf_endpoint_has_descriptor(c)) {
+        fprintf(errors,
+                "%s: progress = thread: transport '%s' has no descriptor on "
+                "which a thread could sleep; leave the key out, or set "
+                "progress = thread in [core], whose thread polls the transport "
+                "every millisecond\n",
+                t->where, t->name);
+        return 1;
+    }
     c->cfg = calloc(1, c->plugin->cfg_size ? c->plugin->cfg_size : 1);
     if (!c->cfg)
         return wf_fail(WEFT_ENOMEM,

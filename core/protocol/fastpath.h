@@ -122,6 +122,32 @@ static inline const struct wf_comm *wf_fastpath_thread_comm_of(MPI_Comm h)
 
 /* ---- inside the section, by the thread that was there last --------------- */
 
+/* The world of a thread that is a rank and whose section is on for good; NULL:
+ * there is none, or it is not for this path. */
+static inline const struct wf_comm *wf_fastpath_thread_shared_world(void)
+{
+    struct wf_instance *wf = wf_thread_instance;
+
+    return wf && wf->api.threads && !WF_TRACING(wf) ? wf->world : NULL;
+}
+
+/* The same as wf_fastpath_enter in a thread that is a rank. */
+static inline const struct wf_comm *
+wf_fastpath_enter_thread_rank(MPI_Comm h) WF_UNANALYSED
+{
+    const struct wf_comm *world = wf_fastpath_thread_shared_world();
+    const struct wf_comm *c = world;
+
+    if (!world)
+        return NULL;
+    if (h != MPI_COMM_WORLD) {
+        if (!wf_is_object(h, WF_KIND_COMM))
+            return NULL;
+        c = (const struct wf_comm *)h;
+    }
+    return c->wf == world->wf && wf_cs_try_relock(&c->wf->api) ? c : NULL;
+}
+
 /* Enter the engine (engines.h) of this communicator, if this thread was the
  * last one inside. Returns the communicator. NULL: take the slow path. */
 static inline const struct wf_comm *wf_fastpath_enter(MPI_Comm h) WF_UNANALYSED
@@ -146,7 +172,8 @@ wf_fastpath_enter_request(MPI_Request *request) WF_UNANALYSED
     const struct wf_comm *shared = wf_read_pointer(&wf_fastpath_shared_world);
     struct wf_req *r;
 
-    if (wf_unlikely(!shared || !request))
+    if (wf_unlikely((!shared && !wf_fastpath_thread_shared_world()) ||
+                    !request))
         return NULL;
     r = wf_req_of(*request);
     return wf_likely(r && wf_cs_try_relock(&r->wf->api)) ? r->wf : NULL;

@@ -1,26 +1,37 @@
-/* The progress thread: it drives operations forward while the program computes.
- * In names it is the helper.
+/* The progress threads: they drive operations forward while the program
+ * computes. In names such a thread is a helper.
  *
- *                an operation is left to it
+ *                     it is needed
  *     parked ---------------> pausing -------------------> polling
  *       ^                      |   ^                        |  ^   |
  *       |  no operations left  |   |  the program polls     |  |   v
  *       |  to it, or the       |   +------------------------+  asleep in
  *       |  program waits       |                               the kernel,
- *       +----------------------+                               endpoints armed
+ *       +----------------------+                               sources armed
  *
- * DESIGN  A nonblocking call that returns before its operation is complete (a
- * rendezvous, a receive of many bytes, a collective) leaves it to the progress
- * thread: it counts in api.helper_ops until it completes. The first such
- * operation starts the thread. While there are any the API section is on, also
- * below MPI_THREAD_MULTIPLE; the call that finds none any more switches it off
- * (critical.h). So a program without such operations has neither thread nor
- * lock.
+ * DESIGN  There are two kinds.
  *
- * The thread enters only by wf_cs_try_lock, never while a caller is inside or
- * waits to be, and leaves as soon as one comes. A program that polls or waits
- * needs no help: then the thread pauses, twice as long each time. It sleeps on
- * the endpoints only if the program has not polled since its own last poll.
+ * core.progress = auto has a thread for operations that are left to it: a
+ * nonblocking call that returns before its operation is complete (a rendezvous,
+ * a receive of many bytes, a collective) counts in api.helper_ops until it
+ * completes (helper_requests.c). The first such operation starts the thread.
+ * While there are any the API section is on, also below MPI_THREAD_MULTIPLE;
+ * the call that finds none any more switches it off (critical.h). So a program
+ * without such operations has neither thread nor lock.
+ *
+ * core.progress = thread has a thread that is *resident*: from the start it is
+ * asleep on all sources whenever no thread of the program polls, so that
+ * messages of any size are delivered, or stored, while the program computes.
+ * progress = thread in the section of a transport gives that one such a thread
+ * of its own, which drives it alone. The section is on for good then. The
+ * program enters it by its bias (os/mutex.h), which the thread suspends only
+ * when the program has not polled since the last look, and takes nothing away:
+ * that look is outside of the section.
+ *
+ * The thread enters only by a try-lock, never while a caller is inside or waits
+ * to be, and leaves as soon as one comes. A program that polls or waits needs
+ * no help: then the thread pauses, twice as long each time. It sleeps on its
+ * sources only if the program has not polled since its own last poll.
  *
  * Each time that the thread wakes on the CPU where the program computes costs
  * the program tens of microseconds. So callers set its timer instead of waking
@@ -32,9 +43,6 @@
  * User operations never run here: schedules with one stay deferred until the
  * program calls.
  *
- * LOCK  everything here: the API section, but pause_ns, which the thread
- *       writes.
- *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -42,7 +50,6 @@
 #include "protocol/helper.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -53,27 +60,61 @@
 #include "config/config.h"
 #include "os/quota.h"
 #include "os/tuning.h"
+#include "process/endpoint.h"
 #include "process/rank.h"
 #include "progress/progress.h"
-#include "progress/wait.h"
-#include "protocol/queues.h"
-#include "protocol/request.h"
+#include "protocol/helper_thread.h"
 #include "report/error.h"
+#include "route/links.h"
 
-struct wf_helper {
-    struct wf_instance *wf;
-    pthread_t thread;
-    bool stop;
-    bool armed;             /* asleep on the endpoints, or about to be */
-    bool timed_out;         /* no event ended its last sleep */
-    bool has_spare_cpu;     /* there are more CPUs than processes */
-    uint32_t seen_round;    /* the poll round of its last check */
-    wf_atomic_u32 pause_ns; /* the length of the next pause */
-    long pausing_ns;        /* of the present pause; 0: none, or it is over */
-    int timer;              /* set by callers: ends any sleep */
+/* The timer, the bell and a descriptor of each source; or the timer and one
+ * epoll descriptor for all sources. */
+enum { DESCRIPTORS_MAX = 2 + WF_SOURCE_BITS };
+
+struct descriptors {
+    struct pollfd fds[DESCRIPTORS_MAX];
+    nfds_t n;
 };
 
 /* ---- the thread ---------------------------------------------------------- */
+
+static bool is_needed(const struct wf_helper *h)
+{
+    return h->resident || h->wf->api.helper_ops;
+}
+
+/* Enter the section, unless a thread is inside. */
+static bool try_enter_section(struct wf_helper *h)
+{
+    return wf_cs_try_lock_suspending(&h->wf->api, &h->suspended_bias);
+}
+
+static void leave_section(struct wf_helper *h)
+{
+    wf_cs_unlock_resuming(&h->wf->api, h->suspended_bias);
+}
+
+static void set_armed(struct wf_helper *h, bool armed)
+{
+    if (h->armed == armed)
+        return;
+    h->armed = armed;
+    if (armed)
+        h->wf->progress->helpers_armed++;
+    else
+        h->wf->progress->helpers_armed--;
+}
+
+static void set_parked(struct wf_helper *h, bool parked)
+{
+    if (h->parked == parked)
+        return;
+    h->parked = parked;
+    if (parked)
+        h->wf->progress->parked++;
+    else
+        h->wf->progress->parked--;
+}
 
 /* Sleep on descriptors, of which the first is the timer. Returns the number of
  * those that ended the sleep. */
@@ -98,53 +139,108 @@ static void sleep_until_called(struct wf_helper *h, long ns)
     sleep_on(&fd, 1, ns < 0 ? NULL : &t);
 }
 
-static void double_pause(struct wf_helper *h)
+/* Returns the length of this pause, and doubles that of the next one. */
+static uint32_t take_pause(struct wf_helper *h)
 {
-    uint32_t twice = 2 * wf_load_relaxed(&h->pause_ns);
+    uint32_t ns = wf_load_relaxed(&h->pause_ns);
 
-    wf_store_relaxed(&h->pause_ns, twice < WF_HELPER_PAUSE_MOST_NS
-                                       ? twice
+    wf_store_relaxed(&h->pause_ns, 2 * ns < WF_HELPER_PAUSE_MOST_NS
+                                       ? 2 * ns
                                        : WF_HELPER_PAUSE_MOST_NS);
+    return ns;
+}
+
+/* Pause without having entered: a caller is inside, or the program polls. */
+static void pause_outside(struct wf_helper *h)
+{
+    uint32_t ns = take_pause(h);
+
+    wf_store_relaxed(&h->pausing_ns, ns);
+    sleep_until_called(h, (long)ns);
 }
 
 /* Leave the section for a pause, or until the thread is needed again. */
 static void pause_until_needed(struct wf_helper *h)
 {
-    struct wf_progress *p = h->wf->progress;
-    bool quiescent = h->wf->api.helper_ops == h->wf->api.quiescent_ops;
-    long ns = quiescent ? WF_HELPER_PAUSE_QUIESCENT_NS
-                        : wf_load_relaxed(&h->pause_ns);
+    struct wf_instance *wf = h->wf;
+    bool quiescent =
+        !h->resident && wf->api.helper_ops == wf->api.quiescent_ops;
+    uint32_t ns = take_pause(h);
+    bool parks = !is_needed(h) || wf->progress->waiting;
 
-    double_pause(h);
-    h->pausing_ns = ns;
+    if (quiescent)
+        ns = WF_HELPER_PAUSE_QUIESCENT_NS;
+    wf_store_relaxed(&h->pausing_ns, ns);
     h->timed_out = false;
-    if (!h->wf->api.helper_ops || p->waiting) {
-        p->parked = true;
-        ns = -1;
+    set_parked(h, parks);
+    leave_section(h);
+    sleep_until_called(h, parks ? -1 : (long)ns);
+}
+
+static void add_descriptor(struct descriptors *d, int fd)
+{
+    if (fd >= 0 && d->n < DESCRIPTORS_MAX)
+        d->fds[d->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+/* Collect what the thread sleeps on. One that drives all sources has the epoll
+ * descriptor for them and the bell. */
+static void collect_descriptors(const struct wf_helper *h,
+                                struct descriptors *d)
+{
+    struct wf_progress *p = h->wf->progress;
+    struct wf_list *head = &p->sources;
+
+    d->n = 0;
+    add_descriptor(d, h->timer);
+    if (h->mask == UINT32_MAX) {
+        add_descriptor(d, p->epoll);
+        return;
     }
-    wf_cs_unlock(&h->wf->api);
-    sleep_until_called(h, ns);
+    add_descriptor(d, p->bell);
+    for (struct wf_list *l = head->next; l != head; l = l->next) {
+        const struct wf_event_source *s =
+            wf_container(l, struct wf_event_source, link);
+        if (h->mask & wf_source_mask(s))
+            add_descriptor(d, s->fd);
+    }
 }
 
 static void sleep_armed(struct wf_helper *h, int timeout)
 {
-    struct pollfd fds[2] = {{.fd = h->timer, .events = POLLIN},
-                            {.fd = h->wf->progress->epoll, .events = POLLIN}};
+    struct descriptors d;
     struct timespec t;
-    int helper_sleep_ms = h->wf->progress->helper_sleep_ms;
+    int most = h->wf->progress->helper_sleep_ms;
 
-    h->armed = true;
-    wf_cs_unlock(&h->wf->api);
-    h->timed_out = timeout < 0 || timeout > helper_sleep_ms;
+    set_armed(h, true);
+    collect_descriptors(h, &d);
+    leave_section(h);
+    h->timed_out = timeout < 0 || timeout > most;
     if (h->timed_out)
-        timeout = helper_sleep_ms;
+        timeout = most;
     t = (struct timespec){timeout / 1000, timeout % 1000 * 1000000L};
-    if (sleep_on(fds, 2, &t) > 0)
+    if (sleep_on(d.fds, d.n, &t) > 0)
         h->timed_out = false;
 }
 
+/* The number of the program's poll rounds. A look from outside of the section
+ * may see those of the threads too late, and then takes them for some of the
+ * program. */
+static uint32_t count_program_rounds(const struct wf_progress *p)
+{
+    return wf_load_relaxed(&p->rounds) - wf_load_relaxed(&p->helper_rounds);
+}
+
+static int poll_sources(struct wf_helper *h)
+{
+    struct wf_progress *p = h->wf->progress;
+
+    wf_store_relaxed(&p->helper_rounds, wf_load_relaxed(&p->helper_rounds) + 1);
+    return wf_progress_poll_round(h->wf, h->mask);
+}
+
 /* Poll with the section held as long as there are events, then leave it, and
- * sleep on the endpoints if the program has operations left. */
+ * sleep on the sources if the thread is still needed. */
 static void poll_and_leave(struct wf_helper *h)
 {
     struct wf_instance *wf = h->wf;
@@ -153,31 +249,39 @@ static void poll_and_leave(struct wf_helper *h)
     bool armed;
 
     p->helping = h->has_spare_cpu ? 1 : 2;
+    if (!p->led)
+        wf_progress_drain_bell(p); /* or it would end each sleep */
     do {
-        n = wf_progress_poll_round(wf, UINT32_MAX);
+        n = poll_sources(h);
         p->missed += h->timed_out && n > 0;
         h->timed_out = false;
         if (n > 0)
             wf_store_relaxed(&h->pause_ns, WF_HELPER_PAUSE_NS);
-    } while (n > 0 && wf->api.helper_ops &&
-             !wf_mutex_contended(&wf->api.mutex));
-    h->seen_round = wf_load_relaxed(&p->rounds);
-    armed = n == 0 && wf->api.helper_ops && wf_progress_arm(wf, &timeout);
+    } while (n > 0 && is_needed(h) && !wf_mutex_contended(&wf->api.mutex));
+    wf_store_relaxed(&h->seen_round, count_program_rounds(p));
+    armed = n == 0 && is_needed(h) && wf_progress_arm(wf, h->mask, &timeout);
     p->helping = 0;
     if (armed)
         sleep_armed(h, timeout);
     else
-        wf_cs_unlock(&wf->api);
+        leave_section(h);
 }
 
-/* True if the program has polled since the last check, or waits in a call. */
-static bool is_program_polling(struct wf_helper *h)
+/* True if the program has polled since the last check. */
+static bool has_program_polled(struct wf_helper *h)
 {
-    struct wf_progress *p = h->wf->progress;
-    bool busy = p->waiting || wf_load_relaxed(&p->rounds) != h->seen_round;
+    uint32_t rounds = count_program_rounds(h->wf->progress);
+    bool polled = rounds != wf_load_relaxed(&h->seen_round);
 
-    h->seen_round = wf_load_relaxed(&p->rounds);
-    return busy;
+    wf_store_relaxed(&h->seen_round, rounds);
+    return polled;
+}
+
+/* True if a resident thread need not enter: the program polls. Where it sleeps
+ * in a call, or computes, only the section tells. */
+static bool may_stay_outside(struct wf_helper *h)
+{
+    return h->resident && !wf_load_relaxed(&h->stop) && has_program_polled(h);
 }
 
 static void *run_helper(void *arg)
@@ -188,36 +292,33 @@ static void *run_helper(void *arg)
     wf_thread_instance = wf_home(wf);
     sleep_until_called(h, -1);
     for (;;) {
-        if (!wf_cs_try_lock(&wf->api)) {
-            /* a caller is inside */
-            sleep_until_called(h, wf_load_relaxed(&h->pause_ns));
-            double_pause(h);
+        if (may_stay_outside(h) || !try_enter_section(h)) {
+            pause_outside(h);
             continue;
         }
-        h->armed = false;
-        h->pausing_ns = 0;
-        wf->progress->parked = false;
-        if (h->stop)
+        set_armed(h, false);
+        set_parked(h, false);
+        wf_store_relaxed(&h->pausing_ns, 0);
+        if (wf_load_relaxed(&h->stop))
             break;
-        if (!wf->api.helper_ops || is_program_polling(h))
+        if (!is_needed(h) || wf->progress->waiting || has_program_polled(h))
             pause_until_needed(h);
         else
             poll_and_leave(h);
     }
-    wf_cs_unlock(&wf->api);
+    leave_section(h);
     return NULL;
 }
 
 /* ---- the callers --------------------------------------------------------- */
 
-/* Let the thread poll in ns, unless the program polls before that. */
-static void set_wake_time(struct wf_helper *h, long ns)
+void wf_helper_set_wake_time(struct wf_helper *h, uint32_t ns)
 {
-    struct itimerspec t = {.it_value = {.tv_nsec = ns}};
+    struct itimerspec t = {.it_value = {.tv_nsec = (long)ns}};
 
-    h->wf->progress->parked = false;
-    h->seen_round = wf_load_relaxed(&h->wf->progress->rounds);
-    h->pausing_ns = ns;
+    set_parked(h, false);
+    wf_store_relaxed(&h->seen_round, count_program_rounds(h->wf->progress));
+    wf_store_relaxed(&h->pausing_ns, ns);
     if (timerfd_settime(h->timer, 0, &t, NULL) < 0)
         wf_log(h->wf, WF_LOG_WARN, "the helper's timer cannot be set");
 }
@@ -247,187 +348,131 @@ static bool start_thread(struct wf_helper *h)
     return false;
 }
 
-static void resume_helper(struct wf_instance *wf)
+/* No thread of the program waits any more. */
+static void resume_helpers(struct wf_instance *wf)
 {
-    struct wf_helper *h = wf->progress->helper;
-
-    if (wf->progress->parked)
-        set_wake_time(h, wf_load_relaxed(&h->pause_ns));
+    for (struct wf_helper *h = wf->progress->helpers; h; h = h->next)
+        if (h->parked && is_needed(h))
+            wf_helper_set_wake_time(h, wf_load_relaxed(&h->pause_ns));
 }
 
-static void disarm_helper(struct wf_instance *wf)
+/* The program has polled: the sources are armed no more. */
+static void disarm_helpers(struct wf_instance *wf)
 {
-    struct wf_helper *h = wf->progress->helper;
-
-    if (!h->armed)
-        return;
-    h->armed = false;
-    if (wf->progress->waiting)
-        wf->progress->parked = true; /* the waiting thread will resume it */
-    else
-        set_wake_time(h, wf_load_relaxed(&h->pause_ns));
+    for (struct wf_helper *h = wf->progress->helpers; h; h = h->next) {
+        if (!h->armed)
+            continue;
+        set_armed(h, false);
+        if (wf->progress->waiting)
+            set_parked(h, true); /* the waiting thread will resume it */
+        else
+            wf_helper_set_wake_time(h, wf_load_relaxed(&h->pause_ns));
+    }
 }
 
-static void stop_helper(struct wf_instance *wf)
+static void stop_thread(struct wf_helper *h)
 {
-    struct wf_helper *h = wf->progress->helper;
+    struct wf_instance *wf = h->wf;
 
     wf_cs_lock(&wf->api);
-    h->stop = true;
-    set_wake_time(h, 1);
+    wf_store_relaxed(&h->stop, 1);
+    wf_helper_set_wake_time(h, 1);
     wf_cs_unlock(&wf->api);
     pthread_join(h->thread, NULL);
     close(h->timer);
     free(h);
-    wf->progress->helper = NULL;
 }
 
-static const struct wf_helper_ops ops = {stop_helper, resume_helper,
-                                         disarm_helper};
-
-/* Start the thread if there is none. False: there will never be one. */
-static bool ensure_helper(struct wf_instance *wf)
+static void stop_helpers(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
-    struct wf_helper *h = p->helper;
+    struct wf_helper *h = p->helpers, *next;
 
-    if (h)
-        return true;
-    p->may_help = false; /* this is tried once */
-    if (wf->rank->options->progress == WF_PROGRESS_AUTO &&
-        wf_progress_is_oversubscribed(wf))
-        return false;
-    h = calloc(1, sizeof *h);
+    for (; h; h = next) {
+        next = h->next;
+        stop_thread(h);
+    }
+    p->helpers = p->helper = NULL;
+}
+
+static const struct wf_helper_ops ops = {stop_helpers, resume_helpers,
+                                         disarm_helpers};
+
+/* Start a thread that drives these sources. NULL: there is none. */
+static struct wf_helper *start_helper(struct wf_instance *wf, uint32_t mask,
+                                      bool resident)
+{
+    struct wf_progress *p = wf->progress;
+    struct wf_helper *h = calloc(1, sizeof *h);
+
     if (!h || wf_progress_open_sleeper(p) < 0)
         goto err;
     h->wf = wf;
+    h->mask = mask;
+    h->resident = resident;
     h->has_spare_cpu = wf->rank->own_cpus > 1 &&
                        wf->rank->local_count < wf->rank->cpus &&
                        wf->rank->local_count < wf_quota_cpus();
     wf_store_relaxed(&h->pause_ns, WF_HELPER_PAUSE_NS);
-    h->seen_round = wf_load_relaxed(&p->rounds);
+    wf_store_relaxed(&h->seen_round, count_program_rounds(p));
     if (!start_thread(h))
         goto err;
-    p->may_help = true;
-    p->helper = h;
+    h->next = p->helpers;
+    p->helpers = h;
     p->help = &ops;
-    p->parked = true;
-    return true;
+    set_parked(h, true);
+    return h;
 err:
     wf_log(wf, WF_LOG_WARN,
            "no helper thread: messages move only while the "
            "program is in an MPI call");
     free(h);
-    return false;
+    return NULL;
 }
 
-/* True for sends that wait for their peer, receives of many bytes, and
- * operations of several messages. */
-static bool is_worth_helping(struct wf_req *r)
+/* The endpoints that have a thread of their own. */
+static uint32_t find_own_threads(const struct wf_instance *wf)
 {
-    struct wf_p2p *p = wf_p2p_of(r);
+    uint32_t mask = 0;
 
-    switch ((enum wf_req_type)r->type) {
-    case WF_REQ_SEND:
-        return p->waits & WF_WAITS_ANSWER || p->bytes >= WF_HELP_MIN_BYTES;
-    case WF_REQ_RECV:
-        return p->bytes >= WF_HELP_MIN_BYTES;
-    case WF_REQ_SCHEDULE:
-    case WF_REQ_PARTITIONED:
+    for (int i = 0; i < wf->links->ep_count; i++)
+        if (wf->links->eps[i].config && wf->links->eps[i].config->thread)
+            mask |= UINT32_C(1) << i;
+    return mask;
+}
+
+bool wf_helper_ensure(struct wf_instance *wf)
+{
+    struct wf_progress *p = wf->progress;
+
+    if (p->helper)
         return true;
-    default:
-        return false;
-    }
+    if (p->may_help && (wf->rank->options->progress != WF_PROGRESS_AUTO ||
+                        !wf_progress_is_oversubscribed(wf)))
+        p->helper = start_helper(wf, ~find_own_threads(wf), false);
+    p->may_help = p->helper != NULL; /* this is tried once */
+    return p->may_help;
 }
 
-/* True if the sender of a large message may wait for this thread's poll. The
- * poll still comes after a short pause, since the program may wait at once. */
-static bool is_urgent(struct wf_req *r)
+static void start_residents(struct wf_instance *wf)
 {
-    return r->type <= WF_REQ_RECV &&
-           wf_p2p_of(r)->bytes >= WF_HELPER_URGENT_BYTES;
-}
+    struct wf_progress *p = wf->progress;
+    uint32_t own = find_own_threads(wf);
+    struct wf_helper *h;
 
-/* True if r is a receive that was matched, and one side moves its payload
- * alone. */
-static bool is_moved_by_one_side(struct wf_req *r)
-{
-    struct wf_p2p *p = wf_p2p_of(r);
-
-    return r->type == WF_REQ_RECV && !(r->flags & WF_REQ_LIGHT) &&
-           p->pull.core && p->pull.core->attr.caps & WEFT_CAP_GET_ALONE;
-}
-
-/* True if r is a send whose receiver fetches the payload alone, as long as it
- * can. */
-static bool is_quiescent(struct wf_req *r)
-{
-    struct wf_p2p *p = wf_p2p_of(r);
-
-    return r->type == WF_REQ_SEND && p->waits == WF_WAITS_ANSWER &&
-           p->pull.core && p->pull.core->attr.caps & WEFT_CAP_GET_ALONE &&
-           !p->loc->approves;
-}
-
-/* The pause until the next poll for r. Without a spare CPU a message that one
- * side moves alone is left to the sender, and this side only has to complete
- * it. */
-static long pause_before_poll(struct wf_helper *h, struct wf_req *r)
-{
-    uint64_t alone;
-
-    if (r->flags & WF_REQ_QUIESCENT)
-        return WF_HELPER_PAUSE_QUIESCENT_NS;
-    if (h->has_spare_cpu || !is_moved_by_one_side(r))
-        return is_urgent(r) ? WF_HELPER_PAUSE_NS
-                            : (long)wf_load_relaxed(&h->pause_ns);
-    alone = wf_p2p_of(r)->expected / WF_ONE_SIDE_BYTES_PER_NS;
-    return alone < WF_HELPER_PAUSE_QUIESCENT_NS ? (long)alone
-                                                : WF_HELPER_PAUSE_QUIESCENT_NS;
-}
-
-/* Let the thread poll for r in time, but no sooner than needed. */
-static void schedule_poll(struct wf_helper *h, struct wf_req *r)
-{
-    long ns = pause_before_poll(h, r);
-
-    if (h->wf->progress->parked ||
-        h->pausing_ns > ns + WF_HELPER_PAUSE_EXCESS_NS)
-        set_wake_time(h, ns);
-}
-
-/* In most programs the sender of a large message calls at about the same time
- * as the receiver. Polling a moment for its announcement pays: the answer lets
- * the sender move the payload while this side computes, without this thread. */
-void wf_helper_poll_announcement(struct wf_req *r)
-{
-    struct wf_instance *wf = r->wf;
-    uint64_t until;
-
-    if (!wf->progress->may_help || wf_p2p_of(r)->bytes < WF_ANNOUNCED_BYTES)
+    if (!wf->api.threads || p->helpers)
         return;
-    until = wf_now(wf) + WF_ANNOUNCED_NS;
-    while (!wf_req_done(r) && !is_moved_by_one_side(r)) {
-        wf_progress_poll(wf, UINT32_MAX); /* at least once */
-        if (wf_now(wf) >= until)
-            break;
+    WF_SECTION(api, wf) {
+        if (p->may_help && wf->rank->options->progress == WF_PROGRESS_THREAD) {
+            p->helper = start_helper(wf, ~own, true);
+            p->may_help = p->helper != NULL;
+        }
+        for (uint32_t left = own; left; left &= left - 1)
+            /* its timers and the like, too, which have no descriptor */
+            start_helper(wf, (left & -left) | ~WF_SOURCES_ENDPOINTS, true);
+        for (h = p->helpers; h; h = h->next)
+            wf_helper_set_wake_time(h, WF_HELPER_PAUSE_NS);
     }
 }
 
-void wf_helper_register(struct wf_req *r)
-{
-    struct wf_instance *wf = r->wf;
-
-    if (r->flags & WF_REQ_WITH_HELPER || !is_worth_helping(r))
-        return;
-    wf_cs_enable_for_helper(&wf->api);
-    if (!ensure_helper(wf))
-        return; /* the section is switched off at the end of this call */
-    r->flags |= WF_REQ_WITH_HELPER;
-    wf->api.helper_ops++;
-    if (is_quiescent(r)) {
-        r->flags |= WF_REQ_QUIESCENT;
-        wf->api.quiescent_ops++;
-    }
-    schedule_poll(wf->progress->helper, r);
-}
+const struct wf_helpers weft_helpers = {start_residents};

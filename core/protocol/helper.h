@@ -1,4 +1,4 @@
-/* The progress thread, called the helper in names: see helper.c.
+/* The progress threads, called helpers in names: see helper.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,6 +8,18 @@
 #include "os/tuning.h"
 #include "progress/wait.h"
 #include "protocol/queues.h"
+
+/* The progress threads that act at any time. A program gets them with
+ * -Wl,-u,weft_helpers, which mpicc adds, or by a nonblocking call; a static one
+ * without such a call has no progress thread, nor the thread functions of
+ * libc. */
+struct wf_helpers {
+    /* Start those that the configuration asks for (core.progress,
+     * transport.NAME.progress), if the section is on for good. Called once
+     * nothing is done outside of the section any more. */
+    void (*start)(struct wf_instance *);
+};
+extern const struct wf_helpers weft_helpers __attribute__((weak));
 
 /* Leave r to the progress thread unless r is done or not worth it. Called in a
  * nonblocking call, with the section held or off; starts the thread if there is

@@ -76,6 +76,12 @@ class Configuration(Folder):
         self.assertEqual(r.returncode, CONFIG, r.stderr)
         self.assertIn("mpi.ini:2", r.stderr)
 
+    def test_a_thread_that_could_wait_for_nothing_is_refused(self):
+        r = launch.run("-n", 2, "--set", "transport.self.progress=thread", JOB)
+        self.assertEqual(r.returncode, CONFIG)
+        self.assertIn("self has nothing that a thread could wait for",
+                      r.stderr)
+
     def test_options_of_transports_are_checked_beside_other_mistakes(self):
         ini = self.write("mpi.ini", "[core]\neagr = 1\n[transport tcp]\n"
                          "conections = 1\n[transport none]\n")

@@ -243,6 +243,15 @@ class Outside(unittest.TestCase):
     def test_another_magic_is_refused(self):
         self.refuse(self.bad(magic="1"), "not a Weft transport")
 
+    def test_a_thread_without_a_descriptor_to_sleep_on_is_refused(self):
+        ini = self.ini("progress = thread",
+                       INI.replace("plugin = pipes", "plugin = loop"))
+        job = self.mpirun("-n", 2, "--ini", ini, self.ring,
+                          env={"WEFT_PLUGIN_PATH": self.plugins})
+        self.assertEqual(job.returncode, 78, job.stderr)
+        self.assertIn("has no descriptor on which a thread could sleep",
+                      job.stderr)
+
     def test_a_library_that_is_no_plugin_is_refused(self):
         so = os.path.join(self.plugins, "weft_loop.so")
         self.refuse(so, "no symbol weft_plugin_2_pipes")

@@ -193,6 +193,22 @@ class StaticProgram(unittest.TestCase):
         self.assertIn("plugin 'shm' of transport 'shm' is not built in",
                       job.stderr)
 
+    def test_progress_threads_are_there_if_they_are_asked_for(self):
+        pair = self.program + ".threads"
+        with open(pair + ".c", "w") as f:
+            f.write(PAIR)
+        env = {k: v for k, v in os.environ.items()
+               if not k.startswith("WEFT_")}
+        for asked in ((), ("-Wl,-u,weft_helpers",)):
+            link = sh(os.path.join(BUILD, "bin", "mpicc"), "-static",
+                      pair + ".c", *asked, "-o", pair)
+            self.assertEqual(link.returncode, 0, link.stderr)
+            job = sh(os.path.join(BUILD, "bin", "mpirun"), "-n", 2, "--timeout",
+                     120, "--set", "core.progress=thread", pair, env=env)
+            self.assertEqual(job.returncode, 0 if asked else 78, job.stderr)
+            self.assertEqual("add -Wl,-u,weft_helpers" in job.stderr,
+                             not asked)
+
     def test_send_and_receive_bring_nothing_of_other_chapters(self):
         pair = self.program + ".pair"
         with open(pair + ".c", "w") as f:

@@ -116,7 +116,7 @@ static void the_time_of_a_pair_ends_the_sleep(void **state)
 
     begin_case(&silent);
     order->owed = 1;
-    assert_true(wf_progress_arm(&wf, &timeout));
+    assert_true(wf_progress_arm(&wf, UINT32_MAX, &timeout));
     assert_int_equal(timeout, 1);
     assert_false(wf_progress_is_resume_requested(&wf));
     end_case();
@@ -128,7 +128,7 @@ static void a_poll_of_all_sources_serves_the_pairs(void **state)
 
     begin_case(&silent);
     order->owed = 1;
-    assert_true(wf_progress_arm(&wf, &timeout));
+    assert_true(wf_progress_arm(&wf, UINT32_MAX, &timeout));
     wf_progress_poll(&wf, WF_SOURCES_ENDPOINTS);
     assert_int_equal(order->owed, 1);
     wf_progress_poll(&wf, UINT32_MAX); /* sees that one is owed, and since */

@@ -1,6 +1,6 @@
 /* The fair mutex (core/os/mutex.h): tickets that sleep, returns, the bias, its
- * end by membarrier; threads that only try, and one that has the number of a
- * thread that has ended.
+ * end by membarrier, or its suspension; threads that only try, and one that has
+ * the number of a thread that has ended.
  * CLAIM  One thread is inside at a time, after all that the ones before it
  * wrote there; and one that waits is woken.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -55,18 +55,31 @@ void wf_mutex_pass_or_leave_open(struct wf_mutex *);
 enum { FIRST_ID = WF_MUTEX_THREAD_ID_UNSET + 1 };
 //@ core/os/mutex.c: release_thread_id allocate_thread_id lock_first_time
 //@ core/os/mutex.c: lock_inherited find_slot release_own_slot bias_to_self
-//@ core/os/mutex.c: consider_bias revoke_bias
-//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_wake_revoker
+//@ core/os/mutex.c: consider_bias take_up_own_bias revoke_bias
+//@ core/os/mutex.c: is_owner_inside await_exit revoke_and_await_exit
+//@ core/os/mutex.c: wf_mutex_wake_revoker
 //@ core/os/mutex.c: sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next
 //@ core/os/mutex.c: try_turn
 //@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request
 //@ core/os/mutex.c: sleep_until_woken spin_and_try wf_mutex_lock_by_ticket
 //@ core/os/mutex.c: wf_mutex_try_revoking wf_mutex_pass_ticket
 //@ core/os/mutex.c: wf_mutex_pass_or_leave_open wf_mutex_try_by_ticket
+//@ core/os/mutex.c: suspend_bias wf_mutex_try_suspending
+//@ core/os/mutex.c: wf_mutex_unlock_resuming
 
 static void assign_thread_id() { wf_mutex_thread_id = allocate_thread_id(); }
 
-enum how { LOCK, STEP_OUT, AGAIN, NO_BARRIER, TRY, CLAIM, INHERIT };
+enum how {
+    LOCK,
+    STEP_OUT,
+    AGAIN,
+    NO_BARRIER,
+    TRY,
+    CLAIM,
+    INHERIT,
+    SUSPEND,      /* one thread suspends the bias, if nobody is inside; */
+    SUSPEND_WAITS /* it waits for the owner, and another one comes, too */
+};
 
 /* One enters often enough to be the owner, the others come once each. */
 template <how HOW>
@@ -75,6 +88,7 @@ struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
     plain<int> inside;
     plain<int> counted;
     int times[THREADS];
+    uint32_t suspended; /* of the thread that suspends */
     wf_atomic_u64 numbers;
     atom<int> gone; /* orders nothing */
 
@@ -92,7 +106,9 @@ struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
         counted++;
         times[me]++;
         inside -= 1;
-        if (HOW == LOCK || HOW == TRY)
+        if (me == 2 && (HOW == SUSPEND || HOW == SUSPEND_WAITS))
+            wf_mutex_unlock_resuming(&m, suspended);
+        else if (HOW == LOCK || HOW == TRY)
             wf_mutex_unlock(&m);
         else
             wf_mutex_unlock_open(&m);
@@ -111,11 +127,35 @@ struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
         wf_mutex_lock(&m);
     }
 
+    static int entries_of(unsigned me)
+    {
+        bool suspends = HOW == SUSPEND || HOW == SUSPEND_WAITS;
+
+        return me == 0 ? (suspends ? 8 : 4) : HOW != SUSPEND;
+    }
+
+    /* Come until a bias was suspended twice: what one visit gives back the next
+     * takes. */
+    void suspend()
+    {
+        for (int n = 0; n < 2 && !gone.load(rl::mo_relaxed, $);) {
+            rl::yield(1, $);
+            if (wf_mutex_try_suspending(&m, HOW == SUSPEND_WAITS, &suspended)) {
+                n += suspended != 0;
+                be_inside(2);
+            }
+        }
+    }
+
     void thread(unsigned me)
     {
+        if (me == 2 && (HOW == SUSPEND || HOW == SUSPEND_WAITS)) {
+            suspend();
+            return;
+        }
         while (HOW == INHERIT && me == 2 && !gone.load(rl::mo_relaxed, $))
             rl::yield(1, $);
-        for (int i = 0; i < (me == 0 ? 4 : 1); i++) {
+        for (int i = 0; i < entries_of(me); i++) {
             if (me == 2 && HOW == TRY && !wf_mutex_try(&m))
                 continue;
             if (me == 2 && HOW == CLAIM && !wf_mutex_try_revoking(&m))
@@ -133,17 +173,18 @@ struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
     void after()
     {
         RL_ASSERT(counted == times[0] + times[1] + times[2]);
-        RL_ASSERT(times[0] == 4 && times[1] == 1);
+        RL_ASSERT(times[0] == entries_of(0) && times[1] == entries_of(1));
     }
 };
 
 int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
-    return !(does_hold<mutex_holds<LOCK>>() &&
-             does_hold<mutex_holds<STEP_OUT>>() &&
-             does_hold<mutex_holds<AGAIN>>() &&
-             does_hold<mutex_holds<NO_BARRIER>>() &&
-             does_hold<mutex_holds<TRY>>() && does_hold<mutex_holds<CLAIM>>() &&
-             does_hold<mutex_holds<INHERIT>>());
+    return !(
+        does_hold<mutex_holds<LOCK>>() && does_hold<mutex_holds<STEP_OUT>>() &&
+        does_hold<mutex_holds<AGAIN>>() &&
+        does_hold<mutex_holds<NO_BARRIER>>() && does_hold<mutex_holds<TRY>>() &&
+        does_hold<mutex_holds<CLAIM>>() && does_hold<mutex_holds<INHERIT>>() &&
+        does_hold<mutex_holds<SUSPEND>>() &&
+        does_hold<mutex_holds<SUSPEND_WAITS>>());
 }

@@ -51,8 +51,9 @@ void wf_mutex_pass_or_leave_open(struct wf_mutex *);
 //@ core/os/mutex.h: wf_mutex_unlock
 //@ core/os/mutex.h: wf_mutex_unlock_open
 //@ core/os/mutex.c: lock_first_time lock_inherited find_slot release_own_slot
-//@ core/os/mutex.c: bias_to_self consider_bias revoke_bias
-//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit wf_mutex_wake_revoker
+//@ core/os/mutex.c: bias_to_self consider_bias take_up_own_bias revoke_bias
+//@ core/os/mutex.c: is_owner_inside await_exit revoke_and_await_exit
+//@ core/os/mutex.c: wf_mutex_wake_revoker
 //@ core/os/mutex.c: sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next
 //@ core/os/mutex.c: try_turn
 //@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request
