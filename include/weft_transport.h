@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 2           /* part of the symbol: weft_plugin_2_NAME */
-#define WEFT_ABI_MINOR 1           /* grows when members are appended */
+#define WEFT_ABI_MINOR 2           /* grows when members are appended */
 #define WEFT_MAGIC     0x32544657u /* "WFT2" */
 #define WEFT_HDR       64          /* bytes of a header */
 #define WEFT_HDR_MIN   24          /* bytes of a short header */
@@ -277,6 +277,10 @@ typedef struct weft_host {
      * does: the core may call the plugin again from here. */
     int (*tx_words)(weft_core *, weft_loc *to, uint64_t h0, uint64_t h1,
                     uint64_t h2, const void *data);
+    /* Since minor 2. Wait until no thread is in send_beside() of this peer, and
+     * let none come. A plugin that has send_beside() calls this before it
+     * touches what that touches, except in its own send functions. */
+    void (*tx_close)(weft_core *, weft_loc *);
 } weft_host;
 
 typedef struct weft_open {
@@ -414,6 +418,13 @@ typedef struct weft_ops {
      * host and was, or will be, opened with that seed (weft_open.seed). */
     int (*addr_derive)(weft_ep *, uint32_t loc_id, const void *seed, void *buf,
                        size_t *len);
+    /* Since minor 2. send_words() for any thread, beside whatever else is done
+     * with the endpoint, but only one thread at a time for each peer, and not
+     * beside another send to it. It calls nothing back and waits for nothing.
+     * WEFT_OK, or WEFT_EAGAIN: nothing has happened, and tx_ready will not
+     * follow. */
+    int (*send_beside)(const void *data, uint64_t h0, weft_peer *, uint64_t h1,
+                       uint64_t h2);
 } weft_ops;
 
 /* ---- the plugin ---------------------------------------------------------- */

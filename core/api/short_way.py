@@ -20,7 +20,8 @@ class ShortWay(Body):
         name = self.f.name
         rest = ", ".join(p.name for p in self.f.parameters)
         of_thread = "{comm}" in rules.SHORT[self.family][0]
-        self.declare("long", "shared", *["alone", "thread"] * of_thread)
+        self.declare("long", "shared", *["alone", "thread"] * of_thread,
+                     *["beside"] * (self.family in rules.NOWHERE))
         self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
         if of_thread:
             self.line("if (wf_likely(wf_fastpath_is_open()))")
@@ -65,6 +66,7 @@ class ShortWay(Body):
         self.begin("shared")
         if family in rules.NOWHERE:
             self.nowhere()
+            self.beside(rest)
         if family == "wait":
             self.line("struct wf_instance *wf = wf_fastpath_enter_request(request);")
             self.line("if (wf_unlikely(!wf))")
@@ -88,6 +90,8 @@ class ShortWay(Body):
             self.line("return wf_likely(!rc) ? rc : wf_raise(wf, NULL, "
                       f'"{name}", wf_error_class(rc));')
         self.out.append("}\n")
+        if family in rules.NOWHERE:
+            self.sent_beside(name, rest)
 
     def nowhere(self):
         """A send to nobody is over."""
@@ -102,6 +106,23 @@ class ShortWay(Body):
         self.line("        return MPI_SUCCESS;")
         self.line("    }")
         self.line("}")
+
+    def beside(self, rest):
+        """A send by the send side of a peer, which needs no section."""
+        self.line("if (wf_unlikely(wf_fastpath_is_lent(comm, dest)))")
+        self.line(f"    return beside_{self.f.name}({rest});")
+
+    def sent_beside(self, name, rest):
+        request = self.family == "isend"
+        self.begin("beside")
+        self.line("const struct wf_comm *c = " + "!request ? NULL : " * request +
+                  "wf_fastpath_send_beside(comm, buf, count, datatype, dest, tag);")
+        self.line("if (wf_unlikely(!c))")
+        self.line(f"    return long_{name}({rest});")
+        if request:
+            self.line("*request = (MPI_Request)&c->wf->engine->sent;")
+        self.line("return MPI_SUCCESS;")
+        self.out.append("}\n")
 
     def words(self, comm):
         """What an attempt declares, asks and then calls; None: the question

@@ -261,9 +261,11 @@ static inline bool wf_mutex_try(struct wf_mutex *m)
     return wf_mutex_enter_biased(m, owner) || wf_mutex_try_by_ticket(m);
 }
 
-/* Enters unless another thread holds a ticket that it has not passed on. It
- * ends a bias, and waits for the owner to leave. */
-bool wf_mutex_try_revoking(struct wf_mutex *);
+/* Tells the holder whether it has become the owner. */
+static inline bool wf_mutex_is_biased(struct wf_mutex *m)
+{
+    return m->owner_word;
+}
 
 /* Tells the holder whether another thread waits. */
 static inline bool wf_mutex_contended(struct wf_mutex *m)

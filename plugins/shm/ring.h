@@ -147,7 +147,7 @@ static inline void shm_store_word(struct shm_out *out, struct shm_slot *s,
     atomic_store_explicit(
         &s->word, out->word + (what | shm_word(0, 0, kind - SHM_HEAD, 0)),
         memory_order_release);
-    out->next = s + 1;
+    shm_write_next(out, s + 1);
 }
 
 /* Makes the next slot visible, without waking the receiver. */

@@ -61,12 +61,12 @@ enum { FIRST_ID = WF_MUTEX_THREAD_ID_UNSET + 1 };
 //@ core/os/mutex.c: try_turn
 //@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request
 //@ core/os/mutex.c: sleep_until_woken spin_and_try wf_mutex_lock_by_ticket
-//@ core/os/mutex.c: wf_mutex_try_revoking wf_mutex_pass_ticket
+//@ core/os/mutex.c: wf_mutex_pass_ticket
 //@ core/os/mutex.c: wf_mutex_pass_or_leave_open wf_mutex_try_by_ticket
 
 static void assign_thread_id() { wf_mutex_thread_id = allocate_thread_id(); }
 
-enum how { LOCK, STEP_OUT, AGAIN, NO_BARRIER, TRY, CLAIM, INHERIT };
+enum how { LOCK, STEP_OUT, AGAIN, NO_BARRIER, TRY, INHERIT };
 
 /* One enters often enough to be the owner, the others come once each. */
 template <how HOW>
@@ -118,9 +118,7 @@ struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
         for (int i = 0; i < (me == 0 ? 4 : 1); i++) {
             if (me == 2 && HOW == TRY && !wf_mutex_try(&m))
                 continue;
-            if (me == 2 && HOW == CLAIM && !wf_mutex_try_revoking(&m))
-                continue;
-            if (me != 2 || (HOW != TRY && HOW != CLAIM))
+            if (me != 2 || HOW != TRY)
                 enter();
             be_inside(me);
         }
@@ -144,6 +142,6 @@ int main(int argc, char **argv)
              does_hold<mutex_holds<STEP_OUT>>() &&
              does_hold<mutex_holds<AGAIN>>() &&
              does_hold<mutex_holds<NO_BARRIER>>() &&
-             does_hold<mutex_holds<TRY>>() && does_hold<mutex_holds<CLAIM>>() &&
+             does_hold<mutex_holds<TRY>>() &&
              does_hold<mutex_holds<INHERIT>>());
 }

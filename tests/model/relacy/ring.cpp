@@ -32,7 +32,7 @@ struct shm_bytes { /* of bytes that are watched */
 struct shm_choice {
     enum shm_way way;
 };
-//@ plugins/shm/direction.h: shm_out shm_in
+//@ plugins/shm/direction.h: shm_out shm_in shm_read_next shm_write_next
 struct weft_ep {
     bool rx_words, oversubscribed;
 };
