@@ -12,7 +12,9 @@
  * Both are the API section, which all other calls enter as a whole; so the same
  * code with both of them in it is right in each build. per-object gives a rank
  * several engines (engines.h), each with a section of its own, unless
- * core.engines says otherwise.
+ * core.engines says otherwise, and lends threads the send side of a peer while
+ * others wait for the section (protocol/send_side.h); lock-free lends it
+ * always.
  *
  * Section api: one per instance, around every MPI call that touches the engine;
  * os/section.h has its place among the others. A waiter leaves it while it
@@ -65,7 +67,7 @@ enum wf_granularity { WF_GLOBAL, WF_BRIEF_GLOBAL, WF_PER_OBJECT, WF_LOCK_FREE };
 enum {
     WF_BRIEF = WF_GRANULARITY >= WF_BRIEF_GLOBAL,
     WF_OBJECTS = WF_GRANULARITY >= WF_PER_OBJECT,
-    WF_FREE = WF_GRANULARITY >= WF_LOCK_FREE
+    WF_LENDS_ALWAYS = WF_GRANULARITY >= WF_LOCK_FREE
 };
 
 /* A section that is a lock in one build and nothing in another: an empty type

@@ -114,9 +114,8 @@ int wf_mpi_recv(struct wf_instance *wf, void *buf, MPI_Count count,
         wf_status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
         return MPI_SUCCESS;
     }
-    return wf_cs_is_brief(&wf->api)
-               ? receive_and_copy_outside(comm, &a, status)
-               : receive_inside(comm, &a, status);
+    return wf_cs_is_brief(&wf->api) ? receive_and_copy_outside(comm, &a, status)
+                                    : receive_inside(comm, &a, status);
 }
 
 /* Wait for both requests. The status is that of the receive; the receive's

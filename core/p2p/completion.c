@@ -235,19 +235,6 @@ static inline bool take_done(struct wf_instance *wf, MPI_Request *request,
                : wf_fastpath_finish(request, status);
 }
 
-/* Finish the requests from `first` on by the fast path, as far as they are
- * done. Returns how many. Inside. */
-static int take_done_inside(int first, int count, MPI_Request *requests,
-                            MPI_Status *statuses)
-{
-    int i = first;
-
-    while (i < count &&
-           wf_fastpath_finish(&requests[i], wf_status_at(statuses, i)))
-        i++;
-    return i - first;
-}
-
 int wf_mpi_waitall(struct wf_instance *wf, int count,
                    MPI_Request array_of_requests[],
                    MPI_Status *array_of_statuses)
@@ -269,8 +256,8 @@ int wf_mpi_waitall(struct wf_instance *wf, int count,
                 error = finish_failed(count, array_of_requests,
                                       array_of_statuses, i, error);
             else if (WF_BRIEF)
-                i += take_done_inside(i + 1, count, array_of_requests,
-                                      array_of_statuses);
+                i += wf_fastpath_finish_row(i + 1, count, array_of_requests,
+                                            array_of_statuses);
         }
     }
     return error;

@@ -72,8 +72,7 @@ land_in_receive(struct weft_loc *from, struct wf_p2p *p, uint64_t n,
     p->req.tag = wf_env_tag(env1);
     p->req.bytes = n;
     wf_credit_consumed(from, n + WF_MESSAGE_OVERHEAD);
-    if (wf_likely(p->req.flags == WF_REQ_LIGHT &&
-                  !(WF_BRIEF && p->home))) {
+    if (wf_likely(p->req.flags == WF_REQ_LIGHT && !(WF_BRIEF && p->home))) {
         wf_store_release(&p->req.done, 1); /* pairs with wf_req_done */
         if (from->wf->api.on)
             wf_progress_notify(from->wf);

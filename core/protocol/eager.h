@@ -9,8 +9,8 @@
  * DESIGN  Everything that asks is here: the fast path (fastpath.h), sends of
  * the library (try.h), the send unit (send.c) and control messages (message.c).
  * One number per Location, fastpath_end, says whether the order lane takes
- * copies, and of which size; wf_location_update_fastpath computes it. Whoever
- * asks inside the section takes the send side back first (send_side.h).
+ * copies, and of which size; wf_location_update_fastpath computes it. The
+ * send side is taken back before one asks inside the section (send_side.h).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

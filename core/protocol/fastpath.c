@@ -100,48 +100,50 @@ static bool finish_stored(struct wf_p2p *p, struct wf_arrived *a)
 }
 
 static inline __attribute__((always_inline)) bool
-post_receive(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
-             void *buf, uint64_t bytes, MPI_Request *request, bool share)
+post_light(struct wf_p2p *p, uint64_t env1, MPI_Request *request)
 {
-    struct wf_engine *e = comm->wf->engine;
-    struct wf_p2p *p;
+    struct wf_comm *comm = p->req.comm;
+    struct wf_match *match = &comm->wf->engine->match;
     struct wf_arrived *a;
 
-    if (wf_unlikely(bytes >= WF_HELP_MIN_BYTES ||
-                    (from ? from->failed : e->failures != 0)))
-        return false;
-    p = take_light(comm, from, buf, bytes, share);
-    if (wf_unlikely(!p))
-        return false;
     p->posted.env0 = comm->recv_env0;
     p->posted.env1 = env1;
     p->posted.class = wf_match_class(wf_env_source(env1), wf_env_tag(env1));
-    a = wf_match_find_arrived(&e->match, p->posted.env0, env1,
+    a = wf_match_find_arrived(match, p->posted.env0, env1,
                               wf_class_mask(p->posted.class));
     if (wf_unlikely(a != NULL)) {
         if (!finish_stored(p, a))
             return false;
     } else {
-        wf_match_post(&e->match, &p->posted);
+        wf_match_post(match, &p->posted);
     }
     *request = (MPI_Request)&p->req;
     return true;
 }
 
+/* A function of its own: its call of the pool would have the other spill. */
 static __attribute__((noinline)) bool
 post_from_share(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
                 void *buf, uint64_t bytes, MPI_Request *request)
 {
-    return post_receive(comm, from, env1, buf, bytes, request, true);
+    struct wf_p2p *p = take_light(comm, from, buf, bytes, true);
+
+    return wf_likely(p != NULL) && post_light(p, env1, request);
 }
 
 bool wf_fastpath_post_receive(struct wf_comm *comm, struct weft_loc *from,
                               uint64_t env1, void *buf, uint64_t bytes,
                               MPI_Request *request)
 {
+    struct wf_p2p *p;
+
+    if (wf_unlikely(bytes >= WF_HELP_MIN_BYTES ||
+                    (from ? from->failed : comm->wf->engine->failures != 0)))
+        return false;
     if (wf_cs_has_shares(&comm->wf->api))
         return post_from_share(comm, from, env1, buf, bytes, request);
-    return post_receive(comm, from, env1, buf, bytes, request, false);
+    p = take_light(comm, from, buf, bytes, false);
+    return wf_likely(p != NULL) && post_light(p, env1, request);
 }
 
 static void undo_bookkeeping(struct weft_loc *loc, uint64_t n)

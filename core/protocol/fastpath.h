@@ -37,6 +37,7 @@
 #include "datatype/predefined.h"
 #include "group/comm.h"
 #include "object/status.h"
+#include "object/statuses.h"
 #include "progress/progress.h"
 #include "protocol/eager.h"
 #include "protocol/queues.h"
@@ -382,6 +383,20 @@ static inline bool wf_fastpath_finish(MPI_Request *request, MPI_Status *status)
            wf_fastpath_finish_done(r, request, status);
 }
 
+/* Finish the requests of an array from `first` on, as far as they are done.
+ * Returns how many. Inside the section. */
+static inline int wf_fastpath_finish_row(int first, int count,
+                                         MPI_Request *requests,
+                                         MPI_Status *statuses)
+{
+    int i = first;
+
+    while (i < count &&
+           wf_fastpath_finish(&requests[i], wf_status_at(statuses, i)))
+        i++;
+    return i - first;
+}
+
 /* Wait for a request. False: take the slow path. */
 static inline bool wf_fastpath_wait(MPI_Request *request, MPI_Status *status,
                                     int *rc)
@@ -392,8 +407,7 @@ static inline bool wf_fastpath_wait(MPI_Request *request, MPI_Status *status,
     if (wf_unlikely(!request))
         return false;
     r = wf_req_of(*request);
-    if (wf_unlikely(!r ||
-                    (r->wf->api.on && !wf_fastpath_is_open())))
+    if (wf_unlikely(!r || (r->wf->api.on && !wf_fastpath_is_open())))
         return false;
     if (!wf_req_done(r))
         wf_req_poll_briefly(r);

@@ -32,7 +32,8 @@ void wf_side_lend(struct weft_loc *loc)
     struct wf_send_side *s = &loc->side;
     const weft_ops *ops = l->core->ops;
 
-    WF_ASSERT(loc->fastpath_end && wf_load_relaxed(&s->state) == WF_SIDE_ENGINE);
+    WF_ASSERT(loc->fastpath_end &&
+              wf_load_relaxed(&s->state) == WF_SIDE_ENGINE);
     if (!WEFT_HAS(ops, weft_ops, send_beside) ||
         l->send_words != ops->send_words)
         return; /* ordered, checked and traced lanes have their own functions */
@@ -59,9 +60,9 @@ bool wf_side_send(struct weft_loc *loc, const void *data, uint64_t n,
     if (!claim_side(s, WF_SIDE_BUSY))
         return false;
     left = wf_eager_credit_left(loc, n);
-    sent = n < s->end && left >= 0 &&
-           s->send(data, WF_SHORT_EAGER | n << 32, l->peer, env0, env1) ==
-               WEFT_OK;
+    sent =
+        n < s->end && left >= 0 &&
+        s->send(data, WF_SHORT_EAGER | n << 32, l->peer, env0, env1) == WEFT_OK;
     if (sent) {
         loc->credit = left;
         l->seq++;

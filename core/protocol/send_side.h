@@ -55,7 +55,7 @@ static inline void wf_side_offer(struct wf_comm *comm, int dest)
     struct weft_loc *loc;
 
     if (!WF_OBJECTS || !wf_cs_is_brief(&comm->wf->api) ||
-        !(WF_FREE || wf_cs_is_contended(&comm->wf->api)))
+        !(WF_LENDS_ALWAYS || wf_cs_is_contended(&comm->wf->api)))
         return;
     loc = wf_contact_of(comm, dest);
     if (loc && loc->fastpath_end)

@@ -55,8 +55,8 @@ struct wf_lane {
     uint64_t cost;
 };
 
-/* What tells whether threads may send to a peer outside of the API section, and
- * how: protocol/send_side.h. */
+/* The state in which threads may send to a peer outside of the API section, and
+ * the function for that: protocol/send_side.h. */
 enum wf_side_state { WF_SIDE_ENGINE, WF_SIDE_LENT, WF_SIDE_BUSY };
 struct wf_send_side {
     wf_atomic_u32 state; /* enum wf_side_state */

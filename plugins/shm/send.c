@@ -14,15 +14,6 @@
  */
 #include "ring.h"
 
-/* Takes over a count of the receiver if it can be true. */
-static bool accept_count(uint32_t *tail, uint32_t at, uint32_t count)
-{
-    if (count - *tail > at - *tail)
-        return false;
-    *tail = count;
-    return true;
-}
-
 /* Reads how far the receiver is. Returns false if its counts are impossible. */
 bool wf_shm_refresh_room(weft_peer *p)
 {
@@ -36,9 +27,9 @@ bool wf_shm_refresh_room(weft_peer *p)
     uint32_t way = atomic_load_explicit(&l->way, memory_order_relaxed);
     out->way = way % SHM_WAYS;
     out->timed = way & SHM_TIMED;
-    if (accept_count(&out->tail, shm_head(out), slots) &&
-        accept_count(&out->cells.tail, out->cells.at, cells) &&
-        accept_count(&out->bulk.tail, out->bulk.at, bulk))
+    if (shm_accept_count(&out->tail, shm_head(out), slots) &&
+        shm_accept_count(&out->cells.tail, out->cells.at, cells) &&
+        shm_accept_count(&out->bulk.tail, out->bulk.at, bulk))
         return true;
     wf_shm_fault(p, WEFT_ELINK, "process %u returned room that it never had",
                  p->loc_id);
@@ -368,13 +359,6 @@ static void wait_for_room(weft_peer *p)
         shm_relax();
 }
 
-/* The end of the slots that are free from out->next on. */
-static struct shm_slot *free_end_of(const struct shm_out *out)
-{
-    return out->next + smaller_of((uint32_t)(out->end - out->next),
-                                  out->mask + 1 - shm_used(out));
-}
-
 /* The slow path of wf_shm_send_words, for all cases that `fast_end`
  * excludes. */
 static SHM_COLD int send_words_slowly(const void *data, uint64_t h0,
@@ -387,7 +371,7 @@ static SHM_COLD int send_words_slowly(const void *data, uint64_t h0,
     if (rc != WEFT_DONE)
         return p->ep->host->tx_words(p->ep->core, p->loc, h0, h1, h2, data);
     WEFT_ASSERT(!out->tx && shm_used(out) <= out->mask + 1);
-    out->fast_end = free_end_of(out);
+    out->fast_end = shm_free_end(out);
     return WEFT_OK;
 }
 
@@ -425,43 +409,6 @@ int wf_shm_send_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
     uint32_t mode = shm_peer_mode(p);
     if (shm_unlikely(mode & (SHM_ASLEEP | SHM_MANY)))
         return ring_and_return(p, mode);
-    return WEFT_OK;
-}
-
-/* Looks for free slots outside of the endpoint's other work. Counts that cannot
- * be true are left to wf_shm_refresh_room. */
-static bool find_room_beside(weft_peer *p)
-{
-    struct shm_out *out = &p->out;
-    if (p->state != SHM_UP || p->fault || out->tx || out->bye)
-        return false;
-    uint32_t slots =
-        atomic_load_explicit(&out->line->slots, memory_order_acquire);
-    if (!accept_count(&out->tail, shm_head(out), slots) ||
-        shm_used(out) > out->mask)
-        return false;
-    out->fast_end = free_end_of(out);
-    return true;
-}
-
-/* wf_shm_send_words of a thread that does nothing else here. */
-int wf_shm_send_beside(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
-                       uint64_t h2)
-{
-    struct shm_out *out = &p->out;
-    if (shm_unlikely(out->next >= out->fast_end) && !find_room_beside(p))
-        return WEFT_EAGAIN;
-    struct shm_slot *s = shm_slot_next(out);
-    if (!shm_little() ||
-        !shm_copy_inline(s->body + 16, data, (uint32_t)(h0 >> 32)))
-        return WEFT_EAGAIN;
-    s->env[0] = shm_le64(h1);
-    s->env[1] = shm_le64(h2);
-    shm_prefetch_for_write(s + SHM_AHEAD_OUT);
-    shm_store_word(out, s, h0, SHM_HEAD);
-    if (shm_unlikely(out->next == out->end))
-        wf_shm_wrap_out(p);
-    shm_wake_peer(p);
     return WEFT_OK;
 }
 

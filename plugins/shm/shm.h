@@ -189,8 +189,6 @@ int wf_shm_send_short(weft_peer *, const weft_hdr *, const void *, size_t,
                       unsigned flags);
 int wf_shm_send_words(const void *, uint64_t h0, weft_peer *, uint64_t h1,
                       uint64_t h2);
-int wf_shm_send_beside(const void *, uint64_t h0, weft_peer *, uint64_t h1,
-                       uint64_t h2);
 void wf_shm_leave_fast_path(weft_peer *);
 uint32_t wf_shm_push_pieces(weft_peer *, const unsigned char *, uint64_t n,
                             uint32_t op, uint32_t index);
@@ -200,6 +198,11 @@ bool wf_shm_send_bye(weft_peer *);
 bool wf_shm_refresh_room(weft_peer *);
 bool wf_shm_find_free_slot(weft_peer *);
 bool wf_shm_has_room(weft_peer *);
+
+/* ---- beside.c ---- */
+
+int wf_shm_send_beside(const void *, uint64_t h0, weft_peer *, uint64_t h1,
+                       uint64_t h2);
 
 /* ---- receive.c ---- */
 
