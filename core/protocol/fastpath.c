@@ -100,9 +100,9 @@ static bool finish_stored(struct wf_p2p *p, struct wf_arrived *a)
 }
 
 static inline __attribute__((always_inline)) bool
-post_light(struct wf_p2p *p, uint64_t env1, MPI_Request *request)
+post_light(struct wf_comm *comm, struct wf_p2p *p, uint64_t env1,
+           MPI_Request *request)
 {
-    struct wf_comm *comm = p->req.comm;
     struct wf_match *match = &comm->wf->engine->match;
     struct wf_arrived *a;
 
@@ -128,7 +128,7 @@ post_from_share(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
 {
     struct wf_p2p *p = take_light(comm, from, buf, bytes, true);
 
-    return wf_likely(p != NULL) && post_light(p, env1, request);
+    return wf_likely(p != NULL) && post_light(comm, p, env1, request);
 }
 
 bool wf_fastpath_post_receive(struct wf_comm *comm, struct weft_loc *from,
@@ -143,7 +143,7 @@ bool wf_fastpath_post_receive(struct wf_comm *comm, struct weft_loc *from,
     if (wf_cs_has_shares(&comm->wf->api))
         return post_from_share(comm, from, env1, buf, bytes, request);
     p = take_light(comm, from, buf, bytes, false);
-    return wf_likely(p != NULL) && post_light(p, env1, request);
+    return wf_likely(p != NULL) && post_light(comm, p, env1, request);
 }
 
 static void undo_bookkeeping(struct weft_loc *loc, uint64_t n)

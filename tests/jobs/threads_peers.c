@@ -1,7 +1,8 @@
-/* Threads of a rank that send to different ranks, and some to the same: what each
- * sends arrives in its order, whether it is copied to the peer at once, waits for
- * room, or is fetched by the peer (MPI-5.0 s3.5). Per-object and lock-free builds send
- * the short ones outside of the section (core/protocol/send_side.h).
+/* Threads of a rank that send to different ranks, and some to the same: what
+ * each sends arrives in its order, whether it is copied to the peer at once,
+ * waits for room, or is fetched by the peer (MPI-5.0 s3.5). Per-object and
+ * lock-free builds send the short ones outside of the section
+ * (core/protocol/send_side.h).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,7 +25,8 @@ static int length_of(int number)
     return number % 7 ? lengths[number % 3] : lengths[number % LENGTHS];
 }
 
-static void check_message(const char *data, int number, const MPI_Status *status)
+static void check_message(const char *data, int number,
+                          const MPI_Status *status)
 {
     int n;
 
@@ -33,7 +35,8 @@ static void check_message(const char *data, int number, const MPI_Status *status
     CHECK(n == 0 || (data[0] == (char)number && data[n - 1] == (char)number));
 }
 
-static void send_message(char *data, int number, int to, int tag, MPI_Request *request)
+static void send_message(char *data, int number, int to, int tag,
+                         MPI_Request *request)
 {
     int n = length_of(number);
 
@@ -56,8 +59,8 @@ static void exchange_windows(int me, int to, int from)
 
     for (int round = 0; round < ROUNDS; round++) {
         for (int k = 0; k < WINDOW; k++)
-            MPI_Irecv(data + k * LARGE, LARGE, MPI_CHAR, from, me, MPI_COMM_WORLD,
-                      &requests[k]);
+            MPI_Irecv(data + k * LARGE, LARGE, MPI_CHAR, from, me,
+                      MPI_COMM_WORLD, &requests[k]);
         for (int k = 0; k < WINDOW; k++)
             send_message(data + (WINDOW + k) * LARGE, round + k, to, me,
                          &requests[WINDOW + k]);
@@ -68,7 +71,7 @@ static void exchange_windows(int me, int to, int from)
     free(data);
 }
 
-/* The peer takes these when it comes to it, and its ring becomes full meanwhile. */
+/* The peer takes these when it comes to it, and its ring becomes full. */
 static void send_row(int me, int to, int from)
 {
     int *in = malloc(SHORT_ROW * sizeof *in);

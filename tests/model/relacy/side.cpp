@@ -1,5 +1,5 @@
-/* The send side of a peer (core/protocol/send_side.h): lent to threads by whoever is
- * inside the section, claimed by them, and taken back.
+/* The send side of a peer (core/protocol/send_side.h): lent to threads by
+ * whoever is inside the section, claimed by them, and taken back.
  * CLAIM  One thread at a time copies a message, or has the side for the engine,
  * after all that the ones before it wrote there; and no credit is lost.
  * SPDX-License-Identifier: BSD-3-Clause
