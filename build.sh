@@ -29,8 +29,9 @@ usage()
 options
   --granularity=NAME what MPI_THREAD_MULTIPLE holds its lock around: global, each
                      call; brief-global, what calls share; per-object, the same
-                     of one engine, and a rank has several; lock-free, sends
-                     and receives do not wait for it either  (build-NAME/)
+                     of one engine, and a rank has several, and short messages
+                     to different peers share nothing while threads wait;
+                     lock-free, nor do they otherwise        (build-NAME/)
   --static           our programs without dynamic linking; others are linked
                      so by mpicc -static in any build           (build-static/)
   --musl             the same with musl-gcc, without the tests  (build-musl/)

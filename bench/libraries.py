@@ -198,12 +198,12 @@ def loaded(program):
 def known(args):
     """Every library's own way to say "this fabric only, any user, any CPU"."""
     out = args.out
-    before = [Weft(args.before, out, "before")] if args.before else []
+    also = [Weft(folder, out, name) for name, folder in args.also.items()]
     tcp = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self",
            "FI_PROVIDER": "tcp"}
     helped = {"MPIR_CVAR_ASYNC_PROGRESS": "1"} # Open MPI has no such thread
     return [
-        Raw(), Weft(args.build, out), *before,
+        Raw(), Weft(args.build, out), *also,
         Library("mpich", "mpicc.mpich", "mpiexec.mpich",
                 {"any": ([], {}), "shm": ([], {}), "tcp": ([], tcp),
                  "shm" + HELPED: ([], helped),

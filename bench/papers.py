@@ -26,7 +26,7 @@ PAPERS = [
     ("Balaji and others, support for multithreaded MPI communication",
      "Message rates grow with the number of threads as locks become finer: "
      "global, brief-global, per-object, lock-free. A build has one of these "
-     "(./build.sh --granularity); --build and --before compare two.",
+     "(./build.sh --granularity); --also NAME=DIR measures others beside it.",
      ("threads-null", "threads-blocking", "threads-nonblocking")),
     ("Plachetka, thread-safe MPI without active polling",
      "A blocked process takes no processor time, and a thread that serves "

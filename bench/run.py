@@ -59,15 +59,21 @@ def arguments():
     p.add_argument("--before", type=Path, metavar="DIR",
                    help="another build of Weft, the library \"before\"; at "
                    "the end weft and before are compared over all rows")
+    p.add_argument("--also", metavar="NAME=DIR", action="append", default=[],
+                   help="another build of Weft, as the library NAME, such as one "
+                   "of another granularity; may be repeated")
     p.add_argument("--out", type=Path, metavar="DIR",
                    help="results (default: DIR of --build, /bench)")
     args = p.parse_args()
     if args.papers:
         args.only += papers.beginnings()
     args.build = Path(args.build).resolve()
+    args.also = dict(pair.split("=", 1) for pair in args.also)
     if args.before:
-        args.before = args.before.resolve()
-        args.libs += ",before"
+        args.also["before"] = args.before
+    for name, folder in args.also.items():
+        args.also[name] = Path(folder).resolve()
+        args.libs += f",{name}"
     args.out = (args.out or args.build / "bench").resolve()
     args.repeat = args.repeat or (2 if args.quick else 5)
     args.limit = args.limit or (3 if args.quick else 10)

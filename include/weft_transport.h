@@ -277,6 +277,10 @@ typedef struct weft_host {
      * does: the core may call the plugin again from here. */
     int (*tx_words)(weft_core *, weft_loc *to, uint64_t h0, uint64_t h1,
                     uint64_t h2, const void *data);
+    /* Since minor 2. Wait until no thread is in send_beside() of this peer, and
+     * let none come. A plugin that has send_beside() calls this before it
+     * touches what that touches, except in its own send functions. */
+    void (*tx_close)(weft_core *, weft_loc *);
 } weft_host;
 
 typedef struct weft_open {
@@ -421,6 +425,13 @@ typedef struct weft_ops {
      * after progress(). WEFT_ENOTSUP: there is not so much room, and the log
      * says which option gives more. It may be called again with more. */
     int (*reserve)(weft_peer *, uint32_t messages, uint64_t bytes);
+    /* Since minor 2. send_words() for any thread, beside whatever else is done
+     * with the endpoint, but only one thread at a time for each peer, and not
+     * beside another send to it. It calls nothing back and waits for nothing.
+     * WEFT_OK, or WEFT_EAGAIN: nothing has happened, and tx_ready will not
+     * follow. */
+    int (*send_beside)(const void *data, uint64_t h0, weft_peer *, uint64_t h1,
+                       uint64_t h2);
 } weft_ops;
 
 /* ---- the plugin ---------------------------------------------------------- */

@@ -22,7 +22,7 @@ import tempfile
 SKIP = 77
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ALL = ["global", "brief-global", "per-object", "lock-free"]
-ASKS = re.compile(r"\bWF_(BRIEF|OBJECTS|SUBMITS|GRANULARITY)\b")
+ASKS = re.compile(r"\bWF_(BRIEF|OBJECTS|LENDS_ALWAYS|GRANULARITY)\b")
 COMMON = ["progress/engines.h", "progress/wait.h", "group/comm.h", "coll/coll.h",
           "coll/vertex.h", "datatype/type.h"]
 GROUP = 25  # files in a call of clang

@@ -2,7 +2,7 @@
 """Runs tests again and again until one fails or hangs, and says what it said.
 
     tests/repeat.py build 'job_threads_.*_shm$' -n 1000
-    tests/repeat.py build-lock-free unit_critical_submit -s 480
+    tests/repeat.py build-lock-free unit_pool_threads -s 480
     tests/repeat.py build 'job_.*threads' -s 480 --bare
 
 Every test of the build whose name matches runs in turn, until each has run N

@@ -20,7 +20,8 @@ class ShortWay(Body):
         name = self.f.name
         rest = ", ".join(p.name for p in self.f.parameters)
         of_thread = "{comm}" in rules.SHORT[self.family][0]
-        self.declare("long", "shared", *["alone", "thread", "inside"] * of_thread)
+        self.declare("long", "shared", *["alone", "thread", "inside"] * of_thread,
+                     *["beside"] * (self.family in rules.NOWHERE))
         self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
         if of_thread:
             self.line("if (wf_likely(wf_fastpath_is_open()))")
@@ -42,6 +43,8 @@ class ShortWay(Body):
             self.out.append("}\n")
             self.between("inside", "wf_fastpath_enter_thread_rank", name, rest)
         self.between("shared", "wf_fastpath_enter", name, rest)
+        if self.family in rules.NOWHERE:
+            self.sent_beside(name, rest)
         self.begin("long")
         self.line("wf_cs_run_deferred_unlock();")
         return self.out
@@ -67,6 +70,7 @@ class ShortWay(Body):
         self.begin(way)
         if family in rules.NOWHERE and way == "shared":
             self.nowhere()
+            self.beside(rest)
         if family == "wait":
             self.line("struct wf_instance *wf = wf_fastpath_enter_request(request);")
             self.line("if (wf_unlikely(!wf))")
@@ -104,6 +108,23 @@ class ShortWay(Body):
         self.line("        return MPI_SUCCESS;")
         self.line("    }")
         self.line("}")
+
+    def beside(self, rest):
+        """A send by the send side of a peer, which needs no section."""
+        self.line("if (wf_unlikely(wf_fastpath_is_lent(comm, dest)))")
+        self.line(f"    return beside_{self.f.name}({rest});")
+
+    def sent_beside(self, name, rest):
+        request = self.family == "isend"
+        self.begin("beside")
+        self.line("const struct wf_comm *c = " + "!request ? NULL : " * request +
+                  "wf_fastpath_send_beside(comm, buf, count, datatype, dest, tag);")
+        self.line("if (wf_unlikely(!c))")
+        self.line(f"    return long_{name}({rest});")
+        if request:
+            self.line("*request = (MPI_Request)&c->wf->engine->sent;")
+        self.line("return MPI_SUCCESS;")
+        self.out.append("}\n")
 
     def words(self, comm):
         """What an attempt declares, asks and then calls; None: the question

@@ -104,6 +104,16 @@ static inline struct weft_loc *wf_contact_of(const struct wf_comm *c, int rank)
     return (uint32_t)rank < c->contact_end ? c->contacts[rank] : NULL;
 }
 
+/* The same outside of the section of the communicator's engine. */
+static inline struct weft_loc *wf_contact_seen(const struct wf_comm *c,
+                                               int rank)
+{
+    /* pairs with wf_contact_add */
+    return (uint32_t)rank < wf_read_published(&c->contact_end)
+               ? wf_read_published(&c->contacts[rank])
+               : NULL;
+}
+
 /* Runs the deferred collective step, if there is one. */
 static inline void wf_comm_catch_up(struct wf_comm *c)
 {

@@ -29,8 +29,8 @@ void wf_contact_add(struct wf_comm *c, int rank, struct weft_loc *loc)
         c->contacts = calloc((size_t)c->peers->size, sizeof *c->contacts);
     if (!c->contacts)
         return;
-    c->contact_end = (uint32_t)c->peers->size;
-    c->contacts[rank] = loc;
+    wf_write_published(&c->contact_end, (uint32_t)c->peers->size);
+    wf_write_published(&c->contacts[rank], loc);
 }
 
 void wf_contacts_drop(struct wf_comm *c)

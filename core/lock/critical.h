@@ -7,13 +7,14 @@
  *   global         section call          -
  *   brief-global   -                     section engine
  *   per-object     -                     the same, of one engine of several
- *   lock-free      -                     the same, by a try; else a submission
+ *   lock-free      -                     the same
  *
  * Both are the API section, which all other calls enter as a whole; so the same
  * code with both of them in it is right in each build. per-object gives a rank
  * several engines (engines.h), each with a section of its own, unless
- * core.engines says otherwise. lock-free is per-object, but a send or a receive
- * that finds its engine busy does not wait: it is submitted.
+ * core.engines says otherwise, and lends threads the send side of a peer while
+ * others wait for the section (protocol/send_side.h); lock-free lends it
+ * always.
  *
  * Section api: one per instance, around every MPI call that touches the engine;
  * os/section.h has its place among the others. A waiter leaves it while it
@@ -48,26 +49,7 @@
  * started by the first: by the program, outside of MPI; in a callback, for
  * which the section has been left, and is on when it is entered again; or as
  * the progress thread, for which the section is switched on first. So the first
- * thread is not inside when the second enters. Below `global` calls share more
- * than the section protects, and there is no such state.
- *
- * SUBMISSIONS  Operations that are pushed onto cs->submitted are run, in the
- * order of submission, by the next thread that enters, before it does anything
- * else, or by the thread that is inside, when it yields or has left:
- *
- *   submitter                        leaving thread
- *   push                             pass the ticket on
- *   full fence                       full fence
- *   enter if no thread has a         something submitted? then enter if no
- *   ticket, else return              thread has a ticket, else return
- *
- * One of the two sees the other: a submitter that returns has seen a ticket
- * that was not passed on, and whose holder therefore checks the stack after the
- * push. A bias is no reason to return; the exit of its owner is waited for.
- * tests/model/submit.pml.
- *
- * A submitted operation may not leave the section while it is started, or an
- * operation that the same thread submitted behind it could overtake it.
+ * thread is not inside when the second enters.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -77,12 +59,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lock/deferred_unlock.h"
-#include "lock/enable_locking.h"
-#include "lock/submit.h"
+#include "base.h"
 #include "os/section.h"
 #include "os/single.h"
-#include "os/stack.h"
 
 enum wf_granularity { WF_GLOBAL, WF_BRIEF_GLOBAL, WF_PER_OBJECT, WF_LOCK_FREE };
 #ifndef WF_GRANULARITY
@@ -92,7 +71,7 @@ enum wf_granularity { WF_GLOBAL, WF_BRIEF_GLOBAL, WF_PER_OBJECT, WF_LOCK_FREE };
 enum {
     WF_BRIEF = WF_GRANULARITY >= WF_BRIEF_GLOBAL,
     WF_OBJECTS = WF_GRANULARITY >= WF_PER_OBJECT,
-    WF_SUBMITS = WF_GRANULARITY >= WF_LOCK_FREE
+    WF_LENDS_ALWAYS = WF_GRANULARITY >= WF_LOCK_FREE
 };
 
 /* A section that is a lock in one build and nothing in another: an empty type
@@ -121,13 +100,15 @@ struct WF_CAPABILITY("API section") wf_cs {
     /* Called inside after `on` or `mode` was changed. May be NULL. */
     void (*changed)(struct wf_cs *);
     struct wf_mutex mutex;
-    struct wf_stack submitted;
-    void (*run)(struct wf_cs *); /* runs all that is submitted; inside */
 };
+
+/* Switch the lock on because a second thread exists: ends WF_CS_ALONE. Always
+ * returns true. Callable by any thread that is not inside. */
+bool wf_cs_enable_locking(struct wf_cs *);
 
 static inline bool wf_cs_is_alone(struct wf_cs *cs)
 {
-    return !WF_BRIEF && wf_load_relaxed(&cs->mode) == WF_CS_ALONE;
+    return wf_load_relaxed(&cs->mode) == WF_CS_ALONE;
 }
 
 /* True if a thread that is not inside must take the lock to enter. Switches the
@@ -145,43 +126,18 @@ static inline bool wf_cs_uses_lock(struct wf_cs *cs)
     return cs->on && !wf_cs_is_alone(cs);
 }
 
-static inline bool wf_cs_has_submitted(struct wf_cs *cs)
-{
-    return WF_SUBMITS &&
-           __builtin_expect(wf_stack_has_items(&cs->submitted), 0);
-}
-
-/* Run what is submitted. The caller is inside. */
-static inline void wf_cs_run_submitted(struct wf_cs *cs)
-{
-    if (wf_cs_has_submitted(cs))
-        cs->run(cs);
-}
-
-/* Submit an operation. Callable by any thread that is not inside, at
- * MPI_THREAD_MULTIPLE. */
-static inline void wf_cs_submit(struct wf_cs *cs, struct wf_stack_link *l)
-{
-    WEFT_ASSERT(WF_SUBMITS && cs->threads && cs->run);
-    wf_stack_push(&cs->submitted, l);
-    wf_cs_try_run_submitted(cs);
-}
-
 /* Take the lock whether it is on or not. The caller is not inside. */
 static inline void wf_cs_lock(struct wf_cs *cs)
 {
     wf_section_entering(WF_RANK_API, cs);
     wf_mutex_lock(&cs->mutex);
-    wf_cs_run_submitted(cs);
 }
 
 static inline bool wf_cs_try_lock(struct wf_cs *cs)
 {
-    if (!(WF_SUBMITS ? wf_mutex_try_revoking(&cs->mutex)
-                     : wf_mutex_try(&cs->mutex)))
+    if (!wf_mutex_try(&cs->mutex))
         return false;
     wf_section_entering(WF_RANK_API, cs);
-    wf_cs_run_submitted(cs);
     return true;
 }
 
@@ -191,10 +147,9 @@ static inline bool wf_cs_try_lock(struct wf_cs *cs)
 static inline bool wf_cs_try_lock_suspending(struct wf_cs *cs,
                                              uint32_t *suspended)
 {
-    if (!wf_mutex_try_suspending(&cs->mutex, WF_SUBMITS, suspended))
+    if (!wf_mutex_try_suspending(&cs->mutex, suspended))
         return false;
     wf_section_entering(WF_RANK_API, cs);
-    wf_cs_run_submitted(cs);
     return true;
 }
 
@@ -208,6 +163,7 @@ struct wf_cs_deferred_unlock {
 };
 extern _Thread_local struct wf_cs_deferred_unlock wf_cs_deferred_unlock
     WF_TLS_NEAR;
+void wf_cs_finish_deferred_unlock(void);
 
 /* Run the deferred unlock, if there is one. To be called before the thread does
  * anything that may last. */
@@ -226,11 +182,7 @@ static inline bool wf_cs_try_relock(struct wf_cs *cs)
     if (!wf_mutex_reenter(&cs->mutex, &wf_cs_deferred_unlock.failed_bias_slot))
         return false;
     wf_section_entering(WF_RANK_API, cs);
-    if (!wf_cs_has_submitted(cs))
-        return true;
-    WEFT_ASSERT(!wf_cs_deferred_unlock.inside);
-    wf_cs_deferred_unlock.inside = cs;
-    return false;
+    return true;
 }
 
 static inline void wf_cs_unlock_by(struct wf_cs *cs,
@@ -238,8 +190,6 @@ static inline void wf_cs_unlock_by(struct wf_cs *cs,
 {
     leave(&cs->mutex);
     wf_section_left(WF_RANK_API, cs);
-    if (wf_cs_has_submitted(cs))
-        wf_cs_try_run_submitted(cs);
 }
 
 static inline void wf_cs_unlock(struct wf_cs *cs)
@@ -251,8 +201,6 @@ static inline void wf_cs_unlock_resuming(struct wf_cs *cs, uint32_t suspended)
 {
     wf_mutex_unlock_resuming(&cs->mutex, suspended);
     wf_section_left(WF_RANK_API, cs);
-    if (wf_cs_has_submitted(cs))
-        wf_cs_try_run_submitted(cs);
 }
 
 static inline void wf_cs_set_mode(struct wf_cs *cs, enum wf_cs_mode mode)
@@ -266,7 +214,7 @@ static inline void wf_cs_set_mode(struct wf_cs *cs, enum wf_cs_mode mode)
  * if threads may come but there is only one. */
 static inline void wf_cs_choose_mode(struct wf_cs *cs)
 {
-    bool alone = !WF_BRIEF && cs->threads && wf_single_thread();
+    bool alone = cs->threads && wf_single_thread();
 
     wf_cs_set_mode(cs, alone ? WF_CS_ALONE : WF_CS_SHARED);
 }
@@ -291,6 +239,20 @@ static inline void wf_cs_set_on(struct wf_cs *cs, bool on)
 {
     if (!cs->threads)
         cs->on = on;
+}
+
+/* True if several threads have been in MPI and the section is not around whole
+ * calls. Outside of the section it is a hint. */
+static inline bool wf_cs_is_brief(struct wf_cs *cs)
+{
+    return WF_BRIEF && cs->threads && !wf_cs_is_alone(cs);
+}
+
+/* True if requests had better be taken from the shares of threads: they come
+ * inside in turn. Any request can be ended by any thread. Inside. */
+static inline bool wf_cs_has_shares(struct wf_cs *cs)
+{
+    return wf_cs_is_brief(cs) && !wf_mutex_is_biased(&cs->mutex);
 }
 
 /* Switch the section on for the progress thread, if it is off; the caller then
@@ -344,6 +306,12 @@ static inline void wf_cs_leave_to_sleep(struct wf_cs *cs)
     wf_cs_leave_by(cs, wf_mutex_unlock);
 }
 
+/* Enter if no other thread is inside or waits. */
+static inline bool wf_cs_try_enter(struct wf_cs *cs)
+{
+    return !wf_cs_needs_lock(cs) || wf_cs_try_lock(cs);
+}
+
 /* Enter in a function that any thread may call at any thread level. The result
  * tells wf_cs_leave_as_entered whether the lock was taken. */
 static inline bool wf_cs_enter_as_is(struct wf_cs *cs)
@@ -367,14 +335,13 @@ static inline bool wf_cs_is_contended(struct wf_cs *cs)
     return wf_mutex_contended(&cs->mutex);
 }
 
-/* Let a waiting thread enter, if there is one, and run what is submitted. */
+/* Let a waiting thread enter, if there is one. */
 static inline void wf_cs_yield(struct wf_cs *cs)
 {
     if (wf_cs_uses_lock(cs) && wf_cs_is_contended(cs)) {
         wf_mutex_unlock(&cs->mutex);
         wf_mutex_lock(&cs->mutex);
     }
-    wf_cs_run_submitted(cs);
 }
 
 #endif

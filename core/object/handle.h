@@ -42,9 +42,8 @@ static inline void wf_object_init(struct wf_object *o, enum wf_kind kind)
 
 /* Not 0 when references are to be counted atomically. Objects that no engine
  * owns (groups, datatypes, operations, handlers) get and lose references inside
- * the API section of some engine; when there are several engines (engines.h),
- * or where calls are submitted (protocol/submitted.h), no section protects the
- * counts. It is set while there is still one engine. */
+ * the API section of some engine; when there are several engines (engines.h) no
+ * section protects the counts. It is set while there is still one engine. */
 extern wf_atomic_u32 wf_refs_atomic WF_HIDDEN;
 
 static inline void wf_refs_get(uint32_t *refs)

@@ -29,6 +29,10 @@ typedef _Atomic uint64_t wf_atomic_u64;
 #define wf_read_pointer(p)     (*(p))
 #define wf_write_pointer(p, v) ((void)(*(p) = (v)))
 #endif
+/* The same in order: what was written before the pointer, or the number, is
+ * visible after it. */
+#define wf_read_published(p)     __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define wf_write_published(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define wf_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)
 #define wf_store_release(p, v)                                                 \
     atomic_store_explicit((p), (v), memory_order_release)

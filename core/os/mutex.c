@@ -361,33 +361,13 @@ void wf_mutex_lock_by_ticket(struct wf_mutex *m)
     consider_bias(m);
 }
 
-bool wf_mutex_try_revoking(struct wf_mutex *m)
-{
-    uint32_t ticket;
-
-    if (wf_mutex_try_biased(m) || lock_inherited(m))
-        return true;
-    ticket = wf_load_acquire(
-        &m->serving); /* pairs with the release in wf_mutex_pass_ticket */
-    if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
-        return false;
-    if (m->owner_word) {
-        if (take_up_own_bias(m))
-            return true;
-        revoke_and_await_exit(m);
-    }
-    consider_bias(m);
-    return true;
-}
-
 void wf_mutex_pass_ticket(struct wf_mutex *m)
 {
     uint32_t ticket = wf_load_relaxed(&m->serving) + 1;
 
     WEFT_ASSERT((int32_t)(wf_load_relaxed(&m->next) - ticket) >= 0);
     wf_store_release(&m->serving, ticket);
-    /* pairs with the barrier in sleep_until_woken, and with the fence of
-     * submitters (lock/submit.c) */
+    /* pairs with the barrier in sleep_until_woken */
     wf_fence_full();
     wake_if_asleep(m, ticket);
 }
@@ -447,8 +427,7 @@ static RARE uint32_t suspend_bias(struct wf_mutex *m)
     return owner;
 }
 
-bool wf_mutex_try_suspending(struct wf_mutex *m, bool waits,
-                             uint32_t *suspended)
+bool wf_mutex_try_suspending(struct wf_mutex *m, uint32_t *suspended)
 {
     uint32_t ticket = wf_load_acquire(
         &m->serving); /* pairs with the release in wf_mutex_pass_ticket */
@@ -459,10 +438,6 @@ bool wf_mutex_try_suspending(struct wf_mutex *m, bool waits,
     if (!m->owner_word)
         return true;
     *suspended = suspend_bias(m);
-    if (waits) {
-        await_exit(m);
-        return true;
-    }
     if (is_owner_inside(m)) {
         if (*suspended)
             /* pairs with wf_mutex_publish_inside */

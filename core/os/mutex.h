@@ -269,16 +269,16 @@ static inline bool wf_mutex_try(struct wf_mutex *m)
     return wf_mutex_enter_biased(m, owner) || wf_mutex_try_by_ticket(m);
 }
 
-/* Enters unless another thread holds a ticket that it has not passed on. It
- * ends a bias, and waits for the owner to leave. */
-bool wf_mutex_try_revoking(struct wf_mutex *);
+/* Tells the holder whether it has become the owner. */
+static inline bool wf_mutex_is_biased(struct wf_mutex *m)
+{
+    return m->owner_word;
+}
 
 /* Enters if no thread is inside or waits, and suspends a bias to another
  * thread: *suspended is for wf_mutex_unlock_resuming, by which the caller
- * leaves. waits: it waits for an owner that is inside, and fails only if
- * another thread holds a ticket that it has not passed on. */
-bool wf_mutex_try_suspending(struct wf_mutex *, bool waits,
-                             uint32_t *suspended);
+ * leaves. */
+bool wf_mutex_try_suspending(struct wf_mutex *, uint32_t *suspended);
 /* Leaves the lock, and makes it its owner's again. */
 void wf_mutex_unlock_resuming(struct wf_mutex *, uint32_t suspended);
 

@@ -15,7 +15,7 @@
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
-#include "protocol/submitted.h"
+#include "protocol/send_side.h"
 
 bool wf_pack_small(struct wf_send_args *a, uint8_t room[WF_PACK_OUTSIDE])
 {
@@ -29,35 +29,22 @@ bool wf_pack_small(struct wf_send_args *a, uint8_t room[WF_PACK_OUTSIDE])
     return true;
 }
 
-/* Wait for an operation that was submitted to the thread inside the engine. */
-static int finish_submitted(struct wf_instance *wf, struct wf_req *req,
-                            MPI_Status *status)
-{
-    MPI_Request request = (MPI_Request)req;
-
-    return wf_mpi_wait(wf, &request, status);
-}
-
 int wf_mpi_send(struct wf_instance *wf, const void *buf, MPI_Count count,
                 struct wf_type *datatype, int dest, int tag,
                 struct wf_comm *comm)
 {
     struct wf_send_args a = {buf, (uint64_t)count, datatype, dest, tag};
     uint8_t packed[WF_PACK_OUTSIDE];
-    struct wf_req *req;
     int rc = MPI_SUCCESS;
 
     if (dest == MPI_PROC_NULL)
         return rc;
     wf_pack_outside(&a, packed);
-    if (!wf_try_enter_engine(wf)) {
-        if (wf_submit_send(comm, &a, &req))
-            return finish_submitted(wf, req, MPI_STATUS_IGNORE);
-        wf_enter_engine(wf);
+    WF_SECTION(engine, wf) {
+        rc = wf_error_class(
+            wf_send(comm, a.buf, a.count, a.type, dest, tag, WF_SPACE_P2P));
+        wf_side_offer(comm, dest);
     }
-    rc = wf_error_class(
-        wf_send(comm, a.buf, a.count, a.type, dest, tag, WF_SPACE_P2P));
-    wf_leave_engine(wf);
     return rc;
 }
 
@@ -104,15 +91,11 @@ static int receive_and_copy_outside(struct wf_comm *comm,
     int rc = MPI_SUCCESS;
 
     wf_pool_prepare(wf_request_pool(comm->wf));
-    if (!wf_try_enter_engine(comm->wf)) {
-        if (wf_submit_receive(comm, a, &req))
-            return finish_submitted(comm->wf, req, status);
-        wf_enter_engine(comm->wf);
+    WF_SECTION(engine, comm->wf) {
+        rc = wf_error_class(wf_irecv_defer_copy(comm, a, &req));
+        if (!rc && !wf_p2p_of(req)->stored)
+            rc = wf_error_class(wf_wait(&req, status));
     }
-    rc = wf_error_class(wf_irecv_defer_copy(comm, a, &req));
-    if (!rc && !wf_p2p_of(req)->stored)
-        rc = wf_error_class(wf_wait(&req, status));
-    wf_leave_engine(comm->wf);
     if (rc || !req)
         return rc;
     wf_receive_copy_stored(req);
@@ -131,9 +114,8 @@ int wf_mpi_recv(struct wf_instance *wf, void *buf, MPI_Count count,
         wf_status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
         return MPI_SUCCESS;
     }
-    return WF_BRIEF && wf->api.threads
-               ? receive_and_copy_outside(comm, &a, status)
-               : receive_inside(comm, &a, status);
+    return wf_cs_is_brief(&wf->api) ? receive_and_copy_outside(comm, &a, status)
+                                    : receive_inside(comm, &a, status);
 }
 
 /* Wait for both requests. The status is that of the receive; the receive's

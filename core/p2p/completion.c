@@ -19,7 +19,6 @@
 #include "protocol/describe_request.h"
 #include "protocol/fastpath.h"
 #include "protocol/request.h"
-#include "protocol/submitted.h"
 
 static bool is_inactive(struct wf_req *r)
 {
@@ -145,9 +144,7 @@ int wf_mpi_wait(struct wf_instance *wf, MPI_Request *request,
 {
     int rc = MPI_SUCCESS;
 
-    if (wf_req_take(request, status) ||
-        (WF_SUBMITS && wf->api.threads &&
-         wf_submitted_await(wf, request, status)))
+    if (wf_req_take(request, status))
         return rc;
     WF_SECTION(engine, wf) {
         await_request(*request);
@@ -233,8 +230,9 @@ static int finish_failed(int count, MPI_Request *requests, MPI_Status *statuses,
 static inline bool take_done(struct wf_instance *wf, MPI_Request *request,
                              MPI_Status *status)
 {
-    return WF_BRIEF && wf->api.on ? wf_req_take(request, status)
-                                  : wf_fastpath_finish(request, status);
+    return WF_BRIEF && wf_cs_needs_lock(&wf->api)
+               ? wf_req_take(request, status)
+               : wf_fastpath_finish(request, status);
 }
 
 int wf_mpi_waitall(struct wf_instance *wf, int count,
@@ -257,6 +255,9 @@ int wf_mpi_waitall(struct wf_instance *wf, int count,
             if (error)
                 error = finish_failed(count, array_of_requests,
                                       array_of_statuses, i, error);
+            else if (WF_BRIEF)
+                i += wf_fastpath_finish_row(i + 1, count, array_of_requests,
+                                            array_of_statuses);
         }
     }
     return error;

@@ -13,7 +13,7 @@
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/send.h"
-#include "protocol/submitted.h"
+#include "protocol/send_side.h"
 
 /* Let the progress thread attend to a request that the program has got now, if
  * it was started with success: status 0. Returns the error class. */
@@ -70,13 +70,10 @@ int wf_mpi_isend(struct wf_instance *wf, const void *buf, MPI_Count count,
     if (dest == MPI_PROC_NULL)
         return rc;
     bytes = pack_as_bytes(&a, &small, packed);
-    if (!wf_try_enter_engine(wf)) {
-        if (wf_submit_send(comm, &a, out))
-            return rc;
-        wf_enter_engine(wf);
+    WF_SECTION(engine, wf) {
+        rc = isend_inside(comm, &a, bytes, request);
+        wf_side_offer(comm, dest);
     }
-    rc = isend_inside(comm, &a, bytes, request);
-    wf_leave_engine(wf);
     return rc;
 }
 
@@ -119,7 +116,7 @@ int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
 {
     struct wf_receive_args a = {buf, (uint64_t)count, datatype, source, tag};
     struct wf_req **out = (struct wf_req **)request;
-    bool threads = WF_BRIEF && wf->api.threads;
+    bool threads = wf_cs_is_brief(&wf->api);
     int rc = MPI_SUCCESS;
 
     if (WF_BRIEF && source == MPI_PROC_NULL) {
@@ -128,13 +125,8 @@ int wf_mpi_irecv(struct wf_instance *wf, void *buf, MPI_Count count,
     }
     if (threads)
         wf_pool_prepare(wf_request_pool(wf));
-    if (!wf_try_enter_engine(wf)) {
-        if (wf_submit_receive(comm, &a, out))
-            return rc;
-        wf_enter_engine(wf);
-    }
-    rc = irecv_inside(comm, &a, threads, request);
-    wf_leave_engine(wf);
+    WF_SECTION(engine, wf)
+        rc = irecv_inside(comm, &a, threads, request);
     if (threads && !rc)
         wf_receive_copy_stored(*out);
     return rc;

@@ -90,17 +90,6 @@ static inline void wf_leave_engine(struct wf_instance *wf)
         wf_cs_leave(&wf->api);
 }
 
-/* Enter the engine for a call that may be submitted instead
- * (protocol/submitted.h). False: another thread is inside, and the section was
- * not entered. */
-static inline bool wf_try_enter_engine(struct wf_instance *wf)
-    WF_TRIES(wf->engine_role) WF_UNANALYSED
-{
-    if (WF_SUBMITS && wf->api.threads)
-        return wf_cs_try_lock(&wf->api);
-    wf_enter_engine(wf);
-    return true;
-}
 WF_SCOPED_SECTION(engine, struct wf_instance, engine_role)
 
 /* The instances that wf_current finds; NULL while none is in use

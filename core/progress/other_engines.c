@@ -51,12 +51,12 @@ static void note_own_poll(struct wf_instance *wf, struct wf_instance *other)
 
 static void poll_if_unused(struct wf_instance *wf, struct wf_instance *other)
 {
-    if (is_in_use(wf, other) || !wf_cs_try_lock(&other->api))
+    if (is_in_use(wf, other) || !wf_cs_try_enter(&other->api))
         return;
     wf_engine_tasks_run(other);
     wf_progress_poll(other, UINT32_MAX);
     note_own_poll(wf, other);
-    wf_cs_unlock(&other->api);
+    wf_cs_leave(&other->api);
 }
 
 /* Whether a thread that waits on a channel polls the other engines now: rarely,
@@ -127,7 +127,7 @@ static bool try_lead_other(struct wf_instance *wf, struct wf_instance *other,
     int pause = wf_engines(wf)->nap[wf->number];
     bool leads = false;
 
-    if (is_in_use(wf, other) || !wf_cs_try_lock(&other->api)) {
+    if (is_in_use(wf, other) || !wf_cs_try_enter(&other->api)) {
         shorten_timeout(timeout, pause);
         return false;
     }
@@ -135,7 +135,7 @@ static bool try_lead_other(struct wf_instance *wf, struct wf_instance *other,
         shorten_timeout(timeout, pause);
     else
         leads = lead_as_foreign_poller(wf, other, timeout);
-    wf_cs_unlock(&other->api);
+    wf_cs_leave(&other->api);
     return leads;
 }
 
@@ -149,7 +149,7 @@ static void stop_leading_other(struct wf_instance *wf,
 
     if (wf_load_relaxed(&p->foreign_poller) != wf)
         return;
-    wf_cs_lock(&other->api);
+    wf_cs_enter(&other->api);
     if (wf_load_relaxed(&p->foreign_poller) == wf) {
         wf_progress_remove_foreign_poller(other);
         wf_progress_drain_bell(p);
@@ -158,7 +158,7 @@ static void stop_leading_other(struct wf_instance *wf,
         wf_progress_pass_lead(other);
         note_own_poll(wf, other);
     }
-    wf_cs_unlock(&other->api);
+    wf_cs_leave(&other->api);
 }
 
 /* Double the pause after each one without an event. */

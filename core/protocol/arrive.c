@@ -61,8 +61,9 @@ static void answer_sync(struct weft_loc *from, uint64_t send_id)
 }
 
 /* Deliver a whole message to a receive that has room and is off the queue. */
-static inline void land_in_receive(struct weft_loc *from, struct wf_p2p *p,
-                                   uint64_t n, uint64_t env1, const void *data)
+static inline __attribute__((always_inline)) void
+land_in_receive(struct weft_loc *from, struct wf_p2p *p, uint64_t n,
+                uint64_t env1, const void *data)
 {
     WF_ASSERT(n <= p->posted.room && !wf_p2p_is_posted(p));
     wf_copy_short(p->block, data, n);
@@ -71,8 +72,7 @@ static inline void land_in_receive(struct weft_loc *from, struct wf_p2p *p,
     p->req.tag = wf_env_tag(env1);
     p->req.bytes = n;
     wf_credit_consumed(from, n + WF_MESSAGE_OVERHEAD);
-    if (wf_likely(p->req.flags == WF_REQ_LIGHT &&
-                  !(WF_BRIEF && from->wf->api.on))) {
+    if (wf_likely(p->req.flags == WF_REQ_LIGHT && !(WF_BRIEF && p->home))) {
         wf_store_release(&p->req.done, 1); /* pairs with wf_req_done */
         if (from->wf->api.on)
             wf_progress_notify(from->wf);

@@ -13,7 +13,7 @@
 
 #include "protocol/message.h"
 #include "protocol/queues.h"
-#include "route/location.h"
+#include "protocol/send_side.h"
 
 void wf_credit_return(struct weft_loc *loc)
 {
@@ -27,8 +27,10 @@ void wf_credit_return(struct weft_loc *loc)
 
 void wf_credit_received(struct weft_loc *loc, uint64_t bytes)
 {
-    uint64_t limit = loc->wf->engine->credits - (uint64_t)loc->credit;
+    uint64_t limit;
 
+    wf_side_take_back(loc);
+    limit = loc->wf->engine->credits - (uint64_t)loc->credit;
     WF_ASSERT(loc->credit <= (int64_t)loc->wf->engine->credits);
     /* the credit never exceeds the grant */
     wf_credit_change(loc, (int64_t)(bytes < limit ? bytes : limit));

@@ -16,7 +16,6 @@
 #include "protocol/queues.h"
 #include "protocol/request.h"
 #include "protocol/sources.h"
-#include "protocol/submitted.h"
 #include "protocol/unexpected.h"
 
 /* Initialise a request that stands for many operations. */
@@ -60,10 +59,6 @@ WF_COLD int wf_engine_init(struct wf_instance *wf)
     wf_death_init(e);
     wf->engine = e;
     wf->progress->handlers = &progress_handlers;
-    if (WF_SUBMITS && wf->api.threads) {
-        wf->api.run = wf_submitted_run;
-        wf_store_relaxed(&wf_refs_atomic, 1); /* submitters count types */
-    }
     return 0;
 }
 

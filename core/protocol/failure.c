@@ -24,6 +24,7 @@
 #include "protocol/order.h"
 #include "protocol/order_fast.h"
 #include "protocol/rendezvous.h"
+#include "protocol/send_side.h"
 #include "protocol/traced.h"
 #include "report/error.h"
 #include "route/links.h"
@@ -97,6 +98,7 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
 
     if (loc->failed)
         return;
+    wf_side_take_back(loc);
     loc->failed = true;
     if (WF_TRACING(wf))
         wf_trace_note(wf, WF_TRACE_DISCONNECT,

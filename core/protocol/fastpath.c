@@ -48,19 +48,19 @@ void wf_fastpath_update(struct wf_instance *wf)
     wf_store_relaxed(&wf_fastpath_enabled, flag_of(wf));
 }
 
-/* Take a light request from the pool; NULL: none is at hand. */
+/* Take a light request, from this thread's share of the pool or from the
+ * engine's; NULL: none is at hand. */
 static inline struct wf_p2p *take_light(struct wf_comm *comm,
                                         struct weft_loc *from, void *buf,
-                                        uint64_t bytes)
+                                        uint64_t bytes, bool share)
 {
     struct wf_engine *e = comm->wf->engine;
-    bool shared = WF_BRIEF && comm->wf->api.threads;
     struct wf_p2p *p =
-        shared ? wf_pool_take(wf_request_pool(comm->wf)) : e->free_p2p;
+        share ? wf_pool_take(wf_request_pool(comm->wf)) : e->free_p2p;
 
     if (wf_unlikely(!p))
         return NULL;
-    if (shared)
+    if (share)
         p->defers_copy = false;
     else
         e->free_p2p = p->next_free;
@@ -85,43 +85,65 @@ static bool finish_stored(struct wf_p2p *p, struct wf_arrived *a)
     struct wf_envelope_length got;
 
     if (!wf_unexpected_take(a, p->block, p->posted.room, &got)) {
-        wf_p2p_recycle(p);
+        wf_store_relaxed(&p->req.done, 1);
+        wf_req_release(&p->req);
         return false;
     }
     p->req.source = wf_env_source(got.env1);
     p->req.tag = wf_env_tag(got.env1);
     p->req.bytes = got.bytes;
-    wf_store_relaxed(&p->req.done, 1);
+    if (WF_BRIEF && p->home)
+        wf_req_complete(&p->req, 0); /* its waiter needs no section then */
+    else
+        wf_store_relaxed(&p->req.done, 1);
     return true;
+}
+
+static inline __attribute__((always_inline)) bool
+post_light(struct wf_comm *comm, struct wf_p2p *p, uint64_t env1,
+           MPI_Request *request)
+{
+    struct wf_match *match = &comm->wf->engine->match;
+    struct wf_arrived *a;
+
+    p->posted.env0 = comm->recv_env0;
+    p->posted.env1 = env1;
+    p->posted.class = wf_match_class(wf_env_source(env1), wf_env_tag(env1));
+    a = wf_match_find_arrived(match, p->posted.env0, env1,
+                              wf_class_mask(p->posted.class));
+    if (wf_unlikely(a != NULL)) {
+        if (!finish_stored(p, a))
+            return false;
+    } else {
+        wf_match_post(match, &p->posted);
+    }
+    *request = (MPI_Request)&p->req;
+    return true;
+}
+
+/* A function of its own: its call of the pool would have the other spill. */
+static __attribute__((noinline)) bool
+post_from_share(struct wf_comm *comm, struct weft_loc *from, uint64_t env1,
+                void *buf, uint64_t bytes, MPI_Request *request)
+{
+    struct wf_p2p *p = take_light(comm, from, buf, bytes, true);
+
+    return wf_likely(p != NULL) && post_light(comm, p, env1, request);
 }
 
 bool wf_fastpath_post_receive(struct wf_comm *comm, struct weft_loc *from,
                               uint64_t env1, void *buf, uint64_t bytes,
                               MPI_Request *request)
 {
-    struct wf_engine *e = comm->wf->engine;
     struct wf_p2p *p;
-    struct wf_arrived *a;
 
     if (wf_unlikely(bytes >= WF_HELP_MIN_BYTES ||
-                    (from ? from->failed : e->failures != 0)))
+                    (from ? from->failed : comm->wf->engine->failures != 0)))
         return false;
-    p = take_light(comm, from, buf, bytes);
-    if (wf_unlikely(!p))
-        return false;
-    p->posted.env0 = comm->recv_env0;
-    p->posted.env1 = env1;
-    p->posted.class = wf_match_class(wf_env_source(env1), wf_env_tag(env1));
-    a = wf_match_find_arrived(&e->match, p->posted.env0, env1,
-                              wf_class_mask(p->posted.class));
-    if (wf_unlikely(a != NULL)) {
-        if (!finish_stored(p, a))
-            return false;
-    } else {
-        wf_match_post(&e->match, &p->posted);
-    }
-    *request = (MPI_Request)&p->req;
-    return true;
+    if (wf_cs_has_shares(&comm->wf->api))
+        return post_from_share(comm, from, env1, buf, bytes, request);
+    p = take_light(comm, from, buf, bytes, false);
+    return wf_likely(p != NULL) && post_light(comm, p, env1, request);
 }
 
 static void undo_bookkeeping(struct weft_loc *loc, uint64_t n)

@@ -37,6 +37,7 @@
 #include "datatype/predefined.h"
 #include "group/comm.h"
 #include "object/status.h"
+#include "object/statuses.h"
 #include "progress/progress.h"
 #include "protocol/eager.h"
 #include "protocol/queues.h"
@@ -120,6 +121,17 @@ static inline const struct wf_comm *wf_fastpath_thread_comm_of(MPI_Comm h)
                                          : &wf_comm_without_contacts;
 }
 
+/* The communicator of a handle at MPI_THREAD_MULTIPLE; NULL: take the slow
+ * path. */
+static inline const struct wf_comm *wf_fastpath_shared_comm_of(MPI_Comm h)
+{
+    const struct wf_comm *c = wf_read_pointer(&wf_fastpath_shared_world);
+
+    if (wf_unlikely(!c) || wf_likely(h == MPI_COMM_WORLD))
+        return c;
+    return wf_is_object(h, WF_KIND_COMM) ? (const struct wf_comm *)h : NULL;
+}
+
 /* ---- inside the section, by the thread that was there last --------------- */
 
 /* The world of a thread that is a rank and whose section is on for good; NULL:
@@ -152,16 +164,9 @@ wf_fastpath_enter_thread_rank(MPI_Comm h) WF_UNANALYSED
  * last one inside. Returns the communicator. NULL: take the slow path. */
 static inline const struct wf_comm *wf_fastpath_enter(MPI_Comm h) WF_UNANALYSED
 {
-    const struct wf_comm *c = wf_read_pointer(&wf_fastpath_shared_world);
+    const struct wf_comm *c = wf_fastpath_shared_comm_of(h);
 
-    if (wf_unlikely(!c))
-        return NULL;
-    if (wf_unlikely(h != MPI_COMM_WORLD)) {
-        if (!wf_is_object(h, WF_KIND_COMM))
-            return NULL;
-        c = (const struct wf_comm *)h;
-    }
-    return wf_likely(c->wf && wf_cs_try_relock(&c->wf->api)) ? c : NULL;
+    return wf_likely(c && c->wf && wf_cs_try_relock(&c->wf->api)) ? c : NULL;
 }
 
 /* Enter the engine of a request, if this thread was the last one inside.
@@ -221,8 +226,10 @@ static inline int wf_fastpath_try_send(struct weft_loc *loc, const void *data,
                                        uint64_t n, uint64_t env0, uint64_t env1,
                                        bool window)
 {
-    int64_t left = wf_eager_left_by_copy(loc, n);
+    int64_t left;
 
+    wf_side_take_back(loc);
+    left = wf_eager_left_by_copy(loc, n);
     if (wf_unlikely(left < 0))
         return WEFT_EAGAIN;
     wf_fastpath_set_caller(loc, window ? WF_CALLER_REQUEST : 0);
@@ -274,6 +281,35 @@ wf_fastpath_send(const struct wf_fastpath_args *s, const void *buf, int dest,
     return wf_fastpath_send_words(s->loc, s->left, buf, s->n,
                                   s->comm->send_env0 | (uint32_t)dest,
                                   s->comm->send_env1 | (uint32_t)tag);
+}
+
+/* True if the send side of a rank is lent: send_side.h. */
+static inline bool wf_fastpath_is_lent(MPI_Comm h, int dest)
+{
+    const struct wf_comm *c = WF_OBJECTS ? wf_fastpath_shared_comm_of(h) : NULL;
+    struct weft_loc *loc = c ? wf_contact_seen(c, dest) : NULL;
+
+    return loc && wf_side_is_lent(loc);
+}
+
+/* Send by a send side that is lent, without the section. Returns the
+ * communicator; NULL: nothing has happened. */
+static inline __attribute__((always_inline)) const struct wf_comm *
+wf_fastpath_send_beside(MPI_Comm h, const void *buf, MPI_Count count,
+                        MPI_Datatype datatype, int dest, int tag)
+{
+    const struct wf_comm *c = wf_fastpath_shared_comm_of(h);
+    struct weft_loc *loc = wf_contact_seen(c, dest);
+    uint64_t size = wf_type_contig_size(datatype);
+
+    if (wf_unlikely((count | tag) < 0 || count > INT_MAX || !size ||
+                    wf_fastpath_lacks_buffer(buf, count)))
+        return NULL;
+    return wf_side_send(loc, buf, (uint64_t)count * size,
+                        c->send_env0 | (uint32_t)dest,
+                        c->send_env1 | (uint32_t)tag)
+               ? c
+               : NULL;
 }
 
 /* Check a send to MPI_PROC_NULL. Returns its communicator; NULL: take the slow
@@ -355,7 +391,7 @@ static inline bool wf_fastpath_finish_done(struct wf_req *r,
                                            MPI_Request *request,
                                            MPI_Status *status)
 {
-    if (wf_req_is_simple(r))
+    if (wf_req_is_simple(r) && !(WF_BRIEF && wf_p2p_of(r)->home))
         wf_p2p_recycle(wf_p2p_of(r));
     else if (r->type != WF_REQ_NOOP)
         return false;
@@ -374,6 +410,20 @@ static inline bool wf_fastpath_finish(MPI_Request *request, MPI_Status *status)
            wf_fastpath_finish_done(r, request, status);
 }
 
+/* Finish the requests of an array from `first` on, as far as they are done.
+ * Returns how many. Inside the section. */
+static inline int wf_fastpath_finish_row(int first, int count,
+                                         MPI_Request *requests,
+                                         MPI_Status *statuses)
+{
+    int i = first;
+
+    while (i < count &&
+           wf_fastpath_finish(&requests[i], wf_status_at(statuses, i)))
+        i++;
+    return i - first;
+}
+
 /* Wait for a request. False: take the slow path. */
 static inline bool wf_fastpath_wait(MPI_Request *request, MPI_Status *status,
                                     int *rc)
@@ -384,8 +434,7 @@ static inline bool wf_fastpath_wait(MPI_Request *request, MPI_Status *status,
     if (wf_unlikely(!request))
         return false;
     r = wf_req_of(*request);
-    if (wf_unlikely(!r ||
-                    (r->wf->api.on && (WF_BRIEF || !wf_fastpath_is_open()))))
+    if (wf_unlikely(!r || (r->wf->api.on && !wf_fastpath_is_open())))
         return false;
     if (!wf_req_done(r))
         wf_req_poll_briefly(r);
@@ -406,8 +455,8 @@ static inline bool wf_fastpath_wait_inside(struct wf_instance *wf,
         if (!wf_req_done(r))
             return false;
     }
-    return wf_req_take(request, status) ||
-           wf_fastpath_finish_done(r, request, status);
+    return wf_fastpath_finish_done(r, request, status) ||
+           wf_req_take(request, status);
 }
 
 /* Start a send. *request is complete, or that of the slow path. */

@@ -28,6 +28,7 @@
 #include "protocol/message.h"
 #include "protocol/order.h"
 #include "protocol/pull.h"
+#include "protocol/send_side.h"
 #include "protocol/traced.h"
 #include "report/error.h"
 
@@ -90,6 +91,11 @@ static void host_peer_down(weft_core *core, weft_loc *loc, int status,
         wf_location_down(loc, status, why);
 }
 
+static void host_tx_close(weft_core *core, weft_loc *loc)
+{
+    wf_side_take_back(loc);
+}
+
 static uint64_t host_now_ns(weft_core *core)
 {
     return wf_now(core->wf);
@@ -142,4 +148,5 @@ const weft_host wf_host = {.size = sizeof wf_host,
                            .log = host_log,
                            .rx_words = wf_arrive_words,
                            .tx_words = wf_fastpath_no_room,
-                           .helping = host_helping};
+                           .helping = host_helping,
+                           .tx_close = host_tx_close};

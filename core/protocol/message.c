@@ -77,6 +77,7 @@ void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
     bool may_go;
 
     WF_ASSERT(loc->failed || lane < loc->lanes);
+    wf_side_take_back(loc);
     if (loc->failed) {
         t->done(t, loc->down_status);
         return;
@@ -226,6 +227,7 @@ static bool try_control_short(struct weft_loc *loc, struct wf_wire *w,
     int r;
 
     WF_ASSERT(n <= WF_CONTROL_MAX);
+    wf_side_take_back(loc);
     if (!wf_eager_takes_copy(loc, n))
         return false;
     w->plen = wf_le32((uint32_t)n);

@@ -100,7 +100,7 @@ struct wf_p2p {
     struct wf_pull pull;
     struct wf_message *stored; /* left to the caller: wf_receive_copy_stored */
     struct wf_share *home;     /* the pool's share that owns it, or NULL */
-    struct wf_stack_link link; /* in a stack of submitted or returned ones */
+    struct wf_stack_link link; /* in a stack of returned ones */
     union {
         struct wf_tx tx;     /* send side */
         struct wf_sink sink; /* receive side */
@@ -261,20 +261,17 @@ static inline struct wf_pool *wf_request_pool(struct wf_instance *wf)
     return &wf_home(wf)->engine->pool;
 }
 
-/* Return a complete request to the pool that is WF_REQ_LIGHT and has no other
- * flag. */
+/* Return a complete request to the engine's pool that is WF_REQ_LIGHT, has no
+ * other flag, and is of no thread's share. */
 static inline void wf_p2p_recycle(struct wf_p2p *p)
 {
     struct wf_comm *comm = p->req.comm;
     struct wf_engine *e = p->req.wf->engine;
 
+    WF_ASSERT(!p->home);
     p->req.object.kind = WF_KIND_DEAD;
-    if (WF_BRIEF && p->home) {
-        wf_pool_give(p);
-    } else {
-        p->next_free = e->free_p2p;
-        e->free_p2p = p;
-    }
+    p->next_free = e->free_p2p;
+    e->free_p2p = p;
     if (wf_unlikely(comm->object.refs == 1))
         wf_comm_put(comm); /* the program has freed it meanwhile */
     else

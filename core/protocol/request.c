@@ -85,7 +85,7 @@ void wf_p2p_init_blank(struct wf_p2p *p, struct wf_instance *wf,
 
 struct wf_p2p *wf_p2p_alloc(struct wf_comm *comm, enum wf_req_type type)
 {
-    struct wf_p2p *p = WF_BRIEF && comm->wf->api.threads
+    struct wf_p2p *p = wf_cs_has_shares(&comm->wf->api)
                            ? wf_pool_take(wf_request_pool(comm->wf))
                            : take_free(comm->wf->engine);
 

@@ -45,9 +45,6 @@ enum wf_req_flags {
     /* It is complete and holds nothing any more but its memory: the waiter may
      * take the outcome without the section (brief-global). */
     WF_REQ_SETTLED = 1u << 7,
-    /* A submission that another thread is starting: it must not be settled
-     * before that is over. */
-    WF_REQ_STARTING = 1u << 8,
     /* It failed because the connection to its peer is lost:
      * wf_req_mark_link_lost. */
     WF_REQ_LINK_LOST = 1u << 10

@@ -250,6 +250,7 @@ static int try_send_by_copy(struct wf_comm *comm, const void *buf,
 
     if (wf_unlikely(!loc))
         return -1;
+    wf_side_take_back(loc);
     if (!wf_eager_takes_copy(loc, bytes))
         return 0;
     if (wf_likely(wf_type_is_contiguous(type)))

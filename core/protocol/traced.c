@@ -10,6 +10,7 @@
 #include "process/rank.h"
 #include "protocol/fastpath.h"
 #include "protocol/queues.h"
+#include "protocol/send_side.h"
 #include "route/links.h"
 #include "route/location.h"
 
@@ -159,6 +160,7 @@ static void unwrap_lanes(struct weft_loc *loc)
 int wf_traced_wrap(struct weft_loc *loc)
 {
     WF_ASSERT(WF_TRACING(loc->wf) && !loc->traced);
+    wf_side_take_back(loc);
     loc->traced = calloc(WF_LANES, sizeof *loc->traced);
     if (!loc->traced)
         return WEFT_ENOMEM;

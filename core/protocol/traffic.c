@@ -12,6 +12,7 @@
 #include "progress/engines.h"
 #include "protocol/order_counts.h"
 #include "protocol/queues.h"
+#include "protocol/send_side.h"
 #include "route/links.h"
 #include "route/location.h"
 
@@ -19,7 +20,9 @@ static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
                      struct wf_traffic *t)
 {
     for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
-        const struct weft_loc *loc = wf->links->locs[i];
+        struct weft_loc *loc = wf->links->locs[i];
+        if (loc)
+            wf_side_take_back(loc);
         for (unsigned k = 0; loc && k < loc->lanes; k++) {
             if (loc->lane[k].order || loc->lane[k].core != c)
                 continue;

@@ -55,6 +55,15 @@ struct wf_lane {
     uint64_t cost;
 };
 
+/* The state in which threads may send to a peer outside of the API section, and
+ * the function for that: protocol/send_side.h. */
+enum wf_side_state { WF_SIDE_ENGINE, WF_SIDE_LENT, WF_SIDE_BUSY };
+struct wf_send_side {
+    wf_atomic_u32 state; /* enum wf_side_state */
+    uint64_t end;        /* fastpath_end of the location when it was lent */
+    int (*send)(const void *, uint64_t, weft_peer *, uint64_t, uint64_t);
+};
+
 struct weft_loc {
     struct wf_instance *wf;
     uint32_t id;
@@ -65,8 +74,9 @@ struct weft_loc {
     bool unreported; /* given up, and the launcher does not know yet */
     /* Payloads below this size may leave at once by the order lane. 0 while
      * there is no such lane, it is blocked, or the peer is gone:
-     * wf_location_update_fastpath. */
+     * or others may send to it: wf_location_update_fastpath. */
     uint64_t fastpath_end;
+    struct wf_send_side side;
     /* How often a send without room polls for it: poll_for_room in send.c. */
     uint16_t send_poll_budget;
     /* The caller of the message that is being sent by the fast path, in case
@@ -159,7 +169,8 @@ static inline void wf_location_update_fastpath(struct weft_loc *loc)
     const struct wf_lane *l = &loc->lane[WF_LANE_ORDER];
 
     loc->fastpath_end =
-        loc->lanes && !loc->failed && l->send_words && wf_lane_is_clear(l)
+        loc->lanes && !loc->failed && l->send_words && wf_lane_is_clear(l) &&
+                wf_load_relaxed(&loc->side.state) == WF_SIDE_ENGINE
             ? (uint64_t)l->max_short + 1
             : 0;
 }

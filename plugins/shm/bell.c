@@ -74,14 +74,16 @@ void wf_shm_ring_bell(weft_peer *p, uint32_t mode)
     if (mode & SHM_MANY && p->my_byte < SHM_BELL_BYTES)
         atomic_store_explicit(&p->page->rang[p->my_byte], 1,
                               memory_order_release);
-    if (!(mode & SHM_ASLEEP) || p->rung == mode)
+    /* relaxed: whoever stores it has yet to ring, or has rung */
+    if (!(mode & SHM_ASLEEP) ||
+        atomic_load_explicit(&p->rung, memory_order_relaxed) == mode)
         return;
-    p->rung = mode;
+    atomic_store_explicit(&p->rung, mode, memory_order_relaxed);
     uint64_t one = 1;
     /* EAGAIN: the counter is full, so the bell is ringing already. */
     ssize_t n = write(p->bell, &one, sizeof one);
     (void)n;
-    p->ep->stats.rings++;
+    atomic_fetch_add_explicit(&p->ep->stats.rings, 1, memory_order_relaxed);
 }
 
 /* Asks callers to set their byte from now on. Messages that came before are
@@ -127,6 +129,7 @@ static void announce_waiting(weft_ep *ep)
 /* Says whether progress can do something for a busy peer. */
 static bool busy_can_move(weft_peer *p)
 {
+    shm_close_out(p);
     if (p->fault)
         return true;
     if (p->state != SHM_UP)

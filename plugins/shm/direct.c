@@ -137,6 +137,7 @@ int wf_shm_get(weft_peer *p, weft_get *rma)
         (k->base && (rma->raddr < k->at || at > k->bytes ||
                      rma->one.iov_len > k->bytes - at)))
         return WEFT_EINVAL;
+    shm_close_out(p);
     *next_field_of(rma) = NULL;
     if (!k->base && !wf_shm_cma_probe(p, rma->raddr))
         return WEFT_ENOTSUP;

@@ -74,6 +74,17 @@ struct shm_out {
     bool fence;             /* a store-load fence must follow every message */
 };
 
+/* Reads and writes out->next, which a receiver compares with an earlier value
+ * while another thread may be sending. */
+#ifndef __SANITIZE_THREAD__
+#define shm_read_next(out)     ((out)->next)
+#define shm_write_next(out, s) ((void)((out)->next = (s)))
+#else
+#define shm_read_next(out) __atomic_load_n(&(out)->next, __ATOMIC_RELAXED)
+#define shm_write_next(out, s)                                                 \
+    __atomic_store_n(&(out)->next, (s), __ATOMIC_RELAXED)
+#endif
+
 /* The position of the next slot. */
 static inline uint32_t shm_head(const struct shm_out *out)
 {

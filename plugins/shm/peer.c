@@ -169,6 +169,7 @@ void wf_shm_fault(weft_peer *p, int status, const char *fmt, ...)
 {
     if (p->fault || p->state == SHM_DOWN)
         return;
+    shm_close_out(p);
     WEFT_ASSERT(status < 0);
     p->fault = status;
     wf_shm_leave_fast_path(p);
@@ -184,6 +185,7 @@ void wf_shm_fault(weft_peer *p, int status, const char *fmt, ...)
 void wf_shm_report_down(weft_peer *p)
 {
     WEFT_ASSERT(p->fault < 0);
+    shm_close_out(p);
     int status = p->fault;
     p->fault = 0;
     p->state = SHM_DOWN;
@@ -195,6 +197,7 @@ void wf_shm_report_down(weft_peer *p)
 /* Handles the end of a peer whose socket has closed and whose ring is empty. */
 void wf_shm_peer_gone(weft_peer *p)
 {
+    shm_close_out(p);
     if (!p->in.bye) {
         wf_shm_fault(p, WEFT_EPEER,
                      "process %u (pid %u) ended without a goodbye", p->loc_id,

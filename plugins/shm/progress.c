@@ -152,6 +152,7 @@ static int attend_up(weft_ep *ep, weft_peer *p)
             out->tx = NULL;
             n++;
             ep->host->tx_done(ep->core, tx, WEFT_OK);
+            shm_close_out(p);
         } else if (out->off != before) {
             n++;
         }
@@ -168,6 +169,7 @@ static int attend_up(weft_ep *ep, weft_peer *p)
 
 static int attend_peer(weft_ep *ep, weft_peer *p)
 {
+    shm_close_out(p);
     if (p->fault) {
         wf_shm_report_down(p);
         return 1;

@@ -282,9 +282,10 @@ static inline bool is_stream(const struct shm_in *in)
 static inline void end_row_if_sent(weft_peer *p)
 {
     struct shm_in *in = &p->in;
-    if (in->silent_at == p->out.next)
+    const struct shm_slot *next = shm_read_next(&p->out);
+    if (in->silent_at == next)
         return;
-    in->silent_at = p->out.next;
+    in->silent_at = next;
     in->short_run = 0;
 }
 
@@ -385,7 +386,7 @@ static inline uint64_t poll_for_answer(weft_peer *p)
 {
     struct shm_in *in = &p->in;
     uint64_t word;
-    in->asked_at = p->out.next;
+    in->asked_at = shm_read_next(&p->out);
     for (unsigned i = in->pre_poll_pauses; i > 0; i--)
         shm_relax();
     word = load_slot_word(p);
@@ -410,8 +411,8 @@ int wf_shm_recv_words(weft_peer *p, weft_want *w)
     if (shm_unlikely(p->state != SHM_UP || p->fault || p->in.paused ||
                      ep->armed || ep->busy_n > 0 || !shm_little()))
         return WEFT_EAGAIN;
-    word =
-        p->in.asked_at != p->out.next ? poll_for_answer(p) : load_slot_word(p);
+    word = p->in.asked_at != shm_read_next(&p->out) ? poll_for_answer(p)
+                                                    : load_slot_word(p);
     for (int i = 1; !is_new_slot(word, p) && i < SHM_RECEIVE_LOOKS; i++) {
         shm_relax();
         word = load_slot_word(p);

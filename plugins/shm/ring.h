@@ -129,6 +129,23 @@ static inline bool shm_slot_free(weft_peer *p)
     return wf_shm_find_free_slot(p);
 }
 
+/* Takes over a count of the receiver if it can be true. */
+static inline bool shm_accept_count(uint32_t *tail, uint32_t at, uint32_t count)
+{
+    if (count - *tail > at - *tail)
+        return false;
+    *tail = count;
+    return true;
+}
+
+/* The end of the slots that are free from out->next on. */
+static inline struct shm_slot *shm_free_end(const struct shm_out *out)
+{
+    uint32_t to_end = (uint32_t)(out->end - out->next);
+    uint32_t left = out->mask + 1 - shm_used(out);
+    return out->next + (left < to_end ? left : to_end);
+}
+
 /* The next slot. Its body may be written; it is not yet visible. */
 static inline struct shm_slot *shm_slot_next(struct shm_out *out)
 {
@@ -147,7 +164,7 @@ static inline void shm_store_word(struct shm_out *out, struct shm_slot *s,
     atomic_store_explicit(
         &s->word, out->word + (what | shm_word(0, 0, kind - SHM_HEAD, 0)),
         memory_order_release);
-    out->next = s + 1;
+    shm_write_next(out, s + 1);
 }
 
 /* Makes the next slot visible, without waking the receiver. */

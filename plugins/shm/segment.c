@@ -210,7 +210,7 @@ void wf_shm_wrap_out(weft_peer *p)
     WEFT_ASSERT(p->out.next == p->out.end);
     struct shm_out *out = &p->out;
     out->start = shm_head(out);
-    out->next = out->slots;
+    shm_write_next(out, out->slots);
     out->fast_end = NULL;
     out->word += shm_word(0, 0, 0, 1);
     /* with the large ring counts are read less often */
@@ -218,7 +218,8 @@ void wf_shm_wrap_out(weft_peer *p)
         wf_shm_announce_large_ring(p);
     if (out->large != (SHM_LARGE | out->start))
         return;
-    out->slots = out->next = begin_large(p, out->line);
+    out->slots = begin_large(p, out->line);
+    shm_write_next(out, out->slots);
     out->mask = p->geometry.slots - 1;
     out->end = out->slots + p->geometry.slots;
     out->word = shm_word(0, 0, SHM_HEAD, 1);

@@ -14,15 +14,6 @@
  */
 #include "ring.h"
 
-/* Takes over a count of the receiver if it can be true. */
-static bool accept_count(uint32_t *tail, uint32_t at, uint32_t count)
-{
-    if (count - *tail > at - *tail)
-        return false;
-    *tail = count;
-    return true;
-}
-
 /* Reads how far the receiver is. Returns false if its counts are impossible. */
 bool wf_shm_refresh_room(weft_peer *p)
 {
@@ -36,9 +27,9 @@ bool wf_shm_refresh_room(weft_peer *p)
     uint32_t way = atomic_load_explicit(&l->way, memory_order_relaxed);
     out->way = way % SHM_WAYS;
     out->timed = way & SHM_TIMED;
-    if (accept_count(&out->tail, shm_head(out), slots) &&
-        accept_count(&out->cells.tail, out->cells.at, cells) &&
-        accept_count(&out->bulk.tail, out->bulk.at, bulk))
+    if (shm_accept_count(&out->tail, shm_head(out), slots) &&
+        shm_accept_count(&out->cells.tail, out->cells.at, cells) &&
+        shm_accept_count(&out->bulk.tail, out->bulk.at, bulk))
         return true;
     wf_shm_fault(p, WEFT_ELINK, "process %u returned room that it never had",
                  p->loc_id);
@@ -380,8 +371,7 @@ static SHM_COLD int send_words_slowly(const void *data, uint64_t h0,
     if (rc != WEFT_DONE)
         return p->ep->host->tx_words(p->ep->core, p->loc, h0, h1, h2, data);
     WEFT_ASSERT(!out->tx && shm_used(out) <= out->mask + 1);
-    out->fast_end = out->next + smaller_of((uint32_t)(out->end - out->next),
-                                           out->mask + 1 - shm_used(out));
+    out->fast_end = shm_free_end(out);
     return WEFT_OK;
 }
 
@@ -464,6 +454,7 @@ int wf_shm_send(weft_peer *p, weft_tx *tx)
  * yet. */
 bool wf_shm_send_bye(weft_peer *p)
 {
+    shm_close_out(p);
     if (!shm_slot_free(p))
         return false;
     WEFT_ASSERT(!p->out.bye && !p->out.tx);

@@ -256,6 +256,8 @@ static weft_ep *new_ep(const weft_open *o)
         ep->rx_words = o->host->rx_words;
     if (WEFT_HAS(o->host, weft_host, helping))
         ep->helping = o->host->helping;
+    if (WEFT_HAS(o->host, weft_host, tx_close))
+        ep->tx_close = o->host->tx_close;
     ep->core = o->core;
     ep->loc_id = o->loc_id;
     ep->config = *(const struct shm_config *)o->cfg;
@@ -467,7 +469,8 @@ static const weft_ops ops = {.size = sizeof ops,
                              .recv_words = wf_shm_recv_words,
                              .map_fd = wf_shm_map_fd,
                              .addr_derive = derive_address,
-                             .reserve = wf_shm_reserve};
+                             .reserve = wf_shm_reserve,
+                             .send_beside = wf_shm_send_beside};
 
 WEFT_PLUGIN(shm, "0.1.0", "rings and chunks in shared memory, on one machine",
             options, struct shm_config, &ops);

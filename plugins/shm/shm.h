@@ -62,7 +62,7 @@ struct weft_peer {
                    reserved */
     int bell;   /* the peer's eventfd */
     struct shm_page *page;   /* the peer's page */
-    uint32_t rung;           /* the value of its mode for which I rang */
+    _Atomic uint32_t rung;   /* the value of its mode for which I rang */
     uint32_t my_byte;        /* in the peer's page */
     uint32_t its_byte;       /* in mine; SHM_BELL_BYTES: none left */
     weft_rkey *mapped_areas; /* areas of the peer that I have mapped */
@@ -79,7 +79,8 @@ struct weft_peer {
 /* The counters of an endpoint. Messages are counted by the core: counting them
  * here, too, was a sixth of what a short one stored. */
 struct shm_stats {
-    uint64_t tx_again, rings, sleeps, connects;
+    _Atomic uint64_t rings;
+    uint64_t tx_again, sleeps, connects;
     uint64_t read_bytes, written_bytes; /* of the peers' memory */
 };
 
@@ -90,6 +91,7 @@ struct weft_ep {
     int (*rx_words)(weft_core *, weft_loc *, uint64_t, uint64_t, uint64_t,
                     const void *);
     int (*helping)(weft_core *); /* host->helping, or NULL */
+    void (*tx_close)(weft_core *, weft_loc *); /* the same */
     uint32_t loc_id;
     struct shm_config config;
     struct shm_geometry geometry;
@@ -160,6 +162,14 @@ static inline bool shm_helper_must_not_copy(const weft_ep *ep)
     return ep->helping && ep->helping(ep->core) == 2;
 }
 
+/* Makes other threads leave the sending direction of the pair. Called before it
+ * is touched by anything but a send of the core. */
+static inline void shm_close_out(weft_peer *p)
+{
+    if (p->ep->tx_close)
+        p->ep->tx_close(p->ep->core, p->loc);
+}
+
 /* ring.h has the fast path. */
 
 /* ---- bell.c: sleeping and waking ---- */
@@ -188,6 +198,11 @@ bool wf_shm_send_bye(weft_peer *);
 bool wf_shm_refresh_room(weft_peer *);
 bool wf_shm_find_free_slot(weft_peer *);
 bool wf_shm_has_room(weft_peer *);
+
+/* ---- beside.c ---- */
+
+int wf_shm_send_beside(const void *, uint64_t h0, weft_peer *, uint64_t h1,
+                       uint64_t h2);
 
 /* ---- reserve.c ---- */
 

@@ -16,9 +16,7 @@
 #include "datatype/predefined.h"
 #include "group/group.h"
 #include "group/raise.h"
-#include "lock/deferred_unlock.h"
-#include "lock/enable_locking.h"
-#include "lock/submit.h"
+#include "lock/critical.h"
 #include "object/errhandler.h"
 #include "object/error.h"
 #include "object/info.h"
@@ -277,11 +275,6 @@ bool wf_req_take_settled(MPI_Request *request, MPI_Status *status)
 }
 
 void wf_pool_give(struct wf_p2p *p)
-{
-}
-
-/* Of --granularity=lock-free. */
-void wf_cs_try_run_submitted(struct wf_cs *cs)
 {
 }
 

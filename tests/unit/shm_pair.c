@@ -129,6 +129,55 @@ static void urgent_control_passes_bulk(void **state)
     settle_all(&a, &b);
 }
 
+/* As fake_send, by send_beside. */
+static int send_beside(struct fake_node *x, struct fake_node *y, uint32_t len)
+{
+    struct weft_loc *l = &x->loc[y->id];
+    uint64_t words[3];
+    uint8_t payload[64];
+    weft_hdr h;
+    int rc;
+
+    fake_header(&h, l->sent + 1, len, true, false);
+    fake_fill(payload, l->sent + 1, len);
+    memcpy(words, &h, sizeof words);
+    rc = weft_plugin_2_shm.ops->send_beside(payload, words[0], l->peer,
+                                            words[1], words[2]);
+    l->sent += rc == WEFT_OK;
+    return rc;
+}
+
+static void short_messages_go_beside_the_others(void **state)
+{
+    (void)state;
+    assert_int_equal(send_beside(&a, &b, 8), WEFT_EAGAIN); /* no rings yet */
+    must_send(&a, &b, 8, 6);
+    settle_all(&a, &b);
+    for (uint32_t i = 0; i < 3000; i++) { /* into the large ring, and round */
+        if (i % 5 == 0)
+            must_send(&a, &b, i % 5000, i);
+        while (send_beside(&a, &b, i % 41) != WEFT_OK)
+            settle_all(&a, &b);
+    }
+    assert_int_equal(send_beside(&a, &b, 41), WEFT_EAGAIN);
+    settle_all(&a, &b);
+    progress_both(); /* which ends what must_send() waited for */
+    int n = 0;
+    while (send_beside(&a, &b, 8) == WEFT_OK)
+        n++;
+    assert_true(n >= 15);
+    int before = a.loc[1].ready;
+    settle_all(&a, &b);
+    fake_progress(&a);
+    assert_int_equal(a.loc[1].ready, before); /* nobody waits for room */
+    assert_int_equal(fake_send(&a, 1, 1u << 20, 2), WEFT_OK);
+    assert_int_equal(send_beside(&a, &b, 8), WEFT_EAGAIN);
+    settle_all(&a, &b);
+    progress_both();
+    assert_int_equal(send_beside(&a, &b, 8), WEFT_OK);
+    settle_all(&a, &b);
+}
+
 static void paused_peer_holds_its_messages(void **state)
 {
     (void)state;
@@ -186,6 +235,8 @@ int main(void)
                                         start_case, stop_case),
         cmocka_unit_test_setup_teardown(urgent_control_passes_bulk, start_case,
                                         stop_case),
+        cmocka_unit_test_setup_teardown(short_messages_go_beside_the_others,
+                                        start_case, stop_case),
         cmocka_unit_test_setup_teardown(paused_peer_holds_its_messages,
                                         start_case, stop_case),
         cmocka_unit_test_setup_teardown(a_truncated_sink_gets_only_its_part,

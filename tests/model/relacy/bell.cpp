@@ -47,7 +47,8 @@ struct weft_peer {
     struct shm_page *page;
     bool fault;
     int state;
-    uint32_t rung, my_byte;
+    atom<uint32_t> rung; /* several threads may ring */
+    uint32_t my_byte;
     futex_word *bell;
     int found;
 };
@@ -57,7 +58,8 @@ struct weft_ep {
     uint32_t live_n, busy_n, mode;
     bool registered, barrier, armed, sweep, attend;
     struct {
-        uint64_t rings, sleeps;
+        atom<uint64_t> rings;
+        uint64_t sleeps;
     } stats;
 };
 
@@ -103,16 +105,26 @@ struct bell_rings : rl::test_suite<bell_rings<HOW>, SENDERS + 1> {
     struct weft_peer there[SENDERS]; /* at the senders' */
     futex_word bell;
 
+    static void clear_peer(weft_peer *p)
+    {
+        memset(&p->out, 0, sizeof p->out);
+        memset(&p->in, 0, sizeof p->in);
+        p->fault = false;
+        p->found = 0;
+    }
+
     void before()
     {
-        memset(&ep, 0, sizeof ep);
+        ep.busy_n = ep.mode = 0;
+        ep.armed = ep.sweep = ep.attend = false;
+        ep.stats.sleeps = 0;
         ep.page = &page;
         ep.registered = true;
         ep.barrier = HOW != FENCE;
         ep.live_n = SENDERS;
         for (int i = 0; i < SENDERS; i++) {
-            memset(&here[i], 0, sizeof here[i]);
-            memset(&there[i], 0, sizeof there[i]);
+            clear_peer(&here[i]);
+            clear_peer(&there[i]);
             ep.live[i] = ep.byte_owner[i] = &here[i];
             here[i].in.next = slots[i];
             here[i].in.wrap = 1;

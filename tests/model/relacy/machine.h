@@ -95,6 +95,7 @@ static inline rl::memory_order on_failure(rl::memory_order mo)
 #define atomic_load_explicit(p, mo) (p)->load((mo), $)
 #define atomic_store_explicit(p, v, mo) (p)->store((v), (mo), $)
 #define atomic_exchange_explicit(p, v, mo) (p)->exchange((v), (mo), $)
+#define atomic_fetch_add_explicit(p, v, mo) (p)->fetch_add((v), (mo), $)
 #define atomic_fetch_and_explicit(p, v, mo) (p)->fetch_and((v), (mo), $)
 #define atomic_fetch_or_explicit(p, v, mo) (p)->fetch_or((v), (mo), $)
 #define atomic_compare_exchange_weak_explicit(p, e, v, yes, no)                \

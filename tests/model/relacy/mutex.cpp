@@ -62,7 +62,7 @@ enum { FIRST_ID = WF_MUTEX_THREAD_ID_UNSET + 1 };
 //@ core/os/mutex.c: try_turn
 //@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request
 //@ core/os/mutex.c: sleep_until_woken spin_and_try wf_mutex_lock_by_ticket
-//@ core/os/mutex.c: wf_mutex_try_revoking wf_mutex_pass_ticket
+//@ core/os/mutex.c: wf_mutex_pass_ticket
 //@ core/os/mutex.c: wf_mutex_pass_or_leave_open wf_mutex_try_by_ticket
 //@ core/os/mutex.c: suspend_bias wf_mutex_try_suspending
 //@ core/os/mutex.c: wf_mutex_unlock_resuming
@@ -75,10 +75,8 @@ enum how {
     AGAIN,
     NO_BARRIER,
     TRY,
-    CLAIM,
     INHERIT,
-    SUSPEND,      /* one thread suspends the bias, if nobody is inside; */
-    SUSPEND_WAITS /* it waits for the owner, and another one comes, too */
+    SUSPEND /* one thread suspends the bias, if nobody is inside */
 };
 
 /* One enters often enough to be the owner, the others come once each. */
@@ -106,7 +104,7 @@ struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
         counted++;
         times[me]++;
         inside -= 1;
-        if (me == 2 && (HOW == SUSPEND || HOW == SUSPEND_WAITS))
+        if (me == 2 && (HOW == SUSPEND))
             wf_mutex_unlock_resuming(&m, suspended);
         else if (HOW == LOCK || HOW == TRY)
             wf_mutex_unlock(&m);
@@ -129,7 +127,7 @@ struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
 
     static int entries_of(unsigned me)
     {
-        bool suspends = HOW == SUSPEND || HOW == SUSPEND_WAITS;
+        bool suspends = HOW == SUSPEND;
 
         return me == 0 ? (suspends ? 8 : 4) : HOW != SUSPEND;
     }
@@ -140,7 +138,7 @@ struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
     {
         for (int n = 0; n < 2 && !gone.load(rl::mo_relaxed, $);) {
             rl::yield(1, $);
-            if (wf_mutex_try_suspending(&m, HOW == SUSPEND_WAITS, &suspended)) {
+            if (wf_mutex_try_suspending(&m, &suspended)) {
                 n += suspended != 0;
                 be_inside(2);
             }
@@ -149,7 +147,7 @@ struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
 
     void thread(unsigned me)
     {
-        if (me == 2 && (HOW == SUSPEND || HOW == SUSPEND_WAITS)) {
+        if (me == 2 && (HOW == SUSPEND)) {
             suspend();
             return;
         }
@@ -158,9 +156,7 @@ struct mutex_holds : rl::test_suite<mutex_holds<HOW>, THREADS> {
         for (int i = 0; i < entries_of(me); i++) {
             if (me == 2 && HOW == TRY && !wf_mutex_try(&m))
                 continue;
-            if (me == 2 && HOW == CLAIM && !wf_mutex_try_revoking(&m))
-                continue;
-            if (me != 2 || (HOW != TRY && HOW != CLAIM))
+            if (me != 2 || HOW != TRY)
                 enter();
             be_inside(me);
         }
@@ -184,7 +180,6 @@ int main(int argc, char **argv)
         does_hold<mutex_holds<LOCK>>() && does_hold<mutex_holds<STEP_OUT>>() &&
         does_hold<mutex_holds<AGAIN>>() &&
         does_hold<mutex_holds<NO_BARRIER>>() && does_hold<mutex_holds<TRY>>() &&
-        does_hold<mutex_holds<CLAIM>>() && does_hold<mutex_holds<INHERIT>>() &&
-        does_hold<mutex_holds<SUSPEND>>() &&
-        does_hold<mutex_holds<SUSPEND_WAITS>>());
+        does_hold<mutex_holds<INHERIT>>() &&
+        does_hold<mutex_holds<SUSPEND>>());
 }

@@ -32,7 +32,7 @@ struct shm_bytes { /* of bytes that are watched */
 struct shm_choice {
     enum shm_way way;
 };
-//@ plugins/shm/direction.h: shm_out shm_in
+//@ plugins/shm/direction.h: shm_out shm_in shm_read_next shm_write_next
 struct weft_ep {
     bool rx_words, oversubscribed;
 };
@@ -71,7 +71,8 @@ static void wf_shm_announce_large_ring(weft_peer *);
 //@ plugins/shm/direction.h: shm_head
 //@ plugins/shm/ring.h: shm_used shm_slot_free shm_slot_next shm_store_word
 //@ plugins/shm/ring.h: shm_publish_unwoken
-//@ plugins/shm/send.c: accept_count wf_shm_refresh_room wf_shm_find_free_slot
+//@ plugins/shm/ring.h: shm_accept_count
+//@ plugins/shm/send.c: wf_shm_refresh_room wf_shm_find_free_slot
 //@ plugins/shm/segment.c: wf_shm_announce_large_ring wf_shm_wrap_out
 //@ plugins/shm/segment.c: wf_shm_wrap_in
 

@@ -1,8 +1,6 @@
-/* The deferred unlock of the fast path: see wf_cs_try_relock in critical.h.
+/* The rare parts of critical sections: see critical.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "lock/deferred_unlock.h"
-
 #include "lock/critical.h"
 
 _Thread_local struct wf_cs_deferred_unlock wf_cs_deferred_unlock WF_TLS_NEAR;
@@ -16,4 +14,13 @@ void wf_cs_finish_deferred_unlock(void) WF_UNANALYSED
         wf_mutex_wake_revoker(pending.failed_bias_slot);
     if (pending.inside)
         wf_cs_unlock(pending.inside);
+}
+
+bool wf_cs_enable_locking(struct wf_cs *cs)
+{
+    wf_mutex_lock(&cs->mutex);
+    if (wf_cs_is_alone(cs))
+        wf_cs_set_mode(cs, WF_CS_SHARED);
+    wf_mutex_unlock(&cs->mutex);
+    return true;
 }
