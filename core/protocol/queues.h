@@ -182,8 +182,9 @@ struct wf_created_req {
 /* How messages came, for tools: tool/pvar.c. */
 struct wf_message_counts {
     uint64_t stored;     /* whole messages that were stored first */
-    uint64_t announced;  /* announcements that were stored */
+    uint64_t growths;    /* these, and announcements that were stored */
     uint64_t length_sum; /* of the queue, taken when it grew */
+    uint64_t bytes_sum;  /* of its memory, taken then, too */
     uint32_t length_high;
     uint64_t rendezvous; /* messages whose payload a receive has asked for */
     uint64_t others;     /* containers that are no whole message */
