@@ -40,12 +40,12 @@ class Binding(Arguments):
         if mark:
             self.line(f"wf->large_call = {large};")
         if mark_name:
-            self.line(f"wf_call_large = {large};")
+            self.line(f"wf_call_now.large = {large};")
         self.line(core.removeprefix("int ") if several else core)
         if mark:
             self.line("wf->large_call = false;")
         if mark_name:
-            self.line("wf_call_large = false;")
+            self.line("wf_call_now.large = false;")
         if not leave:
             self.line(f"rc = wf_api_end(wf, {self.on}, fn, rc);")
             self.line("if (rc)")

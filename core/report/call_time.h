@@ -15,6 +15,7 @@
 #ifndef WF_CALL_TIME_H
 #define WF_CALL_TIME_H
 
+#include "process/process.h"
 #include "process/rank.h"
 
 /* core/api/chapters.py says which call is in which. */
@@ -27,12 +28,10 @@ enum wf_call_class {
     WF_CALL_CLASSES
 };
 
-/* How many in this process have asked for the times of calls. */
-extern wf_atomic_u32 wf_call_timers WF_HIDDEN;
-
+/* Whether somebody in this process has asked for the times of calls. */
 static inline bool wf_call_is_timed(void)
 {
-    return wf_unlikely(wf_load_relaxed(&wf_call_timers) != 0);
+    return wf_unlikely(wf_load_relaxed(&wf_process_state.call_timers) != 0);
 }
 
 /* Begin a call. False: it is not timed, or is inside another one. */
