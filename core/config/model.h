@@ -64,6 +64,9 @@ struct wf_route_rule {
     const char *label; /* "route 'net' (mpi.ini:14)" */
     const char *where; /* place of use=: "mpi.ini:16" */
     struct wf_select from, to;
+    const char *comm; /* pattern of the names of communicators; NULL: all */
+    enum wf_route_kind kind;
+    uint32_t key; /* its bit, if it is not about all messages of a pair; or 0 */
     uint64_t size_lo, size_hi;
     enum wf_route_use use;
     int policy;

@@ -83,6 +83,7 @@ struct wf_p2p {
     uint8_t space; /* enum wf_space */
     uint8_t mode;  /* enum wf_send_mode */
     uint8_t waits; /* enum wf_p2p_waits */
+    uint8_t lane;  /* send: of the envelope */
     bool has_id;   /* it is in the pending or matched table */
     /* Set while the call that posts the receive runs: a large stored message is
      * left to the caller, which copies it outside the section. */

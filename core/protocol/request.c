@@ -9,6 +9,7 @@
 #include "object/status.h"
 #include "os/tuning.h"
 #include "progress/wait.h"
+#include "protocol/comm_route.h"
 #include "protocol/death.h"
 #include "protocol/describe_request.h"
 #include "protocol/queues.h"
@@ -357,7 +358,8 @@ uint32_t wf_req_endpoints(struct wf_req *r)
     if (r->type == WF_REQ_GENERALIZED)
         return WF_SOURCES_ENDPOINTS; /* the program knows what completes it */
     loc = r->type > WF_REQ_RECV ? NULL : wf_p2p_of(r)->loc;
-    if (!loc || !loc->lanes)
+    if (!loc || !loc->lanes ||
+        (r->comm && wf_comm_route_keys(r->comm, wf_p2p_of(r)->space)))
         return r->comm ? wf_comm_endpoint_mask(r->comm)
                        : wf_links_any_source_mask(r->wf);
     for (unsigned i = 0; i < loc->lanes; i++)

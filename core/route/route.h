@@ -65,6 +65,11 @@ int wf_route_size_splits(const struct wf_config *,
                          const struct wf_route_end *to, uint64_t *sizes,
                          int max);
 
+/* The keys of the rules that are about messages of this kind on a communicator
+ * of this name: for wf_route_end.keys. */
+uint32_t wf_route_find_keys(const struct wf_config *, const char *comm,
+                            enum wf_route_kind);
+
 struct wf_route_rule;
 
 /* The rule that decides for a pair and a size; never NULL. */

@@ -144,10 +144,8 @@ static void missing_features_are_refused_not_ignored(void **state)
 {
     assert_problem("[route a]\npolicy = measured\n",
                    "policy: 'measured' is not one of order|cost|stripe");
-    assert_problem("[route a]\ncomm = halo_*\n",
-                   "comm: 'halo_*' is not available in this version");
-    assert_problem("[route a]\nkind = coll\n",
-                   "kind: 'coll' is not available in this version");
+    assert_problem("[route a]\nkind = rma\n",
+                   "kind = rma: this version of Weft sends no such messages");
 }
 
 static void contradictions_are_found(void **state)
