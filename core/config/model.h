@@ -57,7 +57,12 @@ enum wf_security {
     WF_SECURITY_AUTH,
     WF_SECURITY_ENCRYPT
 };
-enum wf_route_policy { WF_POLICY_ORDER, WF_POLICY_COST, WF_POLICY_STRIPE };
+enum wf_route_policy {
+    WF_POLICY_ORDER,
+    WF_POLICY_COST,
+    WF_POLICY_STRIPE,
+    WF_POLICY_MEASURED
+};
 
 /* One [route] section in the form that route.c evaluates. */
 struct wf_route_rule {
@@ -73,7 +78,7 @@ struct wf_route_rule {
     enum { WF_FAILOVER_AUTO, WF_FAILOVER_NO, WF_FAILOVER_YES } failover;
     enum wf_security security;
     enum wf_crc { WF_CRC_AUTO, WF_CRC_NO, WF_CRC_YES } crc;
-    uint64_t failback, timeout;
+    uint64_t measure, failback, timeout;
     const char **list; /* the transports of use= */
     int list_count;
 };

@@ -26,7 +26,7 @@ struct wf_collectives_options {
 struct wf_route_options {
     const char *from, *to, *comm, *size, *use;
     int kind, policy, failover, crc, security;
-    uint64_t failback, timeout; /* ns */
+    uint64_t measure, failback, timeout; /* ns */
 };
 
 struct wf_config;

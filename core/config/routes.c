@@ -125,7 +125,7 @@ static void take_key(struct wf_config *c, const struct wf_section *s,
     if (used == UINT32_MAX)
         wf_problem_add(&c->problems, &s->at,
                        "%sat most 32 sections may have comm or kind", who);
-    if (rule->failover == WF_FAILOVER_YES || rule->policy == WF_POLICY_STRIPE)
+    if (rule->failover == WF_FAILOVER_YES || rule->policy >= WF_POLICY_STRIPE)
         wf_problem_add(&c->problems, &s->at,
                        "%sfailover and stripes are of a pair of processes: a "
                        "section with comm or kind has none",
@@ -160,6 +160,7 @@ static void build_rule(struct wf_config *c, const struct wf_section *s,
     rule->policy = o.policy;
     rule->failover = o.failover;
     rule->crc = (enum wf_crc)o.crc;
+    rule->measure = o.measure;
     rule->failback = o.failback;
     rule->timeout = o.timeout;
     take_security(c, rule, o.security, &s->at);
@@ -168,11 +169,12 @@ static void build_rule(struct wf_config *c, const struct wf_section *s,
     take_selector(c, s, "to", o.to, &rule->to);
     take_size(c, s, o.size, rule);
     parse_use(c, rule, o.use, use != NULL ? &use->value_at : &s->at, who);
-    if (rule->policy == WF_POLICY_STRIPE && rule->failover == WF_FAILOVER_NO)
-        wf_problem_add(&c->problems, &s->at,
-                       "%spolicy = stripe needs failover; leave out failover = "
-                       "no, or take policy = order",
-                       who);
+    if (rule->policy >= WF_POLICY_STRIPE && rule->failover == WF_FAILOVER_NO)
+        wf_problem_add(
+            &c->problems, &s->at,
+            "%spolicy = %s needs failover; leave out failover = "
+            "no, or take policy = order",
+            who, rule->policy == WF_POLICY_STRIPE ? "stripe" : "measured");
 }
 
 void wf_routes_build(struct wf_config *c)

@@ -195,7 +195,7 @@ static bool wants_failover(const struct wf_route_rule *rule, bool networks)
 {
     return rule->failover == WF_FAILOVER_YES ||
            (rule->failover == WF_FAILOVER_AUTO && networks &&
-            (rule->use == WF_USE_LIST || rule->policy == WF_POLICY_STRIPE));
+            (rule->use == WF_USE_LIST || rule->policy >= WF_POLICY_STRIPE));
 }
 
 /* A property that is searched for in the rules that match a pair. */
@@ -283,6 +283,9 @@ bool wf_route_failover(const struct wf_config *c,
                    wants_failover(back, network && found > 1);
     out->stripe = out->several && network && found > 1 &&
                   rule->policy == WF_POLICY_STRIPE;
+    if (out->several && network && found > 1 &&
+        rule->policy == WF_POLICY_MEASURED)
+        out->measure = rule->measure;
     return out->several ||
            (out->encrypt && found > 0 && candidates[order[0]].network);
 }

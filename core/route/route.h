@@ -26,6 +26,8 @@ struct wf_route_failover {
     bool crc, encrypt;
     bool several; /* use all that the route names; else only the first */
     bool stripe;  /* divide large messages over them */
+    uint64_t
+        measure; /* ns between two measurements of them; 0: there are none */
     uint64_t failback, timeout; /* ns; failback 0: never */
 };
 /* Whether the pair's route for size 0, whose choice is order[0..found), has

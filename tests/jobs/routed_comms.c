@@ -3,8 +3,8 @@
  * transport, as lines
  *
  *   RANK WHAT TRANSPORT CONTAINERS
- * The messages of each communicator must come in
- * order, and no sooner and no later than those of others.
+ *
+ * The messages of each communicator must come in order.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

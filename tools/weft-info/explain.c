@@ -177,6 +177,20 @@ static void decide_route(const struct info *info, struct decision *d,
     assume_facts(info, d);
 }
 
+/* Describe a choice that is made while the job runs. */
+static const char *describe_measured(const struct decision *d)
+{
+    static char text[300];
+    size_t n = (size_t)snprintf(text, sizeof text,
+                                "measured: starts with '%s', and may move to",
+                                d->candidate[d->order[0]].transport);
+    for (int k = 1; k < d->count && n < sizeof text; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s '%s'",
+                              k > 1 ? " or" : "",
+                              d->candidate[d->order[k]].transport);
+    return text;
+}
+
 /* Describe what several transports do for each other. */
 static const char *describe_failover(const struct decision *d)
 {
@@ -187,6 +201,8 @@ static const char *describe_failover(const struct decision *d)
     if (d->failover.stripe)
         return "stripes: pieces of large messages go by all of these, and when "
                "one fails by the others";
+    if (d->failover.measure)
+        return describe_measured(d);
     return "failover: when one fails the next takes over";
 }
 
