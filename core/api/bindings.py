@@ -8,6 +8,7 @@ import forms
 import rules
 import standard
 from arguments import Arguments
+from chapters import call_class
 from short_way import ShortWay
 from standard import wrap
 
@@ -39,12 +40,12 @@ class Binding(Arguments):
         if mark:
             self.line(f"wf->large_call = {large};")
         if mark_name:
-            self.line(f"wf_call_large = {large};")
+            self.line(f"wf_call_now.large = {large};")
         self.line(core.removeprefix("int ") if several else core)
         if mark:
             self.line("wf->large_call = false;")
         if mark_name:
-            self.line("wf_call_large = false;")
+            self.line("wf_call_now.large = false;")
         if not leave:
             self.line(f"rc = wf_api_end(wf, {self.on}, fn, rc);")
             self.line("if (rc)")
@@ -124,6 +125,7 @@ class Binding(Arguments):
             self.out = ShortWay(self.f).text()
         else:
             self.out.append(wrap(self.f.prototype("P" + self.f.name)) + "\n{")
+        self.timed()
         self.prologue()
         self.communicators()
         self.own_handler()
@@ -147,6 +149,24 @@ class Binding(Arguments):
         if self.tool and text.count("fn") == 1:
             text = re.sub(r"    static const char fn\[\].*\n", "", text)
         return text
+
+    def timed(self):
+        """A call whose time is measured calls itself once more. One that may
+        move nothing is measured behind the question whether it does:
+        wf_coll_run_shared."""
+        if self.early or self.family in rules.OUTSIDE or \
+                self.family in forms.NOTHING:
+            return
+        names = [p.name for p in self.f.parameters]
+        if self.shared:
+            again, names = f"either_{self.f.base.name}", names + ["large"]
+        elif self.family in rules.SHORT:
+            again = f"long_{self.f.name}"
+        else:
+            again = f"P{self.f.name}"
+        self.line("if (wf_call_is_timed() && wf_call_begin())")
+        self.line(f"    return wf_call_end(WF_CALL_{call_class(self.f.name)}, "
+                  f"{again}({', '.join(names)}));")
 
     def either(self):
         """The two functions that share the body."""

@@ -37,6 +37,28 @@ CHAPTERS = [
 ]
 
 
+# Classes of calls by name (core/report/call_time.h), the first that matches; all
+# others are OTHER.
+CLASSES = [
+    ("COMPLETION", r"(Wait|Test)(all|any|some)?$|Request_get_status"),
+    ("PROBE", r"[IM]?m?[Pp]robe$"),
+    ("COLLECTIVE", r"I?neighbor_|Neighbor_"),
+]
+CLASS_OF_CHAPTER = {"Point-to-point communication": "POINT_TO_POINT",
+                    "Partitioned communication": "POINT_TO_POINT",
+                    "Collective communication": "COLLECTIVE"}
+
+
+def call_class(name):
+    short = name.removeprefix("MPI_").removesuffix("_c")
+    for title, pattern in CLASSES:
+        if re.match(pattern, short):
+            return title
+    if short.startswith("Op_"):
+        return "OTHER"
+    return CLASS_OF_CHAPTER.get(chapter(name.removesuffix("_c")), "OTHER")
+
+
 def chapter(name):
     short = name.removeprefix("MPI_")
     for title, pattern in CHAPTERS:

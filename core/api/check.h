@@ -16,6 +16,7 @@
 
 #include <limits.h>
 
+#include "report/call_time.h"
 #include "report/state.h"
 #include "datatype/op.h"
 #include "datatype/predefined.h"

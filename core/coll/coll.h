@@ -21,6 +21,7 @@
 
 #include "coll/schedule.h"
 #include "config/coll_rules.h"
+#include "process/rank.h"
 #include "report/trace_note.h"
 
 /* The arguments of all collectives together. Reductions use rcount and rtype;
@@ -100,6 +101,9 @@ wf_shmcoll_collective wf_shmcoll_run_before_setup, wf_shmcoll_bcast,
     wf_shmcoll_reduce_scatter_block, wf_shmcoll_scan, wf_shmcoll_exscan;
 /* Records a collective through shared memory in the trace. */
 void wf_shmcoll_note_call(const struct wf_comm *);
+/* Runs a collective through shared memory that is recorded or timed. */
+int wf_shmcoll_run_watched(wf_coll_builder *, const struct wf_coll_args *,
+                           wf_shmcoll_collective *);
 /* Runs a blocking collective through shared memory if there is some, or else by
  * its schedule. */
 static inline int wf_coll_run_shared(wf_coll_builder *builder,
@@ -108,9 +112,9 @@ static inline int wf_coll_run_shared(wf_coll_builder *builder,
 {
     if (wf_likely(wf_shmcoll_is_usable(a->comm)) ||
         wf_shmcoll_catch_up(a->comm)) {
-        if (WF_TRACING(a->comm->wf))
-            wf_shmcoll_note_call(a->comm);
-        return team(builder, a);
+        return wf_unlikely(wf_load_relaxed(&a->comm->wf->rank->slow_calls))
+                   ? wf_shmcoll_run_watched(builder, a, team)
+                   : team(builder, a);
     }
     return wf_shmcoll_run_before_setup(builder, a);
 }

@@ -21,6 +21,7 @@
 #include "coll/shm/setup.h"
 #include "config/config.h"
 #include "process/rank.h"
+#include "report/call_time.h"
 #include "report/error.h"
 #include "report/state.h"
 
@@ -90,6 +91,17 @@ void wf_shmcoll_note_call(const struct wf_comm *comm)
     wf_trace_note_collective(comm->wf, &c);
 }
 
+int wf_shmcoll_run_watched(wf_coll_builder *builder,
+                           const struct wf_coll_args *a,
+                           wf_shmcoll_collective *collective)
+{
+    if (WF_TRACING(a->comm->wf))
+        wf_shmcoll_note_call(a->comm);
+    return wf_call_is_timed() && wf_call_begin()
+               ? wf_call_end(WF_CALL_COLLECTIVE, collective(builder, a))
+               : collective(builder, a);
+}
+
 /* Returns true if mpi.ini names algorithms, which are then to be used. */
 static bool has_user_rules(const struct wf_instance *wf)
 {
@@ -127,8 +139,12 @@ int wf_shmcoll_run_before_setup(wf_coll_builder *builder,
                                 const struct wf_coll_args *a)
 {
     struct wf_sched *s;
-    int rc = wf_coll_build(builder, a, true, &s);
+    int rc;
 
+    if (wf_call_is_timed() && wf_call_begin())
+        return wf_call_end(WF_CALL_COLLECTIVE,
+                           wf_shmcoll_run_before_setup(builder, a));
+    rc = wf_coll_build(builder, a, true, &s);
     if (rc)
         return rc; /* for the other members this call never happened */
     rc = wf_sched_run(s);

@@ -57,20 +57,28 @@ enum wf_security {
     WF_SECURITY_AUTH,
     WF_SECURITY_ENCRYPT
 };
-enum wf_route_policy { WF_POLICY_ORDER, WF_POLICY_COST, WF_POLICY_STRIPE };
+enum wf_route_policy {
+    WF_POLICY_ORDER,
+    WF_POLICY_COST,
+    WF_POLICY_STRIPE,
+    WF_POLICY_MEASURED
+};
 
 /* One [route] section in the form that route.c evaluates. */
 struct wf_route_rule {
     const char *label; /* "route 'net' (mpi.ini:14)" */
     const char *where; /* place of use=: "mpi.ini:16" */
     struct wf_select from, to;
+    const char *comm; /* pattern of the names of communicators; NULL: all */
+    enum wf_route_kind kind;
+    uint32_t key; /* its bit, if it is not about all messages of a pair; or 0 */
     uint64_t size_lo, size_hi;
     enum wf_route_use use;
     int policy;
     enum { WF_FAILOVER_AUTO, WF_FAILOVER_NO, WF_FAILOVER_YES } failover;
     enum wf_security security;
     enum wf_crc { WF_CRC_AUTO, WF_CRC_NO, WF_CRC_YES } crc;
-    uint64_t failback, timeout;
+    uint64_t measure, failback, timeout;
     const char **list; /* the transports of use= */
     int list_count;
 };

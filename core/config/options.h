@@ -24,9 +24,9 @@ struct wf_collectives_options {
 };
 
 struct wf_route_options {
-    const char *from, *to, *size, *use;
-    int comm, kind, policy, failover, crc, security;
-    uint64_t failback, timeout; /* ns */
+    const char *from, *to, *comm, *size, *use;
+    int kind, policy, failover, crc, security;
+    uint64_t measure, failback, timeout; /* ns */
 };
 
 struct wf_config;

@@ -102,6 +102,36 @@ static void set_failover_defaults(struct wf_route_rule *rule)
     rule->timeout = 60000000000u;
 }
 
+/* Set which communicators and operations the rule is about. */
+static void take_key(struct wf_config *c, const struct wf_section *s,
+                     const struct wf_route_options *o,
+                     struct wf_route_rule *rule, const char *who)
+{
+    uint32_t used = 0;
+
+    rule->comm = strcmp(o->comm, "*") == 0 ? NULL : o->comm;
+    rule->kind = (enum wf_route_kind)o->kind;
+    if (rule->kind >= WF_KIND_OF_RMA)
+        wf_problem_add(&c->problems, &wf_setting_find(s, "kind")->value_at,
+                       "%skind = %s: this version of Weft sends no such "
+                       "messages; remove the section, or write pt2pt or "
+                       "collective",
+                       who, rule->kind == WF_KIND_OF_RMA ? "rma" : "io");
+    if (rule->comm == NULL && rule->kind == WF_KIND_OF_ANY)
+        return;
+    for (int i = 0; i < c->route_count; i++)
+        used |= c->routes[i].key;
+    rule->key = used + 1;
+    if (used == UINT32_MAX)
+        wf_problem_add(&c->problems, &s->at,
+                       "%sat most 32 sections may have comm or kind", who);
+    if (rule->failover == WF_FAILOVER_YES || rule->policy >= WF_POLICY_STRIPE)
+        wf_problem_add(&c->problems, &s->at,
+                       "%sfailover and stripes are of a pair of processes: a "
+                       "section with comm or kind has none",
+                       who);
+}
+
 /* Set the security of a rule. A program without ciphers must not send plain
  * text when encryption is wanted, so this is an error. */
 static void take_security(struct wf_config *c, struct wf_route_rule *rule,
@@ -130,18 +160,21 @@ static void build_rule(struct wf_config *c, const struct wf_section *s,
     rule->policy = o.policy;
     rule->failover = o.failover;
     rule->crc = (enum wf_crc)o.crc;
+    rule->measure = o.measure;
     rule->failback = o.failback;
     rule->timeout = o.timeout;
     take_security(c, rule, o.security, &s->at);
+    take_key(c, s, &o, rule, who);
     take_selector(c, s, "from", o.from, &rule->from);
     take_selector(c, s, "to", o.to, &rule->to);
     take_size(c, s, o.size, rule);
     parse_use(c, rule, o.use, use != NULL ? &use->value_at : &s->at, who);
-    if (rule->policy == WF_POLICY_STRIPE && rule->failover == WF_FAILOVER_NO)
-        wf_problem_add(&c->problems, &s->at,
-                       "%spolicy = stripe needs failover; leave out failover = "
-                       "no, or take policy = order",
-                       who);
+    if (rule->policy >= WF_POLICY_STRIPE && rule->failover == WF_FAILOVER_NO)
+        wf_problem_add(
+            &c->problems, &s->at,
+            "%spolicy = %s needs failover; leave out failover = "
+            "no, or take policy = order",
+            who, rule->policy == WF_POLICY_STRIPE ? "stripe" : "measured");
 }
 
 void wf_routes_build(struct wf_config *c)

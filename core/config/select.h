@@ -50,12 +50,25 @@ struct wf_select {
     int term_count;
 };
 
+/* The operations that a rule is about; there are no messages of the last two
+ * yet. */
+enum wf_route_kind {
+    WF_KIND_OF_ANY,
+    WF_KIND_OF_PT2PT,
+    WF_KIND_OF_COLLECTIVE,
+    WF_KIND_OF_RMA,
+    WF_KIND_OF_IO
+};
+
 /* Facts about one end of a pair, as the selectors of a route see them. */
 struct wf_route_end {
     uint32_t rank;
     const char *host;
     const char *net; /* comma separated numeric addresses, or "" */
     uint64_t node;   /* equal: same node (memory can be shared) */
+    /* The keys of the rules that are about some communicators or operations and
+     * hold for these messages (wf_route_find_keys). */
+    uint32_t keys;
 };
 
 /* An endpoint that may be chosen. */

@@ -76,6 +76,10 @@ struct wf_comm {
     /* shared-memory collectives: coll/shm/shmcoll.h; or NULL */
     struct wf_shmcoll *shmcoll;
     bool path_logged;           /* by coll/path.c */
+    /* Rules of routes that are about this communicator: protocol/comm_route.h,
+     * of its point-to-point messages and its collectives. */
+    bool route_decided, routed;
+    uint32_t route_keys[2];
     /* blocking collectives until they are set up; 0: never */
     uint32_t shmcoll_countdown;
     /* A collective step that this process has deferred and the other members

@@ -49,6 +49,7 @@
 #include "protocol/sources.h"
 #include "protocol/traffic.h"
 #include "protocol/unfinished.h"
+#include "report/call_time.h"
 #include "report/error.h"
 #include "report/trace.h"
 #include "route/card.h"
@@ -204,6 +205,8 @@ static struct wf_rank *create_rank(const struct wf_instance_params *params)
     rank->coll_rules = wf_config_collectives(params->config);
     rank->log_level = rank->options->log;
     rank->state = &wf_process()->state;
+    if (rank->options->stats)
+        wf_call_times_start();
     if (wf_route_encrypts(rank->config))
         rank->on_authenticated = wf_carrier_add_session;
     rank->comm_handlers = &comm_handlers;
@@ -231,6 +234,8 @@ static struct wf_instance *create_home(const struct wf_instance_params *params)
 
 static void free_home(struct wf_instance *wf)
 {
+    if (wf->rank->options->stats)
+        wf_call_times_stop();
     free(wf->rank);
     free(wf);
 }
@@ -457,6 +462,7 @@ static bool stop_helper(void *wf)
 int wf_instance_destroy(struct wf_instance *wf)
 {
     struct wf_boot *boot = wf->rank->boot;
+    struct wf_config *config;
 
     for_each_engine(wf, stop_helper);
     if (wf->rank->handle_ints)
@@ -479,7 +485,8 @@ int wf_instance_destroy(struct wf_instance *wf)
                wf_error_last()->text);
     wf_boot_close(boot);
     wf_trace_close(wf->trace);
-    wf_config_free(wf->rank->config);
+    config = wf->rank->config;
     free_home(wf);
+    wf_config_free(config);
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "object/error.h"
 #include "object/status.h"
 #include "progress/wait.h"
+#include "protocol/comm_route.h"
 #include "protocol/failure.h"
 #include "protocol/helper.h"
 #include "protocol/queues.h"
@@ -59,8 +60,9 @@ static bool found_or_failed(void *arg)
 
 static uint32_t endpoints_of(const struct probe *p)
 {
-    return p->loc && p->loc->lanes ? 1u << p->loc->lane[0].core->index
-                                   : wf_comm_endpoint_mask(p->comm);
+    return p->loc && p->loc->lanes && !wf_comm_route_keys(p->comm, WF_SPACE_P2P)
+               ? 1u << p->loc->lane[0].core->index
+               : wf_comm_endpoint_mask(p->comm);
 }
 
 static void fill_status(const struct wf_message *m, MPI_Status *status)

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include "base.h"
 #include "lock/critical.h"
 #include "process/state.h"
 
@@ -44,8 +45,11 @@ struct wf_process {
     /* The tool that observes events, in the record of the process only:
      * report/trace_note.h; NULL: none does. */
     const struct wf_observer *_Atomic observer;
+    /* How many have asked for the times of calls, there, too:
+     * report/call_time.h. */
+    wf_atomic_u32 call_timers;
 };
-extern struct wf_process wf_process_state;
+extern struct wf_process wf_process_state WF_HIDDEN;
 /* Points to the calling thread's own process record if the thread is a rank. */
 extern _Thread_local struct wf_process *wf_thread_process WF_TLS_NEAR;
 

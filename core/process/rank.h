@@ -50,6 +50,8 @@ struct wf_rank {
     const struct wf_coll_rules *coll_rules; /* of mpi.ini */
     int log_level;                          /* core.log: WF_LOG_ */
     struct wf_state *state; /* page that tells the launcher about waits */
+    wf_atomic_u32 slow_calls; /* 1: recorded or timed, by no fast path */
+    wf_atomic_u64 call_ns[5]; /* by enum wf_call_class: report/call_time.h */
     struct wf_auth_key *key;
     /* Called when a handshake is complete; NULL: no route encrypts. */
     void (*on_authenticated)(struct weft_core *, uint32_t id,

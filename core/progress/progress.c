@@ -36,6 +36,7 @@ WF_COLD int wf_progress_init(struct wf_instance *wf)
     p->epoll = -1;
     p->bell = -1;
     p->watch_ms = WATCH_MS;
+    p->spin_polls = WF_SPIN_POLLS_OVERSUBSCRIBED; /* until limits are known */
     p->helper_sleep_ms = HELPER_SLEEP_MS;
     p->bell_sleep_ms = WF_BELL_SLEEP_MS;
     wf_list_init(&p->waiters);
@@ -231,8 +232,7 @@ bool wf_progress_is_only_thread(struct wf_instance *wf)
 void wf_progress_spin(struct wf_instance *wf, const struct wf_event_source *s,
                       int budget, const wf_atomic_u32 *state)
 {
-    int polls =
-        wf->progress->spin_max ? WF_SPIN_POLLS : WF_SPIN_POLLS_OVERSUBSCRIBED;
+    int polls = wf->progress->spin_polls;
 
     while (poll_while_spinning(wf, s, budget) && wf_load_acquire(state) == 0 &&
            --polls > 0 && !must_stop_spinning(wf))

@@ -88,11 +88,17 @@ WF_COLD bool wf_progress_poll_until(struct wf_instance *wf, int fd,
     }
 }
 
+static void set_spin(struct wf_progress *p, uint64_t ns)
+{
+    p->spin = p->spin_max = ns;
+    p->spin_polls = ns ? WF_SPIN_POLLS : WF_SPIN_POLLS_OVERSUBSCRIBED;
+}
+
 static void set_oversubscribed(struct wf_progress *p, bool oversubscribed)
 {
     p->oversubscribed = oversubscribed;
     p->yields_max = oversubscribed ? WF_YIELDS_MAX : 0;
-    p->spin = p->spin_max = oversubscribed ? 0 : WF_SPIN_NS;
+    set_spin(p, oversubscribed ? 0 : WF_SPIN_NS);
 }
 
 /* Set the limits of spinning and yielding. Done before the first wait rather
@@ -106,7 +112,7 @@ static WF_COLD void choose_limits(struct wf_instance *wf)
                               (wf->rank->local_count > wf->rank->cpus ||
                                wf->rank->local_count > wf_quota_cpus()));
     if (wf->rank->options->spin != WF_AUTO) {
-        p->spin = p->spin_max = wf->rank->options->spin;
+        set_spin(p, wf->rank->options->spin);
         p->yields_max = 0;
     }
     p->no_yield_next = WF_NO_YIELD_MIN;

@@ -104,6 +104,7 @@ struct wf_progress {
     bool limits_known;   /* oversubscribed and the limits below are set */
     bool oversubscribed; /* more ranks than CPUs, or the only CPU is shared */
     uint64_t spin, spin_max; /* ns */
+    int spin_polls;          /* in front of such a wait: wf_progress_spin */
     unsigned yields, yields_max;
     unsigned no_yield_waits; /* so many of the next waits do not yield */
     unsigned no_yield_next;  /* the next value of no_yield_waits */

@@ -28,6 +28,7 @@
 #include "protocol/carrier_silence.h"
 #include "protocol/failure.h"
 #include "protocol/location.h"
+#include "protocol/measure.h"
 #include "protocol/order.h"
 #include "protocol/order_arrive.h"
 #include "protocol/order_counts.h"
@@ -93,6 +94,7 @@ static bool is_stuck(const struct wf_ordered *o)
 static void adopt_carrier(struct wf_ordered *o, int k)
 {
     struct wf_instance *wf = o->loc->wf;
+    int left = o->at;
 
     wf_log(wf, WF_LOG_INFO, "process %u on %s: messages now through '%s'",
            o->loc->id, o->loc->host ? o->loc->host : "unknown host",
@@ -100,6 +102,7 @@ static void adopt_carrier(struct wf_ordered *o, int k)
     wf_trace_note_carrier(o->loc, WF_TRACE_FAILOVER, name_of(o, k));
     wf_order_close_fast_path(o);
     o->at = k;
+    wf_measure_note_move(o, left, wf_now(wf));
     o->loc->lane[WF_LANE_ORDER].core = o->carrier[k].core;
     o->epoch++;
     o->counts[WF_ORDER_MOVES]++;
@@ -211,10 +214,11 @@ static void doubt_current(struct wf_ordered *o, int candidate, bool its_choice)
     request_round(o);
 }
 
-/* Doubt the current carrier if the peer has moved to carrier k. */
+/* Doubt the current carrier if the peer has moved to carrier k; but a pair that
+ * measures may have moved for its own reasons. */
 static void follow_peer(struct wf_ordered *o, int k)
 {
-    if (k == o->at || o->at < 0 || o->candidate >= 0)
+    if (k == o->at || o->at < 0 || o->candidate >= 0 || o->measuring.every)
         return;
     o->carrier[o->at].probed_at = 0; /* an answer must be new */
     doubt_current(o, k, true);
@@ -249,6 +253,7 @@ static void note_answer(struct wf_ordered *o, int k)
     uint64_t now = wf_now(o->loc->wf);
 
     c->probed_at = 0;
+    wf_measure_note_answer(o, k, now);
     c->answered_at = c->flight.progressed_at = now;
     c->flight.doubt_at = 0;
     if (c->probes_ok < UINT8_MAX)
@@ -394,17 +399,20 @@ static void check_silence(struct wf_ordered *o, uint64_t now)
     }
 }
 
-/* Probe better carriers than the current one, and move to one that works. */
-static void consider_failback(struct wf_ordered *o, uint64_t now)
+/* Probe better carriers than the current one, or measure all, and move to one
+ * once all is acknowledged. */
+static void consider_move(struct wf_ordered *o, uint64_t now)
 {
-    if (o->at <= 0 || !o->failback)
-        return;
-    if (o->failback_to >= 0 && o->first == o->unsent) { /* all acknowledged */
-        o->counts[WF_ORDER_FAILBACKS]++;
+    bool measures = o->measuring.every;
+
+    if (o->failback_to >= 0 && o->at >= 0 && o->first == o->unsent) {
+        o->counts[measures ? WF_ORDER_MEASURED : WF_ORDER_FAILBACKS]++;
         adopt_carrier(o, o->failback_to);
         return;
     }
-    if (now < o->failback_at)
+    if (measures && o->failback_to < 0)
+        wf_measure_maintain(o, now);
+    if (o->at <= 0 || !o->failback || now < o->failback_at)
         return;
     o->failback_at = now + o->failback / PROBES;
     for (int k = 0; k < o->at; k++) {
@@ -437,7 +445,7 @@ static void maintain_order(struct wf_ordered *o, uint64_t now)
         check_silence(o, now);
     if (o->failed)
         return;
-    consider_failback(o, now);
+    consider_move(o, now);
     if (o->stripe)
         wf_stripe_maintain(o, now);
     for (int k = 0; k < o->carriers; k++)

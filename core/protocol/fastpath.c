@@ -8,6 +8,7 @@
 #include "object/error_class.h"
 #include "os/tuning.h"
 #include "process/rank.h"
+#include "report/call_time.h"
 #include "protocol/request.h"
 #include "protocol/send.h"
 #include "protocol/unexpected.h"
@@ -21,18 +22,22 @@ const struct wf_comm *wf_fastpath_shared_world;
 
 static const char *flag_of(struct wf_instance *wf)
 {
-    if (!wf || wf_cs_uses_lock(&wf->api) || WF_TRACING(wf))
+    if (!wf || wf_cs_uses_lock(&wf->api) ||
+        wf_load_relaxed(&wf->rank->slow_calls))
         return &path_shut; /* what it sends or receives has no records */
     return wf->api.threads ? wf_single_flag() : &path_open;
 }
 
 void wf_fastpath_update(struct wf_instance *wf)
 {
-    bool open = wf && wf->world && !WF_TRACING(wf);
+    bool slow = wf && (WF_TRACING(wf) || wf_call_is_timed());
+    bool open = wf && wf->world && !slow;
     const struct wf_comm *world = open ? wf->world : &wf_comm_without_contacts;
     const struct wf_comm *shared =
-        wf && wf->api.threads && !WF_TRACING(wf) ? world : NULL;
+        wf && wf->api.threads && !slow ? world : NULL;
 
+    if (wf && wf_load_relaxed(&wf->rank->slow_calls) != slow)
+        wf_store_relaxed(&wf->rank->slow_calls, slow);
     if (wf != wf_load_relaxed(&wf_process_instance) || (wf && wf->rank->ranks))
         /* This instance is one of several, of a simulation or of ranks that are
          * threads; one of those acts as the process for a while. */

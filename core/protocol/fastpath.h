@@ -113,7 +113,8 @@ static inline const struct wf_comm *wf_fastpath_thread_comm_of(MPI_Comm h)
 {
     struct wf_instance *wf = wf_thread_instance;
 
-    if (!wf || wf_cs_needs_lock(&wf->api) || WF_TRACING(wf))
+    if (!wf || wf_cs_needs_lock(&wf->api) ||
+        wf_load_relaxed(&wf->rank->slow_calls))
         return &wf_comm_without_contacts;
     if (wf_likely(h == MPI_COMM_WORLD))
         return wf->world ? wf->world : &wf_comm_without_contacts;

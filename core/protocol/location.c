@@ -17,7 +17,9 @@
 #include "config/options.h"
 #include "config/select.h"
 #include "protocol/checked.h"
+#include "protocol/comm_route.h"
 #include "protocol/fastpath.h"
+#include "protocol/location_choice.h"
 #include "protocol/order.h"
 #include "protocol/traced.h"
 #include "report/error.h"
@@ -25,7 +27,7 @@
 #include "route/links.h"
 #include "route/route.h"
 
-enum { ADDRESS_MAX = 1024, NET_MAX = 512 };
+enum { ADDRESS_MAX = 1024 };
 
 static void init_lane(struct wf_lane *l, struct weft_core *core,
                       weft_peer *peer, uint64_t from_size,
@@ -97,171 +99,6 @@ int wf_location_attach(struct weft_loc *loc, struct weft_core *core)
 
 /* ---- route choice -------------------------------------------------------- */
 
-/* Whether the transport reaches the own process only, and the peer is another
- * one. */
-static bool is_self_only(const struct weft_loc *loc,
-                         const struct weft_core *core)
-{
-    return core->attr.caps & WEFT_CAP_SELF && loc->id != loc->wf->rank->id &&
-           !(core->attr.caps & (WEFT_CAP_LOCAL | WEFT_CAP_REMOTE));
-}
-
-static const char *unreachable_reason(const struct weft_loc *loc,
-                                      const struct weft_core *core)
-{
-    if (is_self_only(loc, core))
-        return "another process";
-    if (loc->node != loc->wf->rank->node &&
-        !(core->attr.caps & WEFT_CAP_REMOTE))
-        return "other node";
-    return "no common address";
-}
-
-struct choice {
-    struct wf_route_end from, to;
-    char from_net[NET_MAX], to_net[NET_MAX];
-    struct wf_route_candidate candidates[WF_EPS_MAX];
-    char refusal[WF_EPS_MAX][WF_REFUSAL_MAX];
-    int order[WF_EPS_MAX], n;
-};
-
-/* Ask the plugin whether it reaches an address. The text that it logs meanwhile
- * becomes the reason why it does not. */
-static bool ask_reach(struct weft_core *core, const void *address, size_t n,
-                      weft_cost *cost, char *refusal)
-{
-    int r;
-
-    refusal[0] = 0;
-    core->refusal = refusal;
-    r = core->ops->reach(core->ep, address, n, cost);
-    core->refusal = NULL;
-    return r == WEFT_OK;
-}
-
-/* The reason why mpi.ini gives a peer no address for a transport. */
-static const char *unaddressed_reason(const struct weft_loc *loc,
-                                      const struct weft_core *core)
-{
-    const struct wf_rank *rank = loc->wf->rank;
-
-    if (is_self_only(loc, core))
-        return unreachable_reason(loc, core);
-    if (!rank->boot->is_static)
-        return "the peer has no address for it";
-    if (WEFT_HAS(core->ops, weft_ops, addr_derive))
-        return wf_card_has_seeds(rank) ? "other host"
-                                       : "not every rank has a host in mpi.ini";
-    return WEFT_HAS(core->ops, weft_ops, addr_parse)
-               ? "the peer has no address for it"
-               : "it takes no address from mpi.ini";
-}
-
-/* The reason why there is no address: none was given, or the text of mpi.ini is
- * not one. */
-static const char *missing_address_reason(const struct weft_loc *loc,
-                                          const struct weft_core *core,
-                                          char room[static WF_REFUSAL_MAX])
-{
-    const char *where, *text = NULL;
-
-    if (!loc->card && WEFT_HAS(core->ops, weft_ops, addr_parse))
-        text = wf_config_address(loc->wf->rank->config, loc->id,
-                                 core->config->name, &where);
-    if (!text)
-        return unaddressed_reason(loc, core);
-    snprintf(room, WF_REFUSAL_MAX,
-             "%s: '%s' is no numeric address, and no name of /etc/hosts", where,
-             text);
-    return room;
-}
-
-/* Fill in the candidate for an endpoint: whether it reaches the peer, or why
- * not. Append its addresses to the lists of both ends. */
-static void evaluate_candidate(struct weft_loc *loc, struct weft_core *core,
-                               struct choice *choice)
-{
-    struct wf_route_candidate *c = &choice->candidates[core->index];
-    char *refusal = choice->refusal[core->index];
-    uint8_t address[ADDRESS_MAX];
-    size_t n = sizeof address;
-
-    *c = (struct wf_route_candidate){.transport = core->config->name,
-                                     .ep = core->index,
-                                     .network = wf_endpoint_is_network(core),
-                                     .caps = core->attr.caps,
-                                     .cost = core->attr.cost};
-    if (wf_card_address(loc, core, address, &n) != 0)
-        c->why_not = missing_address_reason(loc, core, refusal);
-    else if (!ask_reach(core, address, n, &c->cost, refusal))
-        c->why_not = refusal[0] ? refusal : unreachable_reason(loc, core);
-    else
-        c->reaches = true;
-    wf_config_cost(loc->wf->rank->config, core->config, &c->cost);
-    wf_nets_add(core, core->address, core->address_len, choice->from_net,
-                sizeof choice->from_net);
-    if (n < sizeof address)
-        wf_nets_add(core, address, n, choice->to_net, sizeof choice->to_net);
-}
-
-/* Whether a route may use the transport but it could not be opened at start. */
-static bool is_missing(const struct wf_config *config,
-                       const struct wf_transport_config *t,
-                       const struct wf_route_candidate *c, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(c[i].transport, t->name) == 0)
-            return false;
-    return t->enable != 0 && wf_route_may_use(config, t->name);
-}
-
-static const char *left_out_reason(const struct wf_instance *wf,
-                                   const struct wf_transport_config *t)
-{
-    const struct wf_left_out *l = wf->links->left_out;
-
-    while (l && l->transport && l->transport != t)
-        l++;
-    if (l && l->transport && (l->why || l->error == WEFT_ENOMEM))
-        return l->why ? l->why : "no memory";
-    return "WEFT_LOG=info says why";
-}
-
-static int fail_no_route(const struct weft_loc *loc,
-                         const struct wf_route_candidate *c, int n,
-                         const char *section)
-{
-    const struct wf_config *config = loc->wf->rank->config;
-    const struct wf_transport_config *all;
-    int transports = wf_config_transports(config, &all);
-    char text[400];
-    size_t used = 0;
-
-    text[0] = 0;
-    for (int i = 0; i < n && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s: %s",
-                                 i ? "; " : "", c[i].transport,
-                                 c[i].reaches ? "not allowed by this route"
-                                              : c[i].why_not);
-    for (int t = 0; t < transports && used < sizeof text; t++)
-        if (is_missing(config, &all[t], c, n))
-            used += (size_t)snprintf(text + used, sizeof text - used,
-                                     "; %s: is not open: %s", all[t].name,
-                                     left_out_reason(loc->wf, &all[t]));
-    return wf_fail(WEFT_EUNREACH,
-                   "%s: no transport reaches rank %u (%s) from rank %u (%s): "
-                   "%s",
-                   section, loc->id, loc->host, loc->wf->rank->id,
-                   loc->wf->rank->host, text);
-}
-
-static int choose_endpoints(struct weft_loc *loc, struct choice *c,
-                            uint64_t size, const char **section)
-{
-    return wf_route_choose(loc->wf->rank->config, &c->from, &c->to, size,
-                           c->candidates, c->n, c->order, section);
-}
-
 static int fail_cannot_encrypt(const struct weft_loc *loc)
 {
     return wf_fail(WEFT_ENOTSUP,
@@ -272,7 +109,8 @@ static int fail_cannot_encrypt(const struct weft_loc *loc)
 
 /* Make the order lane use several transports, or encryption, if the route says
  * so. */
-static int add_order(struct weft_loc *loc, struct choice *c, int found)
+static int add_order(struct weft_loc *loc, struct wf_location_choice *c,
+                     int found)
 {
     struct wf_route_failover f;
     int eps[WF_EPS_MAX], n = 0, r;
@@ -292,11 +130,12 @@ static int add_order(struct weft_loc *loc, struct choice *c, int found)
 }
 
 /* Add a lane for payloads from `size` on. */
-static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
+static int add_lane(struct weft_loc *loc, struct wf_location_choice *c,
+                    uint64_t size)
 {
     struct wf_instance *wf = loc->wf;
     const char *section = "route 'default' (built in)";
-    int found = choose_endpoints(loc, c, size, &section), r = WEFT_EUNREACH;
+    int found = wf_location_choose(loc, c, size, &section), r = WEFT_EUNREACH;
 
     for (int i = 0; i < found; i++) {
         struct weft_core *core = &wf->links->eps[c->candidates[c->order[i]].ep];
@@ -316,7 +155,7 @@ static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
         return size ? 0 : add_order(loc, c, found);
     }
     if (!found)
-        return fail_no_route(loc, c->candidates, c->n, section);
+        return wf_location_fail_no_route(loc, c, section);
     if (r == WEFT_ENOMEM)
         return wf_fail(r, "%s: no memory for the connection to rank %u (%s)",
                        section, loc->id, loc->host);
@@ -326,7 +165,7 @@ static int add_lane(struct weft_loc *loc, struct choice *c, uint64_t size)
 
 /* Add a lane for each size at which a section begins. If such a section allows
  * the pair no transport, the order lane carries these sizes, too. */
-static void add_bulk_lanes(struct weft_loc *loc, struct choice *c)
+static void add_bulk_lanes(struct weft_loc *loc, struct wf_location_choice *c)
 {
     uint64_t sizes[WF_LANES - 1];
     int n = wf_route_size_splits(loc->wf->rank->config, &c->from, &c->to, sizes,
@@ -338,7 +177,7 @@ static void add_bulk_lanes(struct weft_loc *loc, struct choice *c)
 
 /* Add checksums, if the pair's route wants them, to every network transport
  * that has no end-to-end check of its own. */
-static int add_checks(struct weft_loc *loc, struct choice *c)
+static int add_checks(struct weft_loc *loc, struct wf_location_choice *c)
 {
     uint32_t endpoints = 0;
     int r;
@@ -381,16 +220,10 @@ static int add_trace(struct weft_loc *loc)
 
 static int connect_other(struct weft_loc *loc)
 {
-    struct wf_instance *wf = loc->wf;
-    struct wf_links *links = wf->links;
-    struct choice c = {.n = links->ep_count};
+    struct wf_location_choice c;
     int r;
 
-    c.from = (struct wf_route_end){wf->rank->id, wf->rank->host, c.from_net,
-                                   wf->rank->node};
-    c.to = (struct wf_route_end){loc->id, loc->host, c.to_net, loc->node};
-    for (int i = 0; i < links->ep_count; i++)
-        evaluate_candidate(loc, &links->eps[i], &c);
+    wf_location_begin_choice(loc, 0, &c);
     r = add_lane(loc, &c, 0);
     if (r != 0)
         loc->lanes = 0; /* an incomplete connection must not be used */
@@ -418,6 +251,71 @@ int wf_location_connect(struct weft_loc *loc)
     return r;
 }
 
+/* ---- messages with keys -------------------------------------------------- */
+
+/* Find the lane through an endpoint, or add one, which no message takes by its
+ * size. -1: it cannot be added. */
+static int lane_through(struct weft_loc *loc, struct weft_core *core)
+{
+    struct wf_lane *l = &loc->lane[loc->lanes];
+
+    for (int i = 0; i < loc->lanes; i++)
+        if (loc->lane[i].core == core)
+            return i;
+    if (loc->lanes == WF_LANES || wf_location_attach(loc, core) != 0)
+        return -1;
+    init_lane(l, core, loc->peers[core->index], UINT64_MAX,
+              loc->wf->rank->options);
+    if (loc->checks)
+        wf_checks_wrap(loc, l);
+    if (loc->traced)
+        wf_traced_wrap_lane(loc, loc->lanes);
+    return loc->lanes++;
+}
+
+/* Add the lane of payloads of `size` bytes and more to the set. */
+static int add_to_set(struct weft_loc *loc, struct wf_location_choice *c,
+                      uint64_t size, struct wf_lane_set *set)
+{
+    const char *section = "";
+    int found = wf_location_choose(loc, c, size, &section), lane = -1;
+
+    for (int i = 0; i < found && lane < 0; i++)
+        lane = lane_through(
+            loc, &loc->wf->links->eps[c->candidates[c->order[i]].ep]);
+    if (lane < 0 && !size)
+        return wf_location_fail_no_route(loc, c, section);
+    if (lane < 0 || (set->n && set->lane[set->n - 1] == lane))
+        return 0; /* the lane before carries these sizes, too */
+    wf_log(loc->wf, WF_LOG_DEBUG,
+           "process %u: messages with keys %x of %llu "
+           "bytes and more through '%s' (%s)",
+           loc->id, set->keys, (unsigned long long)size,
+           loc->lane[lane].core->config->name, section);
+    set->from_size[set->n] = size;
+    set->lane[set->n++] = (uint8_t)lane;
+    return 0;
+}
+
+int wf_location_add_set(struct weft_loc *loc, struct wf_lane_set *set)
+{
+    uint64_t sizes[WF_LANES - 1];
+    struct wf_location_choice c;
+    int n, r;
+
+    set->n = 1; /* the order lane, where there is no choice */
+    if (loc->order || loc->id == loc->wf->rank->id)
+        return 0;
+    set->n = 0;
+    wf_location_begin_choice(loc, set->keys, &c);
+    n = wf_route_size_splits(loc->wf->rank->config, &c.from, &c.to, sizes,
+                             WF_LANES - 1);
+    r = add_to_set(loc, &c, 0, set);
+    for (int i = 0; r == 0 && i < n; i++)
+        r = add_to_set(loc, &c, sizes[i], set);
+    return r;
+}
+
 static void free_location(struct weft_loc *loc)
 {
     free(loc->host);
@@ -426,6 +324,7 @@ static void free_location(struct weft_loc *loc)
     wf_order_free(loc->order);
     wf_checks_free(loc);
     wf_traced_free(loc);
+    wf_comm_route_free(loc);
     free(loc);
 }
 

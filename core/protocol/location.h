@@ -19,4 +19,9 @@ int wf_location_attach(struct weft_loc *, struct weft_core *);
 bool wf_location_uses(const struct weft_loc *, const struct weft_core *);
 void wf_locations_free(struct wf_instance *);
 
+/* Find the lanes of messages with the keys of the set (comm_route.h), and add
+ * those that are lacking. 0 or a failure, as recorded. */
+struct wf_lane_set;
+int wf_location_add_set(struct weft_loc *, struct wf_lane_set *);
+
 #endif

@@ -273,16 +273,18 @@ void wf_message_send_control(struct weft_loc *loc, struct wf_wire *w,
     wf_message_send(loc, WF_LANE_ORDER, t);
 }
 
-void wf_message_send_control_with(struct weft_loc *loc, struct wf_wire *w,
-                                  const void *payload, size_t n)
+void wf_message_send_control_on(struct weft_loc *loc, unsigned lane,
+                                struct wf_wire *w, const void *payload,
+                                size_t n)
 {
     struct wf_tx *t;
 
-    if (loc->failed || try_control_short(loc, w, payload, n))
+    if (loc->failed ||
+        (lane == WF_LANE_ORDER && try_control_short(loc, w, payload, n)))
         return;
     t = make_control(w, payload, n);
     if (t)
-        wf_message_send(loc, WF_LANE_ORDER, t);
+        wf_message_send(loc, lane, t);
     else
-        wf_location_down(loc, WEFT_ENOMEM, "no memory for an answer to it");
+        wf_location_down(loc, WEFT_ENOMEM, "no memory for a message to it");
 }

@@ -15,10 +15,11 @@ struct wf_wire;
 /* Send a control message without payload. It is copied, and taken in any case.
  * urgent: it may overtake containers that wait. */
 void wf_message_send_control(struct weft_loc *, struct wf_wire *, bool urgent);
-/* Send a control message with a few bytes of payload (at most WF_CONTROL_MAX),
- * which are copied. */
-void wf_message_send_control_with(struct weft_loc *, struct wf_wire *,
-                                  const void *payload, size_t n);
+/* Send a control message by a lane, in turn, with a few bytes of payload (at
+ * most WF_CONTROL_MAX), which are copied. */
+void wf_message_send_control_on(struct weft_loc *, unsigned lane,
+                                struct wf_wire *, const void *payload,
+                                size_t n);
 
 /* Send a container of the caller; t->done follows exactly once, maybe at
  * once. */

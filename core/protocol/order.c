@@ -85,7 +85,9 @@ int wf_order_open(struct weft_loc *loc, const int *eps, int n,
         return WEFT_ENOTSUP;
     }
     o->crc = f->crc && !f->encrypt; /* the seal covers more */
-    o->failback = f->failback;
+    o->measuring.every = o->carriers > 1 ? f->measure : 0;
+    o->measuring.left = -1;
+    o->failback = o->measuring.every ? 0 : f->failback;
     o->timeout = f->timeout;
     o->life_at = o->life_check_at = o->last_round_at = wf_now(wf);
     o->stripe = f->stripe && o->carriers > 1;

@@ -23,6 +23,7 @@
  *                      whether it is in MPI
  *   stripe.c           chooses the carrier of the next piece of a large
  *                      message; which carriers are slow or silent
+ *   measure.c          which carrier costs least, and the moves to it
  *   order_counts.c     counts what happened, for reports
  *
  *   RUN    the current carrier works       LOST   none does: all are probed
@@ -31,7 +32,8 @@
  *                  answers                                 [lose_carrier]
  *   LOST -> RUN    the first carrier that answers: epoch + 1, resend
  *                                                          [adopt_carrier]
- *   RUN  -> RUN    failback, once all that was sent is acknowledged
+ *   RUN  -> RUN    failback, or a move to a carrier that was measured as
+ *                  better, once all that was sent is acknowledged
  *                                                          [adopt_carrier]
  *   LOST -> dead   a carrier reports that the process has ended, and the
  *   launcher
@@ -136,6 +138,29 @@ struct wf_stage {
     uint8_t data[];
 };
 
+/* The costs of a carrier: measure.h. */
+enum { WF_MEASURES = 5 };
+struct wf_measure {
+    uint64_t rtt;                      /* in this round; 0: no answer yet */
+    double cost[WF_MEASURES];          /* ns, of the last rounds, a ring */
+    double latency;                    /* ns; 0: not known */
+    double rate;                       /* bytes per ns; 0: never seen */
+    unsigned costs, rate_round, asked; /* asked: 1 if probed in this round */
+};
+
+/* The rounds of measurement of a pair. */
+struct wf_measuring {
+    uint64_t every;             /* ns between two; 0: nothing is measured */
+    uint64_t next_at, asked_at; /* this one began; 0: nothing was asked */
+    uint64_t sent, sent_bytes, bytes; /* when it began */
+    uint64_t stays_until;
+    double size;  /* of what was sent lately, bytes, in the mean */
+    double share; /* the best rate seen, of the stated one */
+    unsigned rounds, dwell;
+    uint32_t next;
+    int left; /* the carrier before the last move */
+};
+
 enum wf_carrier_state {
     WF_CARRIER_FRESH,  /* nothing was sent on it yet */
     WF_CARRIER_BROKEN, /* reported or given up; the plugin's peer is used up */
@@ -164,6 +189,7 @@ struct wf_carrier {
     uint64_t host_at; /* when it had grown, or the host has answered */
     uint64_t sent, sent_bytes; /* containers that it took, and their payload */
     struct wf_flight flight;
+    struct wf_measure measure;
     struct wf_stage *stage, *last_stage;   /* oldest first, by seq */
     struct wf_stage *sealed, *last_sealed; /* not opened; in arrival order */
     uint64_t staged;                       /* bytes that both lists take */
@@ -179,6 +205,7 @@ enum wf_order_count {
     WF_ORDER_DUPLICATES, /* containers that had arrived before */
     WF_ORDER_DAMAGED,    /* containers with a wrong checksum */
     WF_ORDER_STRIPED,    /* pieces sent by another carrier than the current */
+    WF_ORDER_MEASURED,   /* moves to a transport that was measured as better */
     WF_ORDER_COUNTS
 };
 
@@ -224,6 +251,7 @@ struct wf_ordered {
     bool crc;        /* checksums are wanted */
     wf_crc32c_fn *sum;
     wf_crc32c_message_fn *sums; /* of header and payload */
+    struct wf_measuring measuring;
     uint64_t failback, timeout;
     uint64_t lost_at, gone_at, silent_since, candidate_at, failback_at;
     uint64_t baseline_since; /* silent_since when traffic_seen was set */

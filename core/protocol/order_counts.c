@@ -12,7 +12,9 @@
 #include "process/endpoint.h"
 #include "process/rank.h"
 #include "protocol/carrier.h"
+#include "protocol/measure.h"
 #include "protocol/order.h"
+#include "route/location.h"
 #include "route/links.h"
 
 uint64_t wf_orders_count(const struct wf_instance *wf,
@@ -36,6 +38,24 @@ void wf_order_add_traffic(const struct wf_ordered *o,
     t->sent_bytes += o->carrier[k].sent_bytes;
 }
 
+/* Print what the carriers of a pair cost, as measured. */
+static void report_measured(const struct wf_ordered *o)
+{
+    char text[512];
+    size_t n = 0;
+
+    for (int k = 0; k < o->carriers && n < sizeof text; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s %s %.1f us",
+                              k ? "," : "", o->carrier[k].core->config->name,
+                              wf_measure_cost(o, k) / 1000);
+    fprintf(stderr,
+            "weft: rank %u: process %u: measured%s; now through '%s', after "
+            "%" PRIu64 " moves for that\n",
+            o->loc->wf->rank->id, o->loc->id, text,
+            o->at < 0 ? "none" : o->carrier[o->at].core->config->name,
+            o->counts[WF_ORDER_MEASURED]);
+}
+
 void wf_orders_report(const struct wf_instance *wf)
 {
     uint64_t n[WF_ORDER_COUNTS];
@@ -52,4 +72,7 @@ void wf_orders_report(const struct wf_instance *wf)
             wf->rank->id, n[WF_ORDER_MOVES], n[WF_ORDER_FAILBACKS],
             n[WF_ORDER_RECONNECTS], n[WF_ORDER_RESENT], n[WF_ORDER_DUPLICATES],
             n[WF_ORDER_DAMAGED], n[WF_ORDER_STRIPED]);
+    for (struct wf_ordered *o = wf->links->orders; o; o = o->next_order)
+        if (o->measuring.every)
+            report_measured(o);
 }

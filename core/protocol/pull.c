@@ -59,7 +59,7 @@ static void clear_pull(struct wf_pull *pull)
 
 size_t wf_pull_offer(struct wf_p2p *p, uint8_t key[static WF_CONTROL_MAX])
 {
-    struct weft_core *core = p->loc->lane[WF_LANE_ORDER].core;
+    struct weft_core *core = p->loc->lane[p->lane].core;
     uint64_t address = wf_le64((uintptr_t)p->block);
     size_t n = 0;
 

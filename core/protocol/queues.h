@@ -83,6 +83,7 @@ struct wf_p2p {
     uint8_t space; /* enum wf_space */
     uint8_t mode;  /* enum wf_send_mode */
     uint8_t waits; /* enum wf_p2p_waits */
+    uint8_t lane;  /* send: of the envelope */
     bool has_id;   /* it is in the pending or matched table */
     /* Set while the call that posts the receive runs: a large stored message is
      * left to the caller, which copies it outside the section. */
@@ -182,8 +183,9 @@ struct wf_created_req {
 /* How messages came, for tools: tool/pvar.c. */
 struct wf_message_counts {
     uint64_t stored;     /* whole messages that were stored first */
-    uint64_t announced;  /* announcements that were stored */
+    uint64_t growths;    /* these, and announcements that were stored */
     uint64_t length_sum; /* of the queue, taken when it grew */
+    uint64_t bytes_sum;  /* of its memory, taken then, too */
     uint32_t length_high;
     uint64_t rendezvous; /* messages whose payload a receive has asked for */
     uint64_t others;     /* containers that are no whole message */

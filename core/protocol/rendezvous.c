@@ -20,6 +20,7 @@
 #include "protocol/rendezvous.h"
 
 #include "datatype/move.h"
+#include "protocol/comm_route.h"
 #include "protocol/failure.h"
 #include "protocol/message.h"
 #include "protocol/payload.h"
@@ -70,11 +71,9 @@ int wf_rendezvous_notify(struct wf_p2p *p)
     p->waits = WF_WAITS_ANSWER;
     n = wf_pull_offer(p, key);
     WF_ASSERT(n <= sizeof key);
-    if (n) {
+    if (n)
         w.flags = wf_le16(WF_FLAG_RKEY);
-        wf_message_send_control_with(p->loc, &w, key, n);
-    } else
-        wf_message_send_control(p->loc, &w, false);
+    wf_message_send_control_on(p->loc, p->lane, &w, key, n);
     return 0;
 }
 
@@ -87,6 +86,20 @@ unsigned wf_bulk_lane(const struct weft_loc *loc, uint64_t bytes)
         if (bytes >= loc->lane[i].from_size)
             lane = i;
     return lane;
+}
+
+/* The lane of the payload. One that cannot be found is no reason to fail: the
+ * envelope has found its own. */
+static unsigned lane_of_payload(struct wf_p2p *p)
+{
+    uint32_t keys = wf_comm_route_keys(p->req.comm, p->space);
+    unsigned lane = p->lane;
+
+    if (wf_likely(!keys))
+        return wf_bulk_lane(p->loc, p->expected);
+    return wf_comm_route_find_lane(p->loc, keys, p->expected, &lane) == 0
+               ? lane
+               : p->lane;
 }
 
 static void send_chunk(struct wf_p2p *p);
@@ -110,7 +123,7 @@ static void on_chunk_sent(struct wf_tx *t, int status)
 
 static void send_chunk(struct wf_p2p *p)
 {
-    unsigned lane = wf_bulk_lane(p->loc, p->expected);
+    unsigned lane = lane_of_payload(p);
     uint64_t max = p->loc->lane[lane].max_payload;
     uint64_t n = p->expected - p->moved;
     bool last = n <= max;

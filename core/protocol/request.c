@@ -9,10 +9,12 @@
 #include "object/status.h"
 #include "os/tuning.h"
 #include "progress/wait.h"
+#include "protocol/comm_route.h"
 #include "protocol/death.h"
 #include "protocol/describe_request.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
+#include "report/call_time.h"
 #include "report/error.h"
 #include "route/links.h"
 #include "route/location.h"
@@ -356,7 +358,8 @@ uint32_t wf_req_endpoints(struct wf_req *r)
     if (r->type == WF_REQ_GENERALIZED)
         return WF_SOURCES_ENDPOINTS; /* the program knows what completes it */
     loc = r->type > WF_REQ_RECV ? NULL : wf_p2p_of(r)->loc;
-    if (!loc || !loc->lanes)
+    if (!loc || !loc->lanes ||
+        (r->comm && wf_comm_route_keys(r->comm, wf_p2p_of(r)->space)))
         return r->comm ? wf_comm_endpoint_mask(r->comm)
                        : wf_links_any_source_mask(r->wf);
     for (unsigned i = 0; i < loc->lanes; i++)
@@ -384,21 +387,38 @@ static int spin_budget(const struct wf_engine *e)
 {
     uint32_t posted = wf_match_posted_count(&e->match);
 
+    posted += !posted;
     return posted > WF_RECEIVE_BUDGET_MOST ? WF_RECEIVE_BUDGET_MOST
-           : posted                        ? (int)posted
-                                           : 1;
+                                           : (int)posted;
+}
+
+static inline void poll_order_lane(struct wf_req *r)
+{
+    struct weft_loc *loc = wf_p2p_of(r)->loc;
+
+    if (loc && loc->lanes)
+        wf_progress_spin(r->wf, &loc->lane[WF_LANE_ORDER].core->source,
+                         spin_budget(r->wf->engine), &r->done);
+}
+
+/* MPI_Wait polls in front of its slow path, which measures the rest. */
+WF_COLD static void poll_timed(struct wf_req *r)
+{
+    bool begun = wf_call_begin();
+
+    poll_order_lane(r);
+    if (begun)
+        wf_call_end(WF_CALL_COMPLETION, 0);
 }
 
 void wf_req_poll_briefly(struct wf_req *r)
 {
-    struct weft_loc *loc;
-
     if (r->type > WF_REQ_RECV)
         return;
-    loc = wf_p2p_of(r)->loc;
-    if (loc && loc->lanes)
-        wf_progress_spin(r->wf, &loc->lane[WF_LANE_ORDER].core->source,
-                         spin_budget(r->wf->engine), &r->done);
+    if (wf_call_is_timed())
+        poll_timed(r);
+    else
+        poll_order_lane(r);
 }
 
 static void describe_request(const void *r, struct wf_wait *w)

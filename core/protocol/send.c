@@ -19,6 +19,7 @@
 #include "group/contact.h"
 #include "os/tuning.h"
 #include "progress/progress.h"
+#include "protocol/comm_route.h"
 #include "protocol/eager.h"
 #include "protocol/failure.h"
 #include "protocol/fastpath.h"
@@ -75,7 +76,8 @@ struct weft_loc *wf_peer_connect(struct wf_comm *comm, int rank, int *rc)
         return NULL;
     }
     WF_ASSERT(loc->lanes > 0 && loc->lanes <= WF_LANES);
-    wf_contact_add(comm, rank, loc);
+    if (!wf_comm_route_keys(comm, WF_SPACE_P2P))
+        wf_contact_add(comm, rank, loc); /* else no fast path */
     return loc;
 }
 
@@ -124,7 +126,7 @@ void wf_send_cancel(struct wf_p2p *p)
         return;
     wf_wire_init(&w, WF_CANCEL, 0);
     w.d = wf_le64(p->id);
-    wf_message_send_control(p->loc, &w, false);
+    wf_message_send_control_on(p->loc, p->lane, &w, NULL, 0);
 }
 
 /* ---- start --------------------------------------------------------------- */
@@ -137,11 +139,26 @@ static void set_envelope(struct wf_wire *w, const struct wf_p2p *p)
     w->b = wf_le64(wf_env1((uint32_t)c->rank, (uint32_t)p->tag));
 }
 
+/* Choose the lane of the envelope. 0, or a failure. */
+static int choose_lane(struct wf_p2p *p)
+{
+    uint32_t keys = wf_comm_route_keys(p->req.comm, p->space);
+    unsigned lane = WF_LANE_ORDER;
+    int r =
+        wf_likely(!keys) ? 0 : wf_comm_route_find_lane(p->loc, keys, 0, &lane);
+
+    p->lane = (uint8_t)lane;
+    return r;
+}
+
 /* The lane of an eager message. Ordered pairs (protocol/order.h) have one
  * numbered lane. */
 static unsigned eager_lane(const struct wf_p2p *p)
 {
     bool any = p->req.comm->asserts & WF_ASSERT_OVERTAKING && !p->loc->order;
+
+    if (wf_unlikely(p->lane != WF_LANE_ORDER))
+        return p->lane;
 
     return wf_unlikely(any) && p->space == WF_SPACE_P2P
                ? wf_bulk_lane(p->loc, p->bytes)
@@ -228,7 +245,7 @@ int wf_send_start(struct wf_p2p *p)
         return 0;
     }
     p->loc = wf_peer_location(p->req.comm, p->peer, &rc);
-    if (!p->loc)
+    if (!p->loc || (rc = choose_lane(p)) != 0)
         return rc;
     lane = eager_lane(p);
     return is_rendezvous(p, lane) && !finds_room(p, lane)
@@ -251,7 +268,8 @@ static int try_send_by_copy(struct wf_comm *comm, const void *buf,
     if (wf_unlikely(!loc))
         return -1;
     wf_side_take_back(loc);
-    if (!wf_eager_takes_copy(loc, bytes))
+    if (!wf_eager_takes_copy(loc, bytes) ||
+        wf_unlikely(wf_comm_route_keys(comm, space)))
         return 0;
     if (wf_likely(wf_type_is_contiguous(type)))
         data = wf_type_data(type, buf);

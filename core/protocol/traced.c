@@ -169,6 +169,12 @@ int wf_traced_wrap(struct weft_loc *loc)
     return 0;
 }
 
+void wf_traced_wrap_lane(struct weft_loc *loc, unsigned i)
+{
+    WF_ASSERT(loc->traced && i < WF_LANES);
+    wrap_lane(loc, &loc->lane[i], &loc->traced[i]);
+}
+
 /* Returns the Location of process i if it is connected, or NULL. */
 static struct weft_loc *find_connected(struct wf_instance *wf, uint32_t i)
 {

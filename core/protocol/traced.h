@@ -34,6 +34,8 @@ static inline void wf_trace_note_carrier(const struct weft_loc *loc,
 }
 /* Make the lanes of a Location record what they send. 0 or WEFT_ENOMEM. */
 int wf_traced_wrap(struct weft_loc *);
+/* Do that for a lane that is added later. */
+void wf_traced_wrap_lane(struct weft_loc *, unsigned lane);
 void wf_traced_free(struct weft_loc *);
 /* Do this for all Locations that are connected: the engine has a trace now. On
  * WEFT_ENOMEM some lanes record; wf_traced_stop ends that. */

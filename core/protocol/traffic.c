@@ -13,6 +13,7 @@
 #include "protocol/order_counts.h"
 #include "protocol/queues.h"
 #include "protocol/send_side.h"
+#include "report/call_time.h"
 #include "route/links.h"
 #include "route/location.h"
 
@@ -60,21 +61,51 @@ static void report_traffic(struct wf_instance *wf, const struct weft_core *c)
             t.received_bytes);
 }
 
-/* Print the number of packets that a transport dropped as damaged or forged. */
-static void report_dropped_packets(const struct wf_instance *wf,
-                                   const struct weft_core *c)
+uint64_t wf_traffic_plugin_count(const struct weft_core *c, const char *name)
 {
-    const char *name;
+    const char *its;
     uint64_t n;
 
     if (!WEFT_HAS(c->ops, weft_ops, stat))
-        return;
-    for (int i = 0; c->ops->stat(c->ep, i, &name, &n) >= 0; i++)
-        if (n && strcmp(name, "strange_packets") == 0)
-            fprintf(stderr,
-                    "weft: rank %u: %-6s dropped %llu damaged or strange "
-                    "packets\n",
-                    wf->rank->id, c->config->name, (unsigned long long)n);
+        return 0;
+    for (int i = 0; c->ops->stat(c->ep, i, &its, &n) >= 0; i++)
+        if (strcmp(its, name) == 0)
+            return n;
+    return 0;
+}
+
+/* Returns a plugin's counter, over all engines. */
+static unsigned long long sum_plugin_counts(const struct weft_core *c,
+                                            const char *name)
+{
+    struct wf_engines *all = wf_engines(c->wf);
+    uint64_t n = wf_traffic_plugin_count(c, name);
+
+    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++)
+        if (wf_engine_if_open(all, i))
+            n += wf_traffic_plugin_count(
+                &wf_engine_if_open(all, i)->links->eps[c->index], name);
+    return n;
+}
+
+/* Print how often the transport sent something again, and the packets that it
+ * dropped as damaged or forged. */
+static void report_plugin_counts(const struct wf_instance *wf,
+                                 const struct weft_core *c)
+{
+    unsigned long long again = sum_plugin_counts(c, "retransmissions"),
+                       late = sum_plugin_counts(c, "timeouts"),
+                       strange = sum_plugin_counts(c, "strange_packets");
+
+    if (again | late)
+        fprintf(stderr,
+                "weft: rank %u: %-6s sent again %llu packets, after %llu "
+                "timeouts\n",
+                wf->rank->id, c->config->name, again, late);
+    if (strange)
+        fprintf(stderr,
+                "weft: rank %u: %-6s dropped %llu damaged or strange packets\n",
+                wf->rank->id, c->config->name, strange);
 }
 
 uint64_t wf_traffic_count_direct(const struct wf_instance *wf)
@@ -90,21 +121,38 @@ uint64_t wf_traffic_count_direct(const struct wf_instance *wf)
 /* Print how the messages of an engine have come. */
 static void report_messages(const struct wf_instance *wf)
 {
-    const struct wf_message_counts *c = &wf->engine->counts;
-    const struct wf_match *m = &wf->engine->match;
-    uint64_t grown = c->stored + c->announced;
+    const struct wf_engine *e = wf->engine;
+    const struct wf_message_counts *c = &e->counts;
+    unsigned long long direct = wf_traffic_count_direct(wf);
+    double growths = c->growths ? (double)c->growths : 1;
 
-    if (!wf->engine->counts.others && !wf_traffic_count_direct(wf) && !grown)
+    if (!c->others && !direct && !c->growths)
         return;
+    fprintf(
+        stderr,
+        "weft: rank %u: engine %u messages came direct %llu, stored first "
+        "%llu, by rendezvous %llu; unexpected at most %u, mean %.1f, of at "
+        "most %llu bytes, mean %.1f; searches %llu of %llu entries\n",
+        wf->rank->id, wf->number, direct, (unsigned long long)c->stored,
+        (unsigned long long)c->rendezvous, c->length_high,
+        (double)c->length_sum / growths, (unsigned long long)e->unexpected_high,
+        (double)c->bytes_sum / growths, (unsigned long long)e->match.searches,
+        (unsigned long long)e->match.searched);
+}
+
+static void report_times(const struct wf_rank *rank)
+{
+    double s[WF_CALL_CLASSES], all = 0;
+
+    for (int i = 0; i < WF_CALL_CLASSES; i++) {
+        s[i] = (double)wf_call_time(rank, (enum wf_call_class)i) / 1e9;
+        all += s[i];
+    }
     fprintf(stderr,
-            "weft: rank %u: engine %u messages came direct %llu, stored first "
-            "%llu, by rendezvous %llu; unexpected at most %u, mean %.1f; "
-            "searches %llu of %llu entries\n",
-            wf->rank->id, wf->number,
-            (unsigned long long)wf_traffic_count_direct(wf),
-            (unsigned long long)c->stored, (unsigned long long)c->rendezvous,
-            c->length_high, grown ? (double)c->length_sum / (double)grown : 0.0,
-            (unsigned long long)m->searches, (unsigned long long)m->searched);
+            "weft: rank %u: in MPI %.6f s: point-to-point %.6f, wait and test "
+            "%.6f, probe %.6f, collective %.6f, other %.6f\n",
+            rank->id, all, s[WF_CALL_POINT_TO_POINT], s[WF_CALL_COMPLETION],
+            s[WF_CALL_PROBE], s[WF_CALL_COLLECTIVE], s[WF_CALL_OTHER]);
 }
 
 void wf_traffic_report(struct wf_instance *wf)
@@ -116,12 +164,13 @@ void wf_traffic_report(struct wf_instance *wf)
         return;
     for (int i = links->ep_count; i-- > 0;) {
         report_traffic(wf, &links->eps[i]);
-        report_dropped_packets(wf, &links->eps[i]);
+        report_plugin_counts(wf, &links->eps[i]);
     }
     report_messages(wf);
     for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++)
         if (wf_engine_if_open(all, i))
             report_messages(wf_engine_if_open(all, i));
+    report_times(wf->rank);
     if (links->damaged)
         fprintf(stderr, "weft: rank %u: %llu messages arrived damaged\n",
                 wf->rank->id, (unsigned long long)links->damaged);

@@ -15,6 +15,9 @@ void wf_traffic_add(const struct weft_core *, struct wf_traffic *);
 /* Returns how many messages came whole and went straight into a receive. */
 uint64_t wf_traffic_count_direct(const struct wf_instance *);
 
+/* Returns a counter of a transport's plugin; 0: it has none of that name. */
+uint64_t wf_traffic_plugin_count(const struct weft_core *, const char *name);
+
 /* Print the traffic of the rank to stderr if core.stats is set. */
 void wf_traffic_report(struct wf_instance *);
 

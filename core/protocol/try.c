@@ -11,6 +11,7 @@
 #include "protocol/try.h"
 
 #include "object/status.h"
+#include "protocol/comm_route.h"
 #include "protocol/fastpath.h"
 #include "protocol/receive.h"
 #include "route/location.h"
@@ -20,7 +21,7 @@ bool wf_try_send(struct wf_comm *comm, const void *data, uint64_t bytes,
 {
     struct weft_loc *loc = wf_contact_of(comm, dest);
 
-    return wf_likely(loc != NULL) &&
+    return wf_likely(loc != NULL) && !wf_comm_route_keys(comm, space) &&
            wf_fastpath_try_send(
                loc, data, bytes,
                wf_env0(space, comm->send_context, (uint32_t)dest),

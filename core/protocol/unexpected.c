@@ -128,11 +128,12 @@ static void count_stored(struct wf_engine *e, uint64_t charge, bool whole)
     struct wf_message_counts *c = &e->counts;
 
     c->stored += whole;
-    c->announced += !whole;
+    c->growths++;
     c->length_sum += e->match.stored;
     if (e->match.stored > c->length_high)
         c->length_high = e->match.stored;
     e->unexpected_bytes += charge;
+    c->bytes_sum += e->unexpected_bytes;
     if (e->unexpected_bytes > e->unexpected_high)
         e->unexpected_high = e->unexpected_bytes;
 }

@@ -20,7 +20,7 @@ _Static_assert(sizeof((struct wf_state_slot *)0)->comm == MPI_MAX_OBJECT_NAME,
                "a record holds the name of a communicator");
 
 _Thread_local const char *wf_call_name WF_TLS_NEAR;
-_Thread_local bool wf_call_large WF_TLS_NEAR;
+_Thread_local struct wf_call_now wf_call_now WF_TLS_NEAR;
 
 /* ---- the page ------------------------------------------------------------ */
 
@@ -188,7 +188,8 @@ static void write_wait(struct wf_state_slot *s, const struct wf_wait *w)
     set_word(s, WF_STATE_ACTIVE, w->active);
     set_word(s, WF_STATE_COUNT, w->count);
     put_text(s->call, sizeof s->call, call ? call : "");
-    if (call && !w->call && wf_call_large && strlen(call) + 3 <= sizeof s->call)
+    if (call && !w->call && wf_call_now.large &&
+        strlen(call) + 3 <= sizeof s->call)
         memcpy(s->call + strlen(call), "_c", 2);
     put_text(s->comm, sizeof s->comm, w->comm ? w->comm : "");
 }

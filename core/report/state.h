@@ -29,10 +29,15 @@ struct wf_process;
  * wait (core/api/rules.py, NAMED), as a constant string. */
 extern _Thread_local const char *wf_call_name
     __attribute__((tls_model("initial-exec")));
-/* True if it was the large-count form. The core function leaves the name in
- * that case, so that a call that moves nothing need not set it
- * (core/api/forms.py). */
-extern _Thread_local bool wf_call_large
+/* More about the call of this thread. */
+struct wf_call_now {
+    /* It is of the large-count form. The core function leaves the name in that
+     * case, so that a call that moves nothing need not set it
+     * (core/api/forms.py). */
+    bool large;
+    uint64_t begun; /* report/call_time.h; 0: it is not timed */
+};
+extern _Thread_local struct wf_call_now wf_call_now
     __attribute__((tls_model("initial-exec")));
 
 /* A description of a wait. All fields are unknown at first. */

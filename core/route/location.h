@@ -25,6 +25,7 @@ struct wf_tx;
 struct wf_ordered;
 struct wf_checks;
 struct wf_traced_lane;
+struct wf_lane_set;
 
 /* A channel to one peer through one endpoint, with the core's own FIFO of
  * containers that the plugin would not take yet (plugins never queue). */
@@ -93,6 +94,7 @@ struct weft_loc {
     size_t card_len;
     weft_peer *peers[WF_EPS_MAX]; /* through each endpoint, or NULL */
     struct wf_lane lane[WF_LANES];
+    struct wf_lane_set *sets; /* of messages with keys: comm_route.h */
     struct wf_ordered *order; /* a route with failover, or NULL */
     struct wf_checks *checks; /* for incoming messages (checked.h), or NULL */
     struct wf_traced_lane *traced; /* [WF_LANES], with a trace; or NULL */

@@ -9,6 +9,7 @@
  */
 #include "route/route.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 
 #include "config/model.h"
@@ -30,8 +31,23 @@ static bool rule_matches_pair(const struct wf_route_rule *rule,
                               const struct wf_route_candidate *candidates,
                               int n)
 {
-    return wf_select_match(&rule->from, from, to, candidates, n) &&
+    return (!rule->key || from->keys & rule->key) &&
+           wf_select_match(&rule->from, from, to, candidates, n) &&
            wf_select_match(&rule->to, to, from, candidates, n);
+}
+
+uint32_t wf_route_find_keys(const struct wf_config *c, const char *comm,
+                            enum wf_route_kind kind)
+{
+    uint32_t keys = 0;
+
+    for (int i = 0; i < c->route_count; i++) {
+        const struct wf_route_rule *rule = &c->routes[i];
+        if ((!rule->comm || fnmatch(rule->comm, comm, 0) == 0) &&
+            (rule->kind == WF_KIND_OF_ANY || rule->kind == kind))
+            keys |= rule->key;
+    }
+    return keys;
 }
 
 const struct wf_route_rule *
@@ -48,11 +64,18 @@ wf_route_rule(const struct wf_config *c, const struct wf_route_end *from,
     return rule; /* the last one matches everything */
 }
 
-/* Whether the rule matches everything, so that no later one is ever used. */
+/* Whether the rule is about all messages of the pairs that it selects, so that
+ * no later one is ever used for them. */
+static bool takes_all_messages(const struct wf_route_rule *rule)
+{
+    return rule->size_lo == 0 && rule->size_hi == UINT64_MAX && !rule->key;
+}
+
+/* The same for all pairs. */
 static bool matches_everything(const struct wf_route_rule *rule)
 {
     return rule->from.term_count == 0 && rule->to.term_count == 0 &&
-           rule->size_lo == 0 && rule->size_hi == UINT64_MAX;
+           takes_all_messages(rule);
 }
 
 static bool is_in_list(const struct wf_route_rule *rule, const char *transport)
@@ -172,7 +195,7 @@ static bool wants_failover(const struct wf_route_rule *rule, bool networks)
 {
     return rule->failover == WF_FAILOVER_YES ||
            (rule->failover == WF_FAILOVER_AUTO && networks &&
-            (rule->use == WF_USE_LIST || rule->policy == WF_POLICY_STRIPE));
+            (rule->use == WF_USE_LIST || rule->policy >= WF_POLICY_STRIPE));
 }
 
 /* A property that is searched for in the rules that match a pair. */
@@ -183,21 +206,23 @@ struct wish {
     bool (*has)(const struct wf_route_rule *, bool same_node);
 };
 
-/* Whether one of the rules that messages of some size are subject to has the
- * property. */
+/* Whether one of the rules that messages of some size, communicator or kind
+ * are subject to has the property. */
 static bool direction_has(const struct wish *w, const struct wf_route_end *from,
                           const struct wf_route_end *to)
 {
     const struct wf_config *c = w->config;
     const struct wf_route_rule *rule = c->routes;
+    struct wf_route_end any = *from;
 
+    any.keys = UINT32_MAX;
     for (int i = 0; i < c->route_count; i++, rule++) {
         if (i + 1 < c->route_count &&
-            !rule_matches_pair(rule, from, to, w->candidates, w->n))
+            !rule_matches_pair(rule, &any, to, w->candidates, w->n))
             continue;
         if (w->has(rule, from->node == to->node))
             return true;
-        if (rule->size_lo == 0 && rule->size_hi == UINT64_MAX)
+        if (takes_all_messages(rule))
             return false; /* no later rule is used */
     }
     return false;
@@ -258,6 +283,9 @@ bool wf_route_failover(const struct wf_config *c,
                    wants_failover(back, network && found > 1);
     out->stripe = out->several && network && found > 1 &&
                   rule->policy == WF_POLICY_STRIPE;
+    if (out->several && network && found > 1 &&
+        rule->policy == WF_POLICY_MEASURED)
+        out->measure = rule->measure;
     return out->several ||
            (out->encrypt && found > 0 && candidates[order[0]].network);
 }

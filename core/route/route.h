@@ -26,6 +26,8 @@ struct wf_route_failover {
     bool crc, encrypt;
     bool several; /* use all that the route names; else only the first */
     bool stripe;  /* divide large messages over them */
+    uint64_t
+        measure; /* ns between two measurements of them; 0: there are none */
     uint64_t failback, timeout; /* ns; failback 0: never */
 };
 /* Whether the pair's route for size 0, whose choice is order[0..found), has
@@ -64,6 +66,11 @@ int wf_route_size_splits(const struct wf_config *,
                          const struct wf_route_end *from,
                          const struct wf_route_end *to, uint64_t *sizes,
                          int max);
+
+/* The keys of the rules that are about messages of this kind on a communicator
+ * of this name: for wf_route_end.keys. */
+uint32_t wf_route_find_keys(const struct wf_config *, const char *comm,
+                            enum wf_route_kind);
 
 struct wf_route_rule;
 

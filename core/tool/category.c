@@ -38,6 +38,11 @@ static bool is_of_channel(const struct wf_pvar *v)
     return has_prefix(v, "channel.");
 }
 
+static bool is_of_time(const struct wf_pvar *v)
+{
+    return has_prefix(v, "time.");
+}
+
 static bool is_of_failover(const struct wf_pvar *v)
 {
     return has_prefix(v, "failover.");
@@ -58,6 +63,7 @@ static const struct category {
     {"collectives", "which algorithms are taken", false, NULL, "collective."},
     {"waiting", "calls that sleep until something comes", false, is_of_waiting,
      "wait."},
+    {"time", "time in calls of MPI, by their class", false, is_of_time, NULL},
     {"failover", "pairs that change their transport", false, is_of_failover,
      "failover."},
     {"channels", "real-time channels", false, is_of_channel, NULL},

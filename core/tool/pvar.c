@@ -9,6 +9,8 @@
 
 #include "core_api.h"
 #include "progress/engines.h"
+#include "protocol/fastpath.h"
+#include "report/call_time.h"
 #include "tool/handles.h"
 #include "tool/tool.h"
 
@@ -79,6 +81,13 @@ static struct session *session_of(MPI_T_pvar_session s)
     return wf_tool_handle_find(WF_TOOL_PVAR_SESSION, s);
 }
 
+/* Shut the fast path while calls are timed. */
+static void update_fast_path(struct wf_instance *home)
+{
+    if (home)
+        wf_fastpath_update(home);
+}
+
 /* Find one handle of the session; MPI_T_PVAR_ALL_HANDLES is none. */
 static int find_handle(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
                        struct handle **out)
@@ -95,6 +104,8 @@ static int find_handle(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
 
 static void free_handle(struct handle *h)
 {
+    if (wf_tool_pvar_times_calls(&h->variable))
+        wf_call_times_stop();
     wf_tool_handle_drop(h->value);
     wf_list_remove(&h->link);
     free(h);
@@ -128,6 +139,7 @@ int wf_mpi_t_pvar_session_free(struct wf_instance *wf,
         free_handle(wf_container(s->handles.next, struct handle, link));
     wf_tool_handle_drop(*session);
     free(s);
+    update_fast_path(wf);
     *session = MPI_T_PVAR_SESSION_NULL;
     return MPI_SUCCESS;
 }
@@ -155,6 +167,9 @@ int wf_mpi_t_pvar_handle_alloc(struct wf_instance *wf,
     h->session = s;
     h->value = made;
     h->variable = v;
+    if (wf_tool_pvar_times_calls(&v))
+        wf_call_times_start();
+    update_fast_path(wf);
     wf_list_append(&s->handles, &h->link);
     *handle = made;
     wf_tool_set_int(count, 1);
@@ -172,6 +187,7 @@ int wf_mpi_t_pvar_handle_free(struct wf_instance *wf,
     if (rc != MPI_SUCCESS)
         return rc;
     free_handle(h);
+    update_fast_path(wf);
     *handle = MPI_T_PVAR_HANDLE_NULL;
     return MPI_SUCCESS;
 }
@@ -230,13 +246,13 @@ static uint64_t sum_over_engines(struct wf_instance *home,
                                  const struct wf_pvar *v)
 {
     struct wf_engines *all = wf_engines(home);
-    uint64_t value = v->read(home, v->transport);
+    uint64_t value = wf_tool_read_pvar(v, home);
     for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++) {
         struct wf_instance *engine = wf_engine_if_open(all, i);
         if (!engine)
             continue;
         wf_engine_switch(home, engine);
-        value += v->read(engine, v->transport);
+        value += wf_tool_read_pvar(v, engine);
         wf_engine_switch(engine, home);
     }
     return value;

@@ -40,12 +40,14 @@ static inline void wf_tool_set_int(int *where, int value)
         *where = value;
 }
 
+struct wf_pvar_row; /* tool/pvar_table.c */
+
 /* A performance variable: one number of the instance. */
 struct wf_pvar {
     char name[96];
     const char *help;
     int var_class;
-    uint64_t (*read)(struct wf_instance *, const char *transport);
+    const struct wf_pvar_row *row; /* where the number is */
     const char *transport; /* to which it belongs, or NULL: to the process */
 };
 

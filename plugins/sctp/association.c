@@ -77,8 +77,22 @@ static void close_kernel_assoc(const weft_peer *p, struct wf_sctp_assoc *s)
     wf_sctp_sock_free(s->sock);
 }
 
+uint64_t wf_sctp_assocs_retransmissions(const weft_peer *p)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < ASSOCS_MAX; i++) {
+        struct wf_sctp_assoc *s = p->assoc[i];
+        if (s)
+            n += s->sock ? wf_sctp_kernel_retransmissions(s->sock)
+                         : wf_sctp_user_retransmissions(&s->user);
+    }
+    return n;
+}
+
 void wf_sctp_assocs_close(weft_peer *p)
 {
+    p->ep->count.retransmissions += wf_sctp_assocs_retransmissions(p);
     for (int i = 0; i < ASSOCS_MAX; i++) {
         struct wf_sctp_assoc *s = p->assoc[i];
         if (!s)

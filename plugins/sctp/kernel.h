@@ -69,5 +69,7 @@ enum wf_sctp_event wf_sctp_kernel_receive(struct wf_sctp_sock *, void *buf,
                                           struct wf_sctp_message *);
 /* Returns the bytes in the send buffer, with the kernel's overhead for them. */
 uint32_t wf_sctp_kernel_unacked(const struct wf_sctp_sock *);
+/* Returns how many chunks the association has sent again. */
+uint64_t wf_sctp_kernel_retransmissions(const struct wf_sctp_sock *);
 
 #endif

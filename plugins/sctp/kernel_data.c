@@ -109,6 +109,16 @@ uint32_t wf_sctp_kernel_unacked(const struct wf_sctp_sock *s)
     return used[SK_MEMINFO_WMEM_QUEUED];
 }
 
+uint64_t wf_sctp_kernel_retransmissions(const struct wf_sctp_sock *s)
+{
+    struct sctp_assoc_stats stats = {0};
+    socklen_t n = sizeof stats;
+
+    if (getsockopt(s->fd, IPPROTO_SCTP, SCTP_GET_ASSOC_STATS, &stats, &n) < 0)
+        return 0;
+    return stats.sas_rtxchunks;
+}
+
 /* ---- in ------------------------------------------------------------------ */
 
 /* Returns the event that the end of an association with this error is. */

@@ -78,6 +78,11 @@ uint32_t wf_sctp_user_take_retransmitted(struct wf_sctp_user_assoc *a)
     return 0;
 }
 
+uint64_t wf_sctp_user_retransmissions(struct wf_sctp_user_assoc *a)
+{
+    return 0;
+}
+
 uint32_t wf_sctp_user_rtt_ms(struct wf_sctp_user_assoc *a)
 {
     return 0;

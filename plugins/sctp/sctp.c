@@ -245,6 +245,15 @@ static uint64_t count_packets_out(const weft_ep *ep)
     return n;
 }
 
+static uint64_t count_retransmissions(const weft_ep *ep)
+{
+    uint64_t n = ep->count.retransmissions;
+
+    for (const weft_peer *p = ep->open; p; p = p->open_next)
+        n += wf_sctp_assocs_retransmissions(p);
+    return n;
+}
+
 static int get_statistic(weft_ep *ep, int i, const char **name, uint64_t *value)
 {
     const struct wf_sctp_counts *c = &ep->count;
@@ -261,7 +270,8 @@ static int get_statistic(weft_ep *ep, int i, const char **name, uint64_t *value)
         {"path_failures", c->path_failures},
         {"path_switches", c->path_switches},
         {"kernel_links", c->kernel_links},
-        {"spreads", c->spreads}};
+        {"spreads", c->spreads},
+        {"retransmissions", count_retransmissions(ep)}};
 
     return wf_ip_read_counter(all, sizeof all / sizeof *all, i, name, value);
 }

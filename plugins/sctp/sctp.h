@@ -249,6 +249,7 @@ struct wf_sctp_counts {
     uint64_t connections, tx_containers, tx_bytes, rx_containers, rx_bytes,
         packets_in, packets_out, path_failures, path_switches, kernel_links,
         spreads;
+    uint64_t retransmissions; /* of associations that are closed */
 };
 
 /* An accepted association of the kernel whose link is not known yet. */
@@ -392,6 +393,9 @@ int wf_sctp_poll(weft_ep *, int budget);
 /* Opens the associations of a peer inside UDP. */
 int wf_sctp_assocs_open(weft_peer *);
 void wf_sctp_assocs_close(weft_peer *);
+/* Returns how often something was sent again: packets, or the kernel's
+ * chunks. */
+uint64_t wf_sctp_assocs_retransmissions(const weft_peer *);
 /* Returns one of `parts` equal parts of `all`, but not less than `least`. */
 uint32_t wf_sctp_share_of(uint32_t all, uint32_t parts, uint32_t least);
 int wf_sctp_assoc_send(struct wf_sctp_assoc *, const struct wf_sctp_message *,

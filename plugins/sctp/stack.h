@@ -60,6 +60,7 @@ struct wf_sctp_user_assoc {
     bool acked_any;      /* acked and offered are valid */
     bool progress;       /* acked advanced; the caller of ..._input clears it */
     uint32_t retransmitted; /* packets since the last take_retransmitted */
+    uint64_t retransmitted_before; /* packets until then */
     void *ctx;
     /* Sends a packet. Called under the lock, maybe in another endpoint's
      * thread. */
@@ -113,6 +114,8 @@ uint32_t wf_sctp_user_unacked(struct wf_sctp_user_assoc *);
 bool wf_sctp_user_awaits_ack(struct wf_sctp_user_assoc *);
 /* Returns the number of packets retransmitted since the last call. */
 uint32_t wf_sctp_user_take_retransmitted(struct wf_sctp_user_assoc *);
+/* Returns the number of packets retransmitted since the association began. */
+uint64_t wf_sctp_user_retransmissions(struct wf_sctp_user_assoc *);
 /* Returns the smoothed round trip; 0 if it is unknown. */
 uint32_t wf_sctp_user_rtt_ms(struct wf_sctp_user_assoc *);
 /* Adapts the receive buffer; call it now and then where packets get lost. Else

@@ -115,6 +115,7 @@ int wf_sctp_user_open(struct wf_sctp_user_assoc *a,
     a->room = s->room;
     a->sent = a->acked_any = a->progress = false;
     a->retransmitted = 0;
+    a->retransmitted_before = 0;
     wf_sctp_stack_lock();
     a->lib->register_address(a);
     a->so = a->lib->socket(AF_CONN, SOCK_STREAM, IPPROTO_SCTP, NULL, NULL, 0,
@@ -257,7 +258,18 @@ uint32_t wf_sctp_user_take_retransmitted(struct wf_sctp_user_assoc *a)
 
     wf_sctp_stack_lock();
     n = a->retransmitted;
+    a->retransmitted_before += n;
     a->retransmitted = 0;
+    wf_sctp_stack_unlock();
+    return n;
+}
+
+uint64_t wf_sctp_user_retransmissions(struct wf_sctp_user_assoc *a)
+{
+    uint64_t n;
+
+    wf_sctp_stack_lock();
+    n = a->retransmitted_before + a->retransmitted;
     wf_sctp_stack_unlock();
     return n;
 }

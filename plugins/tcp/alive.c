@@ -76,6 +76,16 @@ uint64_t wf_tcp_traffic(weft_peer *p)
            v.info.tcpi_bytes_received;
 }
 
+uint64_t wf_tcp_retransmissions(const struct wf_tcp_conn *c)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+
+    if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
+        return 0;
+    return info.tcpi_total_retrans;
+}
+
 /* ---- the peers that are watched ------------------------------------------ */
 
 static bool is_below_keepalive(const weft_ep *ep)

@@ -99,6 +99,7 @@ void wf_tcp_conn_close(struct wf_tcp_conn *c)
                                NULL);
     leave_pool(c);
     unlink_conn(c);
+    ep->count.retransmissions += wf_tcp_retransmissions(c);
     close(c->fd); /* leaves epoll by itself: there is no copy */
     c->fd = -1;
     c->state = TCP_DEAD;

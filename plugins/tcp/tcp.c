@@ -278,15 +278,29 @@ static int arm_endpoint(weft_ep *ep, uint64_t *deadline_ns)
     return WEFT_OK;
 }
 
+static uint64_t count_retransmissions(const weft_ep *ep)
+{
+    uint64_t n = ep->count.retransmissions;
+
+    for (uint32_t i = 0; i < ep->ip.peers; i++)
+        if (ep->ip.peer[i] && ep->ip.peer[i]->conn)
+            n += wf_tcp_retransmissions(ep->ip.peer[i]->conn);
+    return n;
+}
+
 static int read_statistic(weft_ep *ep, int i, const char **name,
                           uint64_t *value)
 {
     const struct wf_tcp_counts *c = &ep->count;
     const struct wf_ip_counter all[] = {
-        {"connections", c->connections}, {"refused_callers", c->refused},
-        {"tx_containers", c->tx_frames}, {"tx_bytes", c->tx_bytes},
-        {"rx_containers", c->rx_frames}, {"rx_bytes", c->rx_bytes},
-        {"tx_staged", c->stage_copies}};
+        {"connections", c->connections},
+        {"refused_callers", c->refused},
+        {"tx_containers", c->tx_frames},
+        {"tx_bytes", c->tx_bytes},
+        {"rx_containers", c->rx_frames},
+        {"rx_bytes", c->rx_bytes},
+        {"tx_staged", c->stage_copies},
+        {"retransmissions", count_retransmissions(ep)}};
 
     return wf_ip_read_counter(all, sizeof all / sizeof *all, i, name, value);
 }

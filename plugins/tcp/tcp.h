@@ -152,6 +152,7 @@ struct weft_peer {
 struct wf_tcp_counts {
     uint64_t connections, refused, tx_frames, tx_bytes, rx_frames, rx_bytes,
         stage_copies;
+    uint64_t retransmissions; /* of connections that are closed */
 };
 
 struct weft_ep {
@@ -230,6 +231,8 @@ int wf_tcp_peer_del(weft_peer *, int abrupt);
 
 /* alive.c */
 uint64_t wf_tcp_traffic(weft_peer *);
+/* Returns how many segments the kernel has sent again. */
+uint64_t wf_tcp_retransmissions(const struct wf_tcp_conn *);
 void wf_tcp_alive_begin(weft_peer *);
 void wf_tcp_alive_end(weft_peer *);
 void wf_tcp_watch_sent(weft_peer *);

@@ -98,6 +98,7 @@ void wf_udp_flow_expire(struct wf_udp_flow *f, uint64_t now)
     if (!f->probe_at || f->probe_at > now)
         return;
     f->probe = true;
+    f->timeouts++;
     if (f->backoff < BACKOFF_MAX)
         f->backoff++;
     if (f->backoff == GIVE_WAY) {

@@ -157,6 +157,8 @@ struct wf_udp_flow {
     uint64_t offered; /* stream bytes that the peer knows are accepted */
 
     uint64_t packets_lost, packets_twice; /* counters */
+    uint64_t packets_again;               /* sent that repeat data */
+    uint64_t timeouts; /* of the probe: nothing answered in time */
 };
 
 int wf_udp_flow_open(struct wf_udp_flow *, const struct wf_udp_flow_config *);

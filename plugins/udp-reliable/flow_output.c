@@ -217,6 +217,7 @@ void wf_udp_flow_sent(struct wf_udp_flow *f, uint64_t now,
     if (o->head.type != UDP_DATA)
         return;
     f->unasked = o->head.flags & UDP_ACK_NOW ? 0 : f->unasked + o->len;
+    f->packets_again += o->repeats;
     if (o->repeats)
         supersede_packet(f, o);
     else

@@ -40,6 +40,8 @@ static void close_flow(weft_peer *p)
     wf_ip_alive_end(&ep->watch, &p->alive);
     wf_ip_release_id(&ep->calls, p->link, &p->party);
     ep->count.lost += p->flow.packets_lost;
+    ep->count.again += p->flow.packets_again;
+    ep->count.timeouts += p->flow.timeouts;
     wf_udp_hot_forget_peer(ep, p);
     ep->links[p->path.way.socket]--;
     while (*at != p)

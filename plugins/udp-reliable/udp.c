@@ -298,30 +298,36 @@ static int arm_endpoint(weft_ep *ep, uint64_t *deadline_ns)
     return WEFT_OK;
 }
 
-static uint64_t count_lost(const weft_ep *ep)
+/* Returns the counts of all links, also of those that are closed. */
+static struct wf_udp_counts count_links(const weft_ep *ep)
 {
-    uint64_t n = ep->count.lost;
+    struct wf_udp_counts n = ep->count;
 
-    for (const weft_peer *p = ep->open; p; p = p->open_next)
-        n += p->flow.packets_lost;
+    for (const weft_peer *p = ep->open; p; p = p->open_next) {
+        n.lost += p->flow.packets_lost;
+        n.again += p->flow.packets_again;
+        n.timeouts += p->flow.timeouts;
+    }
     return n;
 }
 
 static int read_statistic(weft_ep *ep, int i, const char **name,
                           uint64_t *value)
 {
-    const struct wf_udp_counts *c = &ep->count;
+    const struct wf_udp_counts c = count_links(ep);
     const struct wf_ip_counter all[] = {
-        {"connections", c->connections},
+        {"connections", c.connections},
         {"refused_callers", ep->calls.refused},
-        {"tx_containers", c->tx_containers},
-        {"tx_bytes", c->tx_bytes},
-        {"rx_containers", c->rx_containers},
-        {"rx_bytes", c->rx_bytes},
-        {"tx_packets", c->packets_out},
-        {"rx_packets", c->packets_in},
+        {"tx_containers", c.tx_containers},
+        {"tx_bytes", c.tx_bytes},
+        {"rx_containers", c.rx_containers},
+        {"rx_bytes", c.rx_bytes},
+        {"tx_packets", c.packets_out},
+        {"rx_packets", c.packets_in},
         {"strange_packets", ep->calls.foreign_packets},
-        {"lost_packets", count_lost(ep)}};
+        {"lost_packets", c.lost},
+        {"retransmissions", c.again},
+        {"timeouts", c.timeouts}};
 
     return wf_ip_read_counter(all, sizeof all / sizeof *all, i, name, value);
 }

@@ -79,7 +79,8 @@ struct weft_peer {
 
 struct wf_udp_counts {
     uint64_t connections, tx_containers, tx_bytes, rx_containers, rx_bytes,
-        packets_in, packets_out, lost;
+        packets_in, packets_out;
+    uint64_t lost, again, timeouts; /* of links that are closed */
 };
 
 /* Packets of one size, which leave together; the last may be shorter. */

@@ -30,7 +30,7 @@
 struct wf_instance *_Atomic wf_process_instance;
 _Thread_local struct wf_instance *wf_thread_instance;
 _Thread_local const char *wf_call_name;
-_Thread_local bool wf_call_large;
+_Thread_local struct wf_call_now wf_call_now;
 _Thread_local const struct wf_event *wf_event_shown;
 
 /* The short path finds no contact, so every call takes the long way. */

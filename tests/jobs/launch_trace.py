@@ -205,16 +205,32 @@ class Counts(Folder):
         said = {int(rank): [float(n) for n in numbers] for rank, *numbers in
                 re.findall(r"rank (\d): engine 0 messages came direct (\d+), "
                            r"stored first (\d+), by rendezvous (\d+); "
-                           r"unexpected at most (\d+), mean ([\d.]+); "
+                           r"unexpected at most (\d+), mean ([\d.]+), "
+                           r"of at most (\d+) bytes, mean ([\d.]+); "
                            r"searches (\d+) of (\d+) entries", done.stderr)}
         self.assertEqual(set(said), {0, 1}, done.stderr)
-        direct, stored, rendezvous, most, mean, searches, searched = said[1]
+        (direct, stored, rendezvous, most, mean, bytes_, bytes_mean, searches,
+         searched) = said[1]
         self.assertGreaterEqual(direct, 1)  # of tag 5
         self.assertGreaterEqual(stored, 1)  # of tag 6
         self.assertEqual(rendezvous, 1)     # of tag 8
         self.assertTrue(1 <= mean <= most, done.stderr)
+        self.assertTrue(0 < bytes_mean <= bytes_, done.stderr)
         self.assertTrue(searches or not searched, done.stderr)
         self.assertEqual(said[0][2], 0)
+
+    def test_times_are_told_by_class(self):
+        done = self.job(options=("--set", "core.stats=yes", "--route", "shm"))
+        said = re.findall(r"rank \d: in MPI ([\d.]+) s: point-to-point "
+                          r"([\d.]+), wait and test ([\d.]+), probe "
+                          r"([\d.]+), collective ([\d.]+), other ([\d.]+)\n",
+                          done.stderr)
+        self.assertEqual(len(said), 2, done.stderr)
+        for rank in said:
+            total, *parts = [float(n) for n in rank]
+            self.assertAlmostEqual(total, sum(parts), delta=1e-5)
+            self.assertGreater(parts[0], 0)
+        self.assertNotIn("in MPI", self.job(options=("--route", "shm")).stderr)
 
 
 class Path_(Folder):

@@ -237,6 +237,60 @@ static void ways_of_messages_are_told_apart(void)
     CHECK(sum_of("match.searched", MPI_T_PVAR_CLASS_COUNTER) > 0);
 }
 
+/* Time in MPI is measured while somebody has a handle of such a variable. */
+static void time_is_told_by_class_of_call(void)
+{
+    static const char *const names[] = {"time.point_to_point",
+                                        "time.completion", "time.collective",
+                                        "time.probe"};
+    unsigned long long before[4], after[4], idle[4];
+    MPI_T_pvar_session s;
+    MPI_T_pvar_handle h[4];
+    int index, count, in = 0, out = 1, rank = rank_in(MPI_COMM_WORLD);
+    MPI_Request r[2];
+
+    CHECK(MPI_T_pvar_session_create(&s) == MPI_SUCCESS);
+    for (int i = 0; i < 4; i++) {
+        CHECK(MPI_T_pvar_get_index(names[i], MPI_T_PVAR_CLASS_TIMER, &index) ==
+              MPI_SUCCESS);
+        CHECK(MPI_T_pvar_handle_alloc(s, index, NULL, &h[i], &count) ==
+              MPI_SUCCESS);
+        CHECK(MPI_T_pvar_read(s, h[i], &before[i]) == MPI_SUCCESS);
+    }
+    for (int i = 0; i < 100; i++) {
+        MPI_Irecv(&in, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &r[0]);
+        MPI_Isend(&out, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &r[1]);
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+        MPI_Iprobe(rank, 4, MPI_COMM_WORLD, &count, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 4; i++) {
+        CHECK(MPI_T_pvar_read(s, h[i], &after[i]) == MPI_SUCCESS);
+        CHECK(after[i] > before[i]);
+    }
+    MPI_Comm_size(MPI_COMM_WORLD, &count); /* of none of these classes */
+    for (int i = 0; i < 4; i++) {
+        CHECK(MPI_T_pvar_read(s, h[i], &idle[i]) == MPI_SUCCESS);
+        CHECK(idle[i] == after[i]);
+    }
+    CHECK(MPI_T_pvar_session_free(&s) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Without a handle nothing is measured, unless core.stats is set. */
+static void time_is_not_measured_unasked(void)
+{
+    unsigned long long before, now;
+
+    if (getenv("WEFT_SET") && strstr(getenv("WEFT_SET"), "stats"))
+        return;
+    before = sum_of("time.other", MPI_T_PVAR_CLASS_TIMER);
+    for (int i = 0, size; i < 10; i++)
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+    now = sum_of("time.other", MPI_T_PVAR_CLASS_TIMER);
+    CHECK(now == before);
+}
+
 static void categories_list_every_variable(void)
 {
     int n, cvars, pvars, all_c = 0, all_p = 0, indices[256], index, len;
@@ -282,6 +336,8 @@ int main(int argc, char **argv)
     bytes_that_leave_are_counted();
     unexpected_messages_are_seen();
     ways_of_messages_are_told_apart();
+    time_is_told_by_class_of_call();
+    time_is_not_measured_unasked();
     CHECK(MPI_T_finalize() == MPI_SUCCESS);
     int status = job_end();
     look_at_everything();

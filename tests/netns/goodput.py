@@ -78,6 +78,21 @@ class Goodput(unittest.TestCase):
             self.assertEqual(len(row), 4)
             self.assertGreater(min(row), 0)
 
+    def test_what_is_sent_again_is_counted(self):
+        with faultnet.Net(WIRE, seed=1) as net:
+            net.wait_for_carrier()
+            net.fault("all:loss=5")
+            for route in FABRICS:
+                with self.subTest(route=route):
+                    r = subprocess.run(
+                        net.command([MPIRUN, "-n", "2", "--route", route,
+                                     "--set", "core.stats=yes", PROGRAM,
+                                     "stream", "30000", "16", "0.3"]),
+                        capture_output=True, text=True, timeout=LIMIT)
+                    self.assertEqual(r.returncode, 0, r.stderr)
+                    self.assertRegex(r.stderr, rf"{route} +sent again [1-9]\d* "
+                                     "packets, after")
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

@@ -142,12 +142,10 @@ static void an_undefined_transport_lists_the_defined_ones(void **state)
 
 static void missing_features_are_refused_not_ignored(void **state)
 {
-    assert_problem("[route a]\npolicy = measured\n",
-                   "policy: 'measured' is not one of order|cost|stripe");
-    assert_problem("[route a]\ncomm = halo_*\n",
-                   "comm: 'halo_*' is not available in this version");
-    assert_problem("[route a]\nkind = coll\n",
-                   "kind: 'coll' is not available in this version");
+    assert_problem("[route a]\npolicy = measured\nfailover = no\n",
+                   "policy = measured needs failover");
+    assert_problem("[route a]\nkind = rma\n",
+                   "kind = rma: this version of Weft sends no such messages");
 }
 
 static void contradictions_are_found(void **state)

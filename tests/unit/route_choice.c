@@ -6,9 +6,9 @@
 #include "route/cost.h"
 #include "route/route.h"
 
-static const struct wf_route_end r0 = {0, "ctl", "10.0.0.1", 1};
-static const struct wf_route_end r1 = {1, "dsp1", "10.0.0.11,fd00::11", 1};
-static const struct wf_route_end r5 = {5, "dsp3.lab", "10.1.0.13", 2};
+static const struct wf_route_end r0 = {0, "ctl", "10.0.0.1", 1, 0};
+static const struct wf_route_end r1 = {1, "dsp1", "10.0.0.11,fd00::11", 1, 0};
+static const struct wf_route_end r5 = {5, "dsp3.lab", "10.1.0.13", 2, 0};
 
 /* self, shm, tcp, udp-reliable and what they reach in the pair */
 static int make_world(const struct wf_route_end *from,
@@ -197,6 +197,61 @@ static void all_terms_must_hold(void **state)
     assert_matches("to = remote !rank:5", &r0, &r5, false);
 }
 
+/* The section that decides for messages with this name and kind. */
+static void assert_keyed(const struct wf_config *config, const char *comm,
+                         enum wf_route_kind kind, const char *wanted)
+{
+    struct wf_route_candidate c[4];
+    struct wf_route_end from = r0;
+    const char *section;
+    int order[4], n = make_world(&r0, &r5, c);
+
+    from.keys = wf_route_find_keys(config, comm, kind);
+    wf_route_choose(config, &from, &r5, 0, c, n, order, &section);
+    assert_memory_equal(section, wanted, strlen(wanted));
+}
+
+static void rules_may_be_about_communicators_and_kinds(void **state)
+{
+    struct wf_config *config = parse_good(
+        "[route a]\ncomm = solver*\nkind = collective\nuse = tcp\n"
+        "[route b]\ncomm = solver*\nto = local\nuse = tcp\n"
+        "[route c]\nkind = collective\nuse = tcp\n"
+        "[route d]\ncomm = io\nuse = tcp\n"
+        "[route rest]\nuse = udp-reliable\n");
+
+    assert_keyed(config, "solver 1", WF_KIND_OF_COLLECTIVE, "route 'a'");
+    assert_keyed(config, "solver 1", WF_KIND_OF_PT2PT, "route 'rest'");
+    assert_keyed(config, "solved", WF_KIND_OF_COLLECTIVE, "route 'c'");
+    assert_keyed(config, "io", WF_KIND_OF_PT2PT, "route 'd'");
+    assert_keyed(config, "io2", WF_KIND_OF_PT2PT, "route 'rest'");
+    assert_keyed(config, "", WF_KIND_OF_PT2PT, "route 'rest'");
+    wf_config_free(config);
+}
+
+/* So a transport of a rule for all is opened, and one that encrypts does. */
+static void a_rule_about_a_communicator_ends_no_search(void **state)
+{
+    struct wf_config *config =
+        parse_good("[route a]\ncomm = x\nuse = tcp\n[route b]\nuse = shm\n");
+
+    assert_true(wf_route_may_use(config, "tcp"));
+    assert_true(wf_route_may_use(config, "shm"));
+    wf_config_free(config);
+}
+
+static void wrong_rules_about_communicators_are_explained(void **state)
+{
+    assert_problem("[route a]\nkind = rma\nuse = tcp\n",
+                   "text:2:8: route 'a': kind = rma: this version of Weft "
+                   "sends no such messages");
+    assert_problem("[route a]\nkind = io\nuse = tcp\n", "kind = io: this");
+    assert_problem("[route a]\nkind = send\nuse = tcp\n",
+                   "any|pt2pt|collective");
+    assert_problem("[route a]\ncomm = x\nuse = tcp\nfailover = yes\n",
+                   "failover and stripes are of a pair of processes");
+}
+
 static void bad_selectors_are_explained(void **state)
 {
     assert_problem("[route a]\nto = rank\n", "'rank' wants a list: rank:...");
@@ -285,6 +340,9 @@ static void a_pair_is_encrypted_if_one_section_about_it_says_so(void **state)
     assert_encrypts(bulk, &r5, true);
     assert_encrypts(back, &r5, true);
     assert_encrypts(back, &r1, false);
+    assert_encrypts("[route a]\ncomm = x\nuse = tcp\nsecurity = encrypt\n"
+                    "[route b]\nuse = tcp\n",
+                    &r5, true);
 }
 
 static void assert_checks(const char *ini, const struct wf_route_end *to,
@@ -380,6 +438,9 @@ int main(void)
         cmocka_unit_test(selectors_by_net),
         cmocka_unit_test(selectors_of_distance_and_reach),
         cmocka_unit_test(all_terms_must_hold),
+        cmocka_unit_test(rules_may_be_about_communicators_and_kinds),
+        cmocka_unit_test(a_rule_about_a_communicator_ends_no_search),
+        cmocka_unit_test(wrong_rules_about_communicators_are_explained),
         cmocka_unit_test(bad_selectors_are_explained),
         cmocka_unit_test(splits_are_where_the_decision_may_change),
         cmocka_unit_test(a_pair_is_encrypted_if_one_section_about_it_says_so),

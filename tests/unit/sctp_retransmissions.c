@@ -42,7 +42,11 @@ static void alternating_peers_count_retransmissions(void **state)
     }
     for (int i = 0; i < 2; i++) {
         assert_in_range(both[i]->again, 1, 1000);
+        assert_int_equal(wf_sctp_user_retransmissions(&both[i]->assoc),
+                         both[i]->again);
         assert_int_equal(wf_sctp_user_take_retransmitted(&both[i]->assoc),
+                         both[i]->again);
+        assert_int_equal(wf_sctp_user_retransmissions(&both[i]->assoc),
                          both[i]->again);
     }
     close_ends(both[0], both[1]);

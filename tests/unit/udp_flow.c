@@ -67,6 +67,7 @@ static void damage_does_not_slow_a_path_down(void **state)
     before = carry_bulk(1, (struct weather){0});
     assert_true(carry_bulk(6, (struct weather){.lost = 10}) >= before);
     assert_true(net.end[0].flow.packets_lost > 10);
+    assert_true(net.end[0].flow.packets_again > 10);
     stop_net();
     free_loads();
 }

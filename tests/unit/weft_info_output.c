@@ -65,7 +65,8 @@ static int explain_pair(const char *ini, const char *pair, const char *size,
     struct wf_config *c = parse_good(ini);
     invent_address(&info, c);
     capture_begin(1);
-    int rc = info_explain(&info, pair, size, json);
+    struct info_question q = {.pair = pair, .size = size};
+    int rc = info_explain(&info, &q, json);
     *text = capture_end(1);
     wf_config_free(c);
     return rc;

@@ -173,7 +173,22 @@ static void decide_route(const struct info *info, struct decision *d,
                         d->candidate, info->count, d->order, &d->section);
     wf_route_failover(info->config, &d->from.facts, &d->to.facts, d->candidate,
                       info->count, d->order, d->count, &d->failover);
+    d->failover.several &= !d->from.facts.keys;
     assume_facts(info, d);
+}
+
+/* Describe a choice that is made while the job runs. */
+static const char *describe_measured(const struct decision *d)
+{
+    static char text[300];
+    size_t n = (size_t)snprintf(text, sizeof text,
+                                "measured: starts with '%s', and may move to",
+                                d->candidate[d->order[0]].transport);
+    for (int k = 1; k < d->count && n < sizeof text; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s '%s'",
+                              k > 1 ? " or" : "",
+                              d->candidate[d->order[k]].transport);
+    return text;
 }
 
 /* Describe what several transports do for each other. */
@@ -186,6 +201,8 @@ static const char *describe_failover(const struct decision *d)
     if (d->failover.stripe)
         return "stripes: pieces of large messages go by all of these, and when "
                "one fails by the others";
+    if (d->failover.measure)
+        return describe_measured(d);
     return "failover: when one fails the next takes over";
 }
 
@@ -358,10 +375,20 @@ static int explain_text(const struct info *info, struct decision *d,
     return unreachable;
 }
 
-int info_explain(const struct info *info, const char *pair, const char *size,
+/* Parse the kind of operations. */
+static bool kind_parse(const char *text, enum wf_route_kind *kind)
+{
+    *kind = text == NULL || strcmp(text, "pt2pt") == 0 ? WF_KIND_OF_PT2PT
+                                                       : WF_KIND_OF_COLLECTIVE;
+    return *kind == WF_KIND_OF_PT2PT || strcmp(text, "collective") == 0;
+}
+
+int info_explain(const struct info *info, const struct info_question *q,
                  bool json)
 {
     struct decision *d = calloc(1, sizeof *d);
+    const char *pair = q->pair, *size = q->size;
+    enum wf_route_kind kind;
     uint64_t bytes = 0;
     int rc = 2;
     if (d == NULL)
@@ -369,13 +396,18 @@ int info_explain(const struct info *info, const char *pair, const char *size,
     else if (size != NULL && !wf_value_size(size, &bytes))
         fprintf(stderr, "weft-info: --size %s: digits, then K, M, G or T\n",
                 size);
+    else if (!kind_parse(q->kind, &kind))
+        fprintf(stderr, "weft-info: --kind %s: pt2pt or collective\n", q->kind);
     else if (!pair_parse(info, pair, d))
         fprintf(stderr,
                 "weft-info: --explain %s: write two ranks as in "
                 "'0->3', or with hosts '0@nodea->3@nodeb'\n",
                 pair);
-    else
+    else {
+        d->from.facts.keys = d->to.facts.keys = wf_route_find_keys(
+            info->config, q->comm != NULL ? q->comm : "", kind);
         rc = json ? explain_json(info, d, bytes) : explain_text(info, d, bytes);
+    }
     free(d);
     return rc;
 }

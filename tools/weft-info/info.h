@@ -86,9 +86,13 @@ int info_check(const char *file, bool load, bool json);
  * has a key, and that each rank has a way to each other one. Returns the number
  * of problems, which are printed. */
 int info_check_static(struct wf_config *, bool load, FILE *errors);
+/* A question for --explain: about a pair, and messages of so many bytes, on a
+ * communicator of that name, of that kind; NULL: not given. */
+struct info_question {
+    const char *pair, *size, *comm, *kind;
+};
 /* Explain a pair such as "0->3" or "0@nodea->3@nodeb"; size: "1M" or NULL. */
-int info_explain(const struct info *, const char *pair, const char *size,
-                 bool json);
+int info_explain(const struct info *, const struct info_question *, bool json);
 /* Whether the pair is one of machines elsewhere, which is planned. */
 bool info_explain_plans(const struct info *, const char *pair);
 /* Print the table of transports; a word is a name or a file. */

@@ -22,7 +22,8 @@
 enum { TUNE_SECONDS = 30 };
 
 struct arguments {
-    const char *check, *explain, *size, *embed, *seconds;
+    struct info_question explain;
+    const char *check, *embed, *seconds;
     bool json, load, table, version, help, tune, tune_collectives, functions;
     struct draw_arguments draw;
 };
@@ -38,7 +39,8 @@ static const char usage[] =
     "outside the\n"
     "                                               installation, which are "
     "loaded\n"
-    "       weft-info [--json] --explain A->B [--size N]\n"
+    "       weft-info [--json] --explain A->B [--size N] [--comm NAME]\n"
+    "                 [--kind pt2pt|collective]\n"
     "                                               routes between two ranks,\n"
     "                                               or 0@hosta->3@hostb\n"
     "       weft-info --collective NAME --ranks N [--nodes N] [--size N]\n"
@@ -91,8 +93,10 @@ static int take_option(struct arguments *a, int argc, char **argv, int i)
         const char *name;
         const char **value;
     } with_value[] = {{"--check", &a->check},
-                      {"--explain", &a->explain},
-                      {"--size", &a->size},
+                      {"--explain", &a->explain.pair},
+                      {"--size", &a->explain.size},
+                      {"--comm", &a->explain.comm},
+                      {"--kind", &a->explain.kind},
                       {"--embed", &a->embed},
                       {"--seconds", &a->seconds},
                       {"--collective", &a->draw.collective},
@@ -159,11 +163,10 @@ static int dispatch_command(const struct arguments *a)
         wf_config_free(config);
         return drawn;
     }
-    info_probe(&info,
-               a->explain != NULL && info_explain_plans(&info, a->explain));
-    int rc = a->explain != NULL
-                 ? info_explain(&info, a->explain, a->size, a->json)
-                 : info_report(&info, a->json);
+    info_probe(&info, a->explain.pair != NULL &&
+                          info_explain_plans(&info, a->explain.pair));
+    int rc = a->explain.pair != NULL ? info_explain(&info, &a->explain, a->json)
+                                     : info_report(&info, a->json);
     wf_config_free(config);
     return rc;
 }
@@ -209,7 +212,7 @@ static int run_command(int argc, char **argv)
         }
         i += n;
     }
-    a.draw.size = a.size;
+    a.draw.size = a.explain.size;
     if (a.help)
         return fputs(usage, stdout) < 0;
     if (a.version)

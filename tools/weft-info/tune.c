@@ -20,8 +20,10 @@
 #define KB 1024L
 #define MB (1024 * KB)
 
-enum { TRIALS_MAX = 96, CANDIDATES_MAX = 12, MS = 40 };
+enum { MS = 40 };
 static const double clear_gain = 0.05;
+/* Rounds that are as far apart say more about other work than about Weft. */
+static const double loaded_spread = 0.25;
 
 /* An option of a transport that is tuned, and its purpose. */
 struct tuned {
@@ -56,7 +58,7 @@ static const long eager_built_in[] = {32 * KB, 64 * KB};
 enum { TUNED = sizeof table / sizeof table[0], TRANSPORTS = 2 };
 
 struct tuning {
-    struct trial trial[TRIALS_MAX];
+    struct trial trial[TUNE_TRIALS];
     int count, rounds;
     struct span {
         int first, n;
@@ -69,7 +71,7 @@ static void add_trial(struct tuning *t, struct span *span,
                       const char *transport, struct trial_kind kind,
                       const char *set)
 {
-    if (t->count == TRIALS_MAX)
+    if (t->count == TUNE_TRIALS)
         return;
     struct trial *x = &t->trial[t->count++];
     *x = (struct trial){.transport = transport, .kind = kind};
@@ -323,6 +325,26 @@ static void print_fragment(const struct tuning *t)
         print_transport(t, i);
 }
 
+/* Returns 0; 1: the machine has other work, and no value was printed. */
+static int print_result(const struct tuning *t)
+{
+    double spread = tune_spread(t->trial, t->count);
+    if (spread > loaded_spread) {
+        printf("# weft-info --tune: no values, for this machine is busy: the "
+               "same measurement\n# differs by %.0f %% from round to round. "
+               "Run it again when nothing else runs here.\n",
+               spread * 100);
+        fprintf(stderr,
+                "weft-info: --tune: this machine is busy: the same measurement "
+                "differs by %.0f %% from round to round, so no value is "
+                "printed; run it again when nothing else runs here\n",
+                spread * 100);
+        return 1;
+    }
+    print_fragment(t);
+    return 0;
+}
+
 int info_tune(double seconds)
 {
     struct tuning *t = calloc(1, sizeof *t);
@@ -335,12 +357,13 @@ int info_tune(double seconds)
     unsetenv("WEFT_ROUTE");
     plan_trials(t);
     int good = run_trials(t, seconds);
+    int rc = 1;
     if (good > 0)
-        print_fragment(t);
+        rc = print_result(t);
     else
         fprintf(stderr,
                 "weft-info: --tune could not run two ranks; it needs mpirun "
                 "beside weft-info, and 'mpirun -n 2 hostname' to work\n");
     free(t);
-    return good > 0 ? 0 : 1;
+    return rc;
 }

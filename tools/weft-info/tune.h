@@ -11,7 +11,12 @@
 
 #include <stdbool.h>
 
-enum { TUNE_ROUNDS = 5, TUNE_ENOUGH = 3, TUNE_SIZES = 12 };
+enum {
+    TUNE_ROUNDS = 5,
+    TUNE_ENOUGH = 3,
+    TUNE_SIZES = 12,
+    TUNE_TRIALS = 96 /* at most */
+};
 
 /* The measurement of one run. */
 struct trial_kind {
@@ -56,6 +61,11 @@ int tune_crossover(const struct trial *eager, const struct trial *asking,
  * one is better by `gain` in the median and better in each of TUNE_ENOUGH or
  * more rounds. */
 int tune_best(const struct trial *, int n, double gain);
+
+/* Returns how far apart the rounds of a trial are, without the fastest and the
+ * slowest: 0.25 if the slower ones take a quarter longer. Of n trials the
+ * median; 0: none has TUNE_ENOUGH rounds. */
+double tune_spread(const struct trial *, int n);
 
 int info_tune(double seconds);
 int info_tune_rank(int argc, char **argv);

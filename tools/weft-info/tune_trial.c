@@ -127,6 +127,27 @@ static double median_of(double *v, int n)
     return n > 0 ? v[n / 2] : NAN;
 }
 
+/* Of one trial; v has room for its rounds. */
+static double spread_of(const struct trial *t, double *v)
+{
+    int first = t->rounds > TUNE_ENOUGH, last = t->rounds - 1 - first;
+    for (int r = 0; r < t->rounds; r++)
+        v[r] = trial_round(t, r);
+    median_of(v, t->rounds); /* sorts them */
+    return v[last] / v[first] - 1;
+}
+
+double tune_spread(const struct trial *t, int n)
+{
+    double v[TUNE_ROUNDS], spread[TUNE_TRIALS];
+    int known = 0;
+    for (int i = 0; i < n && known < TUNE_TRIALS; i++) {
+        if (t[i].rounds >= TUNE_ENOUGH)
+            spread[known++] = spread_of(&t[i], v);
+    }
+    return known > 0 ? median_of(spread, known) : 0;
+}
+
 double trial_round(const struct trial *t, int round)
 {
     double sum = 0;

@@ -54,6 +54,7 @@
 #include "process/rank.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
+#include "protocol/comm_route.h"
 #include "protocol/location.h"
 #include "route/links.h"
 
@@ -119,6 +120,9 @@ static bool give_reason(struct setup *m, const char *fmt, ...)
 static bool find_peer(struct setup *m, int rank)
 {
     struct wf_comm *comm = m->comm;
+
+    if (wf_comm_route_keys(comm, WF_SPACE_COLL))
+        return give_reason(m, "a route of mpi.ini is about its collectives");
     struct weft_loc *loc =
         wf_location(comm->wf, wf_group_proc(comm->peers, rank));
 
