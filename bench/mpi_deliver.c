@@ -12,8 +12,8 @@
  *
  * It prints the time from the call of MPI_Send until all bytes are seen (us).
  * Where nothing moves messages while the program computes, it is what is left
- * of the computation. percent: how many were there before it was over. Both ranks
- * read the same clock.
+ * of the computation. percent: how many were there before it was over. Both
+ * ranks read the same clock.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

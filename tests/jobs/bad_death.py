@@ -38,14 +38,17 @@ class Death(unittest.TestCase):
     def test_every_engine_of_a_rank_learns_of_it(self):
         for use in ("shm", "tcp"):
             for what in ("receive", "send"):
-                for engines in (2, 4):
-                    with self.subTest(use=use, what=what, engines=engines):
-                        self.die_with_engines(use, what, engines)
+                for engines, progress in ((2, "auto"), (4, "auto"),
+                                          (4, "thread")):
+                    with self.subTest(use=use, what=what, engines=engines,
+                                      progress=progress):
+                        self.die_with_engines(use, what, engines, progress)
 
-    def die_with_engines(self, use, what, engines):
+    def die_with_engines(self, use, what, engines, progress):
         threads = 4
         r = launch.run("--continuous", "-n", 3, "--route", use, "--set",
-                       f"core.engines={engines}", ENGINES, what)
+                       f"core.engines={engines}; core.progress={progress}",
+                       ENGINES, what)
         words = r.stdout.split()
         self.assertEqual(words[0::2], ["aborted"] * 2 * threads,
                          r.stdout + r.stderr)
