@@ -25,6 +25,7 @@
 #include "coll/coll.h"
 #include "coll/layout.h"
 #include "coll/vertex.h"
+#include "no_locations.h"
 #include "no_sources.h"
 #include "object/error.h"
 #include "progress/wait.h"
@@ -381,21 +382,6 @@ bool wf_progress_poll_until(struct wf_instance *wf, int fd,
                             bool (*done)(void *), void *arg, uint64_t deadline)
 {
     return false;
-}
-
-void wf_comm_route_decide(struct wf_comm *c)
-{
-    c->route_decided = true;
-}
-
-struct weft_loc *wf_location(struct wf_instance *wf, uint32_t id)
-{
-    return NULL;
-}
-
-int wf_location_connect(struct weft_loc *loc)
-{
-    return WEFT_EUNREACH;
 }
 
 void wf_credit_return(struct weft_loc *loc)
