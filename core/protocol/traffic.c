@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "process/rank.h"
 #include "progress/engines.h"
+#include "progress/wait.h"
 #include "protocol/order_counts.h"
 #include "protocol/queues.h"
 #include "protocol/send_side.h"
@@ -45,20 +46,25 @@ void wf_traffic_add(const struct weft_core *c, struct wf_traffic *t)
 static void report_traffic(struct wf_instance *wf, const struct weft_core *c)
 {
     struct wf_engines *all = wf_engines(wf);
+    unsigned long long wakeups = wf->progress->wakeups[c->index];
     struct wf_traffic t = {0};
 
     wf_traffic_add(c, &t);
-    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++)
-        if (wf_engine_if_open(all, i))
-            wf_traffic_add(&wf_engine_if_open(all, i)->links->eps[c->index],
-                           &t);
+    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++) {
+        const struct wf_instance *engine = wf_engine_if_open(all, i);
+
+        if (!engine)
+            continue;
+        wf_traffic_add(&engine->links->eps[c->index], &t);
+        wakeups += engine->progress->wakeups[c->index];
+    }
     if (!(t.sent | t.received))
         return;
     fprintf(stderr,
             "weft: rank %u: %-6s sent %llu messages, %llu bytes; "
-            "received %llu messages, %llu bytes\n",
+            "received %llu messages, %llu bytes; woken %llu times\n",
             wf->rank->id, c->config->name, t.sent, t.sent_bytes, t.received,
-            t.received_bytes);
+            t.received_bytes, wakeups);
 }
 
 uint64_t wf_traffic_plugin_count(const struct weft_core *c, const char *name)

@@ -218,6 +218,8 @@ class Counts(Folder):
         self.assertTrue(0 < bytes_mean <= bytes_, done.stderr)
         self.assertTrue(searches or not searched, done.stderr)
         self.assertEqual(said[0][2], 0)
+        self.assertRegex(done.stderr, r"rank 1: shm +sent .* bytes; woken \d+ "
+                         "times\n")
 
     def test_times_are_told_by_class(self):
         done = self.job(options=("--set", "core.stats=yes", "--route", "shm"))

@@ -25,6 +25,7 @@
 #include "coll/coll.h"
 #include "coll/layout.h"
 #include "coll/vertex.h"
+#include "no_locations.h"
 #include "no_sources.h"
 #include "object/error.h"
 #include "progress/wait.h"
@@ -49,6 +50,7 @@ static int world_nodes = 1;
 static char error_text[512];
 
 _Thread_local const char *wf_call_name;
+_Thread_local struct wf_call_now wf_call_now;
 
 void wf_log(struct wf_instance *wf, int level, const char *fmt, ...)
 {
@@ -380,16 +382,6 @@ bool wf_progress_poll_until(struct wf_instance *wf, int fd,
                             bool (*done)(void *), void *arg, uint64_t deadline)
 {
     return false;
-}
-
-struct weft_loc *wf_location(struct wf_instance *wf, uint32_t id)
-{
-    return NULL;
-}
-
-int wf_location_connect(struct weft_loc *loc)
-{
-    return WEFT_EUNREACH;
 }
 
 void wf_credit_return(struct weft_loc *loc)
