@@ -257,12 +257,12 @@ int wf_rma_compare_and_swap(const struct wf_rma_domain *d,
         swap_word(target, type->size, s);
         return MPI_SUCCESS;
     }
-    stripe = wf_stripe_of(d, target);
-    wf_stripe_enter(stripe, d);
+    stripe = wf_rma_stripe_of(d, target);
+    wf_rma_stripe_enter(stripe, d);
     equal = memcmp(target, s->compare, size) == 0;
     memcpy(s->result, target, size);
     if (equal)
         memcpy(target, s->origin, size);
-    wf_stripe_leave(stripe);
+    wf_rma_stripe_leave(stripe);
     return MPI_SUCCESS;
 }

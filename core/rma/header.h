@@ -51,11 +51,12 @@ struct wf_lock_word {
  * but `signal` and `next` are written by the member itself. */
 struct wf_lock_node {
     _Alignas(WF_CACHE_LINE) wf_atomic_u32 signal; /* counts reasons to look */
-    wf_atomic_u32 next;    /* the member that is next in the queue, + 1 */
-    wf_atomic_u32 kind;    /* of the hold that it waits for */
-    wf_atomic_u32 busy;    /* 1: a thread waits; 2: another waits for that */
-    wf_atomic_u32 intent;  /* 1: state and `held` may differ by one */
-    wf_atomic_u32 held[2]; /* holds that are shared; announced */
+    wf_atomic_u32 next;     /* the member that is next in the queue, + 1 */
+    wf_atomic_u32 kind;     /* of the hold that it waits for */
+    wf_atomic_u32 busy;     /* 1: a thread waits; 2: another waits for that */
+    wf_atomic_u32 reserved; /* threads that wait with a hold that counts */
+    wf_atomic_u32 intent;   /* 1: state and `held` may differ by one */
+    wf_atomic_u32 held[2];  /* holds by wf_lock_kind: shared; announced */
 };
 
 struct wf_rma_pair {

@@ -28,10 +28,12 @@
  *        ^  \----------open, no queue------------------------------^ |
  *        \------------------------- leaves --------------------------/
  *     queued --the lock is lost--> outside, with an error
+ *     outside --nested--> reserved --those inside leave--> holds
  *
- * NESTED  A member that has announced itself and announces itself again counts
- * that in its node and does not queue: it would wait for a lock_all that waits
- * for it.
+ * NESTED  A member that holds a lock of the window must not queue for a shared
+ * or announced hold: those before it may wait for what it holds. It adds its
+ * hold at once, which keeps out all others that exclude it, and waits only for
+ * those that are inside. The last of these signals it.
  *
  * DEATH  The word has the id of an exclusive holder, and a node says how often
  * its member holds the lock shared or announced. wf_lock_word_fail_owner
@@ -87,6 +89,9 @@ wf_rma_lock_of_all(struct wf_rma_header *h, uint32_t me,
 /* Enters; waits for its turn if it must. Returns MPI_SUCCESS, or an error and
  * is not inside. */
 int wf_lock_word_enter(const struct wf_rma_lock *, enum wf_lock_kind);
+/* The same for a member that holds another lock of the window, or this one
+ * announced: not for WF_LOCK_EXCLUSIVE. */
+int wf_lock_word_enter_nested(const struct wf_rma_lock *, enum wf_lock_kind);
 /* Enters if that is possible at once. */
 bool wf_lock_word_try(const struct wf_rma_lock *, enum wf_lock_kind);
 void wf_lock_word_leave(const struct wf_rma_lock *, enum wf_lock_kind);
@@ -98,23 +103,16 @@ void wf_lock_word_fail_owner(const struct wf_rma_lock *, uint32_t gone);
 /* ---- both levels --------------------------------------------------------- */
 
 /* MPI_Win_lock and MPI_Win_unlock of a member that is mapped. `all` is the
- * window-wide lock. */
+ * window-wide lock; nested: this member holds another lock of the window. */
 int wf_rma_lock(const struct wf_rma_lock *all, const struct wf_rma_lock *target,
-                bool exclusive);
+                bool exclusive, bool nested);
 bool wf_rma_try_lock(const struct wf_rma_lock *all,
                      const struct wf_rma_lock *target, bool exclusive);
 void wf_rma_unlock(const struct wf_rma_lock *all,
                    const struct wf_rma_lock *target, bool exclusive);
 
 /* MPI_Win_lock_all and MPI_Win_unlock_all. */
-static inline int wf_rma_lock_all(const struct wf_rma_lock *all)
-{
-    return wf_lock_word_enter(all, WF_LOCK_SHARED);
-}
-
-static inline void wf_rma_unlock_all(const struct wf_rma_lock *all)
-{
-    wf_lock_word_leave(all, WF_LOCK_SHARED);
-}
+int wf_rma_lock_all(const struct wf_rma_lock *all);
+void wf_rma_unlock_all(const struct wf_rma_lock *all);
 
 #endif

@@ -1,5 +1,5 @@
-/* A stripe is a short lock of all locations of a kilobyte of window memory, and
- * of those 64 KB further on, and so on.
+/* A lock stripe is a short lock of all locations of a kilobyte of window
+ * memory, and of those 64 KB further on, and so on.
  *
  *   offset in the window >> 10, modulo WF_RMA_STRIPES
  *
@@ -26,8 +26,8 @@ enum {
     WF_RMA_STRIPE_BYTES = 1024,
     /* Looks before a waiter gives its CPU away, a kilobyte's time; yields
      * between two questions whether the owner is gone. Not measured. */
-    WF_STRIPE_SPINS = 64,
-    WF_STRIPE_YIELDS = 64
+    WF_RMA_STRIPE_SPINS = 64,
+    WF_RMA_STRIPE_YIELDS = 64
 };
 
 /* The atomicity domain of a window's memory, as one process sees it. */
@@ -41,8 +41,8 @@ struct wf_rma_domain {
     void *arg;
 };
 
-static inline struct wf_rma_stripe *wf_stripe_of(const struct wf_rma_domain *d,
-                                                 const void *location)
+static inline struct wf_rma_stripe *
+wf_rma_stripe_of(const struct wf_rma_domain *d, const void *location)
 {
     uintptr_t piece = ((uintptr_t)location - d->base) / WF_RMA_STRIPE_BYTES;
 
@@ -50,8 +50,8 @@ static inline struct wf_rma_stripe *wf_stripe_of(const struct wf_rma_domain *d,
 }
 
 /* Takes the stripe from an owner that is gone. */
-static inline bool wf_stripe_recover(struct wf_rma_stripe *s,
-                                     const struct wf_rma_domain *d)
+static inline bool wf_rma_stripe_recover(struct wf_rma_stripe *s,
+                                         const struct wf_rma_domain *d)
 {
     uint32_t owner = wf_load_relaxed(&s->owner);
 
@@ -60,38 +60,39 @@ static inline bool wf_stripe_recover(struct wf_rma_stripe *s,
 }
 
 /* Enters a stripe that was not free. */
-static inline void wf_stripe_wait(struct wf_rma_stripe *s,
-                                  const struct wf_rma_domain *d)
+static inline void wf_rma_stripe_wait(struct wf_rma_stripe *s,
+                                      const struct wf_rma_domain *d)
 {
     for (uint32_t looks = 1;; looks++) {
         uint32_t free_word = 0;
 
         if (!wf_load_relaxed(&s->owner) &&
             wf_cas_acq_rel(&s->owner, &free_word, d->me))
-            return; /* pairs with wf_stripe_leave */
+            return; /* pairs with wf_rma_stripe_leave */
         wf_cpu_relax();
-        if (looks % WF_STRIPE_SPINS)
+        if (looks % WF_RMA_STRIPE_SPINS)
             continue;
-        if (looks % (WF_STRIPE_SPINS * WF_STRIPE_YIELDS) == 0 &&
-            wf_stripe_recover(s, d))
+        if (looks % (WF_RMA_STRIPE_SPINS * WF_RMA_STRIPE_YIELDS) == 0 &&
+            wf_rma_stripe_recover(s, d))
             return;
         sched_yield();
     }
 }
 
-static inline void wf_stripe_enter(struct wf_rma_stripe *s,
-                                   const struct wf_rma_domain *d)
+static inline void wf_rma_stripe_enter(struct wf_rma_stripe *s,
+                                       const struct wf_rma_domain *d)
 {
     uint32_t free_word = 0;
 
     WF_ASSERT(d->me > 0);
     if (!wf_cas_acq_rel(&s->owner, &free_word, d->me)) /* as above */
-        wf_stripe_wait(s, d);
+        wf_rma_stripe_wait(s, d);
 }
 
-static inline void wf_stripe_leave(struct wf_rma_stripe *s)
+static inline void wf_rma_stripe_leave(struct wf_rma_stripe *s)
 {
-    wf_store_release(&s->owner, 0); /* pairs with wf_stripe_enter and _wait */
+    wf_store_release(&s->owner,
+                     0); /* pairs with wf_rma_stripe_enter and _wait */
 }
 
 #endif

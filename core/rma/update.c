@@ -200,14 +200,14 @@ static void skip_elements(struct wf_rma_update *u, uint64_t n)
 static void update_under_stripes(struct wf_rma_update *u)
 {
     while (u->n > 0) {
-        struct wf_rma_stripe *s = wf_stripe_of(u->domain, u->target);
+        struct wf_rma_stripe *s = wf_rma_stripe_of(u->domain, u->target);
         uint64_t n = count_in_piece(u);
 
-        wf_stripe_enter(s, u->domain);
+        wf_rma_stripe_enter(s, u->domain);
         if (u->result)
             fetch_elements(u, n);
         change_elements(u, n);
-        wf_stripe_leave(s);
+        wf_rma_stripe_leave(s);
         skip_elements(u, n);
     }
 }

@@ -368,14 +368,14 @@ static void a_stripe_of_the_dead_is_taken_over(void **state)
     struct wf_rma_domain d = rig_domain(s, 0, false);
     double one = 1, *at = (void *)(s->window + 2048), old = -1;
 
-    wf_store_relaxed(&wf_stripe_of(&d, at)->owner, 3 + 1);
+    wf_store_relaxed(&wf_rma_stripe_of(&d, at)->owner, 3 + 1);
     wf_store_relaxed(&s->gone[3], 1);
     assert_int_equal(wf_rma_fetch_and_op(&d, wf_op_of(MPI_SUM),
                                          wf_type_of(MPI_DOUBLE), at, &one,
                                          &old),
                      MPI_SUCCESS);
     assert_true(*at == 1 && old == 0);
-    assert_int_equal(wf_load_relaxed(&wf_stripe_of(&d, at)->owner), 0);
+    assert_int_equal(wf_load_relaxed(&wf_rma_stripe_of(&d, at)->owner), 0);
     rig_unmap(s);
 }
 

@@ -6,6 +6,8 @@
  */
 #include "rma_rig.h"
 
+#include <pthread.h> /* rig_run_threads */
+
 #include "datatype/op.h"
 #include "datatype/predefined.h"
 #include "rma/atomic.h"

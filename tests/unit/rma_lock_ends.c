@@ -29,7 +29,7 @@ static void die_with_both_levels(struct rig_member *m)
 {
     struct wf_rma_lock all = rig_all(m), l = rig_lock(m, 2);
 
-    RIG_CHECK(wf_rma_lock(&all, &l, true) == MPI_SUCCESS);
+    RIG_CHECK(wf_rma_lock(&all, &l, true, false) == MPI_SUCCESS);
     raise(SIGKILL);
 }
 
@@ -143,8 +143,9 @@ static void a_dead_exclusive_holder_fails_lock_all(void **state)
     wf_lock_word_fail_owner(&all, 0);
     wf_lock_word_fail_owner(&two, 0);
     assert_int_equal(wf_rma_lock_all(&all), MPI_ERR_PROC_ABORTED);
-    assert_int_equal(wf_rma_lock(&all, &two, true), MPI_ERR_PROC_ABORTED);
-    assert_int_equal(wf_rma_lock(&all, &one, true), MPI_SUCCESS);
+    assert_int_equal(wf_rma_lock(&all, &two, true, false),
+                     MPI_ERR_PROC_ABORTED);
+    assert_int_equal(wf_rma_lock(&all, &one, true, false), MPI_SUCCESS);
     wf_rma_unlock(&all, &one, true);
     rig_unmap(s);
 }
@@ -160,7 +161,8 @@ static void lock_until_stopped(struct rig_member *m)
     while (!rc && !wf_load_acquire(&m->shared->stop)) {
         int how = rig_random(&seed) % 4;
 
-        rc = how == 0 ? wf_rma_lock_all(&all) : wf_rma_lock(&all, &l, how == 1);
+        rc = how == 0 ? wf_rma_lock_all(&all)
+                      : wf_rma_lock(&all, &l, how == 1, false);
         if (rc)
             break;
         if (how == 0)

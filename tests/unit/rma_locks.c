@@ -172,7 +172,7 @@ static void use_all_levels(struct rig_member *m)
             continue;
         }
         if (!wf_rma_try_lock(&all, &l, how == 1))
-            RIG_CHECK(wf_rma_lock(&all, &l, how == 1) == MPI_SUCCESS);
+            RIG_CHECK(wf_rma_lock(&all, &l, how == 1, false) == MPI_SUCCESS);
         (how == 1 ? enter_as_writer : enter_as_reader)(inside_of(m, target));
         if (rig_random(&seed) % 16 == 0)
             sched_yield();
@@ -229,29 +229,149 @@ static void a_second_exclusive_lock_passes_who_waits_for_the_first(void **state)
     all = rig_all(&m);
     one = rig_lock(&m, 1);
     two = rig_lock(&m, 2);
-    assert_int_equal(wf_rma_lock(&all, &one, true), MPI_SUCCESS);
+    assert_int_equal(wf_rma_lock(&all, &one, true, false), MPI_SUCCESS);
     pid = rig_fork(s, 1, wait_for_lock_all);
     while (!(wf_load_relaxed(&all.word->state) >> 48))
         sched_yield();
-    assert_int_equal(wf_rma_lock(&all, &two, true), MPI_SUCCESS);
+    assert_int_equal(wf_rma_lock(&all, &two, true, false), MPI_SUCCESS);
     wf_rma_unlock(&all, &one, true);
     wf_rma_unlock(&all, &two, true);
     rig_expect_exit(pid);
     rig_unmap(s);
 }
 
+/* ---- two locks at once --------------------------------------------------- */
+
+/* Takes two locks in an order of its own, beside writers of both. */
+static void hold_two_shared(struct rig_member *m)
+{
+    struct wf_rma_lock all = rig_all(m), l[2];
+    uint64_t seed = 88172645463325252u + m->me;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        int first = rig_random(&seed) % 2;
+        bool writes = m->me >= 2;
+
+        l[0] = rig_lock(m, (uint32_t)first);
+        l[1] = rig_lock(m, (uint32_t)!first);
+        RIG_CHECK(wf_rma_lock(&all, &l[0], writes, false) == MPI_SUCCESS);
+        (writes ? enter_as_writer
+                : enter_as_reader)(inside_of(m, (uint32_t)first));
+        if (!writes) {
+            sched_yield();
+            RIG_CHECK(wf_rma_lock(&all, &l[1], false, true) == MPI_SUCCESS);
+            enter_as_reader(inside_of(m, (uint32_t)!first));
+            leave_as_reader(inside_of(m, (uint32_t)!first));
+            wf_rma_unlock(&all, &l[1], false);
+        }
+        (writes ? leave_as_writer
+                : leave_as_reader)(inside_of(m, (uint32_t)first));
+        wf_rma_unlock(&all, &l[0], writes);
+    }
+}
+
+static void two_shared_locks_in_any_order_end(void **state)
+{
+    struct rig_shared *s = rig_map();
+
+    rig_run_processes(s, 4, hold_two_shared);
+    for (uint32_t t = 0; t < 2; t++)
+        assert_int_equal(wf_load_relaxed(&rig_header(s, t)->lock.state), 0);
+    rig_unmap(s);
+}
+
+/* Member 1 holds a shared lock and wants an exclusive one, while one who waits
+ * with lock_all stands before it, and the holder of an exclusive lock wants
+ * that shared one. */
+static void wait_for_announced(struct rig_member *m)
+{
+    struct wf_rma_lock all = rig_all(m), one = rig_lock(m, 1);
+    struct wf_rma_lock two = rig_lock(m, 2);
+
+    RIG_CHECK(wf_rma_lock(&all, &one, false, false) == MPI_SUCCESS);
+    wf_store_release(&m->shared->stop, 1);
+    while (!(wf_load_relaxed(&all.word->state) >> 48))
+        sched_yield();
+    RIG_CHECK(wf_rma_lock(&all, &two, true, true) == MPI_SUCCESS);
+    wf_rma_unlock(&all, &two, true);
+    wf_rma_unlock(&all, &one, false);
+}
+
+static void an_exclusive_lock_beside_a_shared_one_ends(void **state)
+{
+    struct rig_shared *s = rig_map();
+    struct wf_rma_lock all, three, one;
+    struct rig_member m;
+    pid_t pids[2];
+
+    rig_join(&m, s, 0);
+    all = rig_all(&m);
+    three = rig_lock(&m, 3);
+    one = rig_lock(&m, 1);
+    assert_int_equal(wf_rma_lock(&all, &three, true, false), MPI_SUCCESS);
+    pids[0] = rig_fork(s, 1, wait_for_announced);
+    while (!wf_load_acquire(&s->stop))
+        sched_yield();
+    pids[1] = rig_fork(s, 2, wait_for_lock_all);
+    assert_int_equal(wf_rma_lock(&all, &one, true, true), MPI_SUCCESS);
+    wf_rma_unlock(&all, &one, true);
+    wf_rma_unlock(&all, &three, true);
+    rig_expect_exit(pids[0]);
+    rig_expect_exit(pids[1]);
+    assert_int_equal(wf_load_relaxed(&all.word->state), 0);
+    rig_unmap(s);
+}
+
+/* A hold that is reserved among lock_all and its queue. */
+static void reserve_announced(struct rig_member *m)
+{
+    struct wf_rma_lock all = rig_all(m), one = rig_lock(m, 1);
+    struct wf_rma_lock two = rig_lock(m, 2);
+
+    for (int i = 0; i < ROUNDS / 2; i++) {
+        if (m->me % 2) {
+            RIG_CHECK(wf_rma_lock_all(&all) == MPI_SUCCESS);
+            enter_as_reader(inside_of(m, 2));
+            leave_as_reader(inside_of(m, 2));
+            wf_rma_unlock_all(&all);
+            continue;
+        }
+        RIG_CHECK(wf_rma_lock(&all, &one, false, false) == MPI_SUCCESS);
+        RIG_CHECK(wf_rma_lock(&all, &two, true, true) == MPI_SUCCESS);
+        enter_as_writer(inside_of(m, 2));
+        leave_as_writer(inside_of(m, 2));
+        wf_rma_unlock(&all, &two, true);
+        wf_rma_unlock(&all, &one, false);
+    }
+}
+
+static void a_reserved_hold_excludes_lock_all(void **state)
+{
+    struct rig_shared *s = rig_map();
+
+    rig_run_processes(s, 6, reserve_announced);
+    assert_int_equal(wf_load_relaxed(&rig_header(s, 0)->all.state), 0);
+    rig_run_threads(s, 4, reserve_announced);
+    assert_int_equal(wf_load_relaxed(&rig_header(s, 0)->all.state), 0);
+    rig_unmap(s);
+}
+
 /* ---- threads of one member ----------------------------------------------- */
 
-static struct rig_member common;
+struct thread_of_member {
+    struct rig_member member;
+    uint32_t target;
+    int rc;
+};
 
 static void *lock_for_member(void *arg)
 {
-    struct wf_rma_lock all = rig_all(&common);
-    struct wf_rma_lock l = rig_lock(&common, *(uint32_t *)arg);
+    struct thread_of_member *t = arg;
+    struct wf_rma_lock all = rig_all(&t->member);
+    struct wf_rma_lock l = rig_lock(&t->member, t->target);
 
-    if (wf_rma_lock(&all, &l, true) != MPI_SUCCESS)
-        return NULL;
-    return arg;
+    t->rc = wf_rma_lock(&all, &l, true, false);
+    return NULL;
 }
 
 /* Two threads of a member wait at the same time: one stands in the queue of the
@@ -259,29 +379,30 @@ static void *lock_for_member(void *arg)
 static void two_threads_of_a_member_wait(void **state)
 {
     struct rig_shared *s = rig_map();
-    struct rig_member m;
+    struct thread_of_member t[2];
     struct wf_rma_lock all, l;
-    uint32_t targets[2] = {1, 2};
+    struct rig_member m;
     pthread_t threads[2];
-    void *got;
 
     rig_join(&m, s, 0);
-    rig_join(&common, s, 1);
     all = rig_all(&m);
     assert_int_equal(wf_rma_lock_all(&all), MPI_SUCCESS);
-    for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], NULL, lock_for_member, &targets[i]);
-    while (wf_load_acquire(&all.nodes[1].busy) != 2)
-        sched_yield();
+    for (uint32_t i = 0; i < 2; i++) {
+        rig_join(&t[i].member, s, 1);
+        t[i].target = i + 1;
+        pthread_create(&threads[i], NULL, lock_for_member, &t[i]);
+        while (wf_load_acquire(&all.nodes[1].busy) != i + 1)
+            sched_yield();
+    }
     wf_rma_unlock_all(&all);
     for (int i = 0; i < 2; i++) {
-        pthread_join(threads[i], &got);
-        assert_ptr_equal(got, &targets[i]);
+        pthread_join(threads[i], NULL);
+        assert_int_equal(t[i].rc, MPI_SUCCESS);
     }
     assert_int_equal(wf_load_relaxed(&all.word->state), 1 << 16);
-    all = rig_all(&common);
+    all = rig_all(&t[0].member);
     for (int i = 0; i < 2; i++) {
-        l = rig_lock(&common, targets[i]);
+        l = rig_lock(&t[i].member, t[i].target);
         wf_rma_unlock(&all, &l, true);
     }
     assert_int_equal(wf_load_relaxed(&all.word->state), 0);
@@ -297,6 +418,9 @@ int main(void)
         cmocka_unit_test(lock_all_excludes_every_exclusive_lock),
         cmocka_unit_test(
             a_second_exclusive_lock_passes_who_waits_for_the_first),
+        cmocka_unit_test(two_shared_locks_in_any_order_end),
+        cmocka_unit_test(an_exclusive_lock_beside_a_shared_one_ends),
+        cmocka_unit_test(a_reserved_hold_excludes_lock_all),
         cmocka_unit_test(two_threads_of_a_member_wait),
     };
 
