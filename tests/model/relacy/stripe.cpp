@@ -7,13 +7,13 @@
 #include "machine.h"
 
 enum { MEMBERS = 3, DEAD = 9 };
-enum { WF_STRIPE_SPINS = 1, WF_STRIPE_YIELDS = 1 };
+enum { WF_RMA_STRIPE_SPINS = 1, WF_RMA_STRIPE_YIELDS = 1 };
 #define sched_yield() rl::yield(1, $)
 
 //@ core/rma/header.h: wf_rma_stripe
 //@ core/rma/stripe.h: wf_rma_domain
-//@ core/rma/stripe.h: wf_stripe_recover wf_stripe_wait wf_stripe_enter
-//@ core/rma/stripe.h: wf_stripe_leave
+//@ core/rma/stripe.h: wf_rma_stripe_recover wf_rma_stripe_wait
+//@ core/rma/stripe.h: wf_rma_stripe_enter wf_rma_stripe_leave
 
 static bool is_gone(void *, uint32_t member) { return member == DEAD; }
 
@@ -35,11 +35,11 @@ struct stripe_holds : rl::test_suite<stripe_holds<OWNED>, MEMBERS> {
         d.me = me + 1;
         d.is_dead = is_gone;
         for (int i = 0; i < 2; i++) {
-            wf_stripe_enter(&stripe, &d);
+            wf_rma_stripe_enter(&stripe, &d);
             RL_ASSERT(half[0] == half[1]);
             half[0] = half[0] + 1;
             half[1] = half[1] + 1;
-            wf_stripe_leave(&stripe);
+            wf_rma_stripe_leave(&stripe);
         }
     }
 
