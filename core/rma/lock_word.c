@@ -108,9 +108,9 @@ static int report_lost(const struct wf_rma_lock *l)
     if (wf_likely(!gone))
         return MPI_SUCCESS;
     return wf_error(MPI_ERR_PROC_ABORTED,
-                    "the lock is lost: rank %u of the window's processes that "
-                    "share memory ended while it held the lock or waited for "
-                    "it",
+                    "the lock is lost: process %u of those that share the "
+                    "window's memory ended, or gave up, while it held the lock "
+                    "or waited for it",
                     gone - 1);
 }
 

@@ -119,6 +119,9 @@ static void wait_in_turn(struct rig_member *m)
     uint32_t longest = 0, waits = 0;
     uint64_t all = 0;
 
+    (void)wf_add_acq_rel(&m->shared->sum, 1);
+    while (wf_load_acquire(&m->shared->sum) < RIG_MEMBERS)
+        sched_yield();
     for (int i = 0; i < ROUNDS / 4; i++) {
         uint32_t now, passed;
 
