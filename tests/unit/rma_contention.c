@@ -13,7 +13,7 @@
 #include "rma/atomic.h"
 #include "rma/counters.h"
 
-enum { ROUNDS = 3000, ARRAYS = 60, EPOCHS = 400, ARRAY = 700 };
+enum { ROUNDS = 3000, READS = 100000, ARRAYS = 200, EPOCHS = 400, ARRAY = 700 };
 /* Where the data of a test lie in the window. */
 enum { AT_WORDS = 0, AT_APART = 1024 - 5, AT_WIDE = 4096, AT_ARRAY = 8192 };
 
@@ -198,9 +198,9 @@ static void replace_or_read(struct rig_member *m)
     struct wf_type *t = wf_type_of(MPI_C_DOUBLE_COMPLEX);
     char *at = m->shared->window + AT_WIDE;
 
-    for (int i = 0; i < 4 * ROUNDS; i++) {
+    for (int i = 0; i < READS; i++) {
         double value[2] = {i + 0.5 * m->me, i + 0.5 * m->me}, seen[2];
-        char *place = i % 2 ? at : at + 40 - 3;
+        char *place = i % 2 ? at : at + 128 - 8; /* over two lines */
 
         if (m->me % 2 == 0) {
             RIG_CHECK(wf_rma_fetch_and_op(&d, wf_op_of(MPI_REPLACE), t, place,
