@@ -131,8 +131,7 @@ static bool is_bitwise(uint32_t code)
     return code >= WF_OP_BAND && code <= WF_OP_BXOR;
 }
 
-static wf_op_kernel *find_kernel(const struct wf_op *op,
-                                 const struct wf_type *t)
+wf_op_kernel *wf_op_find_kernel(const struct wf_op *op, const struct wf_type *t)
 {
     const struct wf_predefined *p = wf_predefined(t);
     uint32_t code = op->predefined;
@@ -170,7 +169,7 @@ static int report_undefined(const struct wf_op *op, const struct wf_type *t)
 
 int wf_op_check(const struct wf_op *op, const struct wf_type *t)
 {
-    if (!op->predefined || find_kernel(op, t))
+    if (!op->predefined || wf_op_find_kernel(op, t))
         return MPI_SUCCESS;
     return report_undefined(op, t);
 }
@@ -224,7 +223,7 @@ int wf_op_apply(struct wf_instance *wf, struct wf_op *op, const void *in,
         return MPI_SUCCESS;
     if (op->predefined == WF_OP_REPLACE)
         return wf_type_copy(t, in, count, t, inout, count);
-    kernel = find_kernel(op, t);
+    kernel = wf_op_find_kernel(op, t);
     if (!kernel)
         return report_undefined(op, t);
     if (is_bitwise(op->predefined))

@@ -34,6 +34,13 @@ enum wf_op_code {
     WF_OP_NO_OP = 0x3d
 };
 
+struct wf_op;
+struct wf_type;
+
+/* Returns the kernel of a predefined operation on a predefined type; NULL: it
+ * is not defined there. Kernels of bitwise operations count bytes. (op.c) */
+wf_op_kernel *wf_op_find_kernel(const struct wf_op *, const struct wf_type *);
+
 /* sum, min, max, prod */
 wf_op_kernel *wf_op_arithmetic(uint32_t op, uint8_t scalar);
 wf_op_kernel *wf_op_bitwise(uint32_t op); /* n counts bytes */

@@ -44,6 +44,12 @@ typedef _Atomic uint64_t wf_atomic_u64;
     atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
 #define wf_add_relaxed(p, v)                                                   \
     atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
+#define wf_and_acq_rel(p, v)                                                   \
+    atomic_fetch_and_explicit((p), (v), memory_order_acq_rel)
+#define wf_or_acq_rel(p, v)                                                    \
+    atomic_fetch_or_explicit((p), (v), memory_order_acq_rel)
+#define wf_xor_acq_rel(p, v)                                                   \
+    atomic_fetch_xor_explicit((p), (v), memory_order_acq_rel)
 #define wf_cas_acq_rel(p, expected, v)                                         \
     atomic_compare_exchange_strong_explicit(                                   \
         (p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
