@@ -384,6 +384,11 @@ bool wf_progress_poll_until(struct wf_instance *wf, int fd,
     return false;
 }
 
+bool wf_progress_is_only_thread(struct wf_instance *wf)
+{
+    return true;
+}
+
 void wf_credit_return(struct weft_loc *loc)
 {
 }

@@ -41,7 +41,7 @@ static void become_owner(void)
 }
 
 struct visit {
-    bool waits, entered;
+    bool entered;
     uint32_t suspended;
 };
 
@@ -49,7 +49,7 @@ static void *visit_once(void *arg)
 {
     struct visit *v = arg;
 
-    v->entered = wf_mutex_try_suspending(&m, v->waits, &v->suspended);
+    v->entered = wf_mutex_try_suspending(&m, &v->suspended);
     if (!v->entered)
         return NULL;
     plain++;
@@ -57,9 +57,9 @@ static void *visit_once(void *arg)
     return NULL;
 }
 
-static struct visit visit_by_thread(bool waits)
+static struct visit visit_by_thread(void)
 {
-    struct visit v = {.waits = waits};
+    struct visit v = {0};
     pthread_t t;
 
     assert_int_equal(pthread_create(&t, NULL, visit_once, &v), 0);
@@ -74,7 +74,7 @@ static void the_owner_remains_the_owner(void **state)
     become_owner();
     owner = wf_load_relaxed(&m.owner);
     for (int i = 0; i < 20; i++) {
-        struct visit v = visit_by_thread(i % 2);
+        struct visit v = visit_by_thread();
         assert_true(v.entered);
         assert_int_equal(v.suspended, owner);
         assert_int_equal(wf_load_relaxed(&m.owner), owner);
@@ -92,10 +92,10 @@ static void nobody_enters_beside_the_owner(void **state)
     become_owner();
     owner = wf_load_relaxed(&m.owner);
     wf_mutex_lock(&m);
-    assert_false(visit_by_thread(false).entered);
+    assert_false(visit_by_thread().entered);
     assert_int_equal(wf_load_relaxed(&m.owner), owner);
     wf_mutex_unlock(&m);
-    assert_true(visit_by_thread(false).entered);
+    assert_true(visit_by_thread().entered);
     assert_int_equal(plain, PATIENT + 1);
 }
 
@@ -106,21 +106,21 @@ static void an_ended_bias_is_not_resumed(void **state)
 
     become_owner();
     wf_mutex_lock(&m);
-    assert_false(visit_by_thread(false).entered);
+    assert_false(visit_by_thread().entered);
     wf_mutex_unlock(&m);
-    assert_true(wf_mutex_try_revoking(&m));
+    wf_mutex_lock(&m);
     wf_mutex_unlock(&m);
     m.owner_word = NULL; /* as after a revocation */
     wf_store_relaxed(&m.owner, 0);
-    assert_true(wf_mutex_try_suspending(&m, false, &suspended));
+    assert_true(wf_mutex_try_suspending(&m, &suspended));
     assert_int_equal(suspended, 0);
     wf_mutex_unlock_resuming(&m, suspended);
     assert_int_equal(wf_load_relaxed(&m.owner), 0);
 }
 
-static void *visit_often(void *waits)
+static void *visit_often(void *unused)
 {
-    struct visit v = {.waits = waits != NULL};
+    struct visit v = {0};
     uintptr_t entered = 0;
 
     for (int i = 0; i < VISITS; i++) {
@@ -135,20 +135,18 @@ static void *visit_often(void *waits)
 /* The owner also waits for its turn now and then, and finds its bias. */
 static void visits_beside_an_owner_that_enters_all_the_time(void **state)
 {
-    for (int waits = 0; waits < 2; waits++) {
-        uint64_t own = 0;
-        void *entered;
-        pthread_t t;
+    uint64_t own = 0;
+    void *entered;
+    pthread_t t;
 
-        become_owner();
-        pthread_create(&t, NULL, visit_often, waits ? &m : NULL);
-        for (; !wf_load_acquire(&over); own++)
-            enter_and_count();
-        pthread_join(t, &entered);
-        assert_int_equal(plain, PATIENT + own + (uintptr_t)entered);
-        assert_int_equal(m.revoked, 0);
-        assert_int_not_equal(wf_load_relaxed(&m.owner), 0);
-    }
+    become_owner();
+    pthread_create(&t, NULL, visit_often, NULL);
+    for (; !wf_load_acquire(&over); own++)
+        enter_and_count();
+    pthread_join(t, &entered);
+    assert_int_equal(plain, PATIENT + own + (uintptr_t)entered);
+    assert_int_equal(m.revoked, 0);
+    assert_int_not_equal(wf_load_relaxed(&m.owner), 0);
 }
 
 int main(void)
