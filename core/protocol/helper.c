@@ -414,6 +414,25 @@ void wf_helper_poll_announcement(struct wf_req *r)
     }
 }
 
+bool wf_helper_attend(struct wf_instance *wf)
+{
+    if (!wf->progress->may_help)
+        return false;
+    wf_cs_enable_for_helper(&wf->api);
+    if (!ensure_helper(wf))
+        return false; /* the section is switched off at the end of this call */
+    wf->api.helper_ops++;
+    if (wf->progress->parked)
+        set_wake_time(wf->progress->helper, WF_HELPER_PAUSE_NS);
+    return true;
+}
+
+void wf_helper_stop_attending(struct wf_instance *wf)
+{
+    WF_ASSERT(wf->api.helper_ops > 0);
+    wf->api.helper_ops--;
+}
+
 void wf_helper_register(struct wf_req *r)
 {
     struct wf_instance *wf = r->wf;
