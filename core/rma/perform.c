@@ -238,7 +238,8 @@ static int send_results(struct wf_win_peer *p, const struct wf_rma_message *m,
 }
 
 static int perform_put(struct wf_win_peer *p, const struct wf_rma_message *m,
-               const struct wf_rma_place *place, const struct wf_rma_extent *e)
+                       const struct wf_rma_place *place,
+                       const struct wf_rma_extent *e)
 {
     if (m->head->word & WF_RMA_BY_MESSAGE) {
         receive_put(p, e->offset, place);
@@ -249,7 +250,8 @@ static int perform_put(struct wf_win_peer *p, const struct wf_rma_message *m,
 }
 
 static int perform_get(struct wf_win_peer *p, const struct wf_rma_message *m,
-               const struct wf_rma_place *place, const struct wf_rma_extent *e)
+                       const struct wf_rma_place *place,
+                       const struct wf_rma_extent *e)
 {
     if (!(m->head->word & WF_RMA_BY_MESSAGE))
         return send_results(p, m, place);
@@ -257,9 +259,10 @@ static int perform_get(struct wf_win_peer *p, const struct wf_rma_message *m,
     return MPI_SUCCESS;
 }
 
-static int perform_accumulate(struct wf_win_peer *p, const struct wf_rma_message *m,
-                      const struct wf_rma_place *place,
-                      const struct wf_rma_extent *e)
+static int perform_accumulate(struct wf_win_peer *p,
+                              const struct wf_rma_message *m,
+                              const struct wf_rma_place *place,
+                              const struct wf_rma_extent *e)
 {
     uint32_t word = m->head->word, op = wf_rma_op_of(word);
     struct wf_type *basic = wf_type_find_predefined(wf_rma_type_of(word));
@@ -274,8 +277,8 @@ static int perform_accumulate(struct wf_win_peer *p, const struct wf_rma_message
         return send_results(p, m, place);
     if (fetch && !begin_result(&d, place, e->offset, m->bytes))
         return MPI_ERR_NO_MEM;
-    rc = wf_rma_accumulate(place, &(struct wf_rma_piece){e->offset, m->data,
-                                                         m->bytes, op, basic});
+    rc = wf_rma_accumulate(
+        place, &(struct wf_rma_piece){e->offset, m->data, m->bytes, op, basic});
     if (fetch && rc == MPI_SUCCESS)
         send_result(p, m, &d);
     else if (fetch)
@@ -283,9 +286,8 @@ static int perform_accumulate(struct wf_win_peer *p, const struct wf_rma_message
     return rc;
 }
 
-static int perform_swap(struct wf_win_peer *p,
-                            const struct wf_rma_message *m,
-                            const struct wf_rma_place *place)
+static int perform_swap(struct wf_win_peer *p, const struct wf_rma_message *m,
+                        const struct wf_rma_place *place)
 {
     uint64_t n = place->bytes;
     struct wf_rma_draft d;
@@ -300,8 +302,9 @@ static int perform_swap(struct wf_win_peer *p,
     return MPI_SUCCESS;
 }
 
-static int perform_at_place(struct wf_win_peer *p, const struct wf_rma_message *m,
-                   const struct wf_rma_extent *e)
+static int perform_at_place(struct wf_win_peer *p,
+                            const struct wf_rma_message *m,
+                            const struct wf_rma_extent *e)
 {
     uint32_t word = m->head->word;
     struct wf_rma_place place;
@@ -397,7 +400,7 @@ static void take_type(struct wf_win_peer *p, const struct wf_rma_message *m)
         use_description(p);
 }
 
-/* ---- all ------------------------------------------------------------------ */
+/* ---- all ----------------------------------------------------------------- */
 
 void wf_rma_perform(struct wf_win_peer *p, const struct wf_rma_message *m)
 {

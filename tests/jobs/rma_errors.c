@@ -68,7 +68,8 @@ static void check_epochs(void)
     CHECK(MPI_Put(&x, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win) == MPI_SUCCESS);
     FAILS(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
     FAILS(MPI_ERR_RMA_SYNC, MPI_Win_start(group, 0, win));
-    CHECK(MPI_Win_fence(0, win) == MPI_SUCCESS); /* opens one that is not used */
+    /* which opens one that is not used */
+    CHECK(MPI_Win_fence(0, win) == MPI_SUCCESS);
     FAILS(MPI_ERR_LOCKTYPE, MPI_Win_lock(7, 0, 0, win));
     FAILS(MPI_ERR_RANK, MPI_Win_lock(MPI_LOCK_SHARED, size, 0, win));
     CHECK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win) == MPI_SUCCESS);

@@ -34,17 +34,17 @@ static int cells_of_window(void)
     return SLOT * size + SHARED;
 }
 
-static int64_t *cell(int target, int at)
+static int64_t *cell_at(int target, int at)
 {
     return model + (size_t)target * (size_t)cells_of_window() + at;
 }
 
-static unsigned draw(unsigned n)
+static unsigned draw_of(unsigned n)
 {
     return draw_from(&seed, n);
 }
 
-static void *keep(size_t n)
+static void *keep_buffer(size_t n)
 {
     void *p = calloc(n ? n : 1, 1);
 
@@ -68,7 +68,7 @@ static MPI_Datatype make_type(int n, int step, int indexed)
     return t;
 }
 
-static void expect(int64_t *got, const int64_t *want, int n, int step)
+static void expect_result(int64_t *got, const int64_t *want, int n, int step)
 {
     struct result *r = malloc(sizeof *r);
 
@@ -95,7 +95,7 @@ static void check_results(void)
         free(buffers[--buffer_count]);
 }
 
-static int64_t combine(MPI_Op op, int64_t old, int64_t in)
+static int64_t combine_values(MPI_Op op, int64_t old, int64_t in)
 {
     return op == MPI_SUM       ? old + in
            : op == MPI_MAX     ? (old > in ? old : in)
@@ -105,23 +105,25 @@ static int64_t combine(MPI_Op op, int64_t old, int64_t in)
 }
 
 /* An accumulate, a fetch or a swap at cell `at` of target, by origin. */
-static void accumulate(MPI_Win win, int origin, int target, int at, int room)
+static void accumulate_random(MPI_Win win, int origin, int target, int at,
+                              int room)
 {
     MPI_Op op = (MPI_Op[]){MPI_SUM, MPI_MAX, MPI_BXOR, MPI_REPLACE,
-                           MPI_NO_OP}[draw(5)];
-    int kind = (int)draw(4), most = kind < 2 ? room : 1;
-    int n = most > 1 ? 1 + (int)draw((unsigned)(draw(3) ? 20 : most)) : 1;
-    int step = n * 3 < room ? 1 + (int)draw(3) : 1, indexed = (int)draw(2);
-    int64_t *to = cell(target, at), first = (int64_t)draw(1000);
-    int mine = origin == rank, start = (int)draw(100);
-    int64_t *in = mine ? keep((size_t)n * 8) : NULL;
-    int64_t *old = mine ? keep((size_t)n * 8) : NULL;
-    int64_t *compare = mine ? keep(8) : NULL;
+                           MPI_NO_OP}[draw_of(5)];
+    int kind = (int)draw_of(4), most = kind < 2 ? room : 1;
+    int n = most > 1 ? 1 + (int)draw_of((unsigned)(draw_of(3) ? 20 : most)) : 1;
+    int step = n * 3 < room ? 1 + (int)draw_of(3) : 1;
+    int indexed = (int)draw_of(2);
+    int64_t *to = cell_at(target, at), first = (int64_t)draw_of(1000);
+    int mine = origin == rank, start = (int)draw_of(100);
+    int64_t *in = mine ? keep_buffer((size_t)n * 8) : NULL;
+    int64_t *old = mine ? keep_buffer((size_t)n * 8) : NULL;
+    int64_t *compare = mine ? keep_buffer(8) : NULL;
 
     for (int i = 0; mine && i < n; i++)
         in[i] = first + i;
     if (mine && kind > 0)
-        expect(old, to, n, step);
+        expect_result(old, to, n, step);
     MPI_Datatype t = mine ? make_type(n, step, indexed) : MPI_DATATYPE_NULL;
     if (kind == 0 && op == MPI_NO_OP)
         op = MPI_SUM;
@@ -142,30 +144,31 @@ static void accumulate(MPI_Win win, int origin, int target, int at, int room)
         *to = *to == was ? first : *to;
     } else
         for (int i = 0; i < n; i++)
-            to[i * step] = combine(op, to[i * step], first + i);
+            to[i * step] = combine_values(op, to[i * step], first + i);
     if (mine)
         MPI_Type_free(&t);
 }
 
 /* A put or a get of the piece that begins at `at`. */
-static void move(MPI_Win win, int origin, int target, int at, int room)
+static void move_random(MPI_Win win, int origin, int target, int at, int room)
 {
-    int put = (int)draw(2), n = 1 + (int)draw((unsigned)room);
-    int step = n * 2 <= room ? 1 + (int)draw(2) : 1, apart = 1 + (int)draw(2);
-    int64_t *to = cell(target, at), first = (int64_t)draw(100000);
+    int put = (int)draw_of(2), n = 1 + (int)draw_of((unsigned)room);
+    int step = n * 2 <= room ? 1 + (int)draw_of(2) : 1;
+    int apart = 1 + (int)draw_of(2);
+    int64_t *to = cell_at(target, at), first = (int64_t)draw_of(100000);
     int64_t *buf;
 
     if (origin == rank) {
         MPI_Datatype t = make_type(n, step, 0), local = make_type(n, apart, 0);
-        buf = keep((size_t)n * 8 * (size_t)apart);
+        buf = keep_buffer((size_t)n * 8 * (size_t)apart);
         for (int i = 0; put && i < n; i++)
             buf[i * apart] = first + i;
         if (put)
             MPI_Put(buf, 1, local, target, at, 1, t, win);
         else {
-            buf = keep((size_t)n * 8);
+            buf = keep_buffer((size_t)n * 8);
             MPI_Get(buf, n, MPI_INT64_T, target, at, 1, t, win);
-            expect(buf, to, n, step);
+            expect_result(buf, to, n, step);
         }
         MPI_Type_free(&t);
         MPI_Type_free(&local);
@@ -175,32 +178,32 @@ static void move(MPI_Win win, int origin, int target, int at, int room)
 }
 
 /* Adds to a cell of the shared part. */
-static void add(MPI_Win win, int origin, int target)
+static void add_shared(MPI_Win win, int origin, int target)
 {
-    int at = SLOT * size + (int)draw(SHARED);
-    int64_t *in = origin == rank ? keep(8) : NULL, value = draw(50);
+    int at = SLOT * size + (int)draw_of(SHARED);
+    int64_t *in = origin == rank ? keep_buffer(8) : NULL, value = draw_of(50);
 
     if (in) {
         *in = value;
         MPI_Accumulate(in, 1, MPI_INT64_T, target, at, 1, MPI_INT64_T, MPI_SUM,
                        win);
     }
-    *cell(target, at) += value;
+    *cell_at(target, at) += value;
 }
 
-static void operate(MPI_Win win, int origin, int target, int may_add)
+static void operate_random(MPI_Win win, int origin, int target, int may_add)
 {
-    int accumulates = (int)draw(2), n = (int)draw(OPERATIONS);
+    int accumulates = (int)draw_of(2), n = (int)draw_of(OPERATIONS);
 
     for (int i = 0; i < n; i++) {
         int slot = SLOT * origin, piece = SLOT / PIECES;
-        if (may_add && draw(4) == 0)
-            add(win, origin, target);
+        if (may_add && draw_of(4) == 0)
+            add_shared(win, origin, target);
         else if (accumulates) {
-            int at = (int)draw(SLOT - 100);
-            accumulate(win, origin, target, slot + at, SLOT - at);
+            int at = (int)draw_of(SLOT - 100);
+            accumulate_random(win, origin, target, slot + at, SLOT - at);
         } else if (i < PIECES)
-            move(win, origin, target, slot + i * piece, piece);
+            move_random(win, origin, target, slot + i * piece, piece);
     }
 }
 
@@ -210,20 +213,20 @@ static void run_epoch(MPI_Win win, enum how how, MPI_Group all)
     if (how == FENCE)
         MPI_Win_fence(0, win);
     if (how == LOCK_ALL)
-        MPI_Win_lock_all(draw(3) ? 0 : MPI_MODE_NOCHECK, win);
+        MPI_Win_lock_all(draw_of(3) ? 0 : MPI_MODE_NOCHECK, win);
     if (how == GROUPS) {
         MPI_Win_post(all, 0, win);
         MPI_Win_start(all, 0, win);
     }
     for (int origin = 0; origin < size; origin++)
         for (int target = 0; target < size; target++) {
-            int flush = (int)draw(4), locks = how == LOCK_SHARED ||
+            int flush = (int)draw_of(4), locks = how == LOCK_SHARED ||
                                               how == LOCK_EXCLUSIVE;
             if (locks && origin == rank)
                 MPI_Win_lock(how == LOCK_SHARED ? MPI_LOCK_SHARED
                                                 : MPI_LOCK_EXCLUSIVE,
                              target, 0, win);
-            operate(win, origin, target, 1);
+            operate_random(win, origin, target, 1);
             if (origin != rank)
                 continue;
             if (how != FENCE && how != GROUPS && flush == 0)
@@ -269,12 +272,12 @@ int main(int argc, char **argv)
     model = calloc((size_t)size * (size_t)cells, 8);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < EPOCHS; i++) {
-        enum how how = (enum how)draw(HOWS);
+        enum how how = (enum how)draw_of(HOWS);
         run_epoch(win, how, all);
         MPI_Barrier(MPI_COMM_WORLD);
         check_results();
         MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
-        int same = !memcmp(base, cell(rank, 0), (size_t)cells * 8);
+        int same = !memcmp(base, cell_at(rank, 0), (size_t)cells * 8);
         MPI_Win_unlock(rank, win);
         CHECK(same);
         if (!same)
