@@ -155,9 +155,10 @@ static int start_call(struct wf_win *win, const struct arguments *a)
 
     if (a->request)
         *a->request = (MPI_Request)done;
-    if (rc == MPI_SUCCESS)
-        rc = wf_epoch_check_access(win, a->rank, a->request != NULL);
     if (rc || a->rank == MPI_PROC_NULL)
+        return rc;
+    rc = wf_epoch_check_access(win, a->rank, a->request != NULL);
+    if (rc)
         return rc;
     rc = fill_call(win, a, &c);
     if (rc == MPI_SUCCESS && a->op && c.bytes) {

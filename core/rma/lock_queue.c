@@ -5,7 +5,8 @@
  *
  * A holder that dies gives its lock up, and what it has changed may be
  * incomplete. As with a robust mutex each of those that waited then gets the
- * lock in its turn, and with the next answer MPI_ERR_PROC_ABORTED.
+ * lock in its turn, and with the next answer MPI_ERR_PROC_ABORTED; if none
+ * waited and the lock was exclusive, the next that asks does.
  *
  * A wait is ended by the release of the holder; by its death, which is noticed
  * because the process watches a holder while others wait; by the death of the
@@ -56,6 +57,8 @@ static void give_lock(struct wf_win_peer *p, enum wf_lock_type type)
     struct wf_win *win = p->win;
 
     WF_ASSERT(!p->held && may_have(win, type));
+    p->inherits |= win->abandoned;
+    win->abandoned = false;
     p->held = (uint8_t)type;
     if (type == WF_LOCK_EXCLUSIVE)
         win->exclusive = p;
@@ -129,6 +132,8 @@ void wf_lock_queue_lose_holder(struct wf_win_peer *p)
     }
     if (!p->held)
         return;
+    win->abandoned =
+        p->held == WF_LOCK_EXCLUSIVE && wf_list_empty(&win->waiters);
     for (struct wf_list *l = win->waiters.next; l != &win->waiters; l = l->next)
         wf_container(l, struct wf_win_peer, waiter)->inherits = true;
     wf_lock_queue_release(p);

@@ -136,6 +136,7 @@ struct wf_win {
     uint32_t shared;               /* holders of a shared lock */
     struct wf_list waiters;        /* in the order in which they asked */
     bool granting;
+    bool abandoned; /* the last holder died while nobody waited */
 
     struct wf_region *regions; /* by address */
     size_t region_count, region_room;
