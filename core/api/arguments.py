@@ -37,6 +37,7 @@ RESOLVE = {
     "OPERATION": ("wf_op", "wf_op_of({})", "WF_KIND_OP"),
     "REQUEST": ("wf_req", "wf_req_of({})", "WF_KIND_REQUEST"),
     "SESSION": ("wf_session", "wf_session_of({})", "WF_KIND_SESSION"),
+    "WINDOW": ("wf_win", "wf_win_of({})", "WF_KIND_WIN"),
 }
 
 
@@ -54,6 +55,9 @@ class Arguments(Body):
     def significant(self, p):
         """The condition under which MPI reads the argument, or None."""
         conditions = []
+        ignored = rules.IGNORED.get(self.operation)
+        if ignored and p.name in ignored[1]:
+            conditions.append(ignored[0])
         if self.rooted:
             others = rules.ROOTED.get(self.operation)
             if others is not None and p.name in others:
@@ -119,6 +123,13 @@ class Arguments(Body):
                        "wf_bad_restart(fn)")
         elif not self.early:
             self.check("!wf", "wf_bad_phase(fn)")
+
+    def window(self):
+        """The window of the call, to which its errors belong."""
+        for p in self.f.parameters:
+            if p.kind == "WINDOW" and p.c_type == "MPI_Win":
+                self.handle(p)
+                self.object = f"{p.name}_p"
 
     def own_handler(self):
         if self.family in rules.OWN_HANDLER:
@@ -245,6 +256,10 @@ class Arguments(Body):
                       f"*{p.name});")
             self.check(f"!{p.name}_p", failure)
             self.comm = f"{p.name}_p"
+        elif p.kind == "WINDOW":
+            self.line(f"struct wf_win *{p.name}_p = wf_win_of(*{p.name});")
+            self.check(f"!{p.name}_p", failure)
+            self.object = f"{p.name}_p"
         elif p.kind == "REQUEST" and self.family not in rules.REQUEST_NEEDED:
             self.check(f"!wf_api_request(*{p.name})", failure)
         else:

@@ -86,6 +86,13 @@ class Binding(Arguments):
         if self.comm != "NULL":
             self.engine_of_comm()
             return
+        if any(p.kind == "WINDOW" and p.direction != "out"
+               for p in self.f.parameters):
+            named = self.family in rules.NULL_NAMED
+            self.line("if (win_p)" if named else "wf = wf_win_engine(win_p);")
+            if named:
+                self.line("    wf = wf_win_engine(win_p);")
+            return
         for p in self.f.parameters:
             if p.kind in ("REQUEST", "MESSAGE") and p.direction != "out" and \
                     "[" not in p.c_type:
@@ -128,6 +135,7 @@ class Binding(Arguments):
         self.timed()
         self.prologue()
         self.communicators()
+        self.window()
         self.own_handler()
         # a rank of another communicator: where more is wrong, MPICH and Open
         # MPI name that, and programs look at the class

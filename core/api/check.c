@@ -62,6 +62,8 @@ static const char *kind_name(enum wf_kind kind)
         return "an error handler";
     case WF_KIND_SESSION:
         return "a session";
+    case WF_KIND_WIN:
+        return "a window";
     case WF_KIND_DEAD:
         return "a freed object";
     }
@@ -85,6 +87,7 @@ static const struct {
     {WF_KIND_ERRHANDLER, MPI_ERR_ERRHANDLER, 0x140, "MPI_ERRHANDLER_NULL",
      0x140, 0x147},
     {WF_KIND_SESSION, MPI_ERR_SESSION, 0x120, "MPI_SESSION_NULL", 0x120, 0x127},
+    {WF_KIND_WIN, MPI_ERR_WIN, 0x110, "MPI_WIN_NULL", 0x110, 0x117},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -208,7 +211,7 @@ static bool ends_in_c(const char *fn)
     return n > 2 && strcmp(fn + n - 2, "_c") == 0;
 }
 
-int wf_bad_count(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
+int wf_bad_count(struct wf_instance *wf, void *on, const char *fn,
                  const char *param, MPI_Count value)
 {
     int rc;
@@ -220,7 +223,7 @@ int wf_bad_count(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
                       "%s is %lld but must be 0..%d; if a larger number "
                       "overflowed, use %s_c",
                       param, (long long)value, INT_MAX, fn);
-    return wf_raise(wf, comm, fn, rc);
+    return wf_raise(wf, on, fn, rc);
 }
 
 int wf_bad_number(struct wf_instance *wf, void *on, const char *fn,
@@ -311,7 +314,7 @@ int wf_bad_pointer(struct wf_instance *wf, void *on, const char *fn,
                              param));
 }
 
-int wf_bad_buffer(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
+int wf_bad_buffer(struct wf_instance *wf, void *on, const char *fn,
                   const char *param, const void *buf, MPI_Count count)
 {
     int rc;
@@ -324,7 +327,7 @@ int wf_bad_buffer(struct wf_instance *wf, struct wf_comm *comm, const char *fn,
         rc = wf_error(MPI_ERR_BUFFER,
                       "%s is NULL but %lld elements are to be found there",
                       param, (long long)count);
-    return wf_raise(wf, comm, fn, rc);
+    return wf_raise(wf, on, fn, rc);
 }
 
 int wf_bad_place(struct wf_instance *wf, struct wf_comm *comm, const char *fn,

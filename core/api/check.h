@@ -31,6 +31,7 @@
 #include "process/process.h"
 #include "progress/engines.h"
 #include "protocol/request.h"
+#include "rma/handle.h"
 #include "topo/topo.h"
 
 /* Marks the slow path of a binding that has a fast path, so that it is not
@@ -272,7 +273,7 @@ WF_COLD int wf_bad_committed(struct wf_instance *, void *on, const char *fn,
                              const char *param, MPI_Datatype);
 /* Report a negative count of an int function that has a _c twin
  * (wf_bad_count), or another number that must not be negative. */
-WF_COLD int wf_bad_count(struct wf_instance *, struct wf_comm *, const char *fn,
+WF_COLD int wf_bad_count(struct wf_instance *, void *on, const char *fn,
                          const char *param, MPI_Count value);
 WF_COLD int wf_bad_number(struct wf_instance *, void *on, const char *fn,
                           const char *param, MPI_Count value, int mpi_class);
@@ -288,9 +289,8 @@ WF_COLD int wf_bad_color(struct wf_instance *, struct wf_comm *, const char *fn,
                          int value);
 WF_COLD int wf_bad_pointer(struct wf_instance *, void *on, const char *fn,
                            const char *param);
-WF_COLD int wf_bad_buffer(struct wf_instance *, struct wf_comm *,
-                          const char *fn, const char *param, const void *buf,
-                          MPI_Count count);
+WF_COLD int wf_bad_buffer(struct wf_instance *, void *on, const char *fn,
+                          const char *param, const void *buf, MPI_Count count);
 /* Report MPI_IN_PLACE where this process may not pass it. */
 WF_COLD int wf_bad_place(struct wf_instance *, struct wf_comm *, const char *fn,
                          const char *param);

@@ -67,6 +67,12 @@ comm_split_type comm_set_info
 intercomm_create intercomm_create_from_groups intercomm_merge
 cart_create cart_map cart_sub graph_create graph_map dist_graph_create
 dist_graph_create_adjacent
+win_create win_allocate win_create_dynamic win_free
+put get accumulate get_accumulate fetch_and_op compare_and_swap
+rput rget raccumulate rget_accumulate
+win_fence win_post win_start win_complete win_wait
+win_lock win_lock_all win_unlock win_unlock_all
+win_flush win_flush_all win_flush_local win_flush_local_all
 """.split()) | {f"{i}{name}{init}" for i, init in (("", ""), ("i", ""), ("", "_init"))
                 for name in """
 allgather allgatherv allreduce alltoall alltoallv alltoallw barrier bcast exscan
@@ -127,7 +133,8 @@ OWN_HANDLER = {"session_init", "comm_create_from_group",
 
 # The null handle is an argument like any other: it has a name (MPI-5.0 s7.8).
 NULL_NAMED = {"comm_get_name": "MPI_COMM_NULL",
-              "type_get_name": "MPI_DATATYPE_NULL"}
+              "type_get_name": "MPI_DATATYPE_NULL",
+              "win_get_name": "MPI_WIN_NULL"}
 
 # A predefined type that the Fortran compiler does not have is an argument of
 # the functions that say so (MPI-5.0 s21.4).
@@ -138,6 +145,11 @@ IN_PLACE = dict.fromkeys("""
 allgather allgatherv alltoall alltoallv alltoallw allreduce reduce_scatter
 reduce_scatter_block scan exscan gather gatherv reduce
 """.split(), "sendbuf") | {"scatter": "recvbuf", "scatterv": "recvbuf"}
+
+# Arguments that MPI does not read unless a condition holds (MPI-5.0 s12.3.4).
+IGNORED = dict.fromkeys(
+    ("get_accumulate", "rget_accumulate"),
+    ("op != MPI_NO_OP", {"origin_addr", "origin_count", "origin_datatype"}))
 
 # Rooted collectives: arguments of the processes that are not the root.
 ROOTED = {

@@ -118,6 +118,7 @@ HANDLES = {
     "OPERATION": ("MPI_Op", "struct wf_op *"),
     "REQUEST": ("MPI_Request", "struct wf_req *"),
     "SESSION": ("MPI_Session", "struct wf_session *"),
+    "WINDOW": ("MPI_Win", "struct wf_win *"),
 }
 
 

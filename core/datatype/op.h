@@ -23,6 +23,9 @@ void wf_op_put(struct wf_op *);
  * holds none. */
 int wf_op_apply(struct wf_instance *, struct wf_op *, const void *in,
                 void *inout, uint64_t count, struct wf_type *);
+/* Returns whether a predefined operation is defined on a type, apart from
+ * REPLACE and NO_OP. */
+bool wf_op_is_defined(const struct wf_op *, const struct wf_type *);
 /* Returns MPI_SUCCESS, or MPI_ERR_OP with a text that names op and type: op is
  * not defined on type. */
 int wf_op_check(const struct wf_op *, const struct wf_type *);

@@ -13,8 +13,10 @@ enum wf_space {
     WF_SPACE_NBC = 2,      /* not used */
     WF_SPACE_SETUP = 3,    /* start of partitioned operations: part/part.h */
     WF_SPACE_PART = 4,     /* parts of partitioned operations */
+    WF_SPACE_RMA = 5,      /* operations on windows: rma/wire.h */
     WF_SPACE_INTERNAL = 6, /* communicator management */
-    WF_SPACE_GROUP = 7     /* groups that have no communicator yet */
+    WF_SPACE_GROUP = 7,    /* groups that have no communicator yet */
+    WF_SPACES = 8
 };
 
 /* Envelope (McMPI 3.2.8, widened): two words and a mask.

@@ -28,7 +28,8 @@ int wf_attr_copy_all(struct wf_instance *, enum wf_kind kind, void *from_handle,
 int wf_attr_delete_all(struct wf_instance *, enum wf_kind kind, void *handle,
                        struct wf_attr **list);
 
-/* Set, get or delete one attribute. kind is WF_KIND_COMM or WF_KIND_TYPE. */
+/* Set, get or delete one attribute. kind is WF_KIND_COMM, WF_KIND_TYPE
+ * or WF_KIND_WIN. */
 int wf_attr_set(struct wf_instance *, enum wf_kind kind, void *handle,
                 struct wf_attr **list, int keyval, void *value);
 int wf_attr_get(struct wf_instance *, enum wf_kind kind, struct wf_attr *list,

@@ -26,7 +26,8 @@ enum wf_kind {
     WF_KIND_MESSAGE,
     WF_KIND_INFO,
     WF_KIND_ERRHANDLER,
-    WF_KIND_SESSION
+    WF_KIND_SESSION,
+    WF_KIND_WIN
 };
 
 struct wf_object {
@@ -93,6 +94,7 @@ struct wf_message;
 struct wf_info;
 struct wf_errhandler;
 struct wf_session;
+struct wf_win;
 
 static inline struct wf_req *wf_req_of(MPI_Request handle)
 {

@@ -122,7 +122,9 @@ void wf_keyval_put(struct wf_instance *wf, struct wf_keyval *k)
 
 static const char *kind_name(enum wf_kind kind)
 {
-    return kind == WF_KIND_TYPE ? "datatypes" : "communicators";
+    return kind == WF_KIND_TYPE  ? "datatypes"
+           : kind == WF_KIND_WIN ? "windows"
+                                 : "communicators";
 }
 
 struct wf_keyval *wf_keyval_find(struct wf_instance *wf, enum wf_kind kind,
@@ -135,7 +137,8 @@ struct wf_keyval *wf_keyval_find(struct wf_instance *wf, enum wf_kind kind,
         if (all && keyval > 0 && i >= 0 && i < all->count)
             k = all->slot[i];
     }
-    if (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE)
+    if ((keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE) ||
+        (keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL))
         wf_error(MPI_ERR_KEYVAL, "keyval %d is predefined and read-only",
                  keyval);
     else if (!k || k->id != keyval)

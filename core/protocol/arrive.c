@@ -10,6 +10,7 @@
  *                                     ARRIVING until its payload is complete
  *   NOTIFY    posted receive found -> APPROVE;  none -> stored, no payload
  *   TRANSFER                       -> rendezvous.c, by id
+ *   ACTIVE                         -> active.c, by space
  *   all others                     -> arrive_control.c
  *
  * Remote bytes never abort: nonsense is logged and skipped.
@@ -22,6 +23,7 @@
 
 #include "datatype/move.h"
 #include "progress/wait.h"
+#include "protocol/active.h"
 #include "protocol/arrive_control.h"
 #include "protocol/message.h"
 #include "protocol/order.h"
@@ -306,6 +308,8 @@ static int arrive_by_type(struct weft_core *core, struct weft_loc *from,
         return wf_rendezvous_transfer(from, w, a->data, a->have, a->sink);
     if (w->type == WF_NOTIFY)
         return arrive_notify(core, from, w, a);
+    if (w->type == WF_ACTIVE)
+        return wf_active_arrive(from, w, a->data, a->have, a->sink);
     r = wf_arrive_control(from, w);
     return r == WEFT_DONE && a->have != a->plen ? WEFT_SKIP : r;
 }

@@ -17,6 +17,7 @@
 #include "process/rank.h"
 #include "progress/launcher.h"
 #include "progress/wait.h"
+#include "protocol/active.h"
 #include "protocol/carrier.h"
 #include "protocol/death.h"
 #include "protocol/location.h"
@@ -122,6 +123,7 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     for (struct wf_flag_wait *w = e->flag_waits; w; w = w->next)
         posted += w->loc == loc;
     failed = fail_table(&e->pending, loc) + fail_table(&e->matched, loc);
+    wf_active_lose(loc);
     wf_log(wf, posted || failed ? WF_LOG_WARN : WF_LOG_INFO,
            "process %u on %s %s: %s", loc->id,
            loc->host ? loc->host : "unknown host", wf_location_down_verb(loc),

@@ -25,6 +25,13 @@ extern const struct wf_helpers weft_helpers __attribute__((weak));
  * nonblocking call, with the section held or off; starts the thread if there is
  * none. */
 void wf_helper_register(struct wf_req *r);
+/* Have the progress thread serve peers from now on, whatever the program does:
+ * they may operate on memory of this process without its calls. False: there
+ * is no such thread, and they wait for its calls. Called with the section held
+ * or off. */
+bool wf_helper_attend(struct wf_instance *);
+/* Take back one wf_helper_attend that returned true. */
+void wf_helper_stop_attending(struct wf_instance *);
 /* Poll a moment for the announcement of the message of r, a receive that was
  * just posted, if it is large. Called in a nonblocking call, with the section
  * held or off. */

@@ -103,6 +103,28 @@ void wf_helper_poll_announcement(struct wf_req *r)
     }
 }
 
+bool wf_helper_attend(struct wf_instance *wf)
+{
+    struct wf_helper *h;
+
+    if (!wf->progress->may_help)
+        return false;
+    wf_cs_enable_for_helper(&wf->api);
+    if (!wf_helper_ensure(wf))
+        return false; /* the section is switched off at the end of this call */
+    wf->api.helper_ops++;
+    h = wf->progress->helper;
+    if (h->parked)
+        wf_helper_set_wake_time(h, WF_HELPER_PAUSE_NS);
+    return true;
+}
+
+void wf_helper_stop_attending(struct wf_instance *wf)
+{
+    WF_ASSERT(wf->api.helper_ops > 0);
+    wf->api.helper_ops--;
+}
+
 void wf_helper_register(struct wf_req *r)
 {
     struct wf_instance *wf = r->wf;

@@ -228,6 +228,7 @@ struct wf_engine {
     uint64_t *origins;
     struct wf_engine_task
         unmade_news; /* ends the operations that wait for them */
+    struct wf_active_handler *active[WF_SPACES]; /* by space: active.h */
     struct wf_flag_wait *flag_waits; /* of all threads: failure.h */
     struct wf_list orphans;          /* of wf_engine_keep_orphan */
     /* sources.c */

@@ -291,6 +291,8 @@ int wf_req_error(struct wf_req *r)
 
     if (wf_likely(!r->error))
         return 0;
+    if (r->type == WF_REQ_ONE_SIDED)
+        return r->explain(r);
     if (wf_status_is_loss(r->error) && r->comm &&
         (r->type == WF_REQ_SCHEDULE || r->lost) && wf_comm_is_dead(r->comm))
         return wf_comm_record_dead(r->comm);

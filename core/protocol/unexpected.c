@@ -138,11 +138,10 @@ static void count_stored(struct wf_engine *e, uint64_t charge, bool whole)
         e->unexpected_high = e->unexpected_bytes;
 }
 
-/* Note that there is no memory for a message from this peer, and give the peer
- * up if that lasts. The message waits in its transport, in the hope that some
- * memory is freed; but not for ever, for the program may post the receive only
- * after another message, which cannot be stored either. */
-WF_COLD static void note_starvation(struct weft_loc *loc, size_t room)
+/* The message waits in its transport, in the hope that some memory is freed;
+ * but not for ever, for the program may post the receive only after another
+ * message, which cannot be stored either. */
+WF_COLD void wf_unexpected_note_starvation(struct weft_loc *loc, size_t room)
 {
     uint64_t now = wf_now(loc->wf);
     char why[120];
@@ -168,7 +167,7 @@ struct wf_message *wf_unexpected_create(struct weft_loc *loc,
 
     WF_ASSERT(have <= room && room <= UINT32_MAX);
     if (wf_unlikely(!m)) {
-        note_starvation(loc, room);
+        wf_unexpected_note_starvation(loc, room);
         return NULL;
     }
     if (wf_unlikely(loc->starved_since))

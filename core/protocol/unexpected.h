@@ -24,6 +24,10 @@ struct wf_message *wf_unexpected_create(struct weft_loc *,
                                         const struct wf_wire *, uint64_t length,
                                         size_t room, size_t have);
 
+/* Note that there is no memory for a message from this peer, and give the peer
+ * up if that lasts. */
+WF_COLD void wf_unexpected_note_starvation(struct weft_loc *, size_t room);
+
 void wf_unexpected_free(struct wf_message *);
 
 bool wf_unexpected_take(struct wf_arrived *, void *buf, uint64_t room,

@@ -18,6 +18,7 @@
  *   CREDIT     -               -            bytes returned   -
  *   GONE       process         -            -                -
  *   UNMADE     origin          -            -                -
+ *   ACTIVE     env0            env1         (active.h)       (active.h)
  *
  * Everything is little-endian on every machine. Ids are generation << 32 |
  * slot of the owner's table (slots.h).
@@ -47,6 +48,7 @@ enum wf_wire_type {
     WF_CREDIT = 0x0a,
     WF_GONE = 0x0b,      /* the sender has lost that process: death.c */
     WF_UNMADE = 0x0c,    /* the sender failed to make that communicator */
+    WF_ACTIVE = 0x0d,    /* to the handler of its space: active.h */
     WF_PING = 0x23,      /* probe of an ordered pair (order.h) */
     WF_PONG = 0x24,      /* answer to a PING */
     WF_SEALED = 0x25,    /* the payload is an encrypted container: seal.h */

@@ -165,6 +165,16 @@ struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group h)
     return wf_is_object(h, WF_KIND_GROUP) ? (struct wf_group *)h : NULL;
 }
 
+struct wf_win *wf_win_of(MPI_Win h)
+{
+    return wf_is_object(h, WF_KIND_WIN) ? (struct wf_win *)h : NULL;
+}
+
+struct wf_instance *wf_win_engine(const struct wf_win *win)
+{
+    return wf_current();
+}
+
 struct wf_op *wf_op_of(MPI_Op h)
 {
     return h == MPI_SUM ? (struct wf_op *)&job.op : NULL;

@@ -11,6 +11,7 @@ import launch
 
 ENGINES = os.path.join(os.environ.get("JOBS", "."), "job_bad_engines")
 DEATH = os.path.join(os.environ.get("JOBS", "."), "job_bad_death")
+RMA = os.path.join(os.environ.get("JOBS", "."), "job_bad_rma_death")
 BUILT = os.environ.get("FABRICS", "shm tcp udp-reliable sctp").split()
 SOON = 20000  # ms; milliseconds on a quiet machine
 
@@ -53,6 +54,14 @@ class Death(unittest.TestCase):
         self.assertEqual(words[0::2], ["aborted"] * 2 * threads,
                          r.stdout + r.stderr)
         self.assertLess(max(map(int, words[1::2])), SOON)
+
+    def test_lock_of_a_window_whose_holder_dies(self):
+        for use in ("shm", "tcp", "udp-reliable", "sctp"):
+            if use in BUILT:
+                with self.subTest(use=use):
+                    r = launch.run("--continuous", "-n", 3, "--route", use, RMA)
+                    self.assertEqual(r.stdout.split(), ["ended"] * 2,
+                                     r.stdout + r.stderr)
 
     def test_with_nothing_under_way(self):
         for use in ("tcp", "udp-reliable", "sctp"):

@@ -1,0 +1,218 @@
+/* Active messages: see active.h.
+ *
+ * A container whose payload is here is handed over where it lies. Of one that
+ * comes in pieces the payload is put together first.
+ *
+ * OPTIMIZE  size
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "protocol/active.h"
+
+#include <stdlib.h>
+
+#include "progress/wait.h"
+#include "protocol/failure.h"
+#include "protocol/location.h"
+#include "protocol/message.h"
+#include "protocol/unexpected.h"
+#include "report/error.h"
+
+void wf_active_register(struct wf_instance *wf, enum wf_space space,
+                        struct wf_active_handler *h)
+{
+    WF_ASSERT((unsigned)space < WF_SPACES);
+    wf->engine->active[space] = h;
+}
+
+/* ---- sending ------------------------------------------------------------- */
+
+/* Whether messages can leave to a location, which may have connected first and
+ * have no lane yet. */
+static bool is_reachable(struct weft_loc *loc)
+{
+    if (loc->failed)
+        return false;
+    if (loc->lanes || wf_location_connect(loc) == 0)
+        return true;
+    wf_location_down(loc, WEFT_EUNREACH, wf_error_last()->text);
+    return false;
+}
+
+static void write_head(struct wf_wire *w, enum wf_space space,
+                       const struct wf_active_head *h)
+{
+    wf_wire_init(w, WF_ACTIVE, 0);
+    w->a = wf_le64(wf_env0(space, h->context, h->target));
+    w->b = wf_le64(wf_env1(h->source, h->word));
+    w->c = wf_le64(h->c);
+    w->d = wf_le64(h->d);
+}
+
+static int active_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    if (off >= tx->len || max < 1)
+        return 0;
+    *v = (struct iovec){(char *)tx->one.iov_base + off, tx->len - off};
+    return 1;
+}
+
+static void active_done(struct wf_tx *t, int status)
+{
+    struct wf_active *m = wf_container(t, struct wf_active, tx);
+
+    if (m->sent)
+        m->sent(m);
+    free(m);
+}
+
+struct wf_active *wf_active_alloc(size_t n)
+{
+    size_t size = (sizeof(struct wf_active) + n + WF_CACHE_LINE - 1) &
+                  ~(size_t)(WF_CACHE_LINE - 1);
+    struct wf_active *m = aligned_alloc(WF_CACHE_LINE, size);
+
+    WF_ASSERT(n <= WF_ACTIVE_MOST);
+    if (!m)
+        return NULL;
+    memset(m, 0, sizeof *m);
+    m->bytes = n;
+    m->tx.done = active_done;
+    m->tx.tx.size = sizeof m->tx.tx;
+    m->tx.tx.one = (struct iovec){n ? m->payload : NULL, n};
+    m->tx.tx.seg = active_seg;
+    m->tx.tx.len = n;
+    return m;
+}
+
+void wf_active_send(struct weft_loc *loc, enum wf_space space,
+                    const struct wf_active_head *h, struct wf_active *m)
+{
+    write_head(&m->tx.hdr, space, h);
+    if (is_reachable(loc))
+        wf_message_send(loc, WF_LANE_ORDER, &m->tx);
+    else
+        active_done(&m->tx, loc->down_status);
+}
+
+void wf_active_send_short(struct weft_loc *loc, enum wf_space space,
+                          const struct wf_active_head *h, const void *data,
+                          size_t n)
+{
+    struct wf_wire w;
+
+    WF_ASSERT(n <= WF_ACTIVE_SHORT);
+    write_head(&w, space, h);
+    if (is_reachable(loc))
+        wf_message_send_control_with(loc, &w, data, n);
+}
+
+/* ---- arrival ------------------------------------------------------------- */
+
+/* A message that comes in pieces. */
+struct landing {
+    struct wf_sink sink;
+    struct wf_wire hdr;
+    struct weft_loc *from;
+    uint8_t data[];
+};
+
+static struct wf_active_handler *find_handler(const struct wf_engine *e,
+                                              const struct wf_wire *w)
+{
+    uint64_t space = wf_le64(w->a) >> 56;
+
+    return space < WF_SPACES ? e->active[space] : NULL;
+}
+
+static void hand_over(struct weft_loc *from, const struct wf_wire *w,
+                      const void *data, size_t n)
+{
+    struct wf_instance *wf = from->wf;
+    struct wf_active_handler *h = find_handler(wf->engine, w);
+    uint64_t a = wf_le64(w->a), b = wf_le64(w->b);
+    struct wf_active_head head = {(uint32_t)(a >> 32) & 0xffffff,
+                                  (uint32_t)(b >> 32),
+                                  (uint32_t)a,
+                                  (uint32_t)b,
+                                  wf_le64(w->c),
+                                  wf_le64(w->d)};
+
+    if (!h) {
+        wf_log(wf, WF_LOG_DEBUG,
+               "process %u sent a message that no chapter handles; skipped",
+               from->id);
+        return;
+    }
+    h->arrive(h, from, &head, data, n);
+    if (wf->api.on)
+        wf_progress_notify(wf);
+}
+
+static int landing_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
+{
+    if (off >= s->len || max < 1)
+        return 0;
+    *v = (struct iovec){(char *)s->one.iov_base + off, s->len - off};
+    return 1;
+}
+
+static void finish_landing(struct wf_sink *s, int status)
+{
+    struct landing *l = wf_container(s, struct landing, sink);
+
+    if (status >= 0)
+        hand_over(l->from, &l->hdr, l->data, s->sink.len);
+    free(l);
+}
+
+/* Put a message together of which not all is here. */
+static int begin_landing(struct weft_loc *from, const struct wf_wire *w,
+                         const void *data, size_t have, weft_sink **sink)
+{
+    size_t n = wf_le32(w->plen);
+    struct landing *l = malloc(sizeof *l + n);
+
+    if (!l) {
+        wf_unexpected_note_starvation(from, n);
+        return from->failed ? WEFT_SKIP : WEFT_EAGAIN;
+    }
+    from->starved_since = 0;
+    memset(l, 0, sizeof *l);
+    l->hdr = *w;
+    l->from = from;
+    if (have)
+        memcpy(l->data, data, have);
+    l->sink.done = finish_landing;
+    l->sink.sink.size = sizeof l->sink.sink;
+    l->sink.sink.len = n;
+    l->sink.sink.one = (struct iovec){l->data, n};
+    l->sink.sink.seg = landing_seg;
+    *sink = &l->sink.sink;
+    return WEFT_OK;
+}
+
+int wf_active_arrive(struct weft_loc *from, const struct wf_wire *w,
+                     const void *data, size_t have, weft_sink **sink)
+{
+    size_t n = wf_le32(w->plen);
+
+    if (have == n) {
+        hand_over(from, w, data, n);
+        return WEFT_DONE;
+    }
+    if (n <= WF_ACTIVE_MOST)
+        return begin_landing(from, w, data, have, sink);
+    wf_log(from->wf, WF_LOG_WARN,
+           "process %u sent a message of %zu bytes to a chapter; skipped",
+           from->id, n);
+    return WEFT_SKIP;
+}
+
+void wf_active_lose(struct weft_loc *loc)
+{
+    struct wf_engine *e = loc->wf->engine;
+
+    for (int i = 0; i < WF_SPACES; i++)
+        if (e->active[i])
+            e->active[i]->lose(e->active[i], loc);
+}

@@ -1,0 +1,366 @@
+/* The calls that operate on memory of other processes (MPI-5.0 s12.3): their
+ * arguments are checked, and the leg of the target starts the operation.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "core_api.h"
+#include "datatype/derive.h"
+#include "datatype/describe.h"
+#include "datatype/op.h"
+#include "datatype/op_kernels.h"
+#include "datatype/predefined.h"
+#include "object/error.h"
+#include "process/instance.h"
+#include "protocol/queues.h"
+#include "rma/epoch.h"
+#include "rma/operation.h"
+#include "rma/target.h"
+
+/* The arguments of all calls together. */
+struct arguments {
+    enum wf_rma_kind kind;
+    struct wf_rma_buffer origin, result;
+    int rank;
+    MPI_Aint disp;
+    MPI_Count count; /* at the target */
+    struct wf_type *type;
+    struct wf_op *op;
+    const void *compare;
+    MPI_Request *request; /* NULL: the call has none */
+};
+
+static struct wf_rma_buffer buffer_of(const void *at, MPI_Count count,
+                                      struct wf_type *type)
+{
+    return (struct wf_rma_buffer){(void *)(uintptr_t)at, (uint64_t)count, type};
+}
+
+/* ---- checks -------------------------------------------------------------- */
+
+static int check_length(const struct wf_rma_buffer *b, const char *name,
+                        uint64_t bytes)
+{
+    uint64_t here;
+
+    if (!__builtin_mul_overflow(b->count, (uint64_t)b->type->size, &here) &&
+        here == bytes)
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_COUNT,
+                    "the %s has %llu elements of %lld bytes, and the target "
+                    "%llu bytes: they must be as many",
+                    name, (unsigned long long)b->count,
+                    (long long)b->type->size, (unsigned long long)bytes);
+}
+
+/* Finds the place of the data from the base of the member's window, and checks
+ * that it is inside. A dynamic window is known to its owner only. */
+static int find_position(const struct wf_win *win, const struct arguments *a,
+                         uint64_t *position)
+{
+    const struct wf_win_member *m = &win->members[a->rank];
+    int64_t at = a->disp;
+
+    if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+        *position = (uint64_t)a->disp;
+        return MPI_SUCCESS;
+    }
+    if (a->disp < 0)
+        return wf_error(MPI_ERR_DISP,
+                        "target_disp is %lld but must be 0 or more",
+                        (long long)a->disp);
+    if (!__builtin_mul_overflow(at, (int64_t)m->unit, &at) &&
+        wf_rma_is_in_range(m->size, (uint64_t)at, a->type,
+                           (uint64_t)a->count)) {
+        *position = (uint64_t)at;
+        return MPI_SUCCESS;
+    }
+    return wf_error(MPI_ERR_RMA_RANGE,
+                    "%lld elements at displacement %lld are not inside the "
+                    "%llu bytes that rank %d has in %s (its displacement unit "
+                    "is %llu)",
+                    (long long)a->count, (long long)a->disp,
+                    (unsigned long long)m->size, a->rank, wf_win_name(win).text,
+                    (unsigned long long)m->unit);
+}
+
+static int check_op(const struct arguments *a, const struct wf_type *basic)
+{
+    uint32_t op = a->op->predefined;
+
+    if (!op)
+        return wf_error(MPI_ERR_OP, "op was made by MPI_Op_create; accumulates "
+                                    "take predefined operations only");
+    if (op == WF_OP_NO_OP && a->kind == WF_RMA_ACC)
+        return wf_error(MPI_ERR_OP, "MPI_NO_OP is only for calls that fetch, "
+                                    "such as MPI_Get_accumulate");
+    if (wf_rma_op_is_valid(op, basic))
+        return MPI_SUCCESS;
+    return wf_op_check(a->op, basic);
+}
+
+/* Finds the basic type of an accumulate, which both sides have. */
+static int find_basic(const struct arguments *a, struct wf_type **basic)
+{
+    bool sends = a->op->predefined != WF_OP_NO_OP;
+
+    *basic = wf_type_basic(a->type);
+    if (!*basic)
+        return wf_error(MPI_ERR_TYPE,
+                        "target_datatype has basic elements of several types");
+    if (sends && a->origin.type != a->type) {
+        const struct wf_type *other = wf_type_basic(a->origin.type);
+        if (!other || other->predefined != (*basic)->predefined)
+            return wf_error(MPI_ERR_TYPE,
+                            "origin_datatype does not consist of %s, as "
+                            "target_datatype does",
+                            wf_type_name(*basic));
+    }
+    return check_op(a, *basic);
+}
+
+static int fill_call(struct wf_win *win, const struct arguments *a,
+                     struct wf_rma_call *c)
+{
+    bool sends =
+        a->kind != WF_RMA_GET && !(a->op && a->op->predefined == WF_OP_NO_OP);
+    int rc = find_position(win, a, &c->position);
+
+    c->kind = a->kind;
+    c->target = buffer_of(NULL, a->count, a->type);
+    c->result = a->result;
+    c->compare = a->compare;
+    if (rc == MPI_SUCCESS &&
+        __builtin_mul_overflow((uint64_t)a->count, (uint64_t)a->type->size,
+                               &c->bytes))
+        rc = wf_error(MPI_ERR_COUNT, "the target has more than 2^64 bytes");
+    if (rc == MPI_SUCCESS && sends) {
+        c->origin = a->origin;
+        rc = check_length(&a->origin, "origin", c->bytes);
+    }
+    if (rc == MPI_SUCCESS && a->result.type)
+        rc = check_length(&a->result, "result", c->bytes);
+    if (wf_type_is_contiguous(a->type))
+        c->position += (uint64_t)a->type->true_lb;
+    return rc;
+}
+
+/* ---- the way of all calls ------------------------------------------------ */
+
+static int start_call(struct wf_win *win, const struct arguments *a)
+{
+    struct wf_req *done = &win->wf->engine->sent, *req = done;
+    struct wf_rma_call c = {0};
+    struct wf_win_peer *p;
+    int rc = wf_epoch_check_rank(win, a->rank);
+
+    if (a->request)
+        *a->request = (MPI_Request)done;
+    if (rc || a->rank == MPI_PROC_NULL)
+        return rc;
+    rc = wf_epoch_check_access(win, a->rank, a->request != NULL);
+    if (rc)
+        return rc;
+    rc = fill_call(win, a, &c);
+    if (rc == MPI_SUCCESS && a->op && c.bytes) {
+        rc = find_basic(a, &c.basic);
+        c.op = a->op->predefined;
+    }
+    if (rc || c.bytes == 0)
+        return rc;
+    p = wf_win_reach(win, a->rank, &rc);
+    if (!p)
+        return rc;
+    wf_epoch_prepare(p);
+    rc = p->leg->start(p, &c, a->request ? &req : NULL);
+    if (a->request)
+        *a->request = (MPI_Request)req;
+    return rc;
+}
+
+int wf_mpi_put(struct wf_instance *wf, const void *origin_addr,
+               MPI_Count origin_count, struct wf_type *origin_datatype,
+               int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+               struct wf_type *target_datatype, struct wf_win *win)
+{
+    return wf_mpi_rput(wf, origin_addr, origin_count, origin_datatype,
+                       target_rank, target_disp, target_count, target_datatype,
+                       win, NULL);
+}
+
+int wf_mpi_rput(struct wf_instance *wf, const void *origin_addr,
+                MPI_Count origin_count, struct wf_type *origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                struct wf_type *target_datatype, struct wf_win *win,
+                MPI_Request *request)
+{
+    struct arguments a = {
+        .kind = WF_RMA_PUT,
+        .origin = buffer_of(origin_addr, origin_count, origin_datatype),
+        .rank = target_rank,
+        .disp = target_disp,
+        .count = target_count,
+        .type = target_datatype,
+        .request = request};
+
+    return start_call(win, &a);
+}
+
+int wf_mpi_get(struct wf_instance *wf, void *origin_addr,
+               MPI_Count origin_count, struct wf_type *origin_datatype,
+               int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+               struct wf_type *target_datatype, struct wf_win *win)
+{
+    return wf_mpi_rget(wf, origin_addr, origin_count, origin_datatype,
+                       target_rank, target_disp, target_count, target_datatype,
+                       win, NULL);
+}
+
+int wf_mpi_rget(struct wf_instance *wf, void *origin_addr,
+                MPI_Count origin_count, struct wf_type *origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                struct wf_type *target_datatype, struct wf_win *win,
+                MPI_Request *request)
+{
+    struct arguments a = {
+        .kind = WF_RMA_GET,
+        .result = buffer_of(origin_addr, origin_count, origin_datatype),
+        .rank = target_rank,
+        .disp = target_disp,
+        .count = target_count,
+        .type = target_datatype,
+        .request = request};
+
+    return start_call(win, &a);
+}
+
+int wf_mpi_accumulate(struct wf_instance *wf, const void *origin_addr,
+                      MPI_Count origin_count, struct wf_type *origin_datatype,
+                      int target_rank, MPI_Aint target_disp,
+                      MPI_Count target_count, struct wf_type *target_datatype,
+                      struct wf_op *op, struct wf_win *win)
+{
+    return wf_mpi_raccumulate(wf, origin_addr, origin_count, origin_datatype,
+                              target_rank, target_disp, target_count,
+                              target_datatype, op, win, NULL);
+}
+
+int wf_mpi_raccumulate(struct wf_instance *wf, const void *origin_addr,
+                       MPI_Count origin_count, struct wf_type *origin_datatype,
+                       int target_rank, MPI_Aint target_disp,
+                       MPI_Count target_count, struct wf_type *target_datatype,
+                       struct wf_op *op, struct wf_win *win,
+                       MPI_Request *request)
+{
+    struct arguments a = {
+        .kind = WF_RMA_ACC,
+        .origin = buffer_of(origin_addr, origin_count, origin_datatype),
+        .rank = target_rank,
+        .disp = target_disp,
+        .count = target_count,
+        .type = target_datatype,
+        .op = op,
+        .request = request};
+
+    return start_call(win, &a);
+}
+
+int wf_mpi_get_accumulate(struct wf_instance *wf, const void *origin_addr,
+                          MPI_Count origin_count,
+                          struct wf_type *origin_datatype, void *result_addr,
+                          MPI_Count result_count,
+                          struct wf_type *result_datatype, int target_rank,
+                          MPI_Aint target_disp, MPI_Count target_count,
+                          struct wf_type *target_datatype, struct wf_op *op,
+                          struct wf_win *win)
+{
+    return wf_mpi_rget_accumulate(wf, origin_addr, origin_count,
+                                  origin_datatype, result_addr, result_count,
+                                  result_datatype, target_rank, target_disp,
+                                  target_count, target_datatype, op, win, NULL);
+}
+
+int wf_mpi_rget_accumulate(struct wf_instance *wf, const void *origin_addr,
+                           MPI_Count origin_count,
+                           struct wf_type *origin_datatype, void *result_addr,
+                           MPI_Count result_count,
+                           struct wf_type *result_datatype, int target_rank,
+                           MPI_Aint target_disp, MPI_Count target_count,
+                           struct wf_type *target_datatype, struct wf_op *op,
+                           struct wf_win *win, MPI_Request *request)
+{
+    struct arguments a = {
+        .kind = WF_RMA_GET_ACC,
+        .origin = buffer_of(origin_addr, origin_count, origin_datatype),
+        .result = buffer_of(result_addr, result_count, result_datatype),
+        .rank = target_rank,
+        .disp = target_disp,
+        .count = target_count,
+        .type = target_datatype,
+        .op = op,
+        .request = request};
+
+    return start_call(win, &a);
+}
+
+/* ---- one element --------------------------------------------------------- */
+
+static int check_element(const struct wf_type *type, const void *result)
+{
+    if (!wf_predefined(type))
+        return wf_error(MPI_ERR_TYPE,
+                        "datatype must be predefined, and is not");
+    if (!result)
+        return wf_error(MPI_ERR_BUFFER, "result_addr is NULL");
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_fetch_and_op(struct wf_instance *wf, const void *origin_addr,
+                        void *result_addr, struct wf_type *datatype,
+                        int target_rank, MPI_Aint target_disp, struct wf_op *op,
+                        struct wf_win *win)
+{
+    struct arguments a = {.kind = WF_RMA_GET_ACC,
+                          .origin = buffer_of(origin_addr, 1, datatype),
+                          .result = buffer_of(result_addr, 1, datatype),
+                          .rank = target_rank,
+                          .disp = target_disp,
+                          .count = 1,
+                          .type = datatype,
+                          .op = op};
+    int rc = check_element(datatype, result_addr);
+
+    if (rc == MPI_SUCCESS && !origin_addr && op->predefined != WF_OP_NO_OP)
+        rc = wf_error(MPI_ERR_BUFFER, "origin_addr is NULL");
+    return rc ? rc : start_call(win, &a);
+}
+
+int wf_mpi_compare_and_swap(struct wf_instance *wf, const void *origin_addr,
+                            const void *compare_addr, void *result_addr,
+                            struct wf_type *datatype, int target_rank,
+                            MPI_Aint target_disp, struct wf_win *win)
+{
+    enum {
+        ALLOWED = WF_GROUP_C_INTEGER | WF_GROUP_FORTRAN_INTEGER |
+                  WF_GROUP_LOGICAL | WF_GROUP_MULTI | WF_GROUP_BYTE
+    };
+    struct arguments a = {.kind = WF_RMA_CAS,
+                          .origin = buffer_of(origin_addr, 1, datatype),
+                          .result = buffer_of(result_addr, 1, datatype),
+                          .compare = compare_addr,
+                          .rank = target_rank,
+                          .disp = target_disp,
+                          .count = 1,
+                          .type = datatype};
+    int rc = check_element(datatype, result_addr);
+
+    if (rc == MPI_SUCCESS && (!(wf_predefined(datatype)->group & ALLOWED) ||
+                              datatype->size > WF_RMA_BASIC_MOST))
+        rc = wf_error(MPI_ERR_TYPE,
+                      "%s cannot be compared: use an integer, a logical type, "
+                      "or MPI_BYTE",
+                      wf_type_name(datatype));
+    if (rc == MPI_SUCCESS && (!origin_addr || !compare_addr))
+        rc = wf_error(MPI_ERR_BUFFER, "%s is NULL",
+                      origin_addr ? "compare_addr" : "origin_addr");
+    return rc ? rc : start_call(win, &a);
+}

@@ -1,0 +1,246 @@
+/* Windows are made and freed here (MPI-5.0 s12.2.1, s12.2.2, s12.2.4, s12.2.5).
+ *
+ *   each member    checks its arguments, allocates
+ *   all            agree on a context id; then none of them may fail alone
+ *   each member    the window is in the table: messages find it
+ *   all            publish base, size and unit
+ *
+ * A member that met an error takes part in the agreement, so that the call
+ * fails in all of them.
+ *
+ * OPTIMIZE  size
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "comm/derive.h"
+#include "core_api.h"
+#include "datatype/predefined.h"
+#include "object/attr.h"
+#include "object/errhandler.h"
+#include "object/error.h"
+#include "process/instance.h"
+#include "protocol/helper.h"
+#include "rma/info.h"
+#include "rma/lock_queue.h"
+#include "rma/operation.h"
+#include "rma/owner.h"
+#include "rma/win.h"
+
+enum { BASE_ALIGN = 64 };
+
+struct wish {
+    int flavor;
+    void *base; /* NULL for MPI_Win_allocate */
+    MPI_Aint size;
+    MPI_Count unit;
+    struct wf_info *info;
+};
+
+static int check_wish(const struct wish *w, const struct wf_comm *comm)
+{
+    if (comm->inter)
+        return wf_error(MPI_ERR_COMM, "comm is an intercommunicator; a window "
+                                      "is made over an intracommunicator");
+    if (w->size < 0)
+        return wf_error(MPI_ERR_SIZE, "size is %lld but must be 0 or more",
+                        (long long)w->size);
+    if (w->unit <= 0 || w->unit > INT32_MAX)
+        return wf_error(MPI_ERR_DISP,
+                        "disp_unit is %lld but must be 1 or more, and fit an "
+                        "int",
+                        (long long)w->unit);
+    if (w->flavor == MPI_WIN_FLAVOR_CREATE && !w->base && w->size)
+        return wf_error(MPI_ERR_BASE,
+                        "base is NULL but the window is to have %lld bytes",
+                        (long long)w->size);
+    return MPI_SUCCESS;
+}
+
+static int allocate_memory(struct wf_win *win, MPI_Aint size)
+{
+    size_t room = ((size_t)size + BASE_ALIGN) & ~(size_t)(BASE_ALIGN - 1);
+
+    win->memory = aligned_alloc(BASE_ALIGN, room);
+    if (!win->memory)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for a window of %lld bytes",
+                        (long long)size);
+    memset(win->memory, 0, room);
+    win->base = win->memory;
+    return MPI_SUCCESS;
+}
+
+/* Makes the part of a window for which no other member is needed. */
+static int make_window(struct wf_comm *comm, const struct wish *w,
+                       struct wf_win *win)
+{
+    size_t n = (size_t)comm->size;
+    int rc;
+
+    wf_object_init(&win->object, WF_KIND_WIN);
+    win->wf = comm->wf;
+    win->flavor = w->flavor;
+    win->model = MPI_WIN_UNIFIED;
+    win->base = w->base;
+    win->size = w->size;
+    win->unit = (int)w->unit;
+    win->errhandler = wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
+    wf_list_init(&win->link);
+    wf_list_init(&win->dirty);
+    wf_list_init(&win->waiters);
+    win->members = calloc(n, sizeof *win->members);
+    win->peers = calloc(n, sizeof *win->peers);
+    if (!win->members || !win->peers)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for a window");
+    rc = wf_win_set_hints(win, w->info);
+    if (rc == MPI_SUCCESS && w->flavor == MPI_WIN_FLAVOR_ALLOCATE)
+        rc = allocate_memory(win, w->size);
+    return rc;
+}
+
+/* Agrees with the other members on the window's communicator. rc: the error of
+ * this process, or MPI_SUCCESS. */
+static int agree_on_comm(struct wf_comm *comm, int rc, struct wf_comm **out)
+{
+    struct wf_derive_plan plan;
+    MPI_Comm handle;
+
+    wf_derive_init_plan(&plan, comm);
+    wf_group_get(comm->local);
+    plan.result = wf_comm_create(comm->wf, comm->local, NULL, WF_CONTEXT_NONE,
+                                 WF_CONTEXT_NONE);
+    if (!plan.result && rc == MPI_SUCCESS)
+        rc = MPI_ERR_NO_MEM;
+    plan.failed = rc != MPI_SUCCESS;
+    rc = wf_derive_run(&plan, rc, &handle);
+    *out = rc == MPI_SUCCESS ? (struct wf_comm *)handle : NULL;
+    return rc;
+}
+
+/* Publishes this member, and learns of the others. The window's engine is
+ * another one than that of the call, perhaps. */
+static int exchange_members(struct wf_win *win)
+{
+    struct wf_win_member me = {(uintptr_t)win->base, (uint64_t)win->size,
+                               (uint64_t)win->unit};
+    struct wf_type *word = wf_type_of(MPI_UINT64_T);
+    int rc;
+
+    if (!wf_windows_add(win))
+        me.unit = 0; /* the sign of a failure */
+    win->attends = !win->no_locks && wf_helper_attend(win->wf);
+    rc = wf_mpi_allgather(win->wf, &me, 3, word, win->members, 3, word,
+                          win->comm);
+    for (int i = 0; rc == MPI_SUCCESS && i < win->comm->size; i++)
+        if (!win->members[i].unit)
+            rc = i == win->comm->rank
+                     ? wf_error(MPI_ERR_NO_MEM, "no memory for a window")
+                     : wf_error(MPI_ERR_NOT_SAME,
+                                "rank %d has no memory for the window", i);
+    return rc;
+}
+
+static void discard_win(struct wf_win *win)
+{
+    if (win->attends)
+        wf_helper_stop_attending(win->wf);
+    win->attends = false;
+    wf_windows_remove(win);
+    wf_win_put(win);
+}
+
+static int create_win(struct wf_comm *comm, const struct wish *w,
+                      MPI_Win *handle)
+{
+    struct wf_win *win = calloc(1, sizeof *win);
+    struct wf_comm *own = NULL;
+    int rc = check_wish(w, comm);
+
+    if (comm->inter) {
+        free(win);
+        return rc;
+    }
+    if (rc == MPI_SUCCESS && !win)
+        rc = wf_error(MPI_ERR_NO_MEM, "no memory for a window");
+    if (rc == MPI_SUCCESS)
+        rc = make_window(comm, w, win);
+    rc = agree_on_comm(comm, rc, &own);
+    if (rc) {
+        if (win && win->object.kind == WF_KIND_WIN)
+            wf_win_put(win);
+        else
+            free(win);
+        return rc;
+    }
+    win->comm = own;
+    win->wf = own->wf;
+    wf_owner_register(win->wf, &wf_win_owner_kind);
+    wf_engine_switch(comm->wf, win->wf);
+    rc = exchange_members(win);
+    if (rc)
+        discard_win(win);
+    wf_engine_switch(own->wf, comm->wf);
+    if (rc == MPI_SUCCESS)
+        *handle = (MPI_Win)win;
+    return rc;
+}
+
+int wf_mpi_win_create(struct wf_instance *wf, void *base, MPI_Aint size,
+                      MPI_Count disp_unit, struct wf_info *info,
+                      struct wf_comm *comm, MPI_Win *win)
+{
+    struct wish w = {MPI_WIN_FLAVOR_CREATE, base, size, disp_unit, info};
+
+    return create_win(comm, &w, win);
+}
+
+int wf_mpi_win_allocate(struct wf_instance *wf, MPI_Aint size,
+                        MPI_Count disp_unit, struct wf_info *info,
+                        struct wf_comm *comm, void *baseptr, MPI_Win *win)
+{
+    struct wish w = {MPI_WIN_FLAVOR_ALLOCATE, NULL, size, disp_unit, info};
+    int rc = create_win(comm, &w, win);
+
+    if (rc == MPI_SUCCESS)
+        *(void **)baseptr = ((struct wf_win *)*win)->base;
+    return rc;
+}
+
+int wf_mpi_win_create_dynamic(struct wf_instance *wf, struct wf_info *info,
+                              struct wf_comm *comm, MPI_Win *win)
+{
+    struct wish w = {MPI_WIN_FLAVOR_DYNAMIC, NULL, 0, 1, info};
+
+    return create_win(comm, &w, win);
+}
+
+/* ---- freeing ------------------------------------------------------------- */
+
+static int check_idle(const struct wf_win *win)
+{
+    if (win->access > WF_ACCESS_FENCE || win->exposed ||
+        !wf_list_empty(&win->dirty))
+        return wf_error(MPI_ERR_RMA_SYNC,
+                        "%s has an epoch open: end it before MPI_Win_free",
+                        wf_win_name(win).text);
+    return MPI_SUCCESS;
+}
+
+/* The members meet, so that no operation is under way to memory that its owner
+ * frees. If one of them is gone the window is freed as well, and the error
+ * tells so. */
+int wf_mpi_win_free(struct wf_instance *wf, MPI_Win *handle)
+{
+    struct wf_win *win = wf_win_of(*handle);
+    int rc = check_idle(win);
+
+    if (rc == MPI_SUCCESS)
+        rc = wf_attr_delete_all(win->wf, WF_KIND_WIN, win, &win->attrs);
+    if (rc)
+        return rc;
+    rc = wf_mpi_barrier(win->wf, win->comm);
+    win->freed = true;
+    *handle = MPI_WIN_NULL;
+    discard_win(win);
+    return rc;
+}

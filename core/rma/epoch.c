@@ -1,0 +1,223 @@
+/* Epochs (MPI-5.0 s12.5): what is open, what may be called, and the end of
+ * operations.
+ *
+ *                 fence                     start -> complete
+ *   NONE <------> FENCE       NONE <------> START
+ *     `--> LOCK (members one by one)  `--> LOCK_ALL
+ *
+ * A fence epoch in which nothing was started gives way to another one: a fence
+ * may be the end of an epoch only.
+ *
+ * A wait here is ended by the answer of the target, or by its death, which is
+ * noticed because the process watches it; one for a lock also by the death of
+ * the lock's holder.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "rma/epoch.h"
+
+#include "object/error.h"
+#include "process/instance.h"
+#include "protocol/queues.h"
+#include "rma/operation.h"
+
+/* ---- rules --------------------------------------------------------------- */
+
+static const char *name_access(uint8_t access)
+{
+    static const char *const names[] = {
+        "no epoch", "a fence epoch", "an epoch of MPI_Win_start",
+        "an epoch of MPI_Win_lock", "an epoch of MPI_Win_lock_all"};
+
+    return names[access];
+}
+
+int wf_epoch_check_rank(const struct wf_win *win, int rank)
+{
+    if (rank == MPI_PROC_NULL || (rank >= 0 && rank < win->comm->size))
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_RANK,
+                    "rank is %d but %s has ranks 0..%d (or MPI_PROC_NULL)",
+                    rank, wf_win_name(win).text, win->comm->size - 1);
+}
+
+int wf_epoch_check_assert(int assert, int known)
+{
+    if (!(assert & ~known))
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_ASSERT,
+                    "assert is %d, which has bits that this call does not know",
+                    assert);
+}
+
+int wf_epoch_check_open(struct wf_win *win, const char *call)
+{
+    if (win->access == WF_ACCESS_FENCE && !win->fence_used)
+        win->access = WF_ACCESS_NONE;
+    if (win->access == WF_ACCESS_NONE)
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_RMA_SYNC,
+                    "%s while %s has %s open: end that one first", call,
+                    wf_win_name(win).text, name_access(win->access));
+}
+
+int wf_epoch_check_access(struct wf_win *win, int rank, bool passive)
+{
+    struct wf_win_peer *p = rank >= 0 ? win->peers[rank] : NULL;
+    bool open = false;
+
+    switch (win->access) {
+    case WF_ACCESS_FENCE:
+        win->fence_used = win->fence_used || !passive;
+        open = !passive;
+        break;
+    case WF_ACCESS_START:
+        open = !passive && (rank < 0 || (p && p->in_start));
+        break;
+    case WF_ACCESS_LOCK:
+        open = rank < 0 || (p && p->lock_state != WF_LOCK_OPEN);
+        break;
+    case WF_ACCESS_LOCK_ALL:
+        open = true;
+    }
+    if (open)
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_RMA_SYNC,
+                    "rank %d of %s may not be accessed: this process has %s "
+                    "open%s",
+                    rank, wf_win_name(win).text, name_access(win->access),
+                    passive       ? ", and the call needs a lock on that rank"
+                    : win->access ? ", which is not for that rank"
+                                  : "; call MPI_Win_fence, MPI_Win_start or "
+                                    "MPI_Win_lock first");
+}
+
+void wf_epoch_want_lock(struct wf_win_peer *p, enum wf_lock_type type,
+                        bool nocheck)
+{
+    p->lock_state = nocheck ? WF_LOCK_HELD : WF_LOCK_WANTED;
+    p->lock_type = (uint8_t)type;
+    p->lock_nocheck = nocheck;
+    p->lock_probed = false;
+    p->early = 0;
+}
+
+void wf_epoch_prepare(struct wf_win_peer *p)
+{
+    if (p->win->access == WF_ACCESS_LOCK_ALL && p->lock_state == WF_LOCK_OPEN)
+        wf_epoch_want_lock(p, WF_LOCK_SHARED, p->win->all_nocheck);
+}
+
+/* ---- the leg of messages ------------------------------------------------- */
+
+static int ask_by_message(struct wf_win_peer *p, bool release)
+{
+    bool locked = p->lock_state != WF_LOCK_OPEN && !p->lock_nocheck;
+
+    if (p->lost)
+        return MPI_SUCCESS;
+    if (release && locked)
+        return wf_rma_ask(p, WF_RMA_UNLOCK);
+    return p->unconfirmed ? wf_rma_ask(p, WF_RMA_FLUSH) : MPI_SUCCESS;
+}
+
+static bool is_local_by_message(const struct wf_win_peer *p)
+{
+    return p->pending == 0;
+}
+
+static bool is_remote_by_message(const struct wf_win_peer *p)
+{
+    return p->pending == 0 && (p->answered == p->asked || p->lost);
+}
+
+const struct wf_leg wf_leg_message = {.start = wf_rma_start,
+                                      .ask = ask_by_message,
+                                      .is_local = is_local_by_message,
+                                      .is_remote = is_remote_by_message};
+
+/* ---- completion ---------------------------------------------------------- */
+
+static bool is_local(void *peer)
+{
+    const struct wf_win_peer *p = peer;
+
+    return p->leg->is_local(p);
+}
+
+static bool is_remote(void *peer)
+{
+    const struct wf_win_peer *p = peer;
+
+    return p->leg->is_remote(p);
+}
+
+int wf_epoch_take_error(struct wf_win_peer *p)
+{
+    int class = p->error;
+
+    p->error = MPI_SUCCESS;
+    if (wf_win_peer_is_lost(p))
+        return wf_win_record_loss(p);
+    if (class == MPI_ERR_PROC_ABORTED)
+        return wf_error(class,
+                        "a process that held a lock on rank %d of %s is gone, "
+                        "and may not have finished there",
+                        p->rank, wf_win_name(p->win).text);
+    if (class == MPI_ERR_RMA_RANGE)
+        return wf_error(class,
+                        "an operation on rank %d of %s is not inside memory "
+                        "that is attached there",
+                        p->rank, wf_win_name(p->win).text);
+    if (class)
+        return wf_error(class, "rank %d of %s refused a one-sided operation",
+                        p->rank, wf_win_name(p->win).text);
+    return MPI_SUCCESS;
+}
+
+int wf_epoch_flush_local(struct wf_win_peer *p)
+{
+    if (!is_local(p))
+        wf_win_wait(p->win, p, is_local, p);
+    return wf_epoch_take_error(p);
+}
+
+/* Waits for the answer to a question. */
+static int finish_flush(struct wf_win_peer *p, int rc)
+{
+    if (!is_remote(p))
+        wf_win_wait(p->win, p, is_remote, p);
+    int error = wf_epoch_take_error(p);
+    return error ? error : rc;
+}
+
+int wf_epoch_flush(struct wf_win_peer *p)
+{
+    return finish_flush(p, p->leg->ask(p, false));
+}
+
+/* All are asked before the first answer is waited for. */
+int wf_epoch_flush_all(struct wf_win *win, bool release)
+{
+    struct wf_list *l, *next;
+    int rc = MPI_SUCCESS;
+
+    for (l = win->dirty.next; l != &win->dirty; l = next) {
+        struct wf_win_peer *p = wf_container(l, struct wf_win_peer, dirty);
+        int error = p->leg->ask(p, release);
+
+        next = l->next;
+        rc = rc ? rc : error;
+    }
+    while (!wf_list_empty(&win->dirty)) {
+        struct wf_win_peer *p =
+            wf_container(win->dirty.next, struct wf_win_peer, dirty);
+
+        int error = finish_flush(p, MPI_SUCCESS);
+        rc = rc ? rc : error;
+        wf_rma_mark_clean(p);
+        if (release)
+            p->lock_state = WF_LOCK_OPEN;
+    }
+    return rc;
+}

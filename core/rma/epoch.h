@@ -1,0 +1,53 @@
+/* Epochs: what is open, what may be called, and the end of operations.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_RMA_EPOCH_H
+#define WF_RMA_EPOCH_H
+
+#include "rma/win.h"
+
+/* The way by which operations reach a member's memory. Each member of a window
+ * has one. The calls below are made inside the epoch's rules: epoch.c. */
+struct wf_rma_call;
+struct wf_leg {
+    /* Starts an operation; *req, if req is not NULL, becomes its request.
+     * Returns an error class. */
+    int (*start)(struct wf_win_peer *, const struct wf_rma_call *,
+                 struct wf_req **req);
+    /* Has all operations so far completed at the target; with release, the lock
+     * given back after that. Does not wait. */
+    int (*ask)(struct wf_win_peer *, bool release);
+    /* True once all operations are complete here, or here and there. */
+    bool (*is_local)(const struct wf_win_peer *);
+    bool (*is_remote)(const struct wf_win_peer *);
+};
+
+/* Operations by messages: the arrival unit of the target performs them. */
+extern const struct wf_leg wf_leg_message;
+
+/* Checks that an operation on a member is inside an epoch, and notes it.
+ * passive: only epochs that a lock has opened count. */
+int wf_epoch_check_access(struct wf_win *, int rank, bool passive);
+/* Checks that a new access epoch may be opened. */
+int wf_epoch_check_open(struct wf_win *, const char *call);
+/* Wants the lock on a member: the next message asks for it. */
+void wf_epoch_want_lock(struct wf_win_peer *, enum wf_lock_type, bool nocheck);
+/* Prepares for an operation on a member: in an epoch of MPI_Win_lock_all the
+ * first one wants its lock. */
+void wf_epoch_prepare(struct wf_win_peer *);
+/* Checks a rank, which may be MPI_PROC_NULL. */
+int wf_epoch_check_rank(const struct wf_win *, int rank);
+/* Checks an assertion argument against the bits that the call knows. */
+int wf_epoch_check_assert(int assert, int known);
+
+/* Has the operations on a member completed there. */
+int wf_epoch_flush(struct wf_win_peer *);
+/* The same for all members with operations; release: their locks are given
+ * back. */
+int wf_epoch_flush_all(struct wf_win *, bool release);
+/* Waits until the operations on a member are complete here. */
+int wf_epoch_flush_local(struct wf_win_peer *);
+/* Returns the first error of operations on a member, and forgets it. */
+int wf_epoch_take_error(struct wf_win_peer *);
+
+#endif

@@ -1,0 +1,89 @@
+/* Operations at their origin: put, get, the accumulates and their requests.
+ *
+ *   call -> wf_leg.start -> queue of the target -> messages -> complete
+ *                           (mostly passed by)
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_RMA_OPERATION_H
+#define WF_RMA_OPERATION_H
+
+#include "rma/wire.h"
+#include "rma/win.h"
+
+struct wf_rma_message;
+
+/* Elements in memory of this process. */
+struct wf_rma_buffer {
+    void *at;
+    uint64_t count;
+    struct wf_type *type;
+};
+
+/* An operation as the program asks for it, its arguments checked. */
+struct wf_rma_call {
+    enum wf_rma_kind kind;
+    struct wf_rma_buffer origin; /* what is sent; count 0: nothing */
+    struct wf_rma_buffer result; /* what is received */
+    struct wf_rma_buffer target; /* `at` is not used */
+    uint64_t position;     /* in the target's window, in bytes from its base */
+    uint64_t bytes;        /* of the target's elements */
+    uint32_t op;           /* ABI value; of accumulates */
+    struct wf_type *basic; /* of accumulates */
+    const void *compare;   /* of compare and swap */
+};
+
+/* The reasons why an operation is not complete at its origin. */
+enum wf_rma_parts {
+    WF_RMA_QUEUED = 1, /* not all of it was sent */
+    WF_RMA_ANSWER = 2, /* its result has not come */
+    WF_RMA_DATA = 4    /* its data, a message of their own, are moving */
+};
+
+enum { WF_RMA_BASIC_MOST = 32 /* bytes of a basic element */ };
+
+struct wf_rma_op {
+    struct wf_rma_op *next; /* in the queue */
+    struct wf_win_peer *peer;
+    struct wf_rma_call call;
+    uint8_t parts;  /* enum wf_rma_parts */
+    bool in_memory; /* of its own: it may be queued */
+    bool by_message;
+    bool typed;
+    bool cancelled;          /* the target has refused it */
+    int error;               /* an error class */
+    uint64_t sent, received; /* bytes */
+    uint64_t id;             /* in win->ops, while it has WF_RMA_ANSWER; or the
+                                number of a question */
+    int tag;                 /* of its data */
+    int64_t *words; /* the description of the target type, still to be sent */
+    size_t word_count, words_sent;
+    struct wf_req *req;                    /* of the program; or NULL */
+    struct wf_req *data;                   /* of its data, while they move */
+    uint8_t values[2 * WF_RMA_BASIC_MOST]; /* of compare and swap */
+};
+
+/* Starts an operation by messages. *req: the program's request is wanted if req
+ * is not NULL. */
+int wf_rma_start(struct wf_win_peer *, const struct wf_rma_call *,
+                 struct wf_req **req);
+/* Puts a question, FLUSH or UNLOCK, behind the operations of the queue. */
+int wf_rma_ask(struct wf_win_peer *, enum wf_rma_kind);
+/* Sends what waits in the queue, as far as it may go. */
+void wf_rma_pump(struct wf_win_peer *);
+/* Ends all operations with a target that is gone. */
+void wf_rma_lose_target(struct wf_win_peer *);
+/* Handle messages that come back from a target. */
+void wf_rma_take_result(struct wf_win_peer *, struct wf_rma_message *);
+void wf_rma_take_answer(struct wf_win_peer *, const struct wf_rma_message *);
+void wf_rma_take_failure(struct wf_win_peer *, const struct wf_rma_message *);
+/* Ends one part of an operation; the last one completes it and frees it. */
+void wf_rma_end_part(struct wf_rma_op *, uint8_t part);
+/* Creates the request of an operation. NULL: out of memory, recorded. */
+struct wf_req *wf_rma_create_request(struct wf_rma_op *);
+/* Notes that a target has work that is not synchronised. */
+void wf_rma_mark_dirty(struct wf_win_peer *);
+/* The place in win->dirty is given back. */
+void wf_rma_mark_clean(struct wf_win_peer *);
+
+#endif

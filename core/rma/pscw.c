@@ -1,0 +1,266 @@
+/* Synchronisation of groups (MPI-5.0 s12.5.2): post, start, complete, wait.
+ *
+ *      origin                         target
+ *      MPI_Win_start                  MPI_Win_post
+ *                        <-- POST --
+ *      operations wait for it, then  --->
+ *      MPI_Win_complete
+ *      waits for POST    -- COMPLETE ->  MPI_Win_wait
+ *
+ * A wait is ended by POST or COMPLETE, or by the death of the other process,
+ * which is watched.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "rma/pscw.h"
+
+#include <stdlib.h>
+
+#include "core_api.h"
+#include "object/error.h"
+#include "process/instance.h"
+#include "rma/epoch.h"
+#include "rma/message.h"
+#include "rma/operation.h"
+
+/* ---- groups -------------------------------------------------------------- */
+
+/* Finds the ranks in the window of a group; malloc'ed. */
+static int find_ranks(const struct wf_win *win, const struct wf_group *g,
+                      int **ranks)
+{
+    struct wf_group_index x;
+    int rc = MPI_SUCCESS;
+
+    *ranks = malloc(((size_t)g->size + 1) * sizeof **ranks);
+    if (!*ranks || !wf_group_index(&x, win->comm->local)) {
+        free(*ranks);
+        return wf_error(MPI_ERR_NO_MEM, "no memory for the ranks of a group");
+    }
+    for (int i = 0; i < g->size && rc == MPI_SUCCESS; i++) {
+        (*ranks)[i] = wf_group_lookup(&x, wf_group_proc(g, i));
+        if ((*ranks)[i] == MPI_UNDEFINED)
+            rc = wf_error(MPI_ERR_GROUP,
+                          "rank %d of the group is not a member of %s", i,
+                          wf_win_name(win).text);
+    }
+    wf_group_index_free(&x);
+    if (rc)
+        free(*ranks);
+    return rc;
+}
+
+/* Connects to the members with these ranks, so that their state exists. */
+static int reach_all(struct wf_win *win, const int *ranks, int n)
+{
+    int rc = MPI_SUCCESS;
+
+    for (int i = 0; i < n && rc == MPI_SUCCESS; i++)
+        if (!wf_win_reach(win, ranks[i], &rc))
+            return rc;
+    return rc;
+}
+
+/* ---- the target ---------------------------------------------------------- */
+
+static int check_post(const struct wf_win *win)
+{
+    if (win->exposed)
+        return wf_error(MPI_ERR_RMA_SYNC,
+                        "%s is exposed already: call MPI_Win_wait first",
+                        wf_win_name(win).text);
+    if (win->access == WF_ACCESS_FENCE && win->fence_used)
+        return wf_error(MPI_ERR_RMA_SYNC,
+                        "MPI_Win_post in a fence epoch of %s: end it with "
+                        "MPI_MODE_NOSUCCEED first",
+                        wf_win_name(win).text);
+    return MPI_SUCCESS;
+}
+
+int wf_mpi_win_post(struct wf_instance *wf, struct wf_group *group, int assert,
+                    struct wf_win *win)
+{
+    int *ranks;
+    int rc = wf_epoch_check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE |
+                                               MPI_MODE_NOPUT);
+
+    if (rc == MPI_SUCCESS)
+        rc = check_post(win);
+    if (rc == MPI_SUCCESS)
+        rc = find_ranks(win, group, &ranks);
+    if (rc)
+        return rc;
+    rc = reach_all(win, ranks, group->size);
+    if (rc) {
+        free(ranks);
+        return rc;
+    }
+    win->exposed = ranks;
+    win->exposed_count = group->size;
+    for (int i = 0; i < group->size && !(assert &MPI_MODE_NOCHECK); i++)
+        wf_rma_send(win->peers[ranks[i]],
+                    &(struct wf_rma_words){WF_RMA_POST, 0, 0});
+    return MPI_SUCCESS;
+}
+
+/* Returns a member that has not called MPI_Win_complete, or NULL. */
+static struct wf_win_peer *find_incomplete(const struct wf_win *win)
+{
+    for (int i = 0; i < win->exposed_count; i++) {
+        struct wf_win_peer *p = win->peers[win->exposed[i]];
+        if (!p->completes && !wf_win_peer_is_lost(p))
+            return p;
+    }
+    return NULL;
+}
+
+static bool has_completed(void *peer)
+{
+    const struct wf_win_peer *p = peer;
+
+    return p->completes || wf_win_peer_is_lost(p);
+}
+
+static int end_exposure(struct wf_win *win)
+{
+    int rc = MPI_SUCCESS;
+
+    for (int i = 0; i < win->exposed_count; i++) {
+        struct wf_win_peer *p = win->peers[win->exposed[i]];
+        if (p->completes)
+            p->completes--;
+        else if (rc == MPI_SUCCESS)
+            rc = wf_win_record_loss(p);
+    }
+    free(win->exposed);
+    win->exposed = NULL;
+    win->exposed_count = 0;
+    return rc;
+}
+
+static int check_exposed(const struct wf_win *win)
+{
+    if (win->exposed)
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_RMA_SYNC, "MPI_Win_post was not called on %s",
+                    wf_win_name(win).text);
+}
+
+int wf_mpi_win_wait(struct wf_instance *wf, struct wf_win *win)
+{
+    struct wf_win_peer *p;
+    int rc = check_exposed(win);
+
+    if (rc)
+        return rc;
+    while ((p = find_incomplete(win)))
+        wf_win_wait(win, p, has_completed, p);
+    return end_exposure(win);
+}
+
+int wf_mpi_win_test(struct wf_instance *wf, struct wf_win *win, int *flag)
+{
+    int rc = check_exposed(win);
+
+    if (rc)
+        return rc;
+    if (find_incomplete(win))
+        wf_win_poll(win);
+    *flag = !find_incomplete(win);
+    return *flag ? end_exposure(win) : MPI_SUCCESS;
+}
+
+/* ---- the origin ---------------------------------------------------------- */
+
+void wf_pscw_take_post(struct wf_win_peer *p)
+{
+    if (!p->in_start || p->posted) {
+        p->posts++;
+        return;
+    }
+    p->posted = true;
+    wf_rma_pump(p);
+}
+
+static void begin_access(struct wf_win_peer *p, bool nocheck)
+{
+    p->in_start = true;
+    p->posted = nocheck || p->posts > 0;
+    if (!nocheck && p->posts)
+        p->posts--;
+}
+
+int wf_mpi_win_start(struct wf_instance *wf, struct wf_group *group, int assert,
+                     struct wf_win *win)
+{
+    int *ranks;
+    int rc = wf_epoch_check_assert(assert, MPI_MODE_NOCHECK);
+
+    if (rc == MPI_SUCCESS)
+        rc = wf_epoch_check_open(win, "MPI_Win_start");
+    if (rc == MPI_SUCCESS)
+        rc = find_ranks(win, group, &ranks);
+    if (rc)
+        return rc;
+    rc = reach_all(win, ranks, group->size);
+    if (rc) {
+        free(ranks);
+        return rc;
+    }
+    for (int i = 0; i < group->size; i++)
+        begin_access(win->peers[ranks[i]], assert &MPI_MODE_NOCHECK);
+    win->started = ranks;
+    win->started_count = group->size;
+    win->access = WF_ACCESS_START;
+    return MPI_SUCCESS;
+}
+
+static bool is_ready(void *peer)
+{
+    const struct wf_win_peer *p = peer;
+
+    return wf_win_peer_is_lost(p) ? p->pending == 0
+                                  : p->posted && p->leg->is_local(p);
+}
+
+/* Tells the members with which all is done. Returns one that is left, or
+ * NULL. */
+static struct wf_win_peer *complete_ready(struct wf_win *win, int *rc)
+{
+    struct wf_win_peer *left = NULL;
+
+    for (int i = 0; i < win->started_count; i++) {
+        struct wf_win_peer *p = win->peers[win->started[i]];
+
+        if (!p->in_start)
+            continue;
+        if (!is_ready(p)) {
+            left = p;
+            continue;
+        }
+        p->in_start = false;
+        p->unconfirmed = false;
+        wf_rma_mark_clean(p);
+        wf_rma_send(p, &(struct wf_rma_words){WF_RMA_COMPLETE, 0, 0});
+        int error = wf_epoch_take_error(p);
+        *rc = *rc ? *rc : error;
+    }
+    return left;
+}
+
+int wf_mpi_win_complete(struct wf_instance *wf, struct wf_win *win)
+{
+    struct wf_win_peer *p;
+    int rc = MPI_SUCCESS;
+
+    if (win->access != WF_ACCESS_START)
+        return wf_error(MPI_ERR_RMA_SYNC, "MPI_Win_start was not called on %s",
+                        wf_win_name(win).text);
+    while ((p = complete_ready(win, &rc)))
+        wf_win_wait(win, p, is_ready, p);
+    free(win->started);
+    win->started = NULL;
+    win->started_count = 0;
+    win->access = WF_ACCESS_NONE;
+    return rc;
+}

@@ -1,0 +1,474 @@
+/* The start of an operation by messages, and the queue of what may not be sent
+ * yet.
+ *
+ *   start --> may be sent, small, no answer --> messages; no memory is needed
+ *         `-> wf_rma_op in the queue of its target --pump--> messages
+ *
+ * The queue waits for MPI_Win_post of the target, for the lock (WF_RMA_EARLY
+ * bytes go before it is known to be held), and for the transport.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "datatype/describe.h"
+#include "datatype/move.h"
+#include "datatype/type.h"
+#include "object/error.h"
+#include "process/instance.h"
+#include "protocol/receive.h"
+#include "protocol/send.h"
+#include "rma/message.h"
+#include "rma/operation.h"
+
+enum { TYPE_WORDS = 1000 /* of a description in one message */ };
+
+static bool is_question(const struct wf_rma_op *op)
+{
+    return op->call.kind == WF_RMA_FLUSH || op->call.kind == WF_RMA_UNLOCK;
+}
+
+static bool is_accumulate(const struct wf_rma_op *op)
+{
+    return op->call.kind == WF_RMA_ACC || op->call.kind == WF_RMA_GET_ACC;
+}
+
+static bool needs_answer(const struct wf_rma_op *op)
+{
+    return op->call.kind == WF_RMA_GET || op->call.kind == WF_RMA_GET_ACC ||
+           op->call.kind == WF_RMA_CAS;
+}
+
+/* ---- permission ---------------------------------------------------------- */
+
+/* Returns the flag by which a message asks for the lock, if it is to. */
+static uint32_t take_lock_flag(struct wf_win_peer *p)
+{
+    if (p->lock_state != WF_LOCK_WANTED)
+        return 0;
+    p->lock_state = WF_LOCK_ASKED;
+    p->early = 0;
+    return p->lock_type == WF_LOCK_SHARED ? WF_RMA_LOCK_SHARED
+                                          : WF_RMA_LOCK_EXCLUSIVE;
+}
+
+/* Asks the target a question whose answer shows that the lock is held. */
+static void probe_lock(struct wf_win_peer *p)
+{
+    if (p->lock_probed)
+        return;
+    p->lock_probed = true;
+    wf_rma_send(p, &(struct wf_rma_words){WF_RMA_FLUSH | take_lock_flag(p), 0,
+                                          ++p->asked});
+}
+
+static bool has_type_to_send(const struct wf_rma_op *op)
+{
+    return op->words_sent < op->word_count;
+}
+
+/* Returns the bytes of the next message of an operation, without the header. */
+static uint64_t next_bytes(const struct wf_rma_op *op)
+{
+    const struct wf_rma_call *c = &op->call;
+    uint64_t left = c->origin.count ? c->bytes - op->sent : 0;
+
+    if (has_type_to_send(op))
+        return 8 * (op->word_count - op->words_sent < TYPE_WORDS
+                        ? op->word_count - op->words_sent
+                        : TYPE_WORDS);
+    if (c->kind == WF_RMA_CAS)
+        return 2 * c->bytes;
+    if (op->by_message || c->kind == WF_RMA_GET)
+        return 0;
+    if (is_accumulate(op) && left > WF_RMA_CHUNK)
+        return WF_RMA_CHUNK - WF_RMA_CHUNK % (uint64_t)c->basic->size;
+    return left;
+}
+
+static bool may_send(const struct wf_rma_op *op)
+{
+    struct wf_win_peer *p = op->peer;
+
+    if (p->in_start && !p->posted)
+        return false;
+    if (is_question(op))
+        return true;
+    if (p->lock_state != WF_LOCK_WANTED && p->lock_state != WF_LOCK_ASKED)
+        return p->in_flight < WF_RMA_IN_FLIGHT;
+    if ((p->lock_state == WF_LOCK_WANTED ? 0 : p->early) + WF_RMA_EXTENT +
+            next_bytes(op) <=
+        WF_RMA_EARLY)
+        return true;
+    probe_lock(p);
+    return p->lock_state == WF_LOCK_HELD; /* a process may be its own target */
+}
+
+/* ---- sending ------------------------------------------------------------- */
+
+static void on_data_moved(struct wf_req *r)
+{
+    struct wf_rma_op *op = r->context;
+
+    if (r->error && !op->cancelled && !op->error)
+        op->error = wf_error_class(r->error);
+    op->data = NULL;
+    wf_req_release(r);
+    wf_rma_end_part(op, WF_RMA_DATA);
+}
+
+/* Follows a send or receive of the operation's data, started with this
+ * status. */
+static void follow_data(struct wf_rma_op *op, int status, struct wf_req *r)
+{
+    if (status) {
+        op->error = wf_error_class(status);
+        wf_rma_end_part(op, WF_RMA_DATA);
+        return;
+    }
+    if (wf_req_done(r)) {
+        op->error = wf_error_class(r->error);
+        wf_req_release(r);
+        wf_rma_end_part(op, WF_RMA_DATA);
+        return;
+    }
+    op->data = r;
+    r->context = op;
+    r->flags |= WF_REQ_INTERNAL;
+    r->on_complete = on_data_moved;
+}
+
+static void send_data(struct wf_rma_op *op)
+{
+    const struct wf_rma_buffer *b = &op->call.origin;
+    struct wf_req *r = NULL;
+    int status =
+        wf_isend(op->peer->win->comm, b->at, b->count, b->type, op->peer->rank,
+                 op->tag, WF_SPACE_RMA, WF_SEND_STANDARD, &r);
+
+    follow_data(op, status, r);
+}
+
+static void receive_data(struct wf_rma_op *op)
+{
+    const struct wf_rma_buffer *b = &op->call.result;
+    struct wf_req *r = NULL;
+    int status =
+        wf_irecv(op->peer->win->comm, b->at, b->count, b->type, op->peer->rank,
+                 op->tag | WF_RMA_TAG_RESULT, WF_SPACE_RMA, &r);
+
+    follow_data(op, status, r);
+}
+
+static bool send_type(struct wf_rma_op *op)
+{
+    struct wf_win_peer *p = op->peer;
+    size_t n = (size_t)next_bytes(op) / 8;
+    struct wf_rma_draft d;
+
+    if (!wf_rma_begin_plain(&d, 8 * n))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t word = wf_le64((uint64_t)op->words[op->words_sent + i]);
+        memcpy(d.at + 8 * i, &word, 8);
+    }
+    struct wf_rma_words w = {WF_RMA_TYPE | take_lock_flag(p), op->word_count,
+                             op->words_sent};
+    op->words_sent += n;
+    p->early += (uint32_t)(8 * n);
+    wf_rma_finish(&d, p, &w);
+    return true;
+}
+
+static void write_data(const struct wf_rma_op *op, uint8_t *at, uint64_t n)
+{
+    const struct wf_rma_buffer *b = &op->call.origin;
+
+    if (op->call.kind == WF_RMA_CAS)
+        memcpy(at, op->values, n);
+    else if (wf_type_is_contiguous(b->type))
+        memcpy(at, wf_type_data(b->type, b->at) + op->sent, n);
+    else
+        wf_type_pack(b->type, b->at, b->count, op->sent, at, n);
+}
+
+/* Sends the next piece of the data. False: out of memory. */
+static bool send_piece(struct wf_rma_op *op)
+{
+    const struct wf_rma_call *c = &op->call;
+    struct wf_win_peer *p = op->peer;
+    uint64_t n = next_bytes(op);
+    struct wf_rma_extent e = {op->by_message ? (uint64_t)op->tag : op->sent,
+                              c->bytes, c->target.count};
+    struct wf_rma_draft d;
+
+    if (!wf_rma_begin(&d, &e, n))
+        return false;
+    if (n)
+        write_data(op, d.at, n);
+    op->sent = is_accumulate(op) && n ? op->sent + n : c->bytes;
+    uint32_t word = c->kind | take_lock_flag(p) | c->op << 10 |
+                    (c->basic ? (c->basic->predefined & 0x3ff) << 18 : 0);
+    word |= (op->by_message ? WF_RMA_BY_MESSAGE : 0u) |
+            (op->typed ? WF_RMA_TYPED : 0u) |
+            (op->sent == c->bytes ? WF_RMA_LAST : 0u);
+    p->early += (uint32_t)(n + WF_RMA_EXTENT);
+    wf_rma_finish(
+        &d, p,
+        &(struct wf_rma_words){
+            word, c->position,
+            op->parts & WF_RMA_ANSWER || op->by_message ? op->id : 0});
+    return true;
+}
+
+static bool is_sent(const struct wf_rma_op *op)
+{
+    return !has_type_to_send(op) &&
+           (is_question(op) ? op->sent != 0 : op->sent == op->call.bytes);
+}
+
+/* Sends the next message of an operation. False: out of memory. */
+static bool send_next(struct wf_rma_op *op)
+{
+    struct wf_win_peer *p = op->peer;
+
+    if (is_question(op)) {
+        op->sent = 1;
+        wf_rma_send(p, &(struct wf_rma_words){op->call.kind | take_lock_flag(p),
+                                              0, op->id});
+        return true;
+    }
+    if (has_type_to_send(op))
+        return send_type(op);
+    if (op->by_message && op->call.kind == WF_RMA_GET)
+        receive_data(op);
+    if (!send_piece(op))
+        return false;
+    if (op->by_message && op->call.kind == WF_RMA_PUT)
+        send_data(op);
+    return true;
+}
+
+/* ---- the queue ----------------------------------------------------------- */
+
+static void append_op(struct wf_rma_op *op)
+{
+    struct wf_win_peer *p = op->peer;
+
+    op->next = NULL;
+    *p->queue_end = op;
+    p->queue_end = &op->next;
+}
+
+static void remove_first(struct wf_win_peer *p)
+{
+    struct wf_rma_op *op = p->queue;
+
+    p->queue = op->next;
+    if (!p->queue)
+        p->queue_end = &p->queue;
+    wf_rma_end_part(op, WF_RMA_QUEUED);
+}
+
+static void end_queue(struct wf_win_peer *p)
+{
+    while (p->queue) {
+        struct wf_rma_op *op = p->queue;
+
+        op->error = MPI_ERR_PROC_ABORTED;
+        if (op->by_message && !op->data && op->parts & WF_RMA_DATA &&
+            op->sent < op->call.bytes)
+            op->parts &= (uint8_t)~WF_RMA_DATA; /* they never began to move */
+        remove_first(p);
+    }
+}
+
+/* Ends an operation for which there was no memory. Without the description of
+ * its type the target would misunderstand what follows. */
+static void fail_for_memory(struct wf_rma_op *op)
+{
+    if (has_type_to_send(op))
+        wf_location_down(op->peer->loc, WEFT_ENOMEM,
+                         "no memory to describe a datatype to it");
+    op->error = MPI_ERR_NO_MEM;
+    op->words_sent = op->word_count;
+    op->sent = op->call.bytes;
+    if (op->parts & WF_RMA_DATA && !op->data)
+        op->parts &= (uint8_t)~WF_RMA_DATA;
+    op->parts &= (uint8_t)~WF_RMA_ANSWER;
+}
+
+/* A message that is sent may end in an arrival here, which comes back to this
+ * queue, or in the loss of the target. */
+void wf_rma_pump(struct wf_win_peer *p)
+{
+    struct wf_win *win = p->win;
+
+    if (p->pumping || !p->queue)
+        return;
+    p->pumping = true;
+    wf_win_get(win);
+    while (p->queue && !p->lost && may_send(p->queue)) {
+        if (!send_next(p->queue))
+            fail_for_memory(p->queue);
+        if (is_sent(p->queue))
+            remove_first(p);
+    }
+    p->pumping = false;
+    if (p->lost)
+        end_queue(p);
+    wf_win_put(win);
+}
+
+static void end_answers(struct wf_win_peer *p)
+{
+    struct wf_slots *ops = &p->win->ops;
+
+    for (uint32_t i = 0; i < ops->size; i++) {
+        struct wf_rma_op *op = ops->slots[i].object;
+
+        if (!op || op->peer != p || !(op->parts & WF_RMA_ANSWER))
+            continue;
+        op->error = MPI_ERR_PROC_ABORTED;
+        wf_rma_end_part(op, WF_RMA_ANSWER);
+    }
+}
+
+void wf_rma_lose_target(struct wf_win_peer *p)
+{
+    p->lost = true;
+    end_answers(p);
+    if (!p->pumping)
+        end_queue(p);
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+/* Has the target told of the type of an operation, unless it was told last. */
+static int prepare_type(struct wf_rma_op *op)
+{
+    struct wf_win_peer *p = op->peer;
+    struct wf_type *t = op->call.target.type;
+
+    op->typed = !wf_type_is_contiguous(t);
+    if (!op->typed || t == p->sent_type)
+        return MPI_SUCCESS;
+    op->words = wf_type_describe(t, &op->word_count);
+    if (!op->words)
+        return wf_error(MPI_ERR_NO_MEM, "no memory to describe a datatype");
+    wf_type_get(t);
+    if (p->sent_type)
+        wf_type_put(p->sent_type);
+    p->sent_type = t;
+    return MPI_SUCCESS;
+}
+
+static void forget_type(struct wf_win_peer *p)
+{
+    wf_type_put(p->sent_type);
+    p->sent_type = NULL;
+}
+
+static void init_op(struct wf_rma_op *op, struct wf_win_peer *p,
+                    const struct wf_rma_call *c)
+{
+    memset(op, 0, sizeof *op);
+    op->peer = p;
+    op->call = *c;
+    op->by_message = (c->kind == WF_RMA_PUT || c->kind == WF_RMA_GET) &&
+                     c->bytes > WF_RMA_INLINE;
+    if (op->by_message)
+        op->parts = WF_RMA_DATA;
+    else if (needs_answer(op))
+        op->parts = WF_RMA_ANSWER;
+    if (c->kind != WF_RMA_CAS)
+        return;
+    memcpy(op->values, c->compare, c->bytes);
+    memcpy(op->values + c->bytes, c->origin.at, c->bytes);
+}
+
+/* Keeps an operation that is to be in the queue. NULL: out of memory. */
+static struct wf_rma_op *keep_op(const struct wf_rma_op *from)
+{
+    struct wf_win_peer *p = from->peer;
+    struct wf_rma_op *op = malloc(sizeof *op);
+
+    if (!op)
+        return NULL;
+    *op = *from;
+    op->in_memory = true;
+    op->parts |= WF_RMA_QUEUED;
+    if (needs_answer(op) && wf_slots_put(&p->win->ops, op, &op->id) != 0) {
+        free(op);
+        return NULL;
+    }
+    if (op->call.origin.type)
+        wf_type_get(op->call.origin.type);
+    if (op->call.result.type)
+        wf_type_get(op->call.result.type);
+    wf_win_get(p->win);
+    p->pending++;
+    return op;
+}
+
+static int queue_op(struct wf_rma_op *from, struct wf_req **req)
+{
+    struct wf_rma_op *op = keep_op(from);
+
+    if (!op)
+        goto no_memory;
+    if (op->by_message)
+        op->tag = (int)(op->peer->win->next_tag++ & (WF_RMA_TAG_RESULT - 1));
+    if (req) {
+        op->req = wf_rma_create_request(op);
+        if (!op->req) {
+            op->parts = WF_RMA_QUEUED;
+            wf_rma_end_part(op, WF_RMA_QUEUED);
+            return MPI_ERR_NO_MEM;
+        }
+        *req = op->req;
+    }
+    append_op(op);
+    wf_rma_pump(op->peer);
+    return MPI_SUCCESS;
+no_memory:
+    free(from->words);
+    return wf_error(MPI_ERR_NO_MEM, "no memory for a one-sided operation");
+}
+
+int wf_rma_start(struct wf_win_peer *p, const struct wf_rma_call *c,
+                 struct wf_req **req)
+{
+    struct wf_rma_op op;
+    int rc;
+
+    init_op(&op, p, c);
+    rc = prepare_type(&op);
+    if (rc)
+        return rc;
+    wf_rma_mark_dirty(p);
+    p->unconfirmed |= !needs_answer(&op);
+    if (op.parts || op.words || p->queue ||
+        (is_accumulate(&op) && c->bytes > WF_RMA_CHUNK) || !may_send(&op)) {
+        rc = queue_op(&op, req);
+        if (rc && op.words)
+            forget_type(p);
+        return rc;
+    }
+    if (req)
+        *req = &p->win->wf->engine->sent;
+    return send_piece(&op) ? MPI_SUCCESS
+                           : wf_error(MPI_ERR_NO_MEM, "no memory for a "
+                                                      "one-sided operation");
+}
+
+int wf_rma_ask(struct wf_win_peer *p, enum wf_rma_kind kind)
+{
+    struct wf_rma_op op = {.peer = p, .call = {.kind = kind}, .id = ++p->asked};
+
+    p->unconfirmed = false;
+    if (p->queue || !may_send(&op))
+        return queue_op(&op, NULL);
+    send_next(&op);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,184 @@
+/* Windows: the objects of one-sided communication (MPI-5.0 chapter 12).
+ *
+ *   wf_win -- comm      a duplicate of the communicator: its own context id
+ *          -- members   what each member has published: base, size, unit
+ *          -- peers     per member that this process has to do with: the state
+ *                       of both sides, made when it is first needed
+ *
+ * docs/internals/one-sided.md has the messages, epochs and locks.
+ *
+ * LOCK  everything here: the API section of the window's engine.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_RMA_WIN_H
+#define WF_RMA_WIN_H
+
+#include "group/comm.h"
+#include "protocol/failure.h"
+#include "protocol/slots.h"
+#include "rma/handle.h"
+#include "rma/windows.h"
+
+struct wf_errhandler;
+struct wf_info;
+struct wf_leg;
+struct wf_rma_op;
+struct wf_type;
+
+/* A member as it has published itself. */
+struct wf_win_member {
+    uint64_t base, size, unit; /* bytes; base: its address there */
+};
+
+/* The access epoch that this process has opened. */
+enum wf_access {
+    WF_ACCESS_NONE,
+    WF_ACCESS_FENCE,
+    WF_ACCESS_START,   /* to the group of MPI_Win_start */
+    WF_ACCESS_LOCK,    /* to members that are locked one by one */
+    WF_ACCESS_LOCK_ALL /* to all members */
+};
+
+/* A lock on a member's memory, as its holder sees it. */
+enum wf_lock_state {
+    WF_LOCK_OPEN,
+    WF_LOCK_WANTED, /* the next message asks for it */
+    WF_LOCK_ASKED,  /* it was asked for */
+    WF_LOCK_HELD    /* an answer has shown that it is held */
+};
+enum wf_lock_type { WF_LOCK_TYPE_NONE, WF_LOCK_SHARED, WF_LOCK_EXCLUSIVE };
+
+/* A message that waits until its origin has the lock. */
+struct wf_kept;
+/* An entry of the list of operations that are not complete at the target, and
+ * of what waits for their end. */
+struct wf_unfinished_put;
+
+/* The state that one member has about another. */
+struct wf_win_peer {
+    struct wf_win *win;
+    int rank;
+    struct weft_loc *loc; /* NULL: not known yet */
+    const struct wf_leg *leg;
+    bool lost; /* it is gone, and operations with it have ended */
+
+    /* As origin: the operations on its memory. */
+    struct wf_list dirty; /* in win->dirty, until it is synchronised */
+    struct wf_rma_op *queue, **queue_end; /* not sent yet, in order */
+    bool pumping;                         /* the queue is being sent */
+    uint32_t pending;   /* operations that are not complete here */
+    bool unconfirmed;   /* some were sent after the last question */
+    uint64_t asked;     /* number of the last question, FLUSH or UNLOCK */
+    uint64_t answered;  /* number of the last one that was answered */
+    uint64_t in_flight; /* bytes that the transport has not taken */
+    uint8_t lock_state; /* enum wf_lock_state */
+    uint8_t lock_type;  /* enum wf_lock_type, that was wanted */
+    bool lock_nocheck;
+    bool lock_probed; /* a question was sent to learn whether it is held */
+    uint32_t early;   /* bytes sent since the lock was asked for */
+    bool in_start;    /* in the group of MPI_Win_start, */
+    bool posted;      /* and has called MPI_Win_post */
+    uint32_t posts;   /* calls of MPI_Win_post not yet matched by a start */
+    struct wf_type *sent_type; /* the one that it has been told of */
+    int error; /* class of the first operation that failed there */
+
+    /* As target: the operations on memory of this process. */
+    uint8_t held;              /* enum wf_lock_type: the lock that it has */
+    bool waits;                /* it is in win->waiters */
+    bool inherits;             /* a holder died before it got the lock */
+    uint8_t wanted;            /* enum wf_lock_type, while it waits */
+    struct wf_list waiter;     /* in win->waiters */
+    bool watched;              /* its death would be noticed, */
+    struct wf_flag_wait watch; /* by this */
+    struct wf_kept *kept, **kept_end; /* its messages, while it waits */
+    uint64_t kept_bytes;
+    struct wf_unfinished_put *unfinished, **unfinished_end;
+    struct wf_type *type; /* of its typed operations */
+    int64_t *words;       /* description of the next one, as it arrives */
+    uint64_t word_count, words_here;
+    uint32_t completes; /* calls of MPI_Win_complete not yet waited for */
+};
+
+/* Memory attached to a dynamic window. */
+struct wf_region {
+    uint64_t base, size;
+};
+
+struct wf_win {
+    struct wf_object object; /* references: the program, messages under way */
+    struct wf_instance *wf;
+    struct wf_comm *comm;
+    struct wf_windows *all;
+    struct wf_list link; /* in all->buckets */
+    bool freed;          /* MPI_Win_free was called */
+    bool attends;        /* the progress thread serves it */
+    int flavor, model, unit;
+    void *base;
+    MPI_Aint size;
+    void *memory; /* of MPI_Win_allocate, freed with the window; or NULL */
+    struct wf_win_member *members;
+    struct wf_win_peer **peers; /* NULL: nothing to do with it yet */
+    struct wf_list dirty;       /* peers that are not synchronised */
+    struct wf_slots ops;        /* operations that wait for their result */
+    uint32_t next_tag;          /* of large data */
+
+    uint8_t access;   /* enum wf_access */
+    bool fence_used;  /* an operation was started in the fence epoch */
+    bool all_nocheck; /* of MPI_Win_lock_all */
+    int locks;        /* members locked one by one */
+    int *started;     /* ranks of the group of MPI_Win_start */
+    int started_count;
+    int *exposed; /* ranks of the group of MPI_Win_post; NULL: none */
+    int exposed_count;
+
+    /* The lock on memory of this process. */
+    struct wf_win_peer *exclusive; /* its holder; or NULL */
+    uint32_t shared;               /* holders of a shared lock */
+    struct wf_list waiters;        /* in the order in which they asked */
+    bool granting;
+    bool abandoned; /* the last holder died while nobody waited */
+
+    struct wf_region *regions; /* by address */
+    size_t region_count, region_room;
+
+    struct wf_attr *attrs;
+    struct wf_errhandler *errhandler;
+    struct wf_info *info;
+    bool no_locks;
+    char name[MPI_MAX_OBJECT_NAME];
+};
+
+void wf_win_get(struct wf_win *);
+/* Drops a reference; the last one frees the window. */
+void wf_win_put(struct wf_win *);
+
+/* Returns the state about a member, which is made if there is none. NULL: out
+ * of memory. */
+struct wf_win_peer *wf_win_peer(struct wf_win *, int rank);
+/* Returns the state about a member, connected; NULL: the error is recorded and
+ * its class in *rc. */
+struct wf_win_peer *wf_win_reach(struct wf_win *, int rank, int *rc);
+/* Records that a member is gone, and returns the class. */
+int wf_win_record_loss(const struct wf_win_peer *);
+/* Returns the name of a window for a message: "window 'halo'", or "the
+ * window". */
+struct wf_win_text {
+    char text[MPI_MAX_OBJECT_NAME + 16];
+};
+struct wf_win_text wf_win_name(const struct wf_win *);
+
+/* Waits until done(arg). The death of `peer`, if it is not NULL, is noticed
+ * meanwhile; done() asks about it. */
+void wf_win_wait(struct wf_win *, struct wf_win_peer *peer,
+                 bool (*done)(void *), void *arg);
+
+/* Polls once, for calls that do not wait. */
+void wf_win_poll(struct wf_win *);
+
+/* True if the member is known to be gone. */
+static inline bool wf_win_peer_is_lost(const struct wf_win_peer *p)
+{
+    return p->loc && p->loc->failed;
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* The windows of an engine, by context id.
+ *
+ * OPTIMIZE  size
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "rma/windows.h"
+
+#include <stdlib.h>
+
+#include "process/instance.h"
+#include "rma/lock_queue.h"
+#include "rma/message.h"
+#include "rma/operation.h"
+#include "rma/target.h"
+#include "rma/win.h"
+
+static struct wf_windows *windows_of(struct wf_active_handler *h)
+{
+    return wf_container(h, struct wf_windows, handler);
+}
+
+static void handle_arrival(struct wf_active_handler *h, struct weft_loc *from,
+                           const struct wf_active_head *head, const void *data,
+                           size_t bytes)
+{
+    wf_rma_arrive(windows_of(h), from,
+                  &(struct wf_rma_message){head, data, bytes});
+}
+
+static void lose_peers(struct wf_win *win, struct weft_loc *loc)
+{
+    wf_win_get(win); /* what ends may be the last that holds it */
+    for (int i = 0; i < win->comm->size; i++) {
+        struct wf_win_peer *p = win->peers[i];
+
+        if (!p || p->loc != loc)
+            continue;
+        wf_rma_lose_target(p);
+        wf_lock_queue_lose_holder(p);
+    }
+    wf_win_put(win);
+}
+
+static void handle_loss(struct wf_active_handler *h, struct weft_loc *loc)
+{
+    struct wf_windows *all = windows_of(h);
+
+    for (int i = 0; i < WF_WIN_BUCKETS; i++)
+        for (struct wf_list *l = all->buckets[i].next, *next;
+             l != &all->buckets[i]; l = next) {
+            next = l->next;
+            lose_peers(wf_container(l, struct wf_win, link), loc);
+        }
+}
+
+static struct wf_windows *make_table(struct wf_instance *wf)
+{
+    struct wf_windows *all = calloc(1, sizeof *all);
+
+    if (!all)
+        return NULL;
+    all->wf = wf;
+    all->handler.arrive = handle_arrival;
+    all->handler.lose = handle_loss;
+    for (int i = 0; i < WF_WIN_BUCKETS; i++)
+        wf_list_init(&all->buckets[i]);
+    wf_active_register(wf, WF_SPACE_RMA, &all->handler);
+    return all;
+}
+
+bool wf_windows_add(struct wf_win *win)
+{
+    struct wf_active_handler *h = win->wf->engine->active[WF_SPACE_RMA];
+    struct wf_windows *all = h ? windows_of(h) : make_table(win->wf);
+
+    if (!all)
+        return false;
+    win->all = all;
+    all->count++;
+    wf_list_append(&all->buckets[win->comm->context % WF_WIN_BUCKETS],
+                   &win->link);
+    return true;
+}
+
+void wf_windows_remove(struct wf_win *win)
+{
+    struct wf_windows *all = win->all;
+
+    if (!all)
+        return;
+    win->all = NULL;
+    wf_list_remove(&win->link);
+    if (--all->count > 0)
+        return;
+    wf_active_register(all->wf, WF_SPACE_RMA, NULL);
+    free(all);
+}
+
+struct wf_win *wf_windows_find(struct wf_windows *all, uint32_t context)
+{
+    struct wf_list *bucket = &all->buckets[context % WF_WIN_BUCKETS];
+
+    for (struct wf_list *l = bucket->next; l != bucket; l = l->next) {
+        struct wf_win *win = wf_container(l, struct wf_win, link);
+
+        if (win->comm->context == context)
+            return win;
+    }
+    return NULL;
+}

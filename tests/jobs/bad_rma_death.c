@@ -1,0 +1,77 @@
+/* Rank 1 locks memory of rank 0 and dies; rank 2 waits for that lock. It gets
+ * the lock, with the news; and operations on the dead rank end. Each survivor
+ * prints what it has found.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "check.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+enum { TARGET, HOLDER, WAITER };
+
+static void hold_and_die(MPI_Win win)
+{
+    long value = 7;
+
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, win);
+    MPI_Put(&value, 1, MPI_LONG, TARGET, 0, 1, MPI_LONG, win);
+    MPI_Win_flush(TARGET, win);
+    MPI_Send(&value, 1, MPI_LONG, WAITER, 0, MPI_COMM_WORLD);
+    raise(SIGKILL);
+}
+
+static void wait_for_lock(MPI_Win win)
+{
+    long value = 0;
+
+    MPI_Recv(&value, 1, MPI_LONG, HOLDER, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, win);
+    MPI_Get(&value, 1, MPI_LONG, TARGET, 0, 1, MPI_LONG, win);
+    CHECK(class_of(MPI_Win_unlock(TARGET, win)) == MPI_ERR_PROC_ABORTED);
+    CHECK(value == 7);
+    /* the lock is whole again */
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, win);
+    value = 8;
+    MPI_Put(&value, 1, MPI_LONG, TARGET, 0, 1, MPI_LONG, win);
+    CHECK(MPI_Win_unlock(TARGET, win) == MPI_SUCCESS);
+    /* nobody waits for the dead one */
+    int rc = MPI_Win_lock(MPI_LOCK_SHARED, HOLDER, 0, win);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Put(&value, 1, MPI_LONG, HOLDER, 0, 1, MPI_LONG, win);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Win_unlock(HOLDER, win);
+    CHECK(class_of(rc) == MPI_ERR_PROC_ABORTED);
+    MPI_Send(&value, 1, MPI_LONG, TARGET, 0, MPI_COMM_WORLD);
+    MPI_Recv(&value, 1, MPI_LONG, TARGET, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Win win;
+    long *base, value = 0;
+    int rank;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Win_allocate(sizeof *base, sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD,
+                     &base, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == HOLDER)
+        hold_and_die(win);
+    if (rank == WAITER)
+        wait_for_lock(win);
+    if (rank == TARGET) {
+        CHECK(MPI_Recv(&value, 1, MPI_LONG, WAITER, 0, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(value == 8 && *base == 8);
+        MPI_Ssend(&value, 1, MPI_LONG, WAITER, 0, MPI_COMM_WORLD);
+    }
+    CHECK(class_of(MPI_Win_fence(0, win)) == MPI_ERR_PROC_ABORTED);
+    printf("%s\n", job_failures ? "wrong" : "ended");
+    fflush(stdout);
+    _exit(0); /* a job with a dead rank does not finalise */
+}
