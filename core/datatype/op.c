@@ -169,7 +169,7 @@ static int report_undefined(const struct wf_op *op, const struct wf_type *t)
 
 bool wf_op_is_defined(const struct wf_op *op, const struct wf_type *t)
 {
-    return find_kernel(op, t) != NULL;
+    return wf_op_find_kernel(op, t) != NULL;
 }
 
 int wf_op_check(const struct wf_op *op, const struct wf_type *t)

@@ -103,7 +103,7 @@ void wf_active_send_short(struct weft_loc *loc, enum wf_space space,
     WF_ASSERT(n <= WF_ACTIVE_SHORT);
     write_head(&w, space, h);
     if (is_reachable(loc))
-        wf_message_send_control_with(loc, &w, data, n);
+        wf_message_send_control_on(loc, WF_LANE_ORDER, &w, data, n);
 }
 
 /* ---- arrival ------------------------------------------------------------- */
