@@ -169,8 +169,8 @@ static int apply_gathered(const struct wf_rma_place *p,
     return MPI_SUCCESS;
 }
 
-int wf_rma_accumulate(const struct wf_rma_place *p,
-                      const struct wf_rma_piece *piece)
+int wf_rma_accumulate_piece(const struct wf_rma_place *p,
+                            const struct wf_rma_piece *piece)
 {
     enum { SMALL = 512 };
     _Alignas(64) char small[SMALL];

@@ -277,7 +277,7 @@ static int perform_accumulate(struct wf_win_peer *p,
         return send_results(p, m, place);
     if (fetch && !begin_result(&d, place, e->offset, m->bytes))
         return MPI_ERR_NO_MEM;
-    rc = wf_rma_accumulate(
+    rc = wf_rma_accumulate_piece(
         place, &(struct wf_rma_piece){e->offset, m->data, m->bytes, op, basic});
     if (fetch && rc == MPI_SUCCESS)
         send_result(p, m, &d);

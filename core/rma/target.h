@@ -52,7 +52,8 @@ struct wf_rma_piece {
 };
 
 /* Applies a piece of an accumulate. Returns an error class. */
-int wf_rma_accumulate(const struct wf_rma_place *, const struct wf_rma_piece *);
+int wf_rma_accumulate_piece(const struct wf_rma_place *,
+                            const struct wf_rma_piece *);
 /* Returns whether an accumulate may have this operation and this type. */
 bool wf_rma_op_is_valid(uint32_t op, const struct wf_type *basic);
 
