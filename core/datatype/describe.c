@@ -167,9 +167,16 @@ struct place {
     int64_t size, low, high;
 };
 
+/* Whether a number is one of a datatype. Larger than any address of a process,
+ * and yet so small that the sums along the depth of a layout fit. */
+static bool is_sensible(int64_t value)
+{
+    return value < INT64_C(1) << 57 && value > -(INT64_C(1) << 57);
+}
+
 static bool get_word(struct reader *r, int64_t *value)
 {
-    if (r->at == r->end)
+    if (r->at == r->end || !is_sensible(*r->at))
         return false;
     *value = *r->at++;
     return true;
@@ -199,7 +206,7 @@ static bool add_places(struct place *sum, const struct place *one, int64_t disp,
     if (sum->size == 0 || high > sum->high)
         sum->high = high;
     sum->size = bytes;
-    return true;
+    return !__builtin_sub_overflow(sum->high, sum->low, &last);
 }
 
 static struct wf_type_layout *note_memory(struct reader *r,
@@ -257,7 +264,8 @@ static struct wf_type_layout *get_segs(struct reader *r, struct place *p)
     for (int64_t i = 0; valid && i < count; i++) {
         struct place one = {r->at[count + i], 0, r->at[count + i]};
 
-        valid = one.size >= 0 && add_places(p, &one, r->at[i], 1, 0);
+        valid = one.size >= 0 && is_sensible(one.size) &&
+                is_sensible(r->at[i]) && add_places(p, &one, r->at[i], 1, 0);
         if (valid)
             wf_layout_add_bytes(&b, r->at[i], one.size);
     }

@@ -175,18 +175,29 @@ int wf_epoch_take_error(struct wf_win_peer *p)
     return MPI_SUCCESS;
 }
 
+/* Waits for the end of operations. A process that only synchronises with
+ * itself, in a loop perhaps until another one changes its memory, has nothing
+ * to wait for; it polls now and then, or would never serve the others. */
+static void await_end(struct wf_win_peer *p, bool (*done)(void *))
+{
+    enum { POLL_EVERY = 16 };
+
+    if (!done(p))
+        wf_win_wait(p->win, p, done, p);
+    else if (++p->win->unpolled % POLL_EVERY == 0)
+        wf_win_poll(p->win);
+}
+
 int wf_epoch_flush_local(struct wf_win_peer *p)
 {
-    if (!is_local(p))
-        wf_win_wait(p->win, p, is_local, p);
+    await_end(p, is_local);
     return wf_epoch_take_error(p);
 }
 
 /* Waits for the answer to a question. */
 static int finish_flush(struct wf_win_peer *p, int rc)
 {
-    if (!is_remote(p))
-        wf_win_wait(p->win, p, is_remote, p);
+    await_end(p, is_remote);
     int error = wf_epoch_take_error(p);
     return error ? error : rc;
 }

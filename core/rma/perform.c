@@ -308,10 +308,12 @@ static int perform_at_place(struct wf_win_peer *p,
 {
     uint32_t word = m->head->word;
     struct wf_rma_place place;
-    int rc = wf_rma_find_place(p->win, m->head->c,
-                               word & WF_RMA_TYPED ? p->type : NULL, e->count,
-                               e->bytes, &place);
+    bool typed = word & WF_RMA_TYPED;
+    int rc = MPI_ERR_TYPE; /* its description was refused */
 
+    if (!typed || p->type)
+        rc = wf_rma_find_place(p->win, m->head->c, typed ? p->type : NULL,
+                               e->count, e->bytes, &place);
     if (rc == MPI_SUCCESS && !(word & WF_RMA_BY_MESSAGE) &&
         wf_rma_kind_of(word) != WF_RMA_CAS &&
         (e->offset > e->bytes || m->bytes > e->bytes - e->offset))
@@ -340,8 +342,7 @@ static void perform_operation(struct wf_win_peer *p,
     struct wf_rma_extent e;
     int rc;
 
-    if (!wf_rma_read_extent(&data, &e) ||
-        (m->head->word & WF_RMA_TYPED && !p->type)) {
+    if (!wf_rma_read_extent(&data, &e)) {
         wf_rma_log_skipped(p, "is not complete");
         return;
     }

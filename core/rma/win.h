@@ -121,6 +121,7 @@ struct wf_win {
     struct wf_list dirty;       /* peers that are not synchronised */
     struct wf_slots ops;        /* operations that wait for their result */
     uint32_t next_tag;          /* of large data */
+    unsigned unpolled; /* synchronisations that had nothing to wait for */
 
     uint8_t access;   /* enum wf_access */
     bool fence_used;  /* an operation was started in the fence epoch */
