@@ -108,11 +108,13 @@ void wf_active_send_short(struct weft_loc *loc, enum wf_space space,
 
 /* ---- arrival ------------------------------------------------------------- */
 
-/* A message that comes in pieces. */
-struct landing {
+/* A message of which not all has come, or that waits behind one. */
+struct wf_active_landing {
+    struct wf_active_landing *next; /* that came later from the same process */
     struct wf_sink sink;
     struct wf_wire hdr;
     struct weft_loc *from;
+    bool over, lost; /* all has come; the rest never will */
     uint8_t data[];
 };
 
@@ -156,30 +158,53 @@ static int landing_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
     return 1;
 }
 
-static void finish_landing(struct wf_sink *s, int status)
+/* Hand over the messages of a process whose turn has come. A transport may
+ * bring payload later than what follows it on the lane, as sctp does, and
+ * handlers rely on the order of the lane. None is handed over behind one that
+ * is lost. */
+static void hand_over_in_turn(struct weft_loc *from)
 {
-    struct landing *l = wf_container(s, struct landing, sink);
+    bool gap = false;
 
-    if (status >= 0)
-        hand_over(l->from, &l->hdr, l->data, s->sink.len);
-    free(l);
+    while (from->landings && from->landings->over) {
+        struct wf_active_landing *l = from->landings;
+
+        from->landings = l->next;
+        gap = gap || l->lost;
+        if (!gap)
+            hand_over(from, &l->hdr, l->data, l->sink.sink.len);
+        free(l);
+    }
 }
 
-/* Put a message together of which not all is here. */
-static int begin_landing(struct weft_loc *from, const struct wf_wire *w,
-                         const void *data, size_t have, weft_sink **sink)
+static void finish_landing(struct wf_sink *s, int status)
+{
+    struct wf_active_landing *l =
+        wf_container(s, struct wf_active_landing, sink);
+
+    l->over = true;
+    l->lost = status < 0;
+    hand_over_in_turn(l->from);
+}
+
+/* Make a message wait for the rest of it, or for one before it. NULL: there is
+ * no memory. */
+static struct wf_active_landing *create_landing(struct weft_loc *from,
+                                                const struct wf_wire *w,
+                                                const void *data, size_t have)
 {
     size_t n = wf_le32(w->plen);
-    struct landing *l = malloc(sizeof *l + n);
+    struct wf_active_landing *l = malloc(sizeof *l + n), **at = &from->landings;
 
     if (!l) {
         wf_unexpected_note_starvation(from, n);
-        return from->failed ? WEFT_SKIP : WEFT_EAGAIN;
+        return NULL;
     }
     from->starved_since = 0;
     memset(l, 0, sizeof *l);
     l->hdr = *w;
     l->from = from;
+    l->over = have == n;
     if (have)
         memcpy(l->data, data, have);
     l->sink.done = finish_landing;
@@ -187,25 +212,35 @@ static int begin_landing(struct weft_loc *from, const struct wf_wire *w,
     l->sink.sink.len = n;
     l->sink.sink.one = (struct iovec){l->data, n};
     l->sink.sink.seg = landing_seg;
-    *sink = &l->sink.sink;
-    return WEFT_OK;
+    while (*at)
+        at = &(*at)->next;
+    *at = l;
+    return l;
 }
 
 int wf_active_arrive(struct weft_loc *from, const struct wf_wire *w,
                      const void *data, size_t have, weft_sink **sink)
 {
     size_t n = wf_le32(w->plen);
+    struct wf_active_landing *l;
 
-    if (have == n) {
+    if (have == n && !from->landings) {
         hand_over(from, w, data, n);
         return WEFT_DONE;
     }
-    if (n <= WF_ACTIVE_MOST)
-        return begin_landing(from, w, data, have, sink);
-    wf_log(from->wf, WF_LOG_WARN,
-           "process %u sent a message of %zu bytes to a chapter; skipped",
-           from->id, n);
-    return WEFT_SKIP;
+    if (n > WF_ACTIVE_MOST) {
+        wf_log(from->wf, WF_LOG_WARN,
+               "process %u sent a message of %zu bytes to a chapter; skipped",
+               from->id, n);
+        return WEFT_SKIP;
+    }
+    l = create_landing(from, w, data, have);
+    if (!l)
+        return from->failed ? WEFT_SKIP : WEFT_EAGAIN;
+    if (l->over)
+        return WEFT_DONE;
+    *sink = &l->sink.sink;
+    return WEFT_OK;
 }
 
 void wf_active_lose(struct weft_loc *loc)

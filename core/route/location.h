@@ -105,6 +105,9 @@ struct weft_loc {
     int down_status; /* WEFT_E* */
     /* Since when memory for its messages is lacking, in ns; 0: it is not. */
     uint64_t starved_since;
+    /* Messages to chapters that are not complete yet, and those behind them, in
+     * the order of arrival: protocol/active.c. */
+    struct wf_active_landing *landings;
 };
 
 /* The reason why the peer failed. */

@@ -11,7 +11,7 @@
 struct wf_engines;
 struct wf_waiter;
 struct wf_cs {
-    bool on;
+    bool on, threads;
     unsigned helper_ops, quiescent_ops;
 };
 struct wf_progress {
@@ -93,6 +93,7 @@ struct seen_once : rl::test_suite<seen_once, 3> {
         request.on_complete = NULL;
         request.wf = &home;
         home.api.on = false;
+        home.api.threads = true;
         follower.leads = false;
         follower.call = NULL;
         progress.leader_on_bell = false;
