@@ -113,10 +113,13 @@ static void take_key(struct wf_config *c, const struct wf_section *s,
     rule->kind = (enum wf_route_kind)o->kind;
     if (rule->kind >= WF_KIND_OF_RMA)
         wf_problem_add(&c->problems, &wf_setting_find(s, "kind")->value_at,
-                       "%skind = %s: this version of Weft sends no such "
-                       "messages; remove the section, or write pt2pt or "
+                       "%skind = %s; remove the section, or write pt2pt or "
                        "collective",
-                       who, rule->kind == WF_KIND_OF_RMA ? "rma" : "io");
+                       who,
+                       rule->kind == WF_KIND_OF_RMA
+                           ? "rma: operations on windows take the way of the "
+                             "pair's other messages"
+                           : "io: this version of Weft sends no such messages");
     if (rule->comm == NULL && rule->kind == WF_KIND_OF_ANY)
         return;
     for (int i = 0; i < c->route_count; i++)

@@ -45,7 +45,7 @@ static int set_up(void **state)
 }
 
 /* Brings a message of which `have` bytes are here. */
-static int bring(const char *text, size_t have, weft_sink **sink)
+static int bring_message(const char *text, size_t have, weft_sink **sink)
 {
     struct wf_wire w;
 
@@ -68,18 +68,18 @@ static void a_whole_one_waits_for_those_before_it(void **state)
 {
     weft_sink *first, *third, *none = NULL;
 
-    assert_int_equal(bring("zero", 4, &none), WEFT_DONE);
+    assert_int_equal(bring_message("zero", 4, &none), WEFT_DONE);
     assert_string_equal(seen, "zero.");
-    assert_int_equal(bring("first", 2, &first), WEFT_OK);
-    assert_int_equal(bring("second", 6, &none), WEFT_DONE);
-    assert_int_equal(bring("third", 0, &third), WEFT_OK);
-    assert_int_equal(bring("fourth", 6, &none), WEFT_DONE);
+    assert_int_equal(bring_message("first", 2, &first), WEFT_OK);
+    assert_int_equal(bring_message("second", 6, &none), WEFT_DONE);
+    assert_int_equal(bring_message("third", 0, &third), WEFT_OK);
+    assert_int_equal(bring_message("fourth", 6, &none), WEFT_DONE);
     assert_string_equal(seen, "zero.");
     end_sink(third, "third", 0, WEFT_OK);
     assert_string_equal(seen, "zero.");
     end_sink(first, "first", 2, WEFT_OK);
     assert_string_equal(seen, "zero.first.second.third.fourth.");
-    assert_int_equal(bring("fifth", 5, &none), WEFT_DONE);
+    assert_int_equal(bring_message("fifth", 5, &none), WEFT_DONE);
     assert_string_equal(seen, "zero.first.second.third.fourth.fifth.");
     assert_null(none);
 }
@@ -88,8 +88,8 @@ static void none_is_handed_over_behind_a_lost_one(void **state)
 {
     weft_sink *first, *none = NULL;
 
-    assert_int_equal(bring("first", 2, &first), WEFT_OK);
-    assert_int_equal(bring("second", 6, &none), WEFT_DONE);
+    assert_int_equal(bring_message("first", 2, &first), WEFT_OK);
+    assert_int_equal(bring_message("second", 6, &none), WEFT_DONE);
     end_sink(first, "first", 2, WEFT_EPEER);
     assert_string_equal(seen, "");
     assert_null(loc.landings);
