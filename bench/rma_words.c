@@ -188,5 +188,9 @@ int main(int argc, char **argv)
                                       .me = 1,
                                       .is_dead = is_never_dead};
     measure_data(&r, us);
+    free(r.result);
+    free(r.origin);
+    free(r.window);
+    free(h);
     return 0;
 }

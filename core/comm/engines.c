@@ -14,6 +14,7 @@
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/endpoints.h"
+#include "protocol/helper.h"
 #include "report/error.h"
 
 /* Returns the number of engines without core.engines: several only in builds
@@ -127,13 +128,25 @@ static void try_to_open_engines(struct wf_instance *home)
         publish_engines(home, all);
 }
 
-unsigned wf_engines_ensure(struct wf_instance *wf)
+void wf_engines_start_helpers(struct wf_instance *home)
+{
+    struct wf_engines *all = wf_engines(home);
+
+    for (unsigned i = 1; &weft_helpers && all && i < all->count; i++)
+        weft_helpers.start(wf_engine(home, i));
+}
+
+unsigned wf_engines_ensure(struct wf_instance *wf) WF_UNANALYSED
 {
     struct wf_instance *home = wf_home(wf);
 
     if (!wf_engines(home) && choose_count(home) > 1 &&
-        !home->rank->single_engine)
+        !home->rank->single_engine) {
         try_to_open_engines(home); /* wf is home, whose section is held */
+        wf_leave_api(home);
+        wf_engines_start_helpers(home);
+        wf_enter_api(home);
+    }
     return wf_engines(home) ? wf_engines(home)->count : 1;
 }
 

@@ -17,6 +17,10 @@ unsigned wf_engines_ensure(struct wf_instance *wf);
  * launcher exchanges business cards only then. The symbol is NULL in a static
  * program that derives no communicator. */
 void wf_engines_open_early(struct wf_instance *home) __attribute__((weak));
+/* Start the progress threads of the further engines that the configuration asks
+ * for. They read the launcher's notices: called once the engines take turns at
+ * its connection, and with no section held. NULL as above. */
+void wf_engines_start_helpers(struct wf_instance *home) __attribute__((weak));
 
 /* The numbers that channels may have, one bit each. */
 #define WF_CHANNELS_MASK ((1u << WF_CHANNELS_MAX) - 1)

@@ -15,6 +15,7 @@
 #include "adi/loader.h"
 #include "boot/boot.h"
 #include "boot/fatal_message.h"
+#include "comm/engines.h"
 #include "config/config.h"
 #include "env/ranks.h"
 #include "object/env.h"
@@ -236,6 +237,8 @@ int wf_start_add_user(enum wf_use use, struct wf_instance **out)
             publish_instance(p, *out);
             if (&weft_helpers)
                 weft_helpers.start(*out);
+            if (wf_engines_start_helpers)
+                wf_engines_start_helpers(*out);
             wf_state_phase(p, WF_STATE_INSIDE);
         }
         wf_state_end_wait(told);

@@ -324,11 +324,8 @@ static int open_other_engine(struct wf_instance *home, unsigned number,
         free(wf);
         return r;
     }
-    if (!wf_engine_is_channel(wf)) {
+    if (!wf_engine_is_channel(wf))
         wf_progress_allow_helper(wf);
-        if (&weft_helpers)
-            weft_helpers.start(wf);
-    }
     *out = wf;
     return 0;
 }

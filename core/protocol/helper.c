@@ -62,7 +62,6 @@
 #include "os/tuning.h"
 #include "process/endpoint.h"
 #include "process/rank.h"
-#include "progress/engines.h"
 #include "progress/progress.h"
 #include "protocol/helper_thread.h"
 #include "report/error.h"
@@ -278,19 +277,11 @@ static bool has_program_polled(struct wf_helper *h)
     return polled;
 }
 
-/* True if a further engine is not in use yet. Until then the rank's engines do
- * not take turns at the launcher's connection (progress/launcher.c). */
-static bool is_being_opened(struct wf_instance *wf)
-{
-    return wf->number > 0 && !wf_engines(wf);
-}
-
-/* True if a resident thread need not enter: the program polls, or opens the
- * engine. Where it sleeps in a call, or computes, only the section tells. */
+/* True if a resident thread need not enter: the program polls. Where it sleeps
+ * in a call, or computes, only the section tells. */
 static bool may_stay_outside(struct wf_helper *h)
 {
-    return h->resident && !wf_load_relaxed(&h->stop) &&
-           (is_being_opened(h->wf) || has_program_polled(h));
+    return h->resident && !wf_load_relaxed(&h->stop) && has_program_polled(h);
 }
 
 static void *run_helper(void *arg)
