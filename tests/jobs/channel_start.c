@@ -33,44 +33,39 @@ static int count_allocations(void)
     return __sanitizer_install_malloc_and_free_hooks(note_malloc, note_free) >
            0;
 }
-#elif defined __GLIBC__
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void *__libc_memalign(size_t, size_t);
+#else /* the linker puts these in the place of the C library's: --wrap */
+void *__real_malloc(size_t);
+void *__real_calloc(size_t, size_t);
+void *__real_realloc(void *, size_t);
+void *__real_aligned_alloc(size_t, size_t);
 
-void *malloc(size_t n)
+void *__wrap_malloc(size_t n)
 {
     allocations++;
-    return __libc_malloc(n);
+    return __real_malloc(n);
 }
 
-void *calloc(size_t n, size_t size)
+void *__wrap_calloc(size_t n, size_t size)
 {
     allocations++;
-    return __libc_calloc(n, size);
+    return __real_calloc(n, size);
 }
 
-void *realloc(void *p, size_t n)
+void *__wrap_realloc(void *p, size_t n)
 {
     allocations++;
-    return __libc_realloc(p, n);
+    return __real_realloc(p, n);
 }
 
-void *aligned_alloc(size_t to, size_t n)
+void *__wrap_aligned_alloc(size_t to, size_t n)
 {
     allocations++;
-    return __libc_memalign(to, n);
+    return __real_aligned_alloc(to, n);
 }
 
 static int count_allocations(void)
 {
     return 1;
-}
-#else
-static int count_allocations(void)
-{
-    return 0; /* they cannot be seen here */
 }
 #endif
 
