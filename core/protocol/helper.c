@@ -454,25 +454,31 @@ bool wf_helper_ensure(struct wf_instance *wf)
     return p->may_help;
 }
 
-static void start_residents(struct wf_instance *wf)
+/* Inside the section. */
+static void start_residents_inside(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
     uint32_t own = find_own_threads(wf);
     struct wf_helper *h;
 
-    if (!wf->api.threads || p->helpers)
-        return;
-    WF_SECTION(api, wf) {
-        if (p->may_help && wf->rank->options->progress == WF_PROGRESS_THREAD) {
-            p->helper = start_helper(wf, ~own, true);
-            p->may_help = p->helper != NULL;
-        }
-        for (uint32_t left = own; left; left &= left - 1)
-            /* its timers and the like, too, which have no descriptor */
-            start_helper(wf, (left & -left) | ~WF_SOURCES_ENDPOINTS, true);
-        for (h = p->helpers; h; h = h->next)
-            wf_helper_set_wake_time(h, WF_HELPER_PAUSE_NS);
+    if (p->helpers)
+        return; /* another thread has started them, or one for operations */
+    if (p->may_help && wf->rank->options->progress == WF_PROGRESS_THREAD) {
+        p->helper = start_helper(wf, ~own, true);
+        p->may_help = p->helper != NULL;
     }
+    for (uint32_t left = own; left; left &= left - 1)
+        /* its timers and the like, too, which have no descriptor */
+        start_helper(wf, (left & -left) | ~WF_SOURCES_ENDPOINTS, true);
+    for (h = p->helpers; h; h = h->next)
+        wf_helper_set_wake_time(h, WF_HELPER_PAUSE_NS);
+}
+
+static void start_residents(struct wf_instance *wf)
+{
+    if (wf->api.threads)
+        WF_SECTION(api, wf)
+            start_residents_inside(wf);
 }
 
 const struct wf_helpers weft_helpers = {start_residents};
