@@ -446,7 +446,7 @@ void wf_progress_wait(struct wf_instance *wf, uint32_t mask,
         wf_state_end_wait(record);
     wf_progress_end_polling(wf);
     WF_ASSERT(p->waiting > 0 && p->asleep <= p->waiting);
-    /* off: nothing is left to a progress thread, which may be inside */
+    /* off: as in wf_progress_note_unarmed */
     if (--p->waiting == 0 && wf_unlikely(wf->api.on) && p->parked)
         p->help->resume(wf);
 }

@@ -158,7 +158,8 @@ static inline void wf_progress_note_unarmed(struct wf_instance *wf)
 
     if (p->led)
         p->disarmed = true;
-    if (wf_unlikely(p->helpers_armed) && !p->helping)
+    /* off: a progress thread may be inside, and its numbers change */
+    if (wf_unlikely(wf->api.on) && p->helpers_armed && !p->helping)
         p->help->note_poll(wf);
 }
 

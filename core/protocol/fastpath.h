@@ -141,7 +141,9 @@ static inline const struct wf_comm *wf_fastpath_thread_shared_world(void)
 {
     struct wf_instance *wf = wf_thread_instance;
 
-    return wf && wf->api.threads && !WF_TRACING(wf) ? wf->world : NULL;
+    return wf && wf->api.threads && !wf_load_relaxed(&wf->rank->slow_calls)
+               ? wf->world
+               : NULL;
 }
 
 /* The same as wf_fastpath_enter in a thread that is a rank. */
@@ -300,10 +302,11 @@ wf_fastpath_send_beside(MPI_Comm h, const void *buf, MPI_Count count,
                         MPI_Datatype datatype, int dest, int tag)
 {
     const struct wf_comm *c = wf_fastpath_shared_comm_of(h);
-    struct weft_loc *loc = wf_contact_seen(c, dest);
+    struct weft_loc *loc = c ? wf_contact_seen(c, dest) : NULL;
     uint64_t size = wf_type_contig_size(datatype);
 
-    if (wf_unlikely((count | tag) < 0 || count > INT_MAX || !size ||
+    /* another thread may have changed what the caller has asked */
+    if (wf_unlikely(!loc || (count | tag) < 0 || count > INT_MAX || !size ||
                     wf_fastpath_lacks_buffer(buf, count)))
         return NULL;
     return wf_side_send(loc, buf, (uint64_t)count * size,
