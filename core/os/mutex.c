@@ -212,10 +212,11 @@ static bool is_owner_inside(struct wf_mutex *m)
     return wf_load_acquire(m->owner_word) != 0;
 }
 
-/* Waits until the owner is out, whose bias has been revoked. The caller's
- * ticket has its turn. */
-static RARE void await_exit(struct wf_mutex *m)
+/* Ends the bias and waits until the owner is out. The caller's ticket has its
+ * turn. */
+static RARE void revoke_and_await_exit(struct wf_mutex *m)
 {
+    revoke_bias(m);
     for (int i = 0; i < WF_MUTEX_SPINS_FOR_OWNER && is_owner_inside(m); i++)
         wf_cpu_relax();
     while (is_owner_inside(m))
@@ -223,12 +224,6 @@ static RARE void await_exit(struct wf_mutex *m)
     WEFT_ASSERT(!wf_load_relaxed(&m->owner) &&
                 m->revoked <= WF_MUTEX_DOUBLINGS_MAX);
     m->owner_word = NULL;
-}
-
-static RARE void revoke_and_await_exit(struct wf_mutex *m)
-{
-    revoke_bias(m);
-    await_exit(m);
 }
 
 void wf_mutex_wake_revoker(wf_atomic_u32 *inside)
@@ -388,15 +383,20 @@ void wf_mutex_pass_or_leave_open(struct wf_mutex *m)
     wake_if_asleep(m, ticket);
 }
 
+/* Takes the ticket that has its turn, unless another thread has it. */
+static bool try_turn_at_once(struct wf_mutex *m)
+{
+    uint32_t ticket = wf_load_acquire(
+        &m->serving); /* pairs with the release in wf_mutex_pass_ticket */
+
+    return wf_cas_acq_rel(&m->next, &ticket, ticket + 1);
+}
+
 bool wf_mutex_try_by_ticket(struct wf_mutex *m)
 {
-    uint32_t ticket;
-
     if (lock_inherited(m))
         return true;
-    ticket = wf_load_acquire(
-        &m->serving); /* pairs with the release in wf_mutex_pass_ticket */
-    if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
+    if (!try_turn_at_once(m))
         return false;
     if (m->owner_word) {
         if (take_up_own_bias(m))
@@ -429,11 +429,8 @@ static RARE uint32_t suspend_bias(struct wf_mutex *m)
 
 bool wf_mutex_try_suspending(struct wf_mutex *m, uint32_t *suspended)
 {
-    uint32_t ticket = wf_load_acquire(
-        &m->serving); /* pairs with the release in wf_mutex_pass_ticket */
-
     *suspended = 0;
-    if (!wf_cas_acq_rel(&m->next, &ticket, ticket + 1))
+    if (!try_turn_at_once(m))
         return false;
     if (!m->owner_word)
         return true;

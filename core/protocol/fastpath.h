@@ -122,15 +122,21 @@ static inline const struct wf_comm *wf_fastpath_thread_comm_of(MPI_Comm h)
                                          : &wf_comm_without_contacts;
 }
 
+/* The communicator of a handle where MPI_COMM_WORLD is `world`; NULL: it is
+ * none, or there is no world. */
+static inline const struct wf_comm *
+wf_fastpath_find_comm(const struct wf_comm *world, MPI_Comm h)
+{
+    if (wf_unlikely(!world) || wf_likely(h == MPI_COMM_WORLD))
+        return world;
+    return wf_is_object(h, WF_KIND_COMM) ? (const struct wf_comm *)h : NULL;
+}
+
 /* The communicator of a handle at MPI_THREAD_MULTIPLE; NULL: take the slow
  * path. */
 static inline const struct wf_comm *wf_fastpath_shared_comm_of(MPI_Comm h)
 {
-    const struct wf_comm *c = wf_read_pointer(&wf_fastpath_shared_world);
-
-    if (wf_unlikely(!c) || wf_likely(h == MPI_COMM_WORLD))
-        return c;
-    return wf_is_object(h, WF_KIND_COMM) ? (const struct wf_comm *)h : NULL;
+    return wf_fastpath_find_comm(wf_read_pointer(&wf_fastpath_shared_world), h);
 }
 
 /* ---- inside the section, by the thread that was there last --------------- */
@@ -151,16 +157,9 @@ static inline const struct wf_comm *
 wf_fastpath_enter_thread_rank(MPI_Comm h) WF_UNANALYSED
 {
     const struct wf_comm *world = wf_fastpath_thread_shared_world();
-    const struct wf_comm *c = world;
+    const struct wf_comm *c = wf_fastpath_find_comm(world, h);
 
-    if (!world)
-        return NULL;
-    if (h != MPI_COMM_WORLD) {
-        if (!wf_is_object(h, WF_KIND_COMM))
-            return NULL;
-        c = (const struct wf_comm *)h;
-    }
-    return c->wf == world->wf && wf_cs_try_relock(&c->wf->api) ? c : NULL;
+    return c && c->wf == world->wf && wf_cs_try_relock(&c->wf->api) ? c : NULL;
 }
 
 /* Enter the engine (engines.h) of this communicator, if this thread was the

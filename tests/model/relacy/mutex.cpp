@@ -56,14 +56,15 @@ enum { FIRST_ID = WF_MUTEX_THREAD_ID_UNSET + 1 };
 //@ core/os/mutex.c: release_thread_id allocate_thread_id lock_first_time
 //@ core/os/mutex.c: lock_inherited find_slot release_own_slot bias_to_self
 //@ core/os/mutex.c: consider_bias take_up_own_bias revoke_bias
-//@ core/os/mutex.c: is_owner_inside await_exit revoke_and_await_exit
+//@ core/os/mutex.c: is_owner_inside revoke_and_await_exit
 //@ core/os/mutex.c: wf_mutex_wake_revoker
 //@ core/os/mutex.c: sleep_bit_of wake_ticket wake_if_asleep enter_open_as_next
 //@ core/os/mutex.c: try_turn
 //@ core/os/mutex.c: spin_for_turn ask_for_turn withdraw_request
 //@ core/os/mutex.c: sleep_until_woken spin_and_try wf_mutex_lock_by_ticket
 //@ core/os/mutex.c: wf_mutex_pass_ticket
-//@ core/os/mutex.c: wf_mutex_pass_or_leave_open wf_mutex_try_by_ticket
+//@ core/os/mutex.c: wf_mutex_pass_or_leave_open try_turn_at_once
+//@ core/os/mutex.c: wf_mutex_try_by_ticket
 //@ core/os/mutex.c: suspend_bias wf_mutex_try_suspending
 //@ core/os/mutex.c: wf_mutex_unlock_resuming
 
