@@ -123,15 +123,10 @@ int wf_mpi_session_init(struct wf_instance *wf, struct wf_info *info,
 /* Wait until the transports of each engine have taken all that was sent. */
 static void drain_lanes(struct wf_instance *home)
 {
-    struct wf_engines *all = wf_engines(home);
-    wf_progress_wait(home, UINT32_MAX, wf_are_lanes_empty, home, NULL);
-    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++) {
-        struct wf_instance *engine = wf_engine_if_open(all, i);
-        if (!engine)
-            continue;
-        wf_engine_switch(home, engine);
-        wf_progress_wait(engine, UINT32_MAX, wf_are_lanes_empty, engine, NULL);
-        wf_engine_switch(engine, home);
+    for (struct wf_instance *e = home; e; e = wf_engine_after(e)) {
+        wf_engine_switch(home, e);
+        wf_progress_wait(e, UINT32_MAX, wf_are_lanes_empty, e, NULL);
+        wf_engine_switch(e, home);
     }
 }
 

@@ -46,14 +46,6 @@ int wf_events_open(struct wf_instance *wf)
     return wf_trace_open(&p, &wf->trace);
 }
 
-/* Returns engine i of the rank, which is less than WF_ENGINES_ALL, or NULL. */
-static struct wf_instance *engine_at(struct wf_instance *home, unsigned i)
-{
-    return i == 0             ? home
-           : wf_engines(home) ? wf_engine_if_open(wf_engines(home), i)
-                              : NULL;
-}
-
 /* Make the ring, unless the rank has one. Returns true if it was made here. */
 static bool make_ring(struct wf_instance *home, int *r)
 {
@@ -73,11 +65,7 @@ static int start_engines(struct wf_instance *home)
 
     if (!make_ring(home, &r))
         return r;
-    for (unsigned i = 0; r == 0 && i < WF_ENGINES_ALL; i++) {
-        struct wf_instance *e = engine_at(home, i);
-
-        if (!e)
-            continue;
+    for (struct wf_instance *e = home; r == 0 && e; e = wf_engine_after(e)) {
         WF_SECTION(api, e) {
             e->trace = home->trace;
             r = wf_traced_start(e);
@@ -87,23 +75,25 @@ static int start_engines(struct wf_instance *home)
     return r;
 }
 
+static void stop_engine(struct wf_instance *wf)
+{
+    WF_SECTION(api, wf) {
+        wf_traced_stop(wf);
+        wf->trace = NULL;
+        wf_fastpath_update(wf);
+    }
+}
+
 static void stop_engines(struct wf_instance *home)
 {
     struct wf_trace *trace = home->trace;
 
     if (!trace || !trace->in_memory)
         return;
-    for (unsigned i = WF_ENGINES_ALL; i-- > 0;) {
-        struct wf_instance *e = engine_at(home, i);
-
-        if (!e)
-            continue;
-        WF_SECTION(api, e) {
-            wf_traced_stop(e);
-            e->trace = NULL;
-            wf_fastpath_update(e);
-        }
-    }
+    for (struct wf_instance *e = wf_engine_after(home); e;
+         e = wf_engine_after(e))
+        stop_engine(e);
+    stop_engine(home);
     wf_trace_close(trace);
 }
 

@@ -93,12 +93,10 @@ static int open_engine(struct wf_instance *wf)
  * other thread may be inside an engine. */
 static bool for_each_engine(struct wf_instance *home, bool (*holds)(void *))
 {
-    struct wf_engines *all = wf_engines(home);
-    bool yes = holds(home);
+    bool yes = true;
 
-    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++)
-        if (wf_engine_if_open(all, i))
-            yes &= holds(wf_engine_if_open(all, i));
+    for (struct wf_instance *e = home; e; e = wf_engine_after(e))
+        yes &= holds(e);
     return yes;
 }
 

@@ -138,7 +138,7 @@ WF_LOCK_SECTION(boot, struct wf_engines, boot, WF_RANK_BOOT)
 WF_LOCK_SECTION(tasks, struct wf_engines, lock, WF_RANK_TASKS)
 
 /* Returns the table of the rank's engines; NULL while there is only one. */
-static inline struct wf_engines *wf_engines(struct wf_instance *wf)
+static inline struct wf_engines *wf_engines(const struct wf_instance *wf)
 {
     /* pairs with the release in engines.c */
     return wf_load_acquire(&wf->rank->engines);
@@ -182,6 +182,18 @@ static inline struct wf_instance *wf_engine(struct wf_instance *wf,
 {
     return number == wf->number ? wf
                                 : wf_engine_if_open(wf_engines(wf), number);
+}
+
+/* Returns the open engine of the rank that follows e by number; NULL: e is the
+ * last one. So a loop from the first goes over all. */
+static inline struct wf_instance *wf_engine_after(const struct wf_instance *e)
+{
+    struct wf_engines *all = wf_engines(e);
+    struct wf_instance *next = NULL;
+
+    for (unsigned i = e->number + 1; all && !next && i < WF_ENGINES_ALL; i++)
+        next = wf_engine_if_open(all, i);
+    return next;
 }
 
 /* Whether an engine is that of a channel. */

@@ -75,17 +75,13 @@ static bool is_time_for_others(struct wf_instance *wf)
 
 void wf_other_engines_poll(struct wf_instance *wf) WF_UNANALYSED
 {
-    struct wf_engines *all = wf_engines(wf);
-
     wf_engine_tasks_run(wf); /* also where no thread ever sleeps */
     if (wf_engine_is_channel(wf) && !is_time_for_others(wf))
         return;
     wf_leave_api(wf);
-    for (unsigned i = 0; i < WF_ENGINES_ALL; i++) {
-        struct wf_instance *other = wf_engine_if_open(all, i);
-        if (other && other != wf)
-            poll_if_unused(wf, other);
-    }
+    for (struct wf_instance *e = wf_home(wf); e; e = wf_engine_after(e))
+        if (e != wf)
+            poll_if_unused(wf, e);
     wf_enter_api(wf);
 }
 
@@ -181,13 +177,11 @@ int wf_other_engines_sleep(struct wf_instance *wf, int timeout)
         *pause = WF_ENGINES_PAUSE_MS;
 
     fds[0] = (struct pollfd){.fd = wf->progress->epoll, .events = POLLIN};
-    for (unsigned i = 0; i < WF_ENGINES_ALL; i++) {
-        struct wf_instance *other = wf_engine_if_open(all, i);
-        if (!other || other == wf || !try_lead_other(wf, other, &timeout))
+    for (struct wf_instance *e = wf_home(wf); e; e = wf_engine_after(e)) {
+        if (e == wf || !try_lead_other(wf, e, &timeout))
             continue;
-        led[n] = other;
-        fds[n++] =
-            (struct pollfd){.fd = other->progress->epoll, .events = POLLIN};
+        led[n] = e;
+        fds[n++] = (struct pollfd){.fd = e->progress->epoll, .events = POLLIN};
     }
     events = poll(fds, n, timeout);
     adapt_pause(pause, events == 0);

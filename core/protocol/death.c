@@ -393,13 +393,11 @@ void wf_death_init(struct wf_engine *e)
     e->unmade_news.run = run_unmade_news;
 }
 
-static void tell_engines(const struct wf_instance *wf, struct wf_engines *all)
+static void tell_engines(struct wf_instance *wf)
 {
-    for (unsigned i = 0; i < WF_ENGINES_ALL; i++) {
-        struct wf_instance *other = wf_engine_if_open(all, i);
-        if (other && other != wf)
-            wf_engine_task_post(other, &other->engine->unmade_news);
-    }
+    for (struct wf_instance *e = wf_home(wf); e; e = wf_engine_after(e))
+        if (e != wf)
+            wf_engine_task_post(e, &e->engine->unmade_news);
 }
 
 static void arrive_unmade(struct weft_loc *from, const struct wf_wire *w)
@@ -416,8 +414,7 @@ static void arrive_unmade(struct weft_loc *from, const struct wf_wire *w)
             added = add_unmade(home, wf_le64(w->a));
     if (!added)
         return;
-    if (all)
-        tell_engines(wf, all);
+    tell_engines(wf);
     end_unmade(wf);
     pass_unmade_on(wf, wf_le64(w->a));
 }

@@ -45,18 +45,14 @@ void wf_traffic_add(const struct weft_core *c, struct wf_traffic *t)
 
 static void report_traffic(struct wf_instance *wf, const struct weft_core *c)
 {
-    struct wf_engines *all = wf_engines(wf);
     unsigned long long wakeups = wf->progress->wakeups[c->index];
     struct wf_traffic t = {0};
 
     wf_traffic_add(c, &t);
-    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++) {
-        const struct wf_instance *engine = wf_engine_if_open(all, i);
-
-        if (!engine)
-            continue;
-        wf_traffic_add(&engine->links->eps[c->index], &t);
-        wakeups += engine->progress->wakeups[c->index];
+    for (const struct wf_instance *e = wf_engine_after(wf); e;
+         e = wf_engine_after(e)) {
+        wf_traffic_add(&e->links->eps[c->index], &t);
+        wakeups += e->progress->wakeups[c->index];
     }
     if (!(t.sent | t.received))
         return;
@@ -84,13 +80,10 @@ uint64_t wf_traffic_plugin_count(const struct weft_core *c, const char *name)
 static unsigned long long sum_plugin_counts(const struct weft_core *c,
                                             const char *name)
 {
-    struct wf_engines *all = wf_engines(c->wf);
-    uint64_t n = wf_traffic_plugin_count(c, name);
+    uint64_t n = 0;
 
-    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++)
-        if (wf_engine_if_open(all, i))
-            n += wf_traffic_plugin_count(
-                &wf_engine_if_open(all, i)->links->eps[c->index], name);
+    for (const struct wf_instance *e = c->wf; e; e = wf_engine_after(e))
+        n += wf_traffic_plugin_count(&e->links->eps[c->index], name);
     return n;
 }
 
@@ -163,7 +156,6 @@ static void report_times(const struct wf_rank *rank)
 
 void wf_traffic_report(struct wf_instance *wf)
 {
-    struct wf_engines *all = wf_engines(wf);
     struct wf_links *links = wf->links;
 
     if (!wf->rank->options->stats)
@@ -172,10 +164,8 @@ void wf_traffic_report(struct wf_instance *wf)
         report_traffic(wf, &links->eps[i]);
         report_plugin_counts(wf, &links->eps[i]);
     }
-    report_messages(wf);
-    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++)
-        if (wf_engine_if_open(all, i))
-            report_messages(wf_engine_if_open(all, i));
+    for (const struct wf_instance *e = wf; e; e = wf_engine_after(e))
+        report_messages(e);
     report_times(wf->rank);
     if (links->damaged)
         fprintf(stderr, "weft: rank %u: %llu messages arrived damaged\n",

@@ -245,15 +245,11 @@ int wf_mpi_t_pvar_write(struct wf_instance *wf, MPI_T_pvar_session session,
 static uint64_t sum_over_engines(struct wf_instance *home,
                                  const struct wf_pvar *v)
 {
-    struct wf_engines *all = wf_engines(home);
-    uint64_t value = wf_tool_read_pvar(v, home);
-    for (unsigned i = 1; all && i < WF_ENGINES_ALL; i++) {
-        struct wf_instance *engine = wf_engine_if_open(all, i);
-        if (!engine)
-            continue;
-        wf_engine_switch(home, engine);
-        value += wf_tool_read_pvar(v, engine);
-        wf_engine_switch(engine, home);
+    uint64_t value = 0;
+    for (struct wf_instance *e = home; e; e = wf_engine_after(e)) {
+        wf_engine_switch(home, e);
+        value += wf_tool_read_pvar(v, e);
+        wf_engine_switch(e, home);
     }
     return value;
 }
