@@ -29,12 +29,6 @@ struct making {
     int refused;  /* WEFT_E* of the member that has none; or 0 */
 };
 
-/* Note why this member has no channel. The communicator goes without. */
-static void log_refusal(struct wf_instance *wf, const char *why)
-{
-    wf_log(wf, WF_LOG_INFO, "weft_channel: nothing is reserved: %s", why);
-}
-
 /* ---- agreeing ------------------------------------------------------------ */
 
 /* An agreement that this thread waits for. It has no request, for which there
@@ -85,9 +79,11 @@ static int agree_to_begin(struct wf_comm *parent,
     bool same = w[BYTES] == ~w[NOT_BYTES] && w[RATE] == ~w[NOT_RATE];
 
     if (rc == MPI_SUCCESS && !same)
-        log_refusal(parent->wf, "the members want different bytes or rates");
+        wf_channels_log_refusal(parent->wf,
+                                "the members want different bytes or rates");
     else if (rc == MPI_SUCCESS && *able && !w[ABLE])
-        log_refusal(parent->wf, "another member could not open its engine");
+        wf_channels_log_refusal(parent->wf,
+                                "another member could not open its engine");
     *able = w[ABLE] && same;
     return rc;
 }
@@ -98,7 +94,7 @@ static int agree_to_end(struct wf_comm *parent, bool *able)
     int rc = agree_on_words(parent, w, 1);
 
     if (rc == MPI_SUCCESS && *able && !w[0])
-        log_refusal(parent->wf, "another member could not reserve");
+        wf_channels_log_refusal(parent->wf, "another member could not reserve");
     *able = w[0] != 0;
     return rc;
 }
@@ -130,13 +126,13 @@ static bool reserve_lanes(void *arg)
 static bool reserve_all(struct making *m)
 {
     if (wf_reserve_memory(m->engine, &m->reservation) != 0) {
-        log_refusal(m->engine, wf_error_last()->text);
+        wf_channels_log_refusal(m->engine, wf_error_last()->text);
         return false;
     }
     wf_progress_poll_until(m->engine, -1, reserve_lanes, m, 0);
     if (!m->refused)
         return true;
-    log_refusal(m->engine, wf_error_last()->text);
+    wf_channels_log_refusal(m->engine, wf_error_last()->text);
     wf_unreserve_memory(m->engine, &m->reservation);
     return false;
 }
@@ -197,7 +193,7 @@ static int prepare_engine(struct wf_comm *parent, struct making *m,
     int rc;
 
     if (*able && wf_channel_open(parent->wf, number) != 0) {
-        log_refusal(parent->wf, wf_error_last()->text);
+        wf_channels_log_refusal(parent->wf, wf_error_last()->text);
         *able = false;
     }
     rc = agree_to_begin(parent, t, able);
@@ -224,7 +220,7 @@ int wf_channel_make(struct wf_comm *parent, struct wf_comm *comm,
     m.reservation.messages = wf_reserve_depth(t->rate);
     m.reservation.members = (uint32_t)comm->peers->size;
     if (!c)
-        log_refusal(parent->wf, "no memory");
+        wf_channels_log_refusal(parent->wf, "no memory");
     else
         c->number = (unsigned)channel;
     rc = prepare_engine(parent, &m, t, (unsigned)channel, &able);

@@ -37,6 +37,9 @@ struct wf_channel {
 /* Read the terms from the keys of info, which may be NULL. MPI_ERR_INFO_VALUE:
  * a value is none of its key's. */
 int wf_channel_read(const struct wf_info *info, struct wf_channel_terms *);
+/* The same for a communicator that gets no channel: only the values are
+ * checked. */
+int wf_channel_check(const struct wf_info *info);
 /* Whether a key is one of those. */
 bool wf_channel_has_key(const char *key);
 /* Remove the keys from info, which may be NULL: they are not in force. */

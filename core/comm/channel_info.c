@@ -70,6 +70,13 @@ int wf_channel_read(const struct wf_info *info, struct wf_channel_terms *t)
     return rc;
 }
 
+int wf_channel_check(const struct wf_info *info)
+{
+    struct wf_channel_terms ignored;
+
+    return wf_channel_read(info, &ignored);
+}
+
 bool wf_channel_has_key(const char *key)
 {
     for (int i = 0; i < KEYS; i++)

@@ -8,6 +8,7 @@
  */
 #include "comm/channel.h"
 #include "comm/derive.h"
+#include "comm/engines.h"
 #include "comm/query.h"
 #include "core_api.h"
 #include "group/comm.h"
@@ -65,9 +66,9 @@ static int add_channel(struct wf_comm *parent, struct wf_comm *comm,
                        const struct wf_channel_terms *terms, int channel)
 {
     if (channel < 0) {
-        wf_log(parent->wf, WF_LOG_INFO,
-               "weft_channel: nothing is reserved: no channel is free in all "
-               "members, or one of them does not ask for it");
+        wf_channels_log_refusal(parent->wf,
+                                "no channel is free in all members, or one of "
+                                "them does not ask for it");
         return MPI_SUCCESS;
     }
     int rc = wf_channel_make(parent, comm, terms, channel);

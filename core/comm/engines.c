@@ -185,7 +185,7 @@ static struct wf_engines *ensure_table(struct wf_instance *home)
     return NULL;
 }
 
-static void log_no_offer(struct wf_instance *wf, const char *why)
+void wf_channels_log_refusal(struct wf_instance *wf, const char *why)
 {
     wf_log(wf, WF_LOG_INFO, "weft_channel: nothing is reserved: %s", why);
 }
@@ -197,14 +197,16 @@ uint32_t wf_channels_offer(struct wf_instance *wf)
     uint32_t offer = 0;
 
     if (!can_be_found_later(home)) {
-        log_no_offer(wf, "the addresses of this job are exchanged at its "
-                         "start only");
+        wf_channels_log_refusal(
+            wf, "the addresses of this job are exchanged at its "
+                "start only");
         return 0;
     }
     /* while there is no table wf is home, whose section is held */
     all = ensure_table(home);
     if (!all) {
-        log_no_offer(wf, "no memory or no descriptor for its engine");
+        wf_channels_log_refusal(wf,
+                                "no memory or no descriptor for its engine");
         return 0;
     }
     WF_SECTION(objects, home->rank->env) {

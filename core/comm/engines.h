@@ -29,6 +29,8 @@ void wf_engines_start_helpers(struct wf_instance *home) __attribute__((weak));
  * Returns their bits; 0: none is, or peers could not find their engines. The
  * section of wf is held. */
 uint32_t wf_channels_offer(struct wf_instance *wf);
+/* Log why this member makes no channel. The communicator goes without. */
+void wf_channels_log_refusal(struct wf_instance *wf, const char *why);
 /* Make channels free again that were taken. */
 void wf_channels_give_back(struct wf_instance *wf, uint32_t channels);
 /* Open the engine of a channel that was taken, unless it is open. 0 or WEFT_E*,

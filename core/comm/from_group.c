@@ -80,8 +80,7 @@ static void free_temp_comm(struct temp_comm *m)
 
 static int apply_hints(struct wf_comm *comm, const struct creation *c)
 {
-    struct wf_channel_terms ignored; /* only MPI_Comm_dup_with_info makes one */
-    int rc = wf_channel_read(c->info, &ignored);
+    int rc = wf_channel_check(c->info);
     if (rc != MPI_SUCCESS)
         return rc;
     if (c->info && !(comm->info = wf_info_copy(c->info)))

@@ -144,8 +144,7 @@ int wf_mpi_comm_set_info(struct wf_instance *wf, struct wf_comm *comm,
         return wf_error(MPI_ERR_INFO, "info is MPI_INFO_NULL");
     if (!comm->info && !(comm->info = wf_info_create()))
         return wf_error(MPI_ERR_NO_MEM, "no memory for hints");
-    struct wf_channel_terms ignored;
-    int rc = wf_channel_read(info, &ignored);
+    int rc = wf_channel_check(info);
     if (rc != MPI_SUCCESS)
         return rc;
     for (int i = 0; i < info->count && rc == MPI_SUCCESS; i++)
