@@ -14,6 +14,7 @@
 #include "protocol/failure.h"
 #include "protocol/location.h"
 #include "protocol/message.h"
+#include "protocol/payload.h"
 #include "protocol/unexpected.h"
 #include "report/error.h"
 
@@ -48,14 +49,6 @@ static void write_head(struct wf_wire *w, enum wf_space space,
     w->d = wf_le64(h->d);
 }
 
-static int active_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
-{
-    if (off >= tx->len || max < 1)
-        return 0;
-    *v = (struct iovec){(char *)tx->one.iov_base + off, tx->len - off};
-    return 1;
-}
-
 static void active_done(struct wf_tx *t, int status)
 {
     struct wf_active *m = wf_container(t, struct wf_active, tx);
@@ -77,10 +70,7 @@ struct wf_active *wf_active_alloc(size_t n)
     memset(m, 0, sizeof *m);
     m->bytes = n;
     m->tx.done = active_done;
-    m->tx.tx.size = sizeof m->tx.tx;
-    m->tx.tx.one = (struct iovec){n ? m->payload : NULL, n};
-    m->tx.tx.seg = active_seg;
-    m->tx.tx.len = n;
+    wf_tx_set_block(&m->tx, m->payload, n);
     return m;
 }
 
@@ -150,14 +140,6 @@ static void hand_over(struct weft_loc *from, const struct wf_wire *w,
         wf_progress_notify(wf);
 }
 
-static int landing_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
-{
-    if (off >= s->len || max < 1)
-        return 0;
-    *v = (struct iovec){(char *)s->one.iov_base + off, s->len - off};
-    return 1;
-}
-
 /* Hand over the messages of a process whose turn has come. A transport may
  * bring payload later than what follows it on the lane, as sctp does, and
  * handlers rely on the order of the lane. None is handed over behind one that
@@ -207,11 +189,7 @@ static struct wf_active_landing *create_landing(struct weft_loc *from,
     l->over = have == n;
     if (have)
         memcpy(l->data, data, have);
-    l->sink.done = finish_landing;
-    l->sink.sink.size = sizeof l->sink.sink;
-    l->sink.sink.len = n;
-    l->sink.sink.one = (struct iovec){l->data, n};
-    l->sink.sink.seg = landing_seg;
+    wf_sink_set_block(&l->sink, l->data, n, finish_landing);
     while (*at)
         at = &(*at)->next;
     *at = l;

@@ -115,14 +115,6 @@ static int receive_eager(struct wf_p2p *p, struct weft_loc *from,
 
 /* ---- eager, nothing posted ----------------------------------------------- */
 
-static int data_seg(weft_sink *s, uint64_t off, struct iovec *v, int max)
-{
-    if (off >= s->len || max < 1)
-        return 0;
-    *v = (struct iovec){(char *)s->one.iov_base + off, s->len - off};
-    return 1;
-}
-
 static void unexpected_landed(struct wf_sink *sink, int status)
 {
     struct wf_landing *l = wf_container(sink, struct wf_landing, sink);
@@ -143,12 +135,7 @@ static weft_sink *prepare_sink(struct wf_message *m, uint32_t n,
     struct wf_sink *s = &m->landing->sink;
 
     WF_ASSERT(m->landing && n <= m->room);
-    memset(s, 0, sizeof *s);
-    s->done = done;
-    s->sink.len = n;
-    s->sink.size = sizeof s->sink;
-    s->sink.one = (struct iovec){m->data, n};
-    s->sink.seg = data_seg;
+    wf_sink_set_block(s, m->data, n, done);
     return &s->sink;
 }
 

@@ -17,6 +17,7 @@
 #include "protocol/failure.h"
 #include "protocol/location.h"
 #include "protocol/order.h"
+#include "protocol/payload.h"
 #include "report/error.h"
 
 void wf_wire_init(struct wf_wire *w, enum wf_wire_type type, uint16_t flags)
@@ -154,16 +155,6 @@ struct owned {
     uint8_t payload[];
 };
 
-static int owned_seg(weft_tx *tx, uint64_t off, struct iovec *v, int max)
-{
-    struct wf_tx *t = wf_container(tx, struct wf_tx, tx);
-
-    if (off >= tx->len || max < 1)
-        return 0;
-    *v = (struct iovec){(char *)t->tx.one.iov_base + off, tx->len - off};
-    return 1;
-}
-
 static void owned_done(struct wf_tx *t, int status)
 {
     free(wf_container(t, struct owned, tx));
@@ -179,11 +170,8 @@ struct wf_tx *wf_message_alloc(size_t n)
         return NULL;
     memset(c, 0, sizeof *c);
     c->tx.done = owned_done;
-    c->tx.tx.size = sizeof c->tx.tx;
-    c->tx.tx.one = (struct iovec){n ? c->payload : NULL, n};
     c->tx.tx.hdr = (weft_hdr *)&c->tx.hdr;
-    c->tx.tx.seg = owned_seg;
-    c->tx.tx.len = n;
+    wf_tx_set_block(&c->tx, c->payload, n);
     return &c->tx;
 }
 

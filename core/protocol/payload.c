@@ -106,3 +106,43 @@ weft_sink *wf_receive_set_sink(struct wf_p2p *p, uint64_t offset, uint64_t n,
         s->one = contiguous_range(p, offset, n);
     return s;
 }
+
+/* ---- one block ----------------------------------------------------------- */
+
+static int list_block(struct iovec block, uint64_t len, uint64_t off,
+                      struct iovec *v, int max)
+{
+    if (off >= len || max < 1)
+        return 0;
+    *v = (struct iovec){(char *)block.iov_base + off, len - off};
+    return 1;
+}
+
+static int send_block(weft_tx *tx, uint64_t off, struct iovec *v, int max)
+{
+    return list_block(tx->one, tx->len, off, v, max);
+}
+
+static int receive_block(weft_sink *s, uint64_t off, struct iovec *v, int max)
+{
+    return list_block(s->one, s->len, off, v, max);
+}
+
+void wf_tx_set_block(struct wf_tx *t, void *block, uint64_t n)
+{
+    t->tx.size = sizeof t->tx;
+    t->tx.one = (struct iovec){n ? block : NULL, n};
+    t->tx.seg = send_block;
+    t->tx.len = n;
+}
+
+void wf_sink_set_block(struct wf_sink *s, void *block, uint64_t n,
+                       void (*done)(struct wf_sink *, int status))
+{
+    memset(s, 0, sizeof *s);
+    s->done = done;
+    s->sink.size = sizeof s->sink;
+    s->sink.len = n;
+    s->sink.one = (struct iovec){block, n};
+    s->sink.seg = receive_block;
+}
