@@ -19,7 +19,7 @@
 /* The arguments of all calls together. */
 struct arguments {
     enum wf_rma_kind kind;
-    struct wf_rma_buffer origin, result;
+    struct wf_rma_side origin, result;
     int rank;
     MPI_Aint disp;
     MPI_Count count; /* at the target */
@@ -29,15 +29,15 @@ struct arguments {
     MPI_Request *request; /* NULL: the call has none */
 };
 
-static struct wf_rma_buffer buffer_of(const void *at, MPI_Count count,
-                                      struct wf_type *type)
+static struct wf_rma_side buffer_of(const void *at, MPI_Count count,
+                                    struct wf_type *type)
 {
-    return (struct wf_rma_buffer){(void *)(uintptr_t)at, (uint64_t)count, type};
+    return (struct wf_rma_side){(void *)(uintptr_t)at, type, (uint64_t)count};
 }
 
 /* ---- checks -------------------------------------------------------------- */
 
-static int check_length(const struct wf_rma_buffer *b, const char *name,
+static int check_length(const struct wf_rma_side *b, const char *name,
                         uint64_t bytes)
 {
     uint64_t here;

@@ -17,6 +17,7 @@
 
 #include <stdio.h>
 
+#include "datatype/describe.h"
 #include "datatype/move.h"
 #include "datatype/segments.h"
 #include "object/error.h"
@@ -91,35 +92,20 @@ void wf_rma_copy(const struct wf_rma_side *to, const struct wf_rma_side *from)
         copy_segments(to, from);
 }
 
-/* Computes the first byte of data of count elements relative to their buffer,
- * and the one behind the last. False: they do not fit 64 bits. */
-static bool compute_span(const struct wf_type *t, uint64_t count, int64_t *low,
-                         int64_t *end)
-{
-    int64_t last;
-
-    if (count > INT64_MAX ||
-        __builtin_mul_overflow((int64_t)count - 1, t->extent, &last) ||
-        __builtin_add_overflow(t->true_lb, t->true_extent, end))
-        return false;
-    *low = t->true_lb;
-    return last < 0 ? !__builtin_add_overflow(*low, last, low)
-                    : !__builtin_add_overflow(*end, last, end);
-}
-
 /* Computes the bytes of the window from *low to before *end. */
-static bool compute_range(const struct wf_rma_place *p, const struct wf_type *t,
-                          uint64_t count, int64_t *low, int64_t *end)
+static bool compute_range(const struct wf_rma_displacement *p,
+                          const struct wf_type *t, uint64_t count, int64_t *low,
+                          int64_t *end)
 {
     int64_t offset;
 
     return !__builtin_mul_overflow(p->disp, p->disp_unit, &offset) &&
-           compute_span(t, count, low, end) &&
+           wf_type_reach(t, count, low, end) &&
            !__builtin_add_overflow(offset, *low, low) &&
            !__builtin_add_overflow(offset, *end, end);
 }
 
-static WF_COLD int report_range(const struct wf_rma_place *p,
+static WF_COLD int report_range(const struct wf_rma_displacement *p,
                                 const struct wf_type *t, uint64_t count)
 {
     char range[64] = "beyond 2^63 bytes";
@@ -136,8 +122,8 @@ static WF_COLD int report_range(const struct wf_rma_place *p,
                     (unsigned long long)p->size);
 }
 
-int wf_rma_check_range(const struct wf_rma_place *p, const struct wf_type *t,
-                       uint64_t count, int64_t *offset)
+int wf_rma_check_range(const struct wf_rma_displacement *p,
+                       const struct wf_type *t, uint64_t count, int64_t *offset)
 {
     int64_t low, end;
 

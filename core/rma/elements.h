@@ -12,7 +12,7 @@
 /* A typed buffer: one side of an operation. */
 struct wf_rma_side {
     void *buf;
-    const struct wf_type *type;
+    struct wf_type *type;
     uint64_t count;
 };
 

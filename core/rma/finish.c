@@ -82,9 +82,7 @@ static void complete_op(struct wf_rma_op *op)
     struct wf_win_peer *p = op->peer;
     struct wf_win *win = p->win;
 
-    if (op->id &&
-        (op->call.kind == WF_RMA_GET || op->call.kind == WF_RMA_GET_ACC ||
-         op->call.kind == WF_RMA_CAS))
+    if (op->id && wf_rma_has_result(op->call.kind))
         wf_slots_remove(&win->ops, op->id);
     WF_ASSERT(p->pending > 0);
     p->pending--;
@@ -145,11 +143,11 @@ void wf_rma_take_result(struct wf_win_peer *p, struct wf_rma_message *m)
         skip_message(p);
         return;
     }
-    const struct wf_rma_buffer *b = &op->call.result;
+    const struct wf_rma_side *b = &op->call.result;
     if (m->bytes && wf_type_is_contiguous(b->type))
-        memcpy(wf_type_data(b->type, b->at) + e.offset, m->data, m->bytes);
+        memcpy(wf_type_data(b->type, b->buf) + e.offset, m->data, m->bytes);
     else if (m->bytes)
-        wf_type_unpack(b->type, b->at, b->count, e.offset, m->data, m->bytes);
+        wf_type_unpack(b->type, b->buf, b->count, e.offset, m->data, m->bytes);
     op->received += m->bytes;
     if (op->received == op->call.bytes)
         wf_rma_end_part(op, WF_RMA_ANSWER);

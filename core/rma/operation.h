@@ -8,24 +8,18 @@
 #ifndef WF_RMA_OPERATION_H
 #define WF_RMA_OPERATION_H
 
+#include "rma/elements.h"
 #include "rma/wire.h"
 #include "rma/win.h"
 
 struct wf_rma_message;
 
-/* Elements in memory of this process. */
-struct wf_rma_buffer {
-    void *at;
-    uint64_t count;
-    struct wf_type *type;
-};
-
 /* An operation as the program asks for it, its arguments checked. */
 struct wf_rma_call {
     enum wf_rma_kind kind;
-    struct wf_rma_buffer origin; /* what is sent; count 0: nothing */
-    struct wf_rma_buffer result; /* what is received */
-    struct wf_rma_buffer target; /* `at` is not used */
+    struct wf_rma_side origin; /* what is sent; count 0: nothing */
+    struct wf_rma_side result; /* what is received */
+    struct wf_rma_side target; /* `buf` is not used */
     uint64_t position;     /* in the target's window, in bytes from its base */
     uint64_t bytes;        /* of the target's elements */
     uint32_t op;           /* ABI value; of accumulates */
@@ -62,6 +56,13 @@ struct wf_rma_op {
     struct wf_req *data;                   /* of its data, while they move */
     uint8_t values[2 * WF_RMA_BASIC_MOST]; /* of compare and swap */
 };
+
+/* Returns true if the target answers an operation of this kind with a
+ * result. */
+static inline bool wf_rma_has_result(enum wf_rma_kind kind)
+{
+    return kind == WF_RMA_GET || kind == WF_RMA_GET_ACC || kind == WF_RMA_CAS;
+}
 
 /* Starts an operation by messages. *req: the program's request is wanted if req
  * is not NULL. */

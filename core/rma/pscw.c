@@ -25,9 +25,10 @@
 
 /* ---- groups -------------------------------------------------------------- */
 
-/* Finds the ranks in the window of a group; malloc'ed. */
-static int find_ranks(const struct wf_win *win, const struct wf_group *g,
-                      int **ranks)
+/* Finds the ranks in the window of a group, malloc'ed, and connects to these
+ * members, so that their state exists. */
+static int reach_group(struct wf_win *win, const struct wf_group *g,
+                       int **ranks)
 {
     struct wf_group_index x;
     int rc = MPI_SUCCESS;
@@ -43,21 +44,12 @@ static int find_ranks(const struct wf_win *win, const struct wf_group *g,
             rc = wf_error(MPI_ERR_GROUP,
                           "rank %d of the group is not a member of %s", i,
                           wf_win_name(win).text);
+        else
+            (void)wf_win_reach(win, (*ranks)[i], &rc);
     }
     wf_group_index_free(&x);
     if (rc)
         free(*ranks);
-    return rc;
-}
-
-/* Connects to the members with these ranks, so that their state exists. */
-static int reach_all(struct wf_win *win, const int *ranks, int n)
-{
-    int rc = MPI_SUCCESS;
-
-    for (int i = 0; i < n && rc == MPI_SUCCESS; i++)
-        if (!wf_win_reach(win, ranks[i], &rc))
-            return rc;
     return rc;
 }
 
@@ -87,14 +79,9 @@ int wf_mpi_win_post(struct wf_instance *wf, struct wf_group *group, int assert,
     if (rc == MPI_SUCCESS)
         rc = check_post(win);
     if (rc == MPI_SUCCESS)
-        rc = find_ranks(win, group, &ranks);
+        rc = reach_group(win, group, &ranks);
     if (rc)
         return rc;
-    rc = reach_all(win, ranks, group->size);
-    if (rc) {
-        free(ranks);
-        return rc;
-    }
     win->exposed = ranks;
     win->exposed_count = group->size;
     for (int i = 0; i < group->size && !(assert &MPI_MODE_NOCHECK); i++)
@@ -103,22 +90,20 @@ int wf_mpi_win_post(struct wf_instance *wf, struct wf_group *group, int assert,
     return MPI_SUCCESS;
 }
 
-/* Returns a member that has not called MPI_Win_complete, or NULL. */
-static struct wf_win_peer *find_incomplete(const struct wf_win *win)
-{
-    for (int i = 0; i < win->exposed_count; i++) {
-        struct wf_win_peer *p = win->peers[win->exposed[i]];
-        if (!p->completes && !wf_win_peer_is_lost(p))
-            return p;
-    }
-    return NULL;
-}
-
 static bool has_completed(void *peer)
 {
     const struct wf_win_peer *p = peer;
 
     return p->completes || wf_win_peer_is_lost(p);
+}
+
+/* Returns a member that has not called MPI_Win_complete, or NULL. */
+static struct wf_win_peer *find_incomplete(const struct wf_win *win)
+{
+    for (int i = 0; i < win->exposed_count; i++)
+        if (!has_completed(win->peers[win->exposed[i]]))
+            return win->peers[win->exposed[i]];
+    return NULL;
 }
 
 static int end_exposure(struct wf_win *win)
@@ -199,14 +184,9 @@ int wf_mpi_win_start(struct wf_instance *wf, struct wf_group *group, int assert,
     if (rc == MPI_SUCCESS)
         rc = wf_epoch_check_open(win, "MPI_Win_start");
     if (rc == MPI_SUCCESS)
-        rc = find_ranks(win, group, &ranks);
+        rc = reach_group(win, group, &ranks);
     if (rc)
         return rc;
-    rc = reach_all(win, ranks, group->size);
-    if (rc) {
-        free(ranks);
-        return rc;
-    }
     for (int i = 0; i < group->size; i++)
         begin_access(win->peers[ranks[i]], assert &MPI_MODE_NOCHECK);
     win->started = ranks;

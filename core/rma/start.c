@@ -33,12 +33,6 @@ static bool is_accumulate(const struct wf_rma_op *op)
     return op->call.kind == WF_RMA_ACC || op->call.kind == WF_RMA_GET_ACC;
 }
 
-static bool needs_answer(const struct wf_rma_op *op)
-{
-    return op->call.kind == WF_RMA_GET || op->call.kind == WF_RMA_GET_ACC ||
-           op->call.kind == WF_RMA_CAS;
-}
-
 /* ---- permission ---------------------------------------------------------- */
 
 /* Returns the flag by which a message asks for the lock, if it is to. */
@@ -140,10 +134,10 @@ static void follow_data(struct wf_rma_op *op, int status, struct wf_req *r)
 
 static void send_data(struct wf_rma_op *op)
 {
-    const struct wf_rma_buffer *b = &op->call.origin;
+    const struct wf_rma_side *b = &op->call.origin;
     struct wf_req *r = NULL;
     int status =
-        wf_isend(op->peer->win->comm, b->at, b->count, b->type, op->peer->rank,
+        wf_isend(op->peer->win->comm, b->buf, b->count, b->type, op->peer->rank,
                  op->tag, WF_SPACE_RMA, WF_SEND_STANDARD, &r);
 
     follow_data(op, status, r);
@@ -151,10 +145,10 @@ static void send_data(struct wf_rma_op *op)
 
 static void receive_data(struct wf_rma_op *op)
 {
-    const struct wf_rma_buffer *b = &op->call.result;
+    const struct wf_rma_side *b = &op->call.result;
     struct wf_req *r = NULL;
     int status =
-        wf_irecv(op->peer->win->comm, b->at, b->count, b->type, op->peer->rank,
+        wf_irecv(op->peer->win->comm, b->buf, b->count, b->type, op->peer->rank,
                  op->tag | WF_RMA_TAG_RESULT, WF_SPACE_RMA, &r);
 
     follow_data(op, status, r);
@@ -182,14 +176,14 @@ static bool send_type(struct wf_rma_op *op)
 
 static void write_data(const struct wf_rma_op *op, uint8_t *at, uint64_t n)
 {
-    const struct wf_rma_buffer *b = &op->call.origin;
+    const struct wf_rma_side *b = &op->call.origin;
 
     if (op->call.kind == WF_RMA_CAS)
         memcpy(at, op->values, n);
     else if (wf_type_is_contiguous(b->type))
-        memcpy(at, wf_type_data(b->type, b->at) + op->sent, n);
+        memcpy(at, wf_type_data(b->type, b->buf) + op->sent, n);
     else
-        wf_type_pack(b->type, b->at, b->count, op->sent, at, n);
+        wf_type_pack(b->type, b->buf, b->count, op->sent, at, n);
 }
 
 /* Sends the next piece of the data. False: out of memory. */
@@ -379,12 +373,12 @@ static void init_op(struct wf_rma_op *op, struct wf_win_peer *p,
                      c->bytes > WF_RMA_INLINE;
     if (op->by_message)
         op->parts = WF_RMA_DATA;
-    else if (needs_answer(op))
+    else if (wf_rma_has_result(c->kind))
         op->parts = WF_RMA_ANSWER;
     if (c->kind != WF_RMA_CAS)
         return;
     memcpy(op->values, c->compare, c->bytes);
-    memcpy(op->values + c->bytes, c->origin.at, c->bytes);
+    memcpy(op->values + c->bytes, c->origin.buf, c->bytes);
 }
 
 /* Keeps an operation that is to be in the queue. NULL: out of memory. */
@@ -398,7 +392,8 @@ static struct wf_rma_op *keep_op(const struct wf_rma_op *from)
     *op = *from;
     op->in_memory = true;
     op->parts |= WF_RMA_QUEUED;
-    if (needs_answer(op) && wf_slots_put(&p->win->ops, op, &op->id) != 0) {
+    if (wf_rma_has_result(op->call.kind) &&
+        wf_slots_put(&p->win->ops, op, &op->id) != 0) {
         free(op);
         return NULL;
     }
@@ -447,7 +442,7 @@ int wf_rma_start(struct wf_win_peer *p, const struct wf_rma_call *c,
     if (rc)
         return rc;
     wf_rma_mark_dirty(p);
-    p->unconfirmed |= !needs_answer(&op);
+    p->unconfirmed |= !wf_rma_has_result(c->kind);
     if (op.parts || op.words || p->queue ||
         (is_accumulate(&op) && c->bytes > WF_RMA_CHUNK) || !may_send(&op)) {
         rc = queue_op(&op, req);

@@ -64,7 +64,7 @@ static void copies_join_large_segments(void **state)
 static int check_range(int64_t disp, int64_t unit, uint64_t size,
                        const struct wf_type *t, uint64_t count)
 {
-    struct wf_rma_place place = {disp, unit, size};
+    struct wf_rma_displacement place = {disp, unit, size};
     int64_t offset = -1;
     int rc = wf_rma_check_range(&place, t, count, &offset);
 

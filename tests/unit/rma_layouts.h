@@ -108,7 +108,9 @@ static void draw_side(struct drawn_side *d, char *memory, int n,
     memory += 1024 + draw_between(0, 500) * 16;
     memory += draw_between(0, 3) == 0 ? draw_between(1, 15) : 0;
     d->made = MPI_DATATYPE_NULL;
-    d->side = (struct wf_rma_side){memory, basic, (uint64_t)n};
+    d->side = (struct wf_rma_side){memory,
+                                   (struct wf_type *)(uintptr_t)basic,
+                                   (uint64_t)n};
     switch (draw_between(0, 4)) {
     case 0:
         return;
