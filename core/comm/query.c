@@ -121,18 +121,13 @@ void wf_comm_update_hints(struct wf_comm *comm)
 }
 
 /* The value of a known hint is ignored if it is not a boolean. */
-static bool is_boolean(const char *value)
-{
-    return !strcmp(value, "true") || !strcmp(value, "false");
-}
-
 static bool is_ignored(const struct wf_info_entry *e)
 {
     if (wf_channel_has_key(e->key))
         return true; /* a channel is made with its communicator */
     for (int i = 0; i < KNOWN; i++)
         if (!strcmp(e->key, known[i].key))
-            return !is_boolean(e->value);
+            return !wf_info_is_boolean(e->value);
     return false;
 }
 
@@ -162,7 +157,7 @@ static int complete_hints(struct wf_info *info)
     int rc = MPI_SUCCESS;
     for (int i = 0; i < KNOWN && rc == MPI_SUCCESS; i++) {
         const char *value = wf_info_find(info, known[i].key);
-        if (!value || !is_boolean(value))
+        if (!value || !wf_info_is_boolean(value))
             rc = wf_info_put(info, known[i].key, "false");
     }
     return rc == MPI_SUCCESS

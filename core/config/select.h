@@ -50,8 +50,8 @@ struct wf_select {
     int term_count;
 };
 
-/* The operations that a rule is about; there are no messages of the last two
- * yet. */
+/* The operations that a rule is about. The last two are refused: routes.c says
+ * why. */
 enum wf_route_kind {
     WF_KIND_OF_ANY,
     WF_KIND_OF_PT2PT,

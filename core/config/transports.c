@@ -18,6 +18,7 @@
 
 static const char *const in_tree[] = {"self",         "shm",  "tcp",
                                       "udp-reliable", "sctp", "thread"};
+enum { PROGRESS_AUTO, PROGRESS_THREAD }; /* of a section: options.def */
 enum { IN_TREE = sizeof in_tree / sizeof in_tree[0], UNWRITTEN = 3 };
 static const struct wf_place built_in = {"built in", 0, 0};
 
@@ -79,7 +80,7 @@ static const struct wf_transport_config *append_transport(struct wf_config *c,
     t->plugin = o->plugin != NULL && o->plugin[0] != '\0' ? o->plugin : s->name;
     t->path = o->path != NULL && o->path[0] != '\0' ? o->path : NULL;
     t->enable = o->enable;
-    t->thread = o->progress == 1;
+    t->thread = o->progress == PROGRESS_THREAD;
     t->where = wf_place_text(c, &s->at);
     t->line = s->at.line;
     c->transport_sections[c->transport_count++] = s;

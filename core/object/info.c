@@ -114,6 +114,11 @@ int wf_info_put(struct wf_info *info, const char *key, const char *value)
     return MPI_SUCCESS;
 }
 
+bool wf_info_is_boolean(const char *value)
+{
+    return !strcmp(value, "true") || !strcmp(value, "false");
+}
+
 static void remove_at(struct wf_info *info, int i)
 {
     free(info->list[i].key);

@@ -28,6 +28,8 @@ struct wf_info *wf_info_copy(const struct wf_info *);
 const char *wf_info_find(const struct wf_info *, const char *key);
 /* Set a key without checking lengths: MPI_SUCCESS or MPI_ERR_NO_MEM. */
 int wf_info_put(struct wf_info *, const char *key, const char *value);
+/* Returns true if a value is "true" or "false". */
+bool wf_info_is_boolean(const char *value);
 /* Remove a key; info may be NULL, and need not have it. */
 void wf_info_remove(struct wf_info *, const char *key);
 

@@ -15,11 +15,6 @@
 #include "object/info.h"
 #include "rma/win.h"
 
-static bool is_boolean(const char *value)
-{
-    return !strcmp(value, "true") || !strcmp(value, "false");
-}
-
 static bool is_ops(const char *value)
 {
     return !strcmp(value, "same_op") || !strcmp(value, "same_op_no_op");
@@ -51,13 +46,13 @@ static bool is_number(const char *value)
 static const struct {
     const char *key, *value;
     bool (*is_valid)(const char *);
-} known[] = {{"no_locks", "false", is_boolean},
+} known[] = {{"no_locks", "false", wf_info_is_boolean},
              {"accumulate_ordering", "rar,raw,war,waw", is_ordering},
              {"accumulate_ops", "same_op_no_op", is_ops},
              {"mpi_accumulate_granularity", "0", is_number},
-             {"same_size", "false", is_boolean},
-             {"same_disp_unit", "false", is_boolean},
-             {"alloc_shared_noncontig", "false", is_boolean}};
+             {"same_size", "false", wf_info_is_boolean},
+             {"same_disp_unit", "false", wf_info_is_boolean},
+             {"alloc_shared_noncontig", "false", wf_info_is_boolean}};
 
 enum { KNOWN = sizeof known / sizeof *known };
 
