@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "check.h"
+#include "numbered_threads.h"
 
 enum { THREADS = 4, TURNS = 100 };
 
@@ -28,18 +29,12 @@ static void *make_object(void *arg)
 
 int main(int argc, char **argv)
 {
-    pthread_t t[THREADS];
-    int id[THREADS], provided;
+    int provided;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     CHECK(provided == MPI_THREAD_MULTIPLE);
     for (int i = 0; i < THREADS; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &parent[i]);
-    for (int i = 0; i < THREADS; i++) {
-        id[i] = i;
-        pthread_create(&t[i], NULL, make_object, &id[i]);
-    }
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(t[i], NULL);
+    run_numbered_threads(THREADS, make_object);
     for (int i = 0; i < THREADS; i++)
         MPI_Comm_free(&parent[i]);
     return job_end();

@@ -3,6 +3,8 @@
  * polled must not leave the others asleep (MPI-5.0 s11.6).
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "numbered_threads.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,16 +67,7 @@ static void *check_neighbours(void *arg)
 
 static void run_case(void *(*body)(void *))
 {
-    pthread_t threads[THREADS];
-    int ids[THREADS];
-
-    for (int i = 0; i < THREADS; i++) {
-        ids[i] = i;
-        if (pthread_create(&threads[i], NULL, body, &ids[i]) != 0)
-            fail_with("no thread", i);
-    }
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    run_numbered_threads(THREADS, body);
 }
 
 int main(int argc, char **argv)

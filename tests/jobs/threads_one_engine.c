@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "check.h"
+#include "numbered_threads.h"
 
 enum { THREADS = 4, ROUNDS = 150, WINDOW = 8, LARGE = 20000, ENDS = 1000 };
 
@@ -167,19 +168,13 @@ static void freed_at_once(void)
 
 int main(int argc, char **argv)
 {
-    pthread_t threads[THREADS];
-    int ids[THREADS], provided;
+    int provided;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     rank = rank_in(MPI_COMM_WORLD);
     size = size_of(MPI_COMM_WORLD);
     MPI_Comm_dup(MPI_COMM_WORLD, &side);
-    for (int t = 0; t < THREADS; t++) {
-        ids[t] = t;
-        pthread_create(&threads[t], NULL, do_work, &ids[t]);
-    }
-    for (int t = 0; t < THREADS; t++)
-        pthread_join(threads[t], NULL);
+    run_numbered_threads(THREADS, do_work);
     for (int t = 0; t < THREADS; t++) {
         int in = -1;
         MPI_Recv(&in, 1, MPI_INT, (rank + size - 1) % size, ENDS + t,

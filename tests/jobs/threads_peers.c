@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "numbered_threads.h"
 
 /* Threads come in twos that send to one rank. */
 enum { THREADS = 4, ROUNDS = 60, WINDOW = 16, SHORT_ROW = 3000 };
@@ -104,18 +105,12 @@ static void *do_work(void *arg)
 
 int main(int argc, char **argv)
 {
-    pthread_t threads[THREADS];
-    int ids[THREADS], provided;
+    int provided;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     rank = rank_in(MPI_COMM_WORLD);
     size = size_of(MPI_COMM_WORLD);
-    for (int t = 0; t < THREADS; t++) {
-        ids[t] = t;
-        pthread_create(&threads[t], NULL, do_work, &ids[t]);
-    }
-    for (int t = 0; t < THREADS; t++)
-        pthread_join(threads[t], NULL);
+    run_numbered_threads(THREADS, do_work);
     job_failures += failures;
     return job_end();
 }

@@ -97,7 +97,8 @@ struct one_lock : rl::test_suite<one_lock, MEMBERS> {
     void after() { RL_ASSERT(data == 3); }
 };
 
-struct two_levels : rl::test_suite<two_levels, MEMBERS> {
+/* A window of which two targets are locked. */
+template <class SUITE> struct two_targets : rl::test_suite<SUITE, MEMBERS> {
     struct locks all, target[2];
     futex_word bell[MEMBERS];
     plain<int> data[2];
@@ -117,7 +118,9 @@ struct two_levels : rl::test_suite<two_levels, MEMBERS> {
         data[which] = data[which] + 1;
         wf_rma_unlock(a, &l, true);
     }
+};
 
+struct two_levels : two_targets<two_levels> {
     void thread(unsigned me)
     {
         struct wf_rma_waiting w;
@@ -176,32 +179,19 @@ struct holder_ends : rl::test_suite<holder_ends<READER, NESTED>, MEMBERS - 1> {
 
 /* Members 0 and 1 hold one lock each and want the other's, beside a writer of
  * both. */
-struct two_locks : rl::test_suite<two_locks, MEMBERS> {
-    struct locks all, target[2];
-    futex_word bell[MEMBERS];
-    plain<int> data[2];
-
-    void before()
-    {
-        bells = bell;
-        data[0] = data[1] = 0;
-    }
-
+struct two_locks : two_targets<two_locks> {
     void thread(unsigned me)
     {
         struct wf_rma_waiting w;
         struct wf_rma_lock a = all.seen_by(&w, me, true), l[2];
 
-        for (int i = 0; i < 2; i++)
-            l[i] = target[(me + i) % 2].seen_by(&w, me, false);
         if (me == 2) {
-            for (int i = 0; i < 2; i++) {
-                RL_ASSERT(wf_rma_lock(&a, &l[i], true, false) == MPI_SUCCESS);
-                data[i] = data[i] + 1;
-                wf_rma_unlock(&a, &l[i], true);
-            }
+            for (int i = 0; i < 2; i++)
+                lock_one(&a, me, i);
             return;
         }
+        for (int i = 0; i < 2; i++)
+            l[i] = target[(me + i) % 2].seen_by(&w, me, false);
         RL_ASSERT(wf_rma_lock(&a, &l[0], false, false) == MPI_SUCCESS);
         RL_ASSERT(wf_rma_lock(&a, &l[1], false, true) == MPI_SUCCESS);
         RL_ASSERT(data[0] + data[1] >= 0);
