@@ -94,26 +94,23 @@ static void leave_section(struct wf_helper *h)
     wf_cs_unlock_resuming(&h->wf->api, h->suspended_bias);
 }
 
+/* Set a flag of a thread, and keep the number of threads that have it. */
+static void set_counted(bool *flag, unsigned *count, bool on)
+{
+    if (*flag == on)
+        return;
+    *flag = on;
+    *count += on ? 1 : -1u;
+}
+
 static void set_armed(struct wf_helper *h, bool armed)
 {
-    if (h->armed == armed)
-        return;
-    h->armed = armed;
-    if (armed)
-        h->wf->progress->helpers_armed++;
-    else
-        h->wf->progress->helpers_armed--;
+    set_counted(&h->armed, &h->wf->progress->helpers_armed, armed);
 }
 
 static void set_parked(struct wf_helper *h, bool parked)
 {
-    if (h->parked == parked)
-        return;
-    h->parked = parked;
-    if (parked)
-        h->wf->progress->parked++;
-    else
-        h->wf->progress->parked--;
+    set_counted(&h->parked, &h->wf->progress->parked, parked);
 }
 
 /* Sleep on descriptors, of which the first is the timer. Returns the number of

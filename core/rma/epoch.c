@@ -207,8 +207,7 @@ int wf_epoch_flush(struct wf_win_peer *p)
     return finish_flush(p, p->leg->ask(p, false));
 }
 
-/* All are asked before the first answer is waited for. */
-int wf_epoch_flush_all(struct wf_win *win, bool release)
+int wf_epoch_ask_all(struct wf_win *win, bool release)
 {
     struct wf_list *l, *next;
     int rc = MPI_SUCCESS;
@@ -220,6 +219,14 @@ int wf_epoch_flush_all(struct wf_win *win, bool release)
         next = l->next;
         rc = rc ? rc : error;
     }
+    return rc;
+}
+
+/* All are asked before the first answer is waited for. */
+int wf_epoch_flush_all(struct wf_win *win, bool release)
+{
+    int rc = wf_epoch_ask_all(win, release);
+
     while (!wf_list_empty(&win->dirty)) {
         struct wf_win_peer *p =
             wf_container(win->dirty.next, struct wf_win_peer, dirty);

@@ -42,8 +42,10 @@ int wf_epoch_check_assert(int assert, int known);
 
 /* Has the operations on a member completed there. */
 int wf_epoch_flush(struct wf_win_peer *);
-/* The same for all members with operations; release: their locks are given
- * back. */
+/* Has those on all members with operations completed, and with release the
+ * locks given back after that. Does not wait. */
+int wf_epoch_ask_all(struct wf_win *, bool release);
+/* The same, and waits for it. */
 int wf_epoch_flush_all(struct wf_win *, bool release);
 /* Waits until the operations on a member are complete here. */
 int wf_epoch_flush_local(struct wf_win_peer *);

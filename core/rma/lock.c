@@ -175,11 +175,7 @@ int wf_mpi_win_flush_all(struct wf_instance *wf, struct wf_win *win)
 
     if (rc)
         return rc;
-    for (struct wf_list *l = win->dirty.next; l != &win->dirty; l = l->next) {
-        struct wf_win_peer *p = wf_container(l, struct wf_win_peer, dirty);
-        int error = p->leg->ask(p, false);
-        rc = rc ? rc : error;
-    }
+    rc = wf_epoch_ask_all(win, false);
     int error = wait_for_each(win, wf_epoch_flush);
     return rc ? rc : error;
 }

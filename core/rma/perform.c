@@ -141,23 +141,33 @@ static void on_put_data(struct wf_req *r)
     finish_put(u);
 }
 
+/* Returns a place as a buffer; NULL: one without room. */
+static struct wf_rma_side describe_place(const struct wf_win_peer *p,
+                                         const struct wf_rma_place *place)
+{
+    struct wf_type *bytes = p->win->wf->engine->bytes_type;
+
+    if (!place)
+        return (struct wf_rma_side){NULL, bytes, 0};
+    return place->type
+               ? (struct wf_rma_side){place->at, place->type, place->count}
+               : (struct wf_rma_side){place->at, bytes, place->bytes};
+}
+
 /* Receives the data of a put. place NULL: there is none, and they are thrown
  * away. */
 static void receive_put(struct wf_win_peer *p, uint64_t tag,
                         const struct wf_rma_place *place)
 {
     struct wf_unfinished_put *u = append_unfinished(p);
-    struct wf_type *bytes = p->win->wf->engine->bytes_type;
+    struct wf_rma_side to = describe_place(p, place);
     struct wf_req *r = NULL;
-    bool typed = place && place->type;
-    uint64_t count = !place ? 0 : typed ? place->count : place->bytes;
     int status;
 
     if (!u)
         return;
     wf_win_get(p->win);
-    status = wf_irecv(p->win->comm, place ? place->at : NULL, count,
-                      typed ? place->type : bytes, p->rank,
+    status = wf_irecv(p->win->comm, to.buf, to.count, to.type, p->rank,
                       (int)(tag & (WF_RMA_TAG_RESULT - 1)), WF_SPACE_RMA, &r);
     if (status || wf_req_done(r)) {
         if (!status)
@@ -181,13 +191,12 @@ static void on_result_sent(struct wf_req *r)
 static void send_result_data(struct wf_win_peer *p, uint64_t tag,
                              const struct wf_rma_place *place)
 {
-    struct wf_type *bytes = p->win->wf->engine->bytes_type;
+    struct wf_rma_side from = describe_place(p, place);
     struct wf_req *r = NULL;
-    int status = wf_isend(
-        p->win->comm, place->at, place->type ? place->count : place->bytes,
-        place->type ? place->type : bytes, p->rank,
-        (int)(tag & (WF_RMA_TAG_RESULT - 1)) | WF_RMA_TAG_RESULT, WF_SPACE_RMA,
-        WF_SEND_STANDARD, &r);
+    int status =
+        wf_isend(p->win->comm, from.buf, from.count, from.type, p->rank,
+                 (int)(tag & (WF_RMA_TAG_RESULT - 1)) | WF_RMA_TAG_RESULT,
+                 WF_SPACE_RMA, WF_SEND_STANDARD, &r);
 
     if (status)
         return; /* the origin is gone */

@@ -108,30 +108,42 @@ static void copy_element(const struct wf_type *basic, void *to,
         (void)wf_type_copy(basic, from, 1, basic, to, 1);
 }
 
-static void fetch_elements(const struct wf_rma_update *u, uint64_t n)
-{
-    int64_t size = u->basic->size;
+/* Elements in a row, `step` bytes apart. */
+struct row {
+    char *at;
+    int64_t step;
+};
 
-    if (u->target_step == size && u->result_step == size && n > 1) {
-        memcpy(u->result, u->target, n * (size_t)size);
+static void copy_elements(const struct wf_type *basic, struct row to,
+                          struct row from, uint64_t n)
+{
+    int64_t size = basic->size;
+
+    if (to.step == size && from.step == size && n > 1) {
+        memcpy(to.at, from.at, n * (size_t)size);
         return;
     }
     for (uint64_t i = 0; i < n; i++)
-        copy_element(u->basic, u->result + (int64_t)i * u->result_step,
-                     u->target + (int64_t)i * u->target_step);
+        copy_element(basic, to.at + (int64_t)i * to.step,
+                     from.at + (int64_t)i * from.step);
+}
+
+static struct row target_of(const struct wf_rma_update *u)
+{
+    return (struct row){(char *)u->target, u->target_step};
+}
+
+static void fetch_elements(const struct wf_rma_update *u, uint64_t n)
+{
+    copy_elements(u->basic, (struct row){u->result, u->result_step},
+                  target_of(u), n);
 }
 
 static void replace_elements(const struct wf_rma_update *u, uint64_t n)
 {
-    int64_t size = u->basic->size;
-
-    if (u->target_step == size && u->origin_step == size && n > 1) {
-        memcpy(u->target, u->origin, n * (size_t)size);
-        return;
-    }
-    for (uint64_t i = 0; i < n; i++)
-        copy_element(u->basic, u->target + (int64_t)i * u->target_step,
-                     u->origin + (int64_t)i * u->origin_step);
+    copy_elements(u->basic, target_of(u),
+                  (struct row){(char *)(uintptr_t)u->origin, u->origin_step},
+                  n);
 }
 
 /* Applies the kernel to copies: the elements are not aligned, or do not lie as
