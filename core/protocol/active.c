@@ -74,6 +74,13 @@ struct wf_active *wf_active_alloc(size_t n)
     return m;
 }
 
+void wf_active_shorten(struct wf_active *m, size_t n)
+{
+    WF_ASSERT(n <= m->bytes);
+    m->bytes = n;
+    wf_tx_set_block(&m->tx, m->payload, n);
+}
+
 void wf_active_send(struct weft_loc *loc, enum wf_space space,
                     const struct wf_active_head *h, struct wf_active *m)
 {

@@ -61,6 +61,8 @@ struct wf_active {
 
 /* Allocate a message with room for n bytes. NULL: out of memory. */
 struct wf_active *wf_active_alloc(size_t n);
+/* Let an allocated message have only n bytes. */
+void wf_active_shorten(struct wf_active *, size_t n);
 /* Send an allocated message, which is freed later. */
 void wf_active_send(struct weft_loc *, enum wf_space,
                     const struct wf_active_head *, struct wf_active *);

@@ -19,6 +19,7 @@
 #include "object/error.h"
 #include "process/instance.h"
 #include "protocol/queues.h"
+#include "rma/message.h"
 #include "rma/operation.h"
 
 /* ---- rules --------------------------------------------------------------- */
@@ -118,7 +119,10 @@ static int ask_by_message(struct wf_win_peer *p, bool release)
         return MPI_SUCCESS;
     if (release && locked)
         return wf_rma_ask(p, WF_RMA_UNLOCK);
-    return p->unconfirmed ? wf_rma_ask(p, WF_RMA_FLUSH) : MPI_SUCCESS;
+    if (p->unconfirmed)
+        return wf_rma_ask(p, WF_RMA_FLUSH);
+    wf_rma_push(p);
+    return MPI_SUCCESS;
 }
 
 static bool is_local_by_message(const struct wf_win_peer *p)

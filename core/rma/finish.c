@@ -88,6 +88,8 @@ static void complete_op(struct wf_rma_op *op)
     p->pending--;
     if (op->error && !op->req && !p->error)
         p->error = op->error;
+    if (p->pending)
+        wf_rma_push(p); /* the next ones with a result may stand there */
     if (op->req)
         wf_req_complete(op->req, wf_error_status(op->error));
     if (op->call.origin.type)

@@ -11,6 +11,7 @@
 #include "object/error.h"
 #include "process/instance.h"
 #include "rma/epoch.h"
+#include "rma/message.h"
 #include "rma/operation.h"
 
 static int check_locks(const struct wf_win *win)
@@ -143,12 +144,19 @@ int wf_mpi_win_flush(struct wf_instance *wf, int rank, struct wf_win *win)
     return p ? wf_epoch_flush(p) : rc;
 }
 
+/* Results come once what asks for them has left. */
+static int flush_local(struct wf_win_peer *p)
+{
+    wf_rma_push(p);
+    return wf_epoch_flush_local(p);
+}
+
 int wf_mpi_win_flush_local(struct wf_instance *wf, int rank, struct wf_win *win)
 {
     int rc;
     struct wf_win_peer *p = find_locked(win, rank, &rc);
 
-    return p ? wf_epoch_flush_local(p) : rc;
+    return p ? flush_local(p) : rc;
 }
 
 /* Waits for the members with operations, one after the other. Another thread
@@ -184,7 +192,7 @@ int wf_mpi_win_flush_local_all(struct wf_instance *wf, struct wf_win *win)
 {
     int rc = wf_epoch_check_access(win, MPI_PROC_NULL, true);
 
-    return rc ? rc : wait_for_each(win, wf_epoch_flush_local);
+    return rc ? rc : wait_for_each(win, flush_local);
 }
 
 /* Memory and window are one: what was stored is seen by operations, and what

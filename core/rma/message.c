@@ -1,7 +1,16 @@
 /* Sending of the messages of one-sided communication (wire.h).
+ *
+ *   begin, finish --up to WF_RMA_LISTED bytes--> list of the peer --> container
+ *                 `-more-------> container of its own, behind the list
+ *
+ * DESIGN  The list is an active message in the making. A short one is copied by
+ * the transport, and its memory used again; a long one leaves as it is.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "rma/message.h"
+
+#include <stdlib.h>
 
 #include "rma/operation.h"
 #include "rma/win.h"
@@ -19,39 +28,7 @@ static struct wf_active_head head_of(const struct wf_win_peer *p,
                                    .d = w->d};
 }
 
-void wf_rma_send(struct wf_win_peer *p, const struct wf_rma_words *w)
-{
-    struct wf_active_head h = head_of(p, w);
-
-    wf_active_send_short(p->loc, WF_SPACE_RMA, &h, NULL, 0);
-}
-
-bool wf_rma_begin_plain(struct wf_rma_draft *d, size_t n)
-{
-    d->n = n;
-    d->long_one = NULL;
-    d->at = d->small;
-    if (n <= sizeof d->small)
-        return true;
-    d->long_one = wf_active_alloc(n);
-    if (!d->long_one)
-        return false;
-    d->at = d->long_one->payload;
-    return true;
-}
-
-bool wf_rma_begin(struct wf_rma_draft *d, const struct wf_rma_extent *e,
-                  size_t n)
-{
-    uint64_t words[] = {wf_le64(e->offset), wf_le64(e->bytes),
-                        wf_le64(e->count)};
-
-    if (!wf_rma_begin_plain(d, n + sizeof words))
-        return false;
-    memcpy(d->at, words, sizeof words);
-    d->at += sizeof words;
-    return true;
-}
+/* ---- containers ---------------------------------------------------------- */
 
 static void on_taken(struct wf_active *m)
 {
@@ -64,26 +41,184 @@ static void on_taken(struct wf_active *m)
     wf_win_put(win);
 }
 
-void wf_rma_finish(struct wf_rma_draft *d, struct wf_win_peer *p,
-                   const struct wf_rma_words *w)
+/* Sends a message of its own memory, which is freed later. */
+static void send_container(struct wf_win_peer *p, const struct wf_rma_words *w,
+                           struct wf_active *m)
 {
     struct wf_active_head h = head_of(p, w);
 
-    if (!d->long_one) {
-        wf_active_send_short(p->loc, WF_SPACE_RMA, &h, d->small, d->n);
+    m->sent = on_taken;
+    m->context = p;
+    p->in_flight += m->bytes;
+    wf_win_get(p->win);
+    wf_active_send(p->loc, WF_SPACE_RMA, &h, m);
+}
+
+/* ---- the list ------------------------------------------------------------ */
+
+static size_t entry_bytes(size_t n)
+{
+    return WF_RMA_ENTRY + ((n + 7) & ~(size_t)7);
+}
+
+/* What is sent may come back at once, where a process is its own target, and be
+ * answered: then there is a new list. */
+void wf_rma_push(struct wf_win_peer *p)
+{
+    const struct wf_rma_words w = {WF_RMA_LIST, 0, 0};
+    struct wf_active *m = p->list;
+    size_t n = p->list_bytes;
+
+    if (!n)
+        return;
+    p->list = NULL;
+    p->list_bytes = 0;
+    p->list_urgent = false;
+    if (n > WF_ACTIVE_SHORT) {
+        wf_active_shorten(m, n);
+        send_container(p, &w, m);
         return;
     }
-    d->long_one->sent = on_taken;
-    d->long_one->context = p;
-    p->in_flight += d->n;
-    wf_win_get(p->win);
-    wf_active_send(p->loc, WF_SPACE_RMA, &h, d->long_one);
+    struct wf_active_head h = head_of(p, &w);
+    wf_active_send_short(p->loc, WF_SPACE_RMA, &h, m->payload, n);
+    if (p->list)
+        free(m);
+    else
+        p->list = m;
 }
+
+void wf_rma_drop_list(struct wf_win_peer *p)
+{
+    free(p->list);
+    p->list = NULL;
+    p->list_bytes = 0;
+    p->list_urgent = false;
+}
+
+/* Makes room for n more bytes in the list. Returns its end, or NULL: out of
+ * memory. */
+static uint8_t *extend_list(struct wf_win_peer *p, size_t n)
+{
+    struct wf_active *m = p->list, *larger;
+
+    if (m && p->list_bytes + n <= m->bytes)
+        return m->payload + p->list_bytes;
+    larger = wf_active_alloc(p->list_bytes + n <= WF_ACTIVE_SHORT
+                                 ? WF_ACTIVE_SHORT
+                                 : WF_RMA_LIST_ROOM);
+    if (!larger)
+        return NULL;
+    if (p->list_bytes)
+        memcpy(larger->payload, m->payload, p->list_bytes);
+    free(m);
+    p->list = larger;
+    return larger->payload + p->list_bytes;
+}
+
+/* Adds the message that lies behind the end of the list. */
+static void add_entry(struct wf_win_peer *p, const struct wf_rma_words *w,
+                      size_t n, bool urgent)
+{
+    uint8_t *at = p->list->payload + p->list_bytes;
+    uint64_t words[] = {wf_le64(w->word | (uint64_t)n << 32), wf_le64(w->c),
+                        wf_le64(w->d)};
+
+    memcpy(at, words, sizeof words);
+    memset(at + WF_RMA_ENTRY + n, 0, entry_bytes(n) - WF_RMA_ENTRY - n);
+    p->list_bytes += (uint32_t)entry_bytes(n);
+    p->list_urgent = p->list_urgent || urgent;
+    if (p->list_bytes >= WF_RMA_LIST_FULL || (p->list_urgent && !p->corks))
+        wf_rma_push(p);
+}
+
+void wf_rma_cork(struct wf_win_peer *p)
+{
+    p->corks++;
+}
+
+void wf_rma_uncork(struct wf_win_peer *p)
+{
+    WF_ASSERT(p->corks > 0);
+    if (--p->corks == 0 && p->list_urgent)
+        wf_rma_push(p);
+}
+
+/* ---- messages ------------------------------------------------------------ */
+
+void wf_rma_send(struct wf_win_peer *p, const struct wf_rma_words *w)
+{
+    struct wf_active_head h = head_of(p, w);
+
+    if ((p->list_bytes || p->corks) && extend_list(p, WF_RMA_ENTRY)) {
+        add_entry(p, w, 0, true);
+        return;
+    }
+    wf_rma_push(p);
+    wf_active_send_short(p->loc, WF_SPACE_RMA, &h, NULL, 0);
+}
+
+bool wf_rma_begin_plain(struct wf_rma_draft *d, struct wf_win_peer *p, size_t n)
+{
+    uint8_t *end = n <= WF_RMA_LISTED ? extend_list(p, entry_bytes(n)) : NULL;
+
+    *d = (struct wf_rma_draft){.n = n};
+    if (n <= WF_RMA_LISTED) {
+        d->at = end + WF_RMA_ENTRY;
+        return end;
+    }
+    d->alone = wf_active_alloc(n);
+    if (!d->alone)
+        return false;
+    d->at = d->alone->payload;
+    return true;
+}
+
+bool wf_rma_begin(struct wf_rma_draft *d, struct wf_win_peer *p,
+                  const struct wf_rma_extent *e, size_t n)
+{
+    uint64_t words[] = {wf_le64(e->offset), wf_le64(e->bytes),
+                        wf_le64(e->count)};
+    bool whole = e->offset == 0 && e->bytes == n && e->count == 0;
+
+    if (!wf_rma_begin_plain(d, p, whole ? n : n + sizeof words))
+        return false;
+    d->whole = whole;
+    if (whole)
+        return true;
+    memcpy(d->at, words, sizeof words);
+    d->at += sizeof words;
+    return true;
+}
+
+void wf_rma_finish(struct wf_rma_draft *d, struct wf_win_peer *p,
+                   const struct wf_rma_words *words, bool urgent)
+{
+    struct wf_rma_words w = *words;
+
+    w.word |= d->whole ? WF_RMA_WHOLE : 0u;
+    if (!d->alone) {
+        add_entry(p, &w, d->n, urgent);
+        return;
+    }
+    wf_rma_push(p);
+    send_container(p, &w, d->alone);
+}
+
+void wf_rma_abandon(struct wf_rma_draft *d)
+{
+    free(d->alone);
+}
+
+/* ---- what arrives -------------------------------------------------------- */
 
 bool wf_rma_read_extent(struct wf_rma_message *m, struct wf_rma_extent *e)
 {
     uint64_t words[3];
 
+    if (m->head->word & WF_RMA_WHOLE) {
+        *e = (struct wf_rma_extent){.bytes = m->bytes};
+        return m->bytes > 0;
+    }
     if (m->bytes < sizeof words)
         return false;
     memcpy(words, m->data, sizeof words);
@@ -91,5 +226,28 @@ bool wf_rma_read_extent(struct wf_rma_message *m, struct wf_rma_extent *e)
                                 wf_le64(words[2])};
     m->data = (const char *)m->data + sizeof words;
     m->bytes -= sizeof words;
+    return true;
+}
+
+bool wf_rma_take_entry(struct wf_rma_message *list, struct wf_active_head *head,
+                       struct wf_rma_message *entry)
+{
+    uint64_t words[3];
+    size_t n;
+
+    if (list->bytes < WF_RMA_ENTRY)
+        return false;
+    memcpy(words, list->data, sizeof words);
+    n = wf_le64(words[0]) >> 32;
+    if (n > list->bytes - WF_RMA_ENTRY || entry_bytes(n) > list->bytes)
+        return false;
+    *head = *list->head;
+    head->word = (uint32_t)wf_le64(words[0]);
+    head->c = wf_le64(words[1]);
+    head->d = wf_le64(words[2]);
+    *entry = (struct wf_rma_message){
+        head, (const char *)list->data + WF_RMA_ENTRY, n};
+    list->data = (const char *)list->data + entry_bytes(n);
+    list->bytes -= entry_bytes(n);
     return true;
 }

@@ -213,13 +213,13 @@ static void send_result_data(struct wf_win_peer *p, uint64_t tag,
 /* ---- operations ---------------------------------------------------------- */
 
 /* Begins a piece of a result: what lies in the place now. */
-static bool begin_result(struct wf_rma_draft *d,
+static bool begin_result(struct wf_win_peer *p, struct wf_rma_draft *d,
                          const struct wf_rma_place *place, uint64_t offset,
                          uint64_t n)
 {
     struct wf_rma_extent e = {offset, place->bytes, 0};
 
-    if (!wf_rma_begin(d, &e, n))
+    if (!wf_rma_begin(d, p, &e, n))
         return false;
     wf_rma_read(place, offset, d->at, n);
     return true;
@@ -228,7 +228,8 @@ static bool begin_result(struct wf_rma_draft *d,
 static void send_result(struct wf_win_peer *p, const struct wf_rma_message *m,
                         struct wf_rma_draft *d)
 {
-    wf_rma_finish(d, p, &(struct wf_rma_words){WF_RMA_RESULT, 0, m->head->d});
+    wf_rma_finish(d, p, &(struct wf_rma_words){WF_RMA_RESULT, 0, m->head->d},
+                  true);
 }
 
 /* Sends a result of any length, in pieces. */
@@ -239,7 +240,8 @@ static int send_results(struct wf_win_peer *p, const struct wf_rma_message *m,
         uint64_t n = place->bytes - at;
         struct wf_rma_draft d;
 
-        if (!begin_result(&d, place, at, n < WF_RMA_CHUNK ? n : WF_RMA_CHUNK))
+        if (!begin_result(p, &d, place, at,
+                          n < WF_RMA_CHUNK ? n : WF_RMA_CHUNK))
             return MPI_ERR_NO_MEM;
         send_result(p, m, &d);
     }
@@ -284,14 +286,14 @@ static int perform_accumulate(struct wf_win_peer *p,
         return MPI_ERR_OP;
     if (fetch && op == WF_OP_NO_OP)
         return send_results(p, m, place);
-    if (fetch && !begin_result(&d, place, e->offset, m->bytes))
+    if (fetch && !begin_result(p, &d, place, e->offset, m->bytes))
         return MPI_ERR_NO_MEM;
     rc = wf_rma_accumulate_piece(
         place, &(struct wf_rma_piece){e->offset, m->data, m->bytes, op, basic});
     if (fetch && rc == MPI_SUCCESS)
         send_result(p, m, &d);
     else if (fetch)
-        free(d.long_one);
+        wf_rma_abandon(&d);
     return rc;
 }
 
@@ -303,7 +305,7 @@ static int perform_swap(struct wf_win_peer *p, const struct wf_rma_message *m,
 
     if (n > WF_RMA_BASIC_MOST || m->bytes != 2 * n)
         return MPI_ERR_SIZE;
-    if (!begin_result(&d, place, 0, n))
+    if (!begin_result(p, &d, place, 0, n))
         return MPI_ERR_NO_MEM;
     if (!memcmp(d.at, m->data, n))
         wf_rma_write(place, 0, (const char *)m->data + n, n);

@@ -216,6 +216,7 @@ static struct wf_win_peer *complete_ready(struct wf_win *win, int *rc)
             continue;
         if (!is_ready(p)) {
             left = p;
+            wf_rma_push(p);
             continue;
         }
         p->in_start = false;

@@ -160,7 +160,7 @@ static bool send_type(struct wf_rma_op *op)
     size_t n = (size_t)next_bytes(op) / 8;
     struct wf_rma_draft d;
 
-    if (!wf_rma_begin_plain(&d, 8 * n))
+    if (!wf_rma_begin_plain(&d, p, 8 * n))
         return false;
     for (size_t i = 0; i < n; i++) {
         uint64_t word = wf_le64((uint64_t)op->words[op->words_sent + i]);
@@ -170,7 +170,7 @@ static bool send_type(struct wf_rma_op *op)
                              op->words_sent};
     op->words_sent += n;
     p->early += (uint32_t)(8 * n);
-    wf_rma_finish(&d, p, &w);
+    wf_rma_finish(&d, p, &w, false);
     return true;
 }
 
@@ -186,6 +186,19 @@ static void write_data(const struct wf_rma_op *op, uint8_t *at, uint64_t n)
         wf_type_pack(b->type, b->buf, b->count, op->sent, at, n);
 }
 
+/* Returns true if the next message of an operation is to leave at once. Those
+ * that nobody waits for share a container with others. An operation with a
+ * result leaves at once if it is alone, and else with the next ones when a
+ * result comes: it had better not wait for a flush. */
+static bool is_urgent(const struct wf_rma_op *op)
+{
+    const struct wf_win_peer *p = op->peer;
+
+    if (op->by_message || p->rank == p->win->comm->rank)
+        return true;
+    return op->parts & WF_RMA_ANSWER && (op->req || p->pending == 1);
+}
+
 /* Sends the next piece of the data. False: out of memory. */
 static bool send_piece(struct wf_rma_op *op)
 {
@@ -193,10 +206,10 @@ static bool send_piece(struct wf_rma_op *op)
     struct wf_win_peer *p = op->peer;
     uint64_t n = next_bytes(op);
     struct wf_rma_extent e = {op->by_message ? (uint64_t)op->tag : op->sent,
-                              c->bytes, c->target.count};
+                              c->bytes, op->typed ? c->target.count : 0};
     struct wf_rma_draft d;
 
-    if (!wf_rma_begin(&d, &e, n))
+    if (!wf_rma_begin(&d, p, &e, n))
         return false;
     if (n)
         write_data(op, d.at, n);
@@ -204,14 +217,13 @@ static bool send_piece(struct wf_rma_op *op)
     uint32_t word = c->kind | take_lock_flag(p) | c->op << 10 |
                     (c->basic ? (c->basic->predefined & 0x3ff) << 18 : 0);
     word |= (op->by_message ? WF_RMA_BY_MESSAGE : 0u) |
-            (op->typed ? WF_RMA_TYPED : 0u) |
-            (op->sent == c->bytes ? WF_RMA_LAST : 0u);
+            (op->typed ? WF_RMA_TYPED : 0u);
     p->early += (uint32_t)(n + WF_RMA_EXTENT);
-    wf_rma_finish(
-        &d, p,
-        &(struct wf_rma_words){
-            word, c->position,
-            op->parts & WF_RMA_ANSWER || op->by_message ? op->id : 0});
+    wf_rma_finish(&d, p,
+                  &(struct wf_rma_words){
+                      word, c->position,
+                      op->parts & WF_RMA_ANSWER || op->by_message ? op->id : 0},
+                  is_urgent(op));
     return true;
 }
 
@@ -294,7 +306,7 @@ static void fail_for_memory(struct wf_rma_op *op)
 
 /* A message that is sent may end in an arrival here, which comes back to this
  * queue, or in the loss of the target. */
-void wf_rma_pump(struct wf_win_peer *p)
+static void pump_queue(struct wf_win_peer *p)
 {
     struct wf_win *win = p->win;
 
@@ -314,6 +326,14 @@ void wf_rma_pump(struct wf_win_peer *p)
     wf_win_put(win);
 }
 
+/* A flush may wait already for operations that were queued, so they do not wait
+ * for others. */
+void wf_rma_pump(struct wf_win_peer *p)
+{
+    pump_queue(p);
+    wf_rma_push(p);
+}
+
 static void end_answers(struct wf_win_peer *p)
 {
     struct wf_slots *ops = &p->win->ops;
@@ -331,6 +351,7 @@ static void end_answers(struct wf_win_peer *p)
 void wf_rma_lose_target(struct wf_win_peer *p)
 {
     p->lost = true;
+    wf_rma_drop_list(p);
     end_answers(p);
     if (!p->pumping)
         end_queue(p);
@@ -424,7 +445,7 @@ static int queue_op(struct wf_rma_op *from, struct wf_req **req)
         *req = op->req;
     }
     append_op(op);
-    wf_rma_pump(op->peer);
+    pump_queue(op->peer);
     return MPI_SUCCESS;
 no_memory:
     free(from->words);

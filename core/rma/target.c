@@ -31,7 +31,7 @@ static void keep_message(struct wf_win_peer *p, const struct wf_rma_message *m)
 {
     struct wf_kept *k;
 
-    if (p->waits && p->kept_bytes + m->bytes > WF_RMA_KEPT_MOST) {
+    if (p->waits && p->kept_bytes + sizeof *k + m->bytes > WF_RMA_KEPT_MOST) {
         wf_rma_log_skipped(p, "has more data than may come before its lock");
         return;
     }
@@ -45,24 +45,26 @@ static void keep_message(struct wf_win_peer *p, const struct wf_rma_message *m)
     k->bytes = m->bytes;
     if (m->bytes)
         memcpy(k->data, m->data, m->bytes);
-    p->kept_bytes += m->bytes;
+    p->kept_bytes += sizeof *k + m->bytes;
     *p->kept_end = k;
     p->kept_end = &k->next;
 }
 
 void wf_rma_perform_kept(struct wf_win_peer *p)
 {
+    wf_rma_cork(p);
     while (p->kept) {
         struct wf_kept *k = p->kept;
 
         p->kept = k->next;
         if (!p->kept)
             p->kept_end = &p->kept;
-        p->kept_bytes -= k->bytes;
+        p->kept_bytes -= sizeof *k + k->bytes;
         wf_rma_perform(p,
                        &(struct wf_rma_message){&k->head, k->data, k->bytes});
         free(k);
     }
+    wf_rma_uncork(p);
 }
 
 void wf_rma_drop_kept(struct wf_win_peer *p)
@@ -120,26 +122,17 @@ static struct wf_win_peer *find_sender(struct wf_windows *all,
     return p;
 }
 
-void wf_rma_arrive(struct wf_windows *all, struct weft_loc *from,
-                   const struct wf_rma_message *message)
+static void handle_message(struct wf_win_peer *p, struct wf_rma_message *m)
 {
-    struct wf_win_peer *p = find_sender(all, from, message->head);
-    struct wf_rma_message m = *message;
-    struct wf_win *win;
-
-    if (!p || from->failed)
-        return;
-    win = p->win;
-    wf_win_get(win);
-    switch (wf_rma_kind_of(m.head->word)) {
+    switch (wf_rma_kind_of(m->head->word)) {
     case WF_RMA_RESULT:
-        wf_rma_take_result(p, &m);
+        wf_rma_take_result(p, m);
         break;
     case WF_RMA_ACK:
-        wf_rma_take_answer(p, &m);
+        wf_rma_take_answer(p, m);
         break;
     case WF_RMA_FAIL:
-        wf_rma_take_failure(p, &m);
+        wf_rma_take_failure(p, m);
         break;
     case WF_RMA_POST:
         wf_pscw_take_post(p);
@@ -153,10 +146,44 @@ void wf_rma_arrive(struct wf_windows *all, struct weft_loc *from,
     case WF_RMA_FLUSH:
     case WF_RMA_UNLOCK:
     case WF_RMA_COMPLETE:
-        arrive_at_target(p, &m);
+        arrive_at_target(p, m);
         break;
     default:
         wf_rma_log_skipped(p, "has an unknown kind");
     }
+}
+
+/* The answers share a container, too. */
+static void handle_list(struct wf_win_peer *p, struct wf_rma_message *list)
+{
+    wf_rma_cork(p);
+    while (list->bytes && !p->loc->failed) {
+        struct wf_active_head head;
+        struct wf_rma_message m;
+
+        if (!wf_rma_take_entry(list, &head, &m)) {
+            wf_rma_log_skipped(p, "is not complete");
+            break;
+        }
+        handle_message(p, &m);
+    }
+    wf_rma_uncork(p);
+}
+
+void wf_rma_arrive(struct wf_windows *all, struct weft_loc *from,
+                   const struct wf_rma_message *message)
+{
+    struct wf_win_peer *p = find_sender(all, from, message->head);
+    struct wf_rma_message m = *message;
+    struct wf_win *win;
+
+    if (!p || from->failed)
+        return;
+    win = p->win;
+    wf_win_get(win);
+    if (wf_rma_kind_of(m.head->word) == WF_RMA_LIST)
+        handle_list(p, &m);
+    else
+        handle_message(p, &m);
     wf_win_put(win);
 }

@@ -47,6 +47,7 @@ static void free_peer(struct wf_win_peer *p)
     if (!p)
         return;
     wf_rma_drop_kept(p);
+    wf_rma_drop_list(p);
     if (p->watched)
         wf_flag_wait_end(p->win->wf, &p->watch);
     if (p->sent_type)

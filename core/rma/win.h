@@ -19,6 +19,7 @@
 #include "rma/handle.h"
 #include "rma/windows.h"
 
+struct wf_active;
 struct wf_errhandler;
 struct wf_info;
 struct wf_leg;
@@ -71,6 +72,10 @@ struct wf_win_peer {
     uint64_t asked;     /* number of the last question, FLUSH or UNLOCK */
     uint64_t answered;  /* number of the last one that was answered */
     uint64_t in_flight; /* bytes that the transport has not taken */
+    struct wf_active *list; /* small messages, of both sides: message.h */
+    uint32_t list_bytes;    /* in it */
+    bool list_urgent;       /* it holds an urgent one */
+    uint32_t corks;         /* calls of wf_rma_cork */
     uint8_t lock_state; /* enum wf_lock_state */
     uint8_t lock_type;  /* enum wf_lock_type, that was wanted */
     bool lock_nocheck;

@@ -1,17 +1,26 @@
 /* The messages of one-sided communication: active messages (protocol/active.h)
  * in the space WF_SPACE_RMA.
  *
- *   word   kind 5 | flags 5 | operation 8 | basic type 10
+ *   word   kind 5 | flags 5 | operation 8 | basic type 10 | 0
  *   c      PUT .. CAS: place of the data in the window, in bytes from its base,
  *          or an address in a dynamic one; TYPE: words of the description;
  *          ACK, FAIL: an error class
  *   d      GET .. CAS, RESULT, FAIL: id of the operation at its origin;
  *          FLUSH, UNLOCK, ACK: number of the question; TYPE: first word
- *   payload   PUT .. CAS, RESULT: three words and data; TYPE: words
+ *   payload   PUT .. CAS, RESULT: an extent, unless WHOLE, and data;
+ *          TYPE: words; LIST: messages
+ *
+ * Small messages share a container, a LIST. Each begins at a multiple of 8:
+ *
+ *   0  word 32 | bytes of the payload 32
+ *   8  c
+ *   16 d
+ *   24 payload, to a multiple of 8
  *
  *   PUT, ACC, GET, GET_ACC, CAS    origin -> target
  *   TYPE, FLUSH, UNLOCK, COMPLETE  origin -> target
  *   RESULT, ACK, FAIL, POST        target -> origin
+ *   LIST                           both ways
  *
  * Everything is little-endian on every machine.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -34,7 +43,8 @@ enum wf_rma_kind {
     WF_RMA_RESULT,
     WF_RMA_ACK,
     WF_RMA_FAIL,
-    WF_RMA_POST
+    WF_RMA_POST,
+    WF_RMA_LIST
 };
 
 enum wf_rma_flags {
@@ -42,7 +52,7 @@ enum wf_rma_flags {
     WF_RMA_LOCK_EXCLUSIVE = 1u << 6,
     WF_RMA_BY_MESSAGE = 1u << 7, /* the data are a message of their own */
     WF_RMA_TYPED = 1u << 8,      /* the place is described by the last TYPE */
-    WF_RMA_LAST = 1u << 9        /* the last piece of its operation */
+    WF_RMA_WHOLE = 1u << 9 /* no extent: the data are all of the operation */
 };
 
 static inline enum wf_rma_kind wf_rma_kind_of(uint32_t word)
@@ -60,7 +70,7 @@ static inline uint32_t wf_rma_type_of(uint32_t word)
     return word >> 18 & 0x3ff;
 }
 
-/* The three words in front of the data. */
+/* Three words in front of the data. */
 struct wf_rma_extent {
     uint64_t
         offset;     /* of this piece in the operation's data; BY_MESSAGE: tag */
@@ -70,10 +80,14 @@ struct wf_rma_extent {
 
 enum {
     WF_RMA_EXTENT = sizeof(struct wf_rma_extent),
+    WF_RMA_ENTRY = 24,       /* bytes in front of a payload in a LIST */
+    WF_RMA_LISTED = 1024,    /* most bytes of a payload in a LIST */
+    WF_RMA_LIST_FULL = 4096, /* bytes with which a LIST leaves at the latest */
+    WF_RMA_LIST_ROOM = WF_RMA_LIST_FULL + WF_RMA_ENTRY + WF_RMA_LISTED,
     WF_RMA_INLINE = 8192, /* most bytes of a put or get beside its header */
     WF_RMA_CHUNK = 32768, /* bytes of a piece of an accumulate */
     WF_RMA_EARLY = 8192,  /* bytes sent before the lock is known to be held */
-    WF_RMA_KEPT_MOST = 4 * WF_RMA_EARLY, /* bytes kept for one that waits */
+    WF_RMA_KEPT_MOST = 8 * WF_RMA_EARLY, /* bytes kept for one that waits */
     WF_RMA_IN_FLIGHT = 8 * WF_RMA_CHUNK, /* bytes that wait in the transport */
     WF_RMA_TAG_RESULT = 0x40000000       /* a bit of the tag of what was read */
 };
