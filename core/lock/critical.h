@@ -34,9 +34,10 @@
  *      operation and no
  *                                 second thread--> alone
  *
- *   a progress thread that is resident (protocol/helper.c), at any level
- *      on, as for two threads of the program; the progress thread suspends the
- *      bias of the section and does not end it
+ *   a progress thread that is resident (protocol/helper.c), at any level, for
+ *   good or while a window is attended (wf_cs_keep_on)
+ *      on, and the fast path enters as with two threads of the program; the
+ *      progress thread suspends the bias of the section and does not end it
  *
  * DESIGN  While the section is off, no other thread of the library accesses the
  * engine. Only the thread that is in an MPI call switches it on or off, and it
@@ -97,6 +98,9 @@ struct WF_CAPABILITY("API section") wf_cs {
      * mutex */
     unsigned helper_ops;
     unsigned quiescent_ops;
+    /* The number of reasons why the progress thread acts at any time for now:
+     * calls of wf_cs_keep_on. `on` is not cleared meanwhile. LOCK mutex */
+    unsigned kept_on;
     /* Called inside after `on` or `mode` was changed. May be NULL. */
     void (*changed)(struct wf_cs *);
     struct wf_mutex mutex;
@@ -105,6 +109,13 @@ struct WF_CAPABILITY("API section") wf_cs {
 /* Switch the lock on because a second thread exists: ends WF_CS_ALONE. Always
  * returns true. Callable by any thread that is not inside. */
 bool wf_cs_enable_locking(struct wf_cs *);
+
+/* True if the section stays on, so that it pays to enter it by its bias.
+ * Inside. */
+static inline bool wf_cs_is_kept_on(const struct wf_cs *cs)
+{
+    return cs->threads || cs->kept_on;
+}
 
 static inline bool wf_cs_is_alone(struct wf_cs *cs)
 {
@@ -266,13 +277,29 @@ static inline void wf_cs_enable_for_helper(struct wf_cs *cs)
     wf_cs_set_mode(cs, WF_CS_FOR_HELPER);
 }
 
+/* Keep the section on until wf_cs_stop_keeping_on, for a progress thread that
+ * acts at any time. Called inside, after wf_cs_enable_for_helper. */
+static inline void wf_cs_keep_on(struct wf_cs *cs)
+{
+    cs->kept_on++;
+    if (cs->changed)
+        cs->changed(cs);
+}
+
+static inline void wf_cs_stop_keeping_on(struct wf_cs *cs)
+{
+    cs->kept_on--;
+    if (cs->changed)
+        cs->changed(cs);
+}
+
 /* Prepare to leave a section whose mode is not WF_CS_SHARED; switches it off if
  * no operation needs it on. False: no lock is held. */
 static inline bool wf_cs_prepare_leave(struct wf_cs *cs)
 {
     if (wf_cs_is_alone(cs))
         return false;
-    if (cs->helper_ops)
+    if (cs->helper_ops || cs->kept_on)
         return true;
     wf_cs_set_on(cs, false);
     wf_cs_choose_mode(cs);

@@ -225,7 +225,7 @@ bool wf_progress_is_only_thread(struct wf_instance *wf)
 {
     const struct wf_progress *p = wf->progress;
 
-    return wf->api.threads &&
+    return wf_cs_is_kept_on(&wf->api) &&
            (wf->api.helper_ops | p->waiting | p->helpers_armed) == 0;
 }
 

@@ -34,7 +34,7 @@ void wf_fastpath_update(struct wf_instance *wf)
     bool open = wf && wf->world && !slow;
     const struct wf_comm *world = open ? wf->world : &wf_comm_without_contacts;
     const struct wf_comm *shared =
-        wf && wf->api.threads && !slow ? world : NULL;
+        wf && wf_cs_is_kept_on(&wf->api) && !slow ? world : NULL;
 
     if (wf && wf_load_relaxed(&wf->rank->slow_calls) != slow)
         wf_store_relaxed(&wf->rank->slow_calls, slow);

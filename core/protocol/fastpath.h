@@ -52,8 +52,8 @@ extern const struct wf_comm *wf_fastpath_world WF_HIDDEN;
  * and no lock to take. At MPI_THREAD_MULTIPLE that value tells that there is
  * one thread (os/single.h). */
 extern const char *_Atomic wf_fastpath_enabled WF_HIDDEN;
-/* MPI_COMM_WORLD at MPI_THREAD_MULTIPLE, where the section may have to be
- * entered; else NULL. */
+/* MPI_COMM_WORLD where the section may have to be entered: at
+ * MPI_THREAD_MULTIPLE, or beside a resident progress thread; else NULL. */
 extern const struct wf_comm *wf_fastpath_shared_world WF_HIDDEN;
 /* Update the three above after the instance of the process, its world or its
  * threads have changed. */
@@ -132,8 +132,8 @@ wf_fastpath_find_comm(const struct wf_comm *world, MPI_Comm h)
     return wf_is_object(h, WF_KIND_COMM) ? (const struct wf_comm *)h : NULL;
 }
 
-/* The communicator of a handle at MPI_THREAD_MULTIPLE; NULL: take the slow
- * path. */
+/* The communicator of a handle where the section may have to be entered; NULL:
+ * take the slow path. */
 static inline const struct wf_comm *wf_fastpath_shared_comm_of(MPI_Comm h)
 {
     return wf_fastpath_find_comm(wf_read_pointer(&wf_fastpath_shared_world), h);
@@ -147,7 +147,8 @@ static inline const struct wf_comm *wf_fastpath_thread_shared_world(void)
 {
     struct wf_instance *wf = wf_thread_instance;
 
-    return wf && wf->api.threads && !wf_load_relaxed(&wf->rank->slow_calls)
+    return wf && wf_cs_is_kept_on(&wf->api) &&
+                   !wf_load_relaxed(&wf->rank->slow_calls)
                ? wf->world
                : NULL;
 }

@@ -23,8 +23,10 @@
  * asleep on all sources whenever no thread of the program polls, so that
  * messages of any size are delivered, or stored, while the program computes.
  * progress = thread in the section of a transport gives that one such a thread
- * of its own, which drives it alone. The section is on for good then. The
- * program enters it by its bias (os/mutex.h), which the thread suspends only
+ * of its own, which drives it alone. The section is on for good then. With
+ * `auto` the thread is resident for as long as there is a window on whose
+ * memory others may operate at any time (wf_helper_attend), and the section is
+ * on for as long. The program enters it by its bias (os/mutex.h), which the thread suspends only
  * when the program has not polled since the last look, and takes nothing away:
  * that look is outside of the section.
  *
@@ -80,7 +82,7 @@ struct descriptors {
 
 static bool is_needed(const struct wf_helper *h)
 {
-    return h->resident || h->wf->api.helper_ops;
+    return wf_helper_is_resident(h) || h->wf->api.helper_ops;
 }
 
 /* Enter the section, unless a thread is inside. */
@@ -160,8 +162,8 @@ static void pause_outside(struct wf_helper *h)
 static void pause_until_needed(struct wf_helper *h)
 {
     struct wf_instance *wf = h->wf;
-    bool quiescent =
-        !h->resident && wf->api.helper_ops == wf->api.quiescent_ops;
+    bool quiescent = !wf_helper_is_resident(h) &&
+                     wf->api.helper_ops == wf->api.quiescent_ops;
     uint32_t ns = take_pause(h);
     bool parks = !is_needed(h) || wf->progress->waiting;
 
@@ -278,7 +280,8 @@ static bool has_program_polled(struct wf_helper *h)
  * in a call, or computes, only the section tells. */
 static bool may_stay_outside(struct wf_helper *h)
 {
-    return h->resident && !wf_load_relaxed(&h->stop) && has_program_polled(h);
+    return wf_helper_is_resident(h) && !wf_load_relaxed(&h->stop) &&
+           has_program_polled(h);
 }
 
 static void *run_helper(void *arg)

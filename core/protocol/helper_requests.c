@@ -112,8 +112,9 @@ bool wf_helper_attend(struct wf_instance *wf)
     wf_cs_enable_for_helper(&wf->api);
     if (!wf_helper_ensure(wf))
         return false; /* the section is switched off at the end of this call */
-    wf->api.helper_ops++;
+    wf_cs_keep_on(&wf->api);
     h = wf->progress->helper;
+    wf_store_relaxed(&h->attends, wf_load_relaxed(&h->attends) + 1);
     if (h->parked)
         wf_helper_set_wake_time(h, WF_HELPER_PAUSE_NS);
     return true;
@@ -121,8 +122,11 @@ bool wf_helper_attend(struct wf_instance *wf)
 
 void wf_helper_stop_attending(struct wf_instance *wf)
 {
-    WF_ASSERT(wf->api.helper_ops > 0);
-    wf->api.helper_ops--;
+    struct wf_helper *h = wf->progress->helper;
+
+    WF_ASSERT(wf->api.kept_on > 0);
+    wf_store_relaxed(&h->attends, wf_load_relaxed(&h->attends) - 1);
+    wf_cs_stop_keeping_on(&wf->api);
 }
 
 void wf_helper_register(struct wf_req *r)

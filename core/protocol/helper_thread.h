@@ -10,8 +10,8 @@
 
 #include "progress/wait.h"
 
-/* LOCK  the API section, but for stop, pause_ns, pausing_ns and seen_round,
- *       which are hints or stand alone. */
+/* LOCK  the API section, but for stop, attends, pause_ns, pausing_ns and
+ *       seen_round, which are hints or stand alone. */
 struct wf_helper {
     struct wf_helper *next; /* of the same engine */
     struct wf_instance *wf;
@@ -19,6 +19,7 @@ struct wf_helper {
     uint32_t mask; /* the event sources that it drives */
     /* It acts at any time, and not only for operations that are left to it. */
     bool resident;
+    wf_atomic_u32 attends; /* the same for now: calls of wf_helper_attend */
     bool armed;         /* asleep on its sources, or about to be */
     bool parked;        /* asleep until it is called */
     bool timed_out;     /* no event ended its last sleep */
@@ -34,6 +35,12 @@ struct wf_helper {
 /* Start the progress thread for operations that are left to it, if there is
  * none. False: there will never be one. */
 bool wf_helper_ensure(struct wf_instance *);
+
+/* Returns true if the thread acts at any time. */
+static inline bool wf_helper_is_resident(const struct wf_helper *h)
+{
+    return h->resident || wf_load_relaxed(&h->attends);
+}
 
 /* Let the thread poll in ns, unless the program polls before that. */
 void wf_helper_set_wake_time(struct wf_helper *, uint32_t ns);

@@ -6,7 +6,8 @@
  *
  * With the argument `alone` at MPI_THREAD_MULTIPLE; with `multiple`, too,
  * beside a second thread; with `engines`, too, on a communicator of another
- * engine than MPI_COMM_WORLD's.
+ * engine than MPI_COMM_WORLD's; with `window` while there is a window that can
+ * be locked, so that the progress thread may act at any time.
  *
  * Few messages are sent at a time, and rank 1 has received them before more are
  * sent: a ring that is never full shows the path, not a wait. Rank 0 never
@@ -218,7 +219,9 @@ int main(int argc, char **argv)
     bool engines = argc > 1 && strcmp(argv[1], "engines") == 0;
     bool multiple = argc > 1 && (engines || strcmp(argv[1], "multiple") == 0);
     bool alone = argc > 1 && strcmp(argv[1], "alone") == 0;
+    bool window = argc > 1 && strcmp(argv[1], "window") == 0;
     int rank, level;
+    MPI_Win win;
 
     MPI_Init_thread(&argc, &argv,
                     multiple || alone ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
@@ -227,6 +230,8 @@ int main(int argc, char **argv)
         start_second_thread();
     if (engines)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (window)
+        MPI_Win_create(buf, SIZE, 1, MPI_INFO_NULL, comm, &win);
     MPI_Comm_rank(comm, &rank);
     peer = 1 - rank;
     name = open_socket(rank);
@@ -238,6 +243,8 @@ int main(int argc, char **argv)
             rank_1(i, &name);
     }
     close(there);
+    if (window)
+        MPI_Win_free(&win);
     MPI_Finalize();
     return 0;
 }

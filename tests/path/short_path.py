@@ -1,4 +1,4 @@
-"""short_path.py MPIRUN PROGRAM BUDGET [alone|multiple|engines|failover|tcp]: count the
+"""short_path.py MPIRUN PROGRAM BUDGET [alone|multiple|engines|window|failover|tcp]: count the
 instructions of short messages, at that level of threads or on such a route.
 
 Valgrind's callgrind counts, in rank 0, every instruction from the call of an
