@@ -2,7 +2,8 @@
  *
  * Input: records of 4 bytes (how much of the payload comes with the header,
  * how long the payload is), a header, a payload. The receiving process has
- * receives posted and sends under way, so that ids on the wire can be guessed.
+ * receives posted and sends under way, so that ids on the wire can be guessed,
+ * and a window, on which the peer may operate.
  * Whatever comes, nothing is read beyond the header's own length, nothing is
  * written outside a sink, and the process ends in good order.
  *
@@ -16,16 +17,20 @@
 #include "protocol/receive.h"
 #include "protocol/send.h"
 #include "route/links.h"
-#include "sim/fabric.h"
+#include "rma/epoch.h"
+#include "rma/operation.h"
+#include "sim/window.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { REQUESTS = 12, BUFFER = 4096, RECORD = 4, PAYLOAD_MAX = 2048 };
+enum { REQUESTS = 12, BUFFER = 4096, RECORD = 4, PAYLOAD_MAX = 2048, WINDOW = 512 };
 
 struct world {
     struct sim sim;
     struct wf_req *reqs[REQUESTS];
     uint8_t *buf[REQUESTS];
+    struct wf_win *win;
+    _Alignas(8) uint8_t memory[WINDOW], got[16];
 };
 
 static void post_receive(struct world *w)
@@ -44,6 +49,23 @@ static void post_receive(struct world *w)
                      WF_SPACE_P2P, i % 2 ? WF_SEND_SYNC : WF_SEND_STANDARD,
                      &w->reqs[i]);
     }
+}
+
+/* Makes the window; a result and an answer of the peer's are waited for. */
+static void open_window(struct world *w)
+{
+    struct wf_instance *wf = w->sim.ranks[0];
+    struct wf_type *byte = wf_type_of(MPI_BYTE);
+    struct wf_rma_side got = {w->got, byte, sizeof w->got};
+    struct wf_rma_call get = {.kind = WF_RMA_GET, .result = got, .target = got,
+                              .bytes = sizeof w->got};
+    int rc;
+
+    w->win = sim_make_window(wf, (void *[]){w->memory, NULL}, 2, WINDOW);
+    struct wf_win_peer *p = wf_win_reach(w->win, 1, &rc);
+    if (!p || wf_leg_message.start(p, &get, NULL) != MPI_SUCCESS ||
+        wf_rma_ask(p, WF_RMA_FLUSH) != MPI_SUCCESS)
+        abort();
 }
 
 /* The payload that did not come with the header goes where the sink says. */
@@ -114,6 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     sim_start(&w.sim, &o);
     post_receive(&w);
+    open_window(&w);
     for (int i = 0; i < 64 && at + RECORD < size; i++)
         at += feed_container(w.sim.ranks[0], data + at, size - at);
     for (int i = 0; i < REQUESTS; i++)
@@ -124,6 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (sim_step(&w.sim))
         ;
     sim_kill(&w.sim, 1); /* whatever still waits for it ends */
+    sim_free_window(w.win);
     sim_stop(&w.sim);
     for (int i = 0; i < REQUESTS; i++)
         free(w.buf[i]);
