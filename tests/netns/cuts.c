@@ -1,8 +1,10 @@
 /* Traffic whose every message is checked, while somebody breaks the network.
  *
- *   netns_cuts pingpong|stream|alltoall|bulk SECONDS
+ *   netns_cuts pingpong|stream|alltoall|bulk|accumulate SECONDS
  *
- * bulk: messages of 4 MB, one after the other, each answered. The receiver (of
+ * bulk: messages of 4 MB, one after the other, each answered. accumulate: rank 0
+ * adds to a window of rank 1, and fetches what it has added; the sums tell
+ * whether each operation was applied once. The receiver (of
  * a stream: rank 1, else rank 0) prints how many messages there were and the
  * times, in milliseconds, in which nothing came: those of 20 ms and more, and
  * the longest.
@@ -181,19 +183,74 @@ static void run_alltoall(void)
     free(from);
 }
 
+/* ---- one-sided ----------------------------------------------------------- */
+
+enum { WORDS = 20000, ADDED = 40 };
+
+/* Small ones, a large one in pieces now and then, and one whose result is
+ * known. */
+static void add_to_window(MPI_Win win, long *want, const long *ones, long n)
+{
+    int at = (int)(n * 37 % WORDS);
+    long old = -1;
+
+    for (int i = 0; i < ADDED; i++) {
+        int where = (at + i * 11) % WORDS;
+        MPI_Accumulate(ones, 1, MPI_LONG, 1, where, 1, MPI_LONG, MPI_SUM, win);
+        want[where]++;
+    }
+    for (int i = 0; n % 20 == 0 && i < WORDS; i++)
+        want[i]++;
+    if (n % 20 == 0)
+        MPI_Accumulate(ones, WORDS, MPI_LONG, 1, 0, WORDS, MPI_LONG, MPI_SUM,
+                       win);
+    MPI_Fetch_and_op(ones, &old, MPI_LONG, 1, at, MPI_SUM, win);
+    MPI_Win_flush(1, win);
+    if (old != want[at]++)
+        check_wrong("an accumulate is lost, or was applied twice", n);
+    messages += ADDED + 1;
+}
+
+static void run_accumulate(void)
+{
+    long *want = calloc(WORDS, sizeof *want), *base;
+    long *ones = malloc(WORDS * sizeof *ones);
+    MPI_Win win;
+
+    MPI_Win_allocate(rank == 1 ? WORDS * (MPI_Aint)sizeof *base : 0,
+                     sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    for (int i = 0; i < WORDS; i++)
+        ones[i] = 1;
+    if (rank == 0) {
+        MPI_Win_lock_all(0, win);
+        for (long n = 0; advance_clock(); n++)
+            add_to_window(win, want, ones, n);
+        MPI_Win_unlock_all(win);
+    }
+    MPI_Bcast(want, WORDS, MPI_LONG, 0, MPI_COMM_WORLD);
+    if (rank == 1 && memcmp(base, want, WORDS * sizeof *want))
+        check_wrong("the sums are wrong", 0);
+    MPI_Win_free(&win);
+    free(want);
+    free(ones);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (argc != 3)
-        check_wrong("usage: netns_cuts pingpong|stream|alltoall|bulk SECONDS",
+        check_wrong("usage: netns_cuts "
+                    "pingpong|stream|alltoall|bulk|accumulate SECONDS",
                     0);
     MPI_Barrier(MPI_COMM_WORLD);
     last = MPI_Wtime();
     end = last + atof(argv[2]);
     if (!strcmp(argv[1], "alltoall"))
         run_alltoall();
+    else if (!strcmp(argv[1], "accumulate"))
+        run_accumulate();
     else if (rank < 2)
         (!strcmp(argv[1], "stream") ? send_stream
          : !strcmp(argv[1], "bulk") ? run_bulk

@@ -154,6 +154,19 @@ class Cuts(unittest.TestCase):
                      security="encrypt")
 
 
+    def test_accumulates_are_applied_once(self):
+        for plugins, fault, security in (
+                ((FAST, SLOW), "0:cut", "auto"),
+                ((SLOW, FAST), "0:cut", "auto"),
+                ((FAST, SLOW), "0:cut", "encrypt"),
+                ((FAST, FAST), "0:kill", "encrypt")):
+            with self.subTest(plugins=plugins, fault=fault,
+                              security=security):
+                heal = "0:heal" if fault == "0:cut" else None
+                self.traffic(plugins, "accumulate", fault, heal,
+                             security=security)
+
+
 def all_of_them():
     """By hand: every mode over every pair of transports, cut in silence, or,
     where the better one is TCP, with its connection killed."""
