@@ -117,11 +117,31 @@ static void more_threads_keep_the_section_on(void **state)
     assert_true(wf_mutex_try(&c.mutex));
 }
 
+static void what_keeps_it_on_is_counted(void **state)
+{
+    struct wf_cs c = {.changed = has_changed};
+
+    wf_cs_enable_for_helper(&c);
+    wf_cs_keep_on(&c);
+    wf_cs_keep_on(&c);
+    wf_cs_leave(&c);
+    assert_true(wf_cs_uses_lock(&c) && wf_cs_is_kept_on(&c));
+    for (int i = 0; i < 2; i++) {
+        assert_true(wf_cs_uses_lock(&c));
+        wf_cs_enter(&c);
+        wf_cs_stop_keeping_on(&c);
+        wf_cs_leave(&c);
+    }
+    assert_false(wf_cs_uses_lock(&c) || wf_cs_is_kept_on(&c));
+    assert_true(wf_mutex_try(&c.mutex));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(try_enters_only_a_free_mutex),
         cmocka_unit_test(more_threads_keep_the_section_on),
+        cmocka_unit_test(what_keeps_it_on_is_counted),
         cmocka_unit_test(caller_and_helper_exclude_each_other),
     };
 

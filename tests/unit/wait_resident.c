@@ -1,6 +1,7 @@
 /* Progress threads that are resident (core.progress = thread, or progress =
- * thread of a transport): no operation is left to them, and they sleep on their
- * sources whenever the program neither polls nor waits.
+ * thread of a transport, or while the engine attends): no operation is left to
+ * them, and they sleep on their sources whenever the program neither polls nor
+ * waits.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -150,6 +151,24 @@ static void another_thread_leaves_that_transport_alone(void **state)
     nothing_was_missed();
 }
 
+static void one_for_operations_acts_at_any_time_while_it_attends(void **state)
+{
+    wf_store_relaxed(&arrived, 0);
+    wf_progress_allow_helper(&wf);
+    wf_cs_enter(&wf.api);
+    assert_true(wf_helper_attend(&wf));
+    assert_int_equal(wf.api.helper_ops, 0);
+    for (int i = 0; i < 10; i++)
+        arrive_at(i % 2);
+    until_armed(0);
+    wf_progress_poll(&wf, UINT32_MAX);
+    assert_true(wf_progress_is_only_thread(&wf)); /* the fast path is open */
+    wf_helper_stop_attending(&wf);
+    while (!wf.progress->parked)
+        pause_section();
+    nothing_was_missed();
+}
+
 #define RULE(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 
 int main(void)
@@ -162,6 +181,7 @@ int main(void)
         RULE(the_bell_does_not_keep_it_awake),
         RULE(a_transport_has_a_thread_of_its_own),
         RULE(another_thread_leaves_that_transport_alone),
+        RULE(one_for_operations_acts_at_any_time_while_it_attends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
