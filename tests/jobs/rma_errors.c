@@ -162,6 +162,58 @@ static void check_no_locks(void)
     MPI_Win_free(&win);
 }
 
+static const struct {
+    const char *key, *otherwise, *valid, *invalid;
+} hints[] = {
+    {"accumulate_ordering", "rar,raw,war,waw", "none", "rar,war,"},
+    {"accumulate_ops", "same_op_no_op", "same_op", "same"},
+    {"mpi_accumulate_granularity", "0", "8", "-1"},
+    {"same_size", "false", "true", "maybe"},
+    {"same_disp_unit", "false", "true", ""}};
+
+enum { HINTS = sizeof hints / sizeof *hints };
+
+static void check_hint(MPI_Win win, int i, const char *value)
+{
+    char found[64] = "";
+    int n = sizeof found, flag;
+    MPI_Info info;
+
+    CHECK(MPI_Win_get_info(win, &info) == MPI_SUCCESS);
+    MPI_Info_get_string(info, hints[i].key, &n, found, &flag);
+    CHECK(flag && !strcmp(found, value));
+    MPI_Info_free(&info);
+}
+
+/* A window has all hints; a value that makes no sense is ignored. */
+static void check_hints(void)
+{
+    MPI_Info valid, invalid;
+    MPI_Win win = make_window(MPI_INFO_NULL);
+
+    MPI_Info_create(&valid);
+    MPI_Info_create(&invalid);
+    for (int i = 0; i < HINTS; i++) {
+        check_hint(win, i, hints[i].otherwise);
+        MPI_Info_set(valid, hints[i].key, hints[i].valid);
+        MPI_Info_set(invalid, hints[i].key, hints[i].invalid);
+    }
+    CHECK(MPI_Win_set_info(win, invalid) == MPI_SUCCESS);
+    for (int i = 0; i < HINTS; i++)
+        check_hint(win, i, hints[i].otherwise);
+    CHECK(MPI_Win_set_info(win, valid) == MPI_SUCCESS);
+    CHECK(MPI_Win_set_info(win, invalid) == MPI_SUCCESS);
+    for (int i = 0; i < HINTS; i++)
+        check_hint(win, i, hints[i].valid);
+    MPI_Win_free(&win);
+    win = make_window(valid);
+    for (int i = 0; i < HINTS; i++)
+        check_hint(win, i, hints[i].valid);
+    MPI_Info_free(&valid);
+    MPI_Info_free(&invalid);
+    MPI_Win_free(&win);
+}
+
 /* ---- objects ------------------------------------------------------------- */
 
 static int delete_count(MPI_Win win, int keyval, void *value, void *extra)
@@ -211,6 +263,7 @@ int main(int argc, char **argv)
     check_epochs();
     check_arguments();
     check_no_locks();
+    check_hints();
     check_attributes();
     return job_end();
 }
