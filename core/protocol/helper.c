@@ -26,9 +26,9 @@
  * of its own, which drives it alone. The section is on for good then. With
  * `auto` the thread is resident for as long as there is a window on whose
  * memory others may operate at any time (wf_helper_attend), and the section is
- * on for as long. The program enters it by its bias (os/mutex.h), which the thread suspends only
- * when the program has not polled since the last look, and takes nothing away:
- * that look is outside of the section.
+ * on for as long. The program enters it by its bias (os/mutex.h), which the
+ * thread suspends only when the program has not polled since the last look, and
+ * takes nothing away: that look is outside of the section.
  *
  * The thread enters only by a try-lock, never while a caller is inside or waits
  * to be, and leaves as soon as one comes. A program that polls or waits needs

@@ -61,8 +61,8 @@ static size_t entry_bytes(size_t n)
     return WF_RMA_ENTRY + ((n + 7) & ~(size_t)7);
 }
 
-/* What is sent may come back at once, where a process is its own target, and be
- * answered: then there is a new list. */
+/* A list that is sent may come back at once, where a process is its own target,
+ * and be answered: then there is a new one. */
 void wf_rma_push(struct wf_win_peer *p)
 {
     const struct wf_rma_words w = {WF_RMA_LIST, 0, 0};

@@ -3,9 +3,9 @@
  * Input: records of 4 bytes (how much of the payload comes with the header,
  * how long the payload is), a header, a payload. The receiving process has
  * receives posted and sends under way, so that ids on the wire can be guessed,
- * and a window, on which the peer may operate.
- * Whatever comes, nothing is read beyond the header's own length, nothing is
- * written outside a sink, and the process ends in good order.
+ * and a window, on which the peer may operate. Whatever comes, nothing is read
+ * beyond the header's own length, nothing is written outside a sink, and the
+ * process ends in good order.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,7 +23,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { REQUESTS = 12, BUFFER = 4096, RECORD = 4, PAYLOAD_MAX = 2048, WINDOW = 512 };
+enum {
+    REQUESTS = 12,
+    BUFFER = 4096,
+    RECORD = 4,
+    PAYLOAD_MAX = 2048,
+    WINDOW = 512
+};
 
 struct world {
     struct sim sim;

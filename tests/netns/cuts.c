@@ -1,13 +1,14 @@
 /* Traffic whose every message is checked, while somebody breaks the network.
  *
- *   netns_cuts pingpong|stream|alltoall|bulk|accumulate SECONDS
+ *   netns_cuts KIND SECONDS
+ *   KIND: pingpong, stream, alltoall, bulk, accumulate
  *
- * bulk: messages of 4 MB, one after the other, each answered. accumulate: rank 0
- * adds to a window of rank 1, and fetches what it has added; the sums tell
- * whether each operation was applied once. The receiver (of
- * a stream: rank 1, else rank 0) prints how many messages there were and the
- * times, in milliseconds, in which nothing came: those of 20 ms and more, and
- * the longest.
+ * bulk: messages of 4 MB, one after the other, each answered. accumulate: rank
+ * 0 adds to a window of rank 1, and fetches what it has added; the sums tell
+ * whether each operation was applied once. The receiver (of a stream: rank 1,
+ * else rank 0) prints how many messages there were and the times, in
+ * milliseconds, in which nothing came: those of 20 ms and more, and the
+ * longest.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -241,9 +242,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (argc != 3)
-        check_wrong("usage: netns_cuts "
-                    "pingpong|stream|alltoall|bulk|accumulate SECONDS",
-                    0);
+        check_wrong("usage: netns_cuts KIND SECONDS", 0);
     MPI_Barrier(MPI_COMM_WORLD);
     last = MPI_Wtime();
     end = last + atof(argv[2]);
