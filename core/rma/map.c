@@ -3,7 +3,8 @@
  *   all              know size and node of each member
  *   first of a node  takes memory for all its mates from a transport
  *   all              get the offers (one allgather), map that of their node
- *   all              agree who has memory (one allgather)
+ *   all              tell who has mapped it, and take their pages
+ *   all              tell who has memory
  *
  * DESIGN  One segment per node, so a member maps one thing and not one for each
  * mate, and shared windows are contiguous. The pages of a member's memory are
@@ -58,6 +59,8 @@ char *wf_map_address(const struct wf_win *win, int rank)
 {
     uint32_t mate = win->map ? wf_map_find_mate(win->map, rank) : UINT32_MAX;
 
+    if (mate != UINT32_MAX && !win->members[rank].size && !win->map->contiguous)
+        return NULL;
     if (mate != UINT32_MAX)
         return win->map->segment + win->map->places[mate];
     return rank == win->comm->rank && win->flavor != MPI_WIN_FLAVOR_DYNAMIC
@@ -158,17 +161,17 @@ static bool add_aligned(size_t *at, size_t align, uint64_t more)
 static bool lay_out(const struct wf_win *win, struct wf_win_map *m,
                     size_t *lazy)
 {
-    bool contiguous = is_contiguous(win);
     size_t at, first;
 
+    m->contiguous = is_contiguous(win);
     m->header_bytes = wf_rma_header_bytes(m->mates);
     at = m->mates * m->header_bytes;
-    if (!add_aligned(&at, PAGE, 0))
+    if (m->mates > WF_RMA_MEMBERS_MOST || !add_aligned(&at, PAGE, 0))
         return false;
     first = at = (at + PAGE - 1) & ~(size_t)(PAGE - 1);
     for (uint32_t i = 0; i < m->mates; i++) {
         uint64_t size = win->members[m->ranks[i]].size;
-        size_t align = contiguous ? 1 : size < PAGE ? BASE_ALIGN : PAGE;
+        size_t align = m->contiguous ? 1 : size < PAGE ? BASE_ALIGN : PAGE;
 
         at = (at + align - 1) & ~(align - 1);
         m->places[i] = at;
@@ -222,11 +225,6 @@ static enum outcome use_memory(struct wf_win *win, struct wf_memory *memory)
         return NOT_SHARED;
     }
     wf_process_mark_set(&wf_map_header(m, m->me)->process);
-    if (!take_pages(win, m)) {
-        wf_memory_give_reason(memory, "no memory for %lld bytes",
-                              (long long)win->size);
-        return NOT_SHARED;
-    }
     win->base = m->segment + m->places[m->me];
     return wf_map_init_waiting(win) ? SHARED : NO_MEMORY;
 }
@@ -252,6 +250,14 @@ static int gather_bytes(struct wf_win *win, const void *mine, size_t bytes,
 
     return wf_mpi_allgather(win->wf, mine, (MPI_Count)bytes, byte, all,
                             (MPI_Count)bytes, byte, win->comm);
+}
+
+/* Tells the others what this process has, and learns of theirs. */
+static int tell_outcome(struct wf_win *win, enum outcome mine)
+{
+    uint8_t byte = (uint8_t)mine;
+
+    return gather_bytes(win, &byte, 1, win->scratch);
 }
 
 static int report_outcome(const struct wf_win *win, const char *why)
@@ -284,28 +290,21 @@ static bool is_node_shared(const struct wf_win_map *m, const uint8_t *outcomes)
     return true;
 }
 
-/* Agrees on who has which memory; a node of which a member has none falls back
- * to memory of its own. */
-static int settle_outcome(struct wf_win *win, struct wf_memory *memory,
-                          uint8_t mine)
+/* Gives this process what it has in the end: its part of the segment, if all
+ * mates have mapped that, or else memory of its own. The first mate answers the
+ * others while they map; pages, which may take long, are taken after that. */
+static enum outcome take_memory(struct wf_win *win, struct wf_memory *memory)
 {
-    uint8_t *outcomes = win->scratch;
-    bool may_differ = win->flavor == MPI_WIN_FLAVOR_ALLOCATE;
-    bool differs = false;
-    int rc = gather_bytes(win, &mine, 1, outcomes);
-
-    for (int i = 0; rc == MPI_SUCCESS && i < win->comm->size; i++)
-        differs |= outcomes[i] == NOT_SHARED;
-    if (rc || !differs || !may_differ)
-        return rc;
-    if (mine != OWN && mine != NO_MEMORY &&
-        !is_node_shared(win->map, outcomes)) {
+    if (win->map && win->map->mates > 1) {
+        if (is_node_shared(win->map, win->scratch))
+            return take_pages(win, win->map) ? SHARED : NO_MEMORY;
         wf_log(win->wf, WF_LOG_INFO, "a window's memory is not shared%s%s",
                memory->why[0] ? ": " : "", memory->why);
-        wf_map_free(win);
-        mine = take_own_memory(win);
+        if (win->flavor == MPI_WIN_FLAVOR_SHARED)
+            return NOT_SHARED;
     }
-    return gather_bytes(win, &mine, 1, outcomes);
+    wf_map_free(win);
+    return take_own_memory(win);
 }
 
 /* Exchanges the offers of all nodes, and maps that of this one. */
@@ -348,22 +347,25 @@ static int check_one_node(const struct wf_win *win)
 static int share_and_agree(struct wf_win *win)
 {
     struct wf_memory memory = {.comm = win->comm, .space = WF_SPACE_RMA};
-    enum outcome mine = NO_MEMORY;
+    enum outcome mine = OWN;
     int rc = MPI_SUCCESS;
 
     win->map = find_mates(win);
     if (win->map) {
         memory.ranks = win->map->ranks;
         memory.count = (int)win->map->mates;
+    } else {
+        mine = NO_MEMORY;
     }
-    if (has_mates(win))
+    if (has_mates(win)) {
         rc = share_segments(win, &memory, &mine);
-    if (rc == MPI_SUCCESS && win->map && win->map->mates == 1) {
-        wf_map_free(win);
-        mine = take_own_memory(win);
+        if (rc == MPI_SUCCESS)
+            rc = tell_outcome(win, mine);
     }
+    if (rc == MPI_SUCCESS && mine != NO_MEMORY)
+        mine = take_memory(win, &memory);
     if (rc == MPI_SUCCESS)
-        rc = settle_outcome(win, &memory, (uint8_t)mine);
+        rc = tell_outcome(win, mine);
     wf_memory_settle(&memory);
     return rc ? rc : report_outcome(win, memory.why);
 }

@@ -29,6 +29,7 @@ struct wf_win_map {
     char *segment;
     size_t bytes, header_bytes;
     size_t *places; /* of each mate's memory in the segment */
+    bool contiguous; /* these follow each other without a gap */
     bool *gone;     /* mates that have ended */
     struct wf_rma_waiting waiting;
     int looks;                    /* at a word, before the engine is driven */
@@ -56,7 +57,7 @@ void wf_map_free(struct wf_win *);
 /* Returns the number of a rank among the mates; UINT32_MAX: it is none. */
 uint32_t wf_map_find_mate(const struct wf_win_map *, int rank);
 /* Returns the address here of a member's window memory; NULL: it is not
- * mapped. */
+ * mapped, or has no bytes and no place among others. */
 char *wf_map_address(const struct wf_win *, int rank);
 /* Returns true if the locks of all members are words in shared memory. */
 static inline bool wf_map_has_lock_words(const struct wf_win *win)

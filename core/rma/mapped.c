@@ -71,11 +71,24 @@ static struct wf_rma_side find_target(const struct wf_win_peer *p,
     return target;
 }
 
+/* Returns whether all sides are one element of one predefined type. */
+static bool is_one_element(const struct wf_rma_call *c)
+{
+    const struct wf_type *t = c->target.type;
+
+    return t->predefined && c->target.count == 1 &&
+           (!c->origin.type || (c->origin.type == t && c->origin.count == 1)) &&
+           (!c->result.type || (c->result.type == t && c->result.count == 1));
+}
+
 static int accumulate_here(struct wf_win_peer *p, const struct wf_rma_call *c,
                            const struct wf_rma_side *target)
 {
     const struct wf_op *op = wf_op_of((MPI_Op)(uintptr_t)c->op);
 
+    if (wf_likely(is_one_element(c)))
+        return wf_rma_fetch_and_op(&p->domain, op, target->type, target->buf,
+                                   c->origin.buf, c->result.buf);
     if (c->kind == WF_RMA_ACC)
         return wf_rma_accumulate(&p->domain, op, target, &c->origin);
     return wf_rma_get_accumulate(&p->domain, op, target, &c->origin,

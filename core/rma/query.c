@@ -59,8 +59,8 @@ static int find_first_memory(const struct wf_win *win)
     return 0;
 }
 
-/* Of a member whose memory is not mapped here the size is 0, and the base
- * NULL. */
+/* Of a member whose memory is not mapped here the size is 0, and the base NULL.
+ * One of a contiguous window has a place even without memory. */
 int wf_mpi_win_shared_query(struct wf_instance *wf, struct wf_win *win,
                             int rank, MPI_Aint *size, MPI_Count *disp_unit,
                             void *baseptr)
