@@ -228,6 +228,22 @@ FIGURES = [
     Figure("serve-cost", "part of that computation that serving once a "
            "millisecond costs", "percent", "percent", "serve {case} {ms}",
            cases=("event", "poll")),
+    *(Figure("rma" + suffix, "one-sided communication in a window of "
+             f"MPI_Win_allocate, {fabric}: with the flush where there is one "
+             "(rows of fence and groups: all ranks)", "ns", "ns",
+             "rma {case} {ms}", fabric=fabric, cases=cases, targets=targets)
+      for suffix, fabric, cases, targets in (
+          ("", "shm", ("lock", "lock-all", "lock-put-unlock", "put-8", "get-8",
+                       "fetch-and-op", "compare-and-swap", "accumulate-8",
+                       "put-1M", "get-1M", "accumulate-64K", "barrier",
+                       "fence", "groups", "allocate-free"),
+           {"lock": "<= 20", "lock-all": "<= 20", "put-8": "<= 25",
+            "get-8": "<= 25", "fetch-and-op": "<= 30",
+            "compare-and-swap": "<= 30", "accumulate-8": "<= 30",
+            "accumulate-64K": "<= 1400", "fence": "<= 1.1 row barrier",
+            "groups": "<= 600", "allocate-free": "<= 24000"}),
+          ("-tcp", "tcp", ("lock-put-unlock", "put-8", "fetch-and-op",
+                           "compare-and-swap"), None))),
     Figure("idle", "half round trip of 1 byte, alone and beside an idle "
            "transport", "us", "us", "pingpong beside 1 1 4 {ms}",
            fabric="{case}", cases=("shm", "shm+tcp", "tcp", "tcp+shm"),

@@ -63,8 +63,8 @@ static void lock_shared(struct rig *r)
 
 static void lock_word(struct rig *r)
 {
-    (void)wf_lock_word_enter(&r->target, WF_LOCK_EXCLUSIVE);
-    wf_lock_word_leave(&r->target, WF_LOCK_EXCLUSIVE);
+    (void)wf_lock_word_enter(&r->target, WF_HOLD_EXCLUSIVE);
+    wf_lock_word_leave(&r->target, WF_HOLD_EXCLUSIVE);
 }
 
 static void lock_all(struct rig *r)

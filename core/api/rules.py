@@ -67,7 +67,7 @@ comm_split_type comm_set_info
 intercomm_create intercomm_create_from_groups intercomm_merge
 cart_create cart_map cart_sub graph_create graph_map dist_graph_create
 dist_graph_create_adjacent
-win_create win_allocate win_create_dynamic win_free
+win_create win_allocate win_allocate_shared win_create_dynamic win_free
 put get accumulate get_accumulate fetch_and_op compare_and_swap
 rput rget raccumulate rget_accumulate
 win_fence win_post win_start win_complete win_wait

@@ -1,12 +1,9 @@
-/* The effect of operations on memory of this process.
+/* The effect of operations by message on memory of this process.
  *
  * DESIGN  Only the arrival unit of the target comes here, inside the section of
- * the window's engine. So all accumulates are atomic to each other, whatever
- * their operation, type and length, and no lock is needed.
- *
- * An accumulate on one block of aligned elements is applied where it lies.
- * Otherwise the old elements are gathered first: the packed stream of the place
- * becomes an array of elements, and goes back as one.
+ * the window's engine. Others that have mapped the memory operate on it
+ * meanwhile, so an accumulate goes by the functions that they use (atomic.h),
+ * and is atomic to theirs.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,6 +18,7 @@
 #include "datatype/segments.h"
 #include "datatype/type.h"
 #include "object/error.h"
+#include "rma/atomic.h"
 #include "rma/dynamic.h"
 #include "rma/target.h"
 
@@ -135,67 +133,112 @@ bool wf_rma_op_is_valid(uint32_t op, const struct wf_type *basic)
            wf_op_is_defined(o, basic);
 }
 
-static bool is_aligned(const void *p, const struct wf_type *basic)
+/* An accumulate on a piece of a place, under way. */
+struct update {
+    struct wf_rma_side origin, result;
+    struct wf_rma_part target;
+    char *memory; /* elements that are no array in the message; or NULL */
+    _Alignas(16) char small[512];
+};
+
+/* Returns whether all bytes from the first of each element on are memory of the
+ * window. The place has only been checked where its type has data, and the
+ * origin may have described another type than that of the elements. */
+static bool are_elements_inside(const struct wf_win *win,
+                                const struct wf_rma_part *part)
 {
-    return (uintptr_t)p % wf_type_align(basic) == 0;
+    uint64_t n = (uint64_t)part->basic->true_extent;
+    struct wf_rma_elements e;
+
+    wf_rma_elements_begin_at(&e, &part->side, part->basic, part->first);
+    for (uint64_t i = 0; i < part->count && e.left > 0; i++) {
+        uint64_t at = (uintptr_t)e.at, from = at - (uintptr_t)win->base;
+
+        if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC
+                ? !wf_region_has(win, at, n)
+                : from > (uint64_t)win->size || n > (uint64_t)win->size - from)
+            return false;
+        wf_rma_elements_advance(&e, 1);
+    }
+    return true;
 }
 
-static int apply_op(uint32_t op, const void *in, void *inout, uint64_t count,
-                    struct wf_type *basic)
+/* Finds the elements of the piece. */
+static int find_part(const struct wf_win *win, const struct wf_rma_place *p,
+                     const struct wf_rma_piece *piece, struct wf_rma_part *part)
 {
-    return wf_op_apply(NULL, wf_op_of((MPI_Op)(uintptr_t)op), in, inout, count,
-                       basic);
+    uint64_t size = (uint64_t)piece->basic->size;
+
+    *part = (struct wf_rma_part){.side = {p->at, piece->basic, p->bytes / size},
+                                 .basic = piece->basic,
+                                 .first = piece->offset / size,
+                                 .count = piece->n / size};
+    if (p->type) {
+        part->side.type = p->type;
+        part->side.count = p->count;
+    }
+    return wf_type_is_contiguous(piece->basic) ||
+                   (p->type && are_elements_inside(win, part))
+               ? MPI_SUCCESS
+               : MPI_ERR_TYPE;
 }
 
-/* Applies elements to a place that is not one aligned block. memory: room for
- * two arrays of elements, and n bytes. */
-static int apply_gathered(const struct wf_rma_place *p,
-                          const struct wf_rma_piece *piece, char *memory)
+/* Makes arrays of elements for those in the message, which are packed. */
+static int make_arrays(struct update *u, const struct wf_rma_piece *piece,
+                       uint64_t count)
 {
     struct wf_type *basic = piece->basic;
-    uint64_t count = piece->n / (uint64_t)basic->size;
-    uint64_t array = count * (uint64_t)basic->extent;
-    char *old = memory + array, *packed = old + array;
-    int rc;
+    uint64_t room = count * (uint64_t)basic->extent;
 
-    wf_type_unpack(basic, memory, count, 0, piece->data, piece->n);
-    wf_rma_read(p, piece->offset, packed, piece->n);
-    wf_type_unpack(basic, old, count, 0, packed, piece->n);
-    rc = apply_op(piece->op, memory, old, count, basic);
-    if (rc)
-        return rc;
-    wf_type_pack(basic, old, count, 0, packed, piece->n);
-    wf_rma_write(p, piece->offset, packed, piece->n);
+    u->memory = u->small;
+    if (2 * room > sizeof u->small)
+        u->memory = aligned_alloc(64, (2 * room + 63) & ~(uint64_t)63);
+    if (!u->memory)
+        return MPI_ERR_NO_MEM;
+    memset(u->memory, 0, 2 * room);
+    if (piece->data) {
+        wf_type_unpack(basic, u->memory, count, 0, piece->data, piece->n);
+        u->origin.buf = u->memory;
+    }
+    if (piece->result)
+        u->result.buf = u->memory + room;
     return MPI_SUCCESS;
 }
 
-int wf_rma_accumulate_piece(const struct wf_rma_place *p,
+int wf_rma_accumulate_piece(struct wf_win *win, const struct wf_rma_place *p,
                             const struct wf_rma_piece *piece)
 {
-    enum { SMALL = 512 };
-    _Alignas(64) char small[SMALL];
-    struct wf_type *basic = piece->basic;
-    uint64_t count = piece->n / (uint64_t)basic->size;
-    uint64_t room = piece->n + 2 * count * (uint64_t)basic->extent;
-    char *at = p->at + piece->offset, *memory = small;
-    int rc;
+    struct wf_win_peer *own = wf_win_peer(win, win->comm->rank);
+    uint64_t count = piece->n / (uint64_t)piece->basic->size;
+    struct update u;
+    int rc = own ? find_part(win, p, piece, &u.target) : MPI_ERR_NO_MEM;
 
-    if (piece->op == WF_OP_NO_OP)
-        return MPI_SUCCESS;
-    if (piece->op == WF_OP_REPLACE) {
-        wf_rma_write(p, piece->offset, piece->data, piece->n);
-        return MPI_SUCCESS;
-    }
-    if (!p->type && wf_type_is_contiguous(basic) &&
-        is_aligned(piece->data, basic) && is_aligned(at, basic))
-        return apply_op(piece->op, piece->data, at, count, basic);
-    if (room > SMALL)
-        memory = aligned_alloc(64, (room + 63) & ~(uint64_t)63);
-    if (!memory)
-        return MPI_ERR_NO_MEM;
-    memset(memory, 0, room);
-    rc = apply_gathered(p, piece, memory);
-    if (memory != small)
-        free(memory);
+    u.memory = NULL;
+    u.origin = (struct wf_rma_side){(void *)(uintptr_t)piece->data,
+                                    piece->basic, count};
+    u.result = (struct wf_rma_side){piece->result, piece->basic, count};
+    if (rc == MPI_SUCCESS && !wf_type_is_contiguous(piece->basic))
+        rc = make_arrays(&u, piece, count);
+    if (rc)
+        return rc;
+    rc = wf_rma_accumulate_part(
+        &own->domain, wf_op_of((MPI_Op)(uintptr_t)piece->op), &u.target,
+        piece->data ? &u.origin : NULL, piece->result ? &u.result : NULL);
+    if (u.memory && piece->result)
+        wf_type_pack(piece->basic, u.result.buf, count, 0, piece->result,
+                     piece->n);
+    if (u.memory != u.small)
+        free(u.memory);
     return rc;
+}
+
+int wf_rma_swap_place(struct wf_win *win, const struct wf_rma_place *p,
+                      const struct wf_rma_swap *s)
+{
+    struct wf_win_peer *own = wf_win_peer(win, win->comm->rank);
+
+    if (!own)
+        return MPI_ERR_NO_MEM;
+    wf_rma_swap_bytes(&own->domain, p->at, (size_t)p->bytes, s);
+    return MPI_SUCCESS;
 }

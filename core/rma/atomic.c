@@ -107,14 +107,18 @@ static uint64_t smallest_run(const struct wf_rma_elements *t,
     return r && r->left < n ? r->left : n;
 }
 
-/* Walks the sides together; o and r may be NULL. */
-static void update_all(struct wf_rma_update *u, struct wf_rma_elements *t,
-                       struct wf_rma_elements *o, struct wf_rma_elements *r)
+/* Walks the sides together for so many elements; o and r may be NULL. */
+static void update_some(struct wf_rma_update *u, struct wf_rma_elements *t,
+                        struct wf_rma_elements *o, struct wf_rma_elements *r,
+                        uint64_t count)
 {
     uint64_t n;
 
     u->origin = u->result = NULL;
-    while ((n = smallest_run(t, o, r)) > 0) {
+    while (count > 0 && (n = smallest_run(t, o, r)) > 0) {
+        if (n > count)
+            n = count;
+        count -= n;
         u->n = n;
         u->target = t->at;
         u->target_step = t->step;
@@ -161,8 +165,34 @@ static int accumulate_sides(const struct wf_rma_domain *d,
         wf_rma_elements_begin(&o, origin, basic);
     if (result)
         wf_rma_elements_begin(&r, result, basic);
-    update_all(&u, &t, origin ? &o : NULL, result ? &r : NULL);
+    update_some(&u, &t, origin ? &o : NULL, result ? &r : NULL, n);
     return MPI_SUCCESS;
+}
+
+int wf_rma_accumulate_part(const struct wf_rma_domain *d,
+                           const struct wf_op *op,
+                           const struct wf_rma_part *target,
+                           const struct wf_rma_side *origin,
+                           const struct wf_rma_side *result)
+{
+    struct wf_rma_elements t, o, r;
+    struct wf_rma_update u;
+    int rc;
+
+    if (op->predefined == WF_OP_NO_OP)
+        origin = NULL;
+    if (target->count == 0 || (!origin && !result))
+        return MPI_SUCCESS;
+    rc = begin_update(&u, d, op, target->basic);
+    if (rc)
+        return rc;
+    wf_rma_elements_begin_at(&t, &target->side, target->basic, target->first);
+    if (origin)
+        wf_rma_elements_begin(&o, origin, target->basic);
+    if (result)
+        wf_rma_elements_begin(&r, result, target->basic);
+    update_some(&u, &t, origin ? &o : NULL, result ? &r : NULL, target->count);
+    return t.broken ? MPI_ERR_TYPE : MPI_SUCCESS;
 }
 
 int wf_rma_accumulate(const struct wf_rma_domain *d, const struct wf_op *op,
@@ -242,20 +272,16 @@ static void swap_word(void *target, int64_t size, const struct wf_rma_swap *s)
     }
 }
 
-int wf_rma_compare_and_swap(const struct wf_rma_domain *d,
-                            const struct wf_type *type, void *target,
-                            const struct wf_rma_swap *s)
+void wf_rma_swap_bytes(const struct wf_rma_domain *d, void *target, size_t size,
+                       const struct wf_rma_swap *s)
 {
     struct wf_rma_stripe *stripe;
-    size_t size = (size_t)type->size;
     bool equal;
-    int rc = wf_rma_check_swap_type(type);
 
-    if (rc)
-        return rc;
-    if (wf_rma_uses_words(d, type) && wf_rma_is_aligned(target, type->size)) {
-        swap_word(target, type->size, s);
-        return MPI_SUCCESS;
+    if (wf_rma_has_word_size(d, (int64_t)size) &&
+        wf_rma_is_aligned(target, (int64_t)size)) {
+        swap_word(target, (int64_t)size, s);
+        return;
     }
     stripe = wf_rma_stripe_of(d, target);
     wf_rma_stripe_enter(stripe, d);
@@ -264,5 +290,15 @@ int wf_rma_compare_and_swap(const struct wf_rma_domain *d,
     if (equal)
         memcpy(target, s->origin, size);
     wf_rma_stripe_leave(stripe);
-    return MPI_SUCCESS;
+}
+
+int wf_rma_compare_and_swap(const struct wf_rma_domain *d,
+                            const struct wf_type *type, void *target,
+                            const struct wf_rma_swap *s)
+{
+    int rc = wf_rma_check_swap_type(type);
+
+    if (rc == MPI_SUCCESS)
+        wf_rma_swap_bytes(d, target, (size_t)type->size, s);
+    return rc;
 }

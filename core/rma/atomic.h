@@ -49,6 +49,22 @@ int wf_rma_get_accumulate(const struct wf_rma_domain *, const struct wf_op *,
                           const struct wf_rma_side *origin,
                           const struct wf_rma_side *result);
 
+/* Some elements of a side: `count` of a basic type from the `first` on. */
+struct wf_rma_part {
+    struct wf_rma_side side;
+    const struct wf_type *basic;
+    uint64_t first, count;
+};
+
+/* The same for a part of the target, with its elements on the other sides,
+ * which may be NULL. The caller has checked types and counts; a target whose
+ * type another process has described ends with MPI_ERR_TYPE where it does not
+ * consist of such elements. */
+int wf_rma_accumulate_part(const struct wf_rma_domain *, const struct wf_op *,
+                           const struct wf_rma_part *target,
+                           const struct wf_rma_side *origin,
+                           const struct wf_rma_side *result);
+
 /* The same for one element of a predefined type. */
 int wf_rma_fetch_and_op(const struct wf_rma_domain *, const struct wf_op *,
                         const struct wf_type *, void *target,
@@ -65,6 +81,11 @@ struct wf_rma_swap {
 int wf_rma_compare_and_swap(const struct wf_rma_domain *,
                             const struct wf_type *, void *target,
                             const struct wf_rma_swap *);
+
+/* The same for an element of so many bytes, whose type the caller has
+ * checked. */
+void wf_rma_swap_bytes(const struct wf_rma_domain *, void *target, size_t,
+                       const struct wf_rma_swap *);
 
 /* Return MPI_SUCCESS if the operation is allowed on elements of this basic type
  * in one-sided communication; if the type is one of compare and swap. */

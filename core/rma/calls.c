@@ -167,7 +167,7 @@ static int start_call(struct wf_win *win, const struct arguments *a)
     }
     if (rc || c.bytes == 0)
         return rc;
-    p = wf_win_reach(win, a->rank, &rc);
+    p = wf_win_find(win, a->rank, &rc);
     if (!p)
         return rc;
     wf_epoch_prepare(p);

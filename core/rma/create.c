@@ -1,9 +1,10 @@
-/* Windows are made and freed here (MPI-5.0 s12.2.1, s12.2.2, s12.2.4, s12.2.5).
+/* Windows are made and freed here (MPI-5.0 s12.2.1 to s12.2.5).
  *
  *   each member    checks its arguments, allocates
  *   all            agree on a context id; then none of them may fail alone
  *   each member    the window is in the table: messages find it
- *   all            publish base, size and unit
+ *   all            publish size, unit and node
+ *   all            share memory, if the window is to have some (map.c)
  *
  * A member that met an error takes part in the agreement, so that the call
  * fails in all of them.
@@ -19,19 +20,18 @@
 #include "object/attr.h"
 #include "object/errhandler.h"
 #include "object/error.h"
-#include "process/instance.h"
+#include "process/rank.h"
 #include "protocol/helper.h"
 #include "rma/info.h"
 #include "rma/lock_queue.h"
+#include "rma/map.h"
 #include "rma/operation.h"
 #include "rma/owner.h"
 #include "rma/win.h"
 
-enum { BASE_ALIGN = 64 };
-
 struct wish {
     int flavor;
-    void *base; /* NULL for MPI_Win_allocate */
+    void *base; /* of MPI_Win_create */
     MPI_Aint size;
     MPI_Count unit;
     struct wf_info *info;
@@ -57,25 +57,11 @@ static int check_wish(const struct wish *w, const struct wf_comm *comm)
     return MPI_SUCCESS;
 }
 
-static int allocate_memory(struct wf_win *win, MPI_Aint size)
-{
-    size_t room = ((size_t)size + BASE_ALIGN) & ~(size_t)(BASE_ALIGN - 1);
-
-    win->memory = aligned_alloc(BASE_ALIGN, room);
-    if (!win->memory)
-        return wf_error(MPI_ERR_NO_MEM, "no memory for a window of %lld bytes",
-                        (long long)size);
-    memset(win->memory, 0, room);
-    win->base = win->memory;
-    return MPI_SUCCESS;
-}
-
 /* Makes the part of a window for which no other member is needed. */
 static int make_window(struct wf_comm *comm, const struct wish *w,
                        struct wf_win *win)
 {
     size_t n = (size_t)comm->size;
-    int rc;
 
     wf_object_init(&win->object, WF_KIND_WIN);
     win->wf = comm->wf;
@@ -90,12 +76,10 @@ static int make_window(struct wf_comm *comm, const struct wish *w,
     wf_list_init(&win->waiters);
     win->members = calloc(n, sizeof *win->members);
     win->peers = calloc(n, sizeof *win->peers);
-    if (!win->members || !win->peers)
+    win->scratch = wf_map_allocate_scratch(comm);
+    if (!win->members || !win->peers || !win->scratch)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a window");
-    rc = wf_win_set_hints(win, w->info);
-    if (rc == MPI_SUCCESS && w->flavor == MPI_WIN_FLAVOR_ALLOCATE)
-        rc = allocate_memory(win, w->size);
-    return rc;
+    return wf_win_set_hints(win, w->info);
 }
 
 /* Agrees with the other members on the window's communicator. rc: the error of
@@ -121,15 +105,16 @@ static int agree_on_comm(struct wf_comm *comm, int rc, struct wf_comm **out)
  * another one than that of the call, perhaps. */
 static int exchange_members(struct wf_win *win)
 {
-    struct wf_win_member me = {(uintptr_t)win->base, (uint64_t)win->size,
-                               (uint64_t)win->unit};
+    struct wf_win_member me = {(uint64_t)win->size, (uint64_t)win->unit,
+                               win->wf->rank->node, 0};
     struct wf_type *word = wf_type_of(MPI_UINT64_T);
     int rc;
 
     if (!wf_windows_add(win))
         me.unit = 0; /* the sign of a failure */
-    win->attends = !win->no_locks && wf_helper_attend(win->wf);
-    rc = wf_mpi_allgather(win->wf, &me, 3, word, win->members, 3, word,
+    if (wf_win_hint_is_true(win, "alloc_shared_noncontig"))
+        me.flags |= WF_MEMBER_NONCONTIG;
+    rc = wf_mpi_allgather(win->wf, &me, 4, word, win->members, 4, word,
                           win->comm);
     for (int i = 0; rc == MPI_SUCCESS && i < win->comm->size; i++)
         if (!win->members[i].unit)
@@ -177,8 +162,17 @@ static int create_win(struct wf_comm *comm, const struct wish *w,
     wf_owner_register(win->wf, &wf_win_owner_kind);
     wf_engine_switch(comm->wf, win->wf);
     rc = exchange_members(win);
+    if (rc == MPI_SUCCESS)
+        rc = wf_map_share_memory(win);
+    free(win->scratch);
+    win->scratch = NULL;
     if (rc)
         discard_win(win);
+    else if (wf_map_has_lock_words(win)) /* which needs no service */
+        win->map->looks =
+            wf_progress_is_oversubscribed(win->wf) ? 0 : WF_MAP_LOOKS;
+    else
+        win->attends = !win->no_locks && wf_helper_attend(win->wf);
     wf_engine_switch(own->wf, comm->wf);
     if (rc == MPI_SUCCESS)
         *handle = (MPI_Win)win;
@@ -194,16 +188,33 @@ int wf_mpi_win_create(struct wf_instance *wf, void *base, MPI_Aint size,
     return create_win(comm, &w, win);
 }
 
+static int allocate_win(struct wf_comm *comm, const struct wish *w,
+                        void *baseptr, MPI_Win *win)
+{
+    int rc = create_win(comm, w, win);
+
+    if (rc == MPI_SUCCESS) /* the address of some pointer */
+        memcpy(baseptr, &((struct wf_win *)*win)->base, sizeof(void *));
+    return rc;
+}
+
 int wf_mpi_win_allocate(struct wf_instance *wf, MPI_Aint size,
                         MPI_Count disp_unit, struct wf_info *info,
                         struct wf_comm *comm, void *baseptr, MPI_Win *win)
 {
     struct wish w = {MPI_WIN_FLAVOR_ALLOCATE, NULL, size, disp_unit, info};
-    int rc = create_win(comm, &w, win);
 
-    if (rc == MPI_SUCCESS)
-        *(void **)baseptr = ((struct wf_win *)*win)->base;
-    return rc;
+    return allocate_win(comm, &w, baseptr, win);
+}
+
+int wf_mpi_win_allocate_shared(struct wf_instance *wf, MPI_Aint size,
+                               MPI_Count disp_unit, struct wf_info *info,
+                               struct wf_comm *comm, void *baseptr,
+                               MPI_Win *win)
+{
+    struct wish w = {MPI_WIN_FLAVOR_SHARED, NULL, size, disp_unit, info};
+
+    return allocate_win(comm, &w, baseptr, win);
 }
 
 int wf_mpi_win_create_dynamic(struct wf_instance *wf, struct wf_info *info,

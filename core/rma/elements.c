@@ -53,8 +53,10 @@ static bool begin_segment(struct wf_rma_elements *e)
         e->next = 0;
         e->n = wf_type_list_segments(e->side.type, e->side.buf, e->side.count,
                                      e->listed, e->segments, WF_RMA_SEGMENTS);
-        if (e->n == 0)
+        if (e->n == 0) {
+            e->left = 0;
             return false;
+        }
     }
     v = &e->segments[e->next++];
     e->at = v->iov_base;
@@ -65,7 +67,11 @@ static bool begin_segment(struct wf_rma_elements *e)
         e->n = e->next = 0;
         return true;
     }
-    WF_ASSERT(v->iov_len % (size_t)e->size == 0);
+    if (v->iov_len % (size_t)e->size != 0) {
+        e->broken = true;
+        e->left = 0;
+        return false;
+    }
     e->left = v->iov_len / (size_t)e->size;
     e->listed += v->iov_len;
     return true;
@@ -75,14 +81,24 @@ void wf_rma_elements_begin(struct wf_rma_elements *e,
                            const struct wf_rma_side *side,
                            const struct wf_type *basic)
 {
+    wf_rma_elements_begin_at(e, side, basic, 0);
+}
+
+void wf_rma_elements_begin_at(struct wf_rma_elements *e,
+                              const struct wf_rma_side *side,
+                              const struct wf_type *basic, uint64_t element)
+{
     e->side = *side;
-    e->listed = 0;
+    e->listed = element * (uint64_t)basic->size;
     e->next = e->n = 0;
+    e->split = e->broken = false;
     e->size = basic->size;
     if (side->type->predefined || wf_type_is_contiguous(side->type)) {
         e->at = wf_type_data(side->type, side->buf);
         e->left = wf_rma_count_elements(side, basic);
         e->step = side->type->predefined ? basic->extent : basic->size;
+        e->at += (int64_t)element * e->step;
+        e->left -= element;
         e->listed = side->count * (uint64_t)side->type->size;
         return;
     }

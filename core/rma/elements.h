@@ -27,6 +27,8 @@ struct wf_rma_elements {
     uint64_t listed, bytes; /* of the packed stream: listed so far, and all */
     int64_t size;           /* data bytes of an element */
     bool split;             /* an element has a hole inside */
+    bool broken; /* the type, which another process has described, does not
+                    consist of such elements; it ends there */
     int next, n;
     struct iovec segments[WF_RMA_SEGMENTS];
 };
@@ -42,6 +44,10 @@ uint64_t wf_rma_count_elements(const struct wf_rma_side *,
 /* Begins at the first element; there is one. */
 void wf_rma_elements_begin(struct wf_rma_elements *, const struct wf_rma_side *,
                            const struct wf_type *basic);
+/* Begins at another element than the first; there is one. */
+void wf_rma_elements_begin_at(struct wf_rma_elements *,
+                              const struct wf_rma_side *,
+                              const struct wf_type *basic, uint64_t element);
 /* Goes to the next run; false: the last one was that. */
 bool wf_rma_elements_next_run(struct wf_rma_elements *);
 

@@ -19,6 +19,7 @@
 #include "object/error.h"
 #include "process/instance.h"
 #include "protocol/queues.h"
+#include "rma/map.h"
 #include "rma/message.h"
 #include "rma/operation.h"
 
@@ -105,8 +106,11 @@ void wf_epoch_want_lock(struct wf_win_peer *p, enum wf_lock_type type,
 
 void wf_epoch_prepare(struct wf_win_peer *p)
 {
-    if (p->win->access == WF_ACCESS_LOCK_ALL && p->lock_state == WF_LOCK_OPEN)
-        wf_epoch_want_lock(p, WF_LOCK_SHARED, p->win->all_nocheck);
+    if (p->win->access != WF_ACCESS_LOCK_ALL || p->lock_state != WF_LOCK_OPEN ||
+        wf_map_has_lock_words(p->win) ||
+        (p->win->all_nocheck && p->leg == &wf_leg_mapped))
+        return; /* nothing has to be asked for */
+    wf_epoch_want_lock(p, WF_LOCK_SHARED, p->win->all_nocheck);
 }
 
 /* ---- the leg of messages ------------------------------------------------- */
@@ -179,17 +183,21 @@ int wf_epoch_take_error(struct wf_win_peer *p)
     return MPI_SUCCESS;
 }
 
-/* Waits for the end of operations. A process that only synchronises with
- * itself, in a loop perhaps until another one changes its memory, has nothing
- * to wait for; it polls now and then, or would never serve the others. */
-static void await_end(struct wf_win_peer *p, bool (*done)(void *))
+void wf_epoch_poll_sometimes(struct wf_win *win)
 {
     enum { POLL_EVERY = 16 };
 
+    if (++win->unpolled % POLL_EVERY == 0)
+        wf_win_poll(win);
+}
+
+/* Waits for the end of operations. */
+static void await_end(struct wf_win_peer *p, bool (*done)(void *))
+{
     if (!done(p))
         wf_win_wait(p->win, p, done, p);
-    else if (++p->win->unpolled % POLL_EVERY == 0)
-        wf_win_poll(p->win);
+    else
+        wf_epoch_poll_sometimes(p->win);
 }
 
 int wf_epoch_flush_local(struct wf_win_peer *p)

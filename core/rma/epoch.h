@@ -24,6 +24,8 @@ struct wf_leg {
 
 /* Operations by messages: the arrival unit of the target performs them. */
 extern const struct wf_leg wf_leg_message;
+/* Operations on memory that this process has mapped: mapped.c. */
+extern const struct wf_leg wf_leg_mapped;
 
 /* Checks that an operation on a member is inside an epoch, and notes it.
  * passive: only epochs that a lock has opened count. */
@@ -40,6 +42,10 @@ int wf_epoch_check_rank(const struct wf_win *, int rank);
 /* Checks an assertion argument against the bits that the call knows. */
 int wf_epoch_check_assert(int assert, int known);
 
+/* Polls now and then. A process that only synchronises with itself or by shared
+ * memory, in a loop perhaps until another one changes its memory, waits for no
+ * message; without this it would never serve the others. */
+void wf_epoch_poll_sometimes(struct wf_win *);
 /* Has the operations on a member completed there. */
 int wf_epoch_flush(struct wf_win_peer *);
 /* Has those on all members with operations completed, and with release the

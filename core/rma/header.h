@@ -1,7 +1,7 @@
 /* The shared header of a member of a window: memory beside the window's own
  * that every process which has mapped the window has mapped, too.
  *
- *   version, members
+ *   version, members, who the owner is, whether it sleeps
  *   lock        word of the member's lock                 a line
  *   all         word of the window-wide lock              a line, used in one
  *   exposure    count of completed accesses               a line   member only
@@ -22,6 +22,7 @@
 
 #include "base.h"
 #include "os/atomic.h"
+#include "os/process_mark.h"
 
 enum {
     WF_RMA_VERSION = 1,
@@ -56,7 +57,7 @@ struct wf_lock_node {
     wf_atomic_u32 busy;     /* 1: a thread waits; 2: another waits for that */
     wf_atomic_u32 reserved; /* threads that wait with a hold that counts */
     wf_atomic_u32 intent;   /* 1: state and `held` may differ by one */
-    wf_atomic_u32 held[2];  /* holds by wf_lock_kind: shared; announced */
+    wf_atomic_u32 held[2];  /* holds by wf_hold_kind: shared; announced */
 };
 
 struct wf_rma_pair {
@@ -76,6 +77,8 @@ struct wf_rma_stripe {
 
 struct wf_rma_header {
     uint32_t version, members;
+    wf_atomic_u32 asleep; /* threads of the owner that wait for a word */
+    struct wf_process_mark process; /* of the owner */
     struct wf_lock_word lock, all;
     struct wf_rma_exposure exposure;
     struct wf_rma_stripe stripes[WF_RMA_STRIPES];

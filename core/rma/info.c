@@ -68,6 +68,13 @@ static bool is_ignored(const struct wf_win *win, const struct wf_info_entry *e)
     return false;
 }
 
+bool wf_win_hint_is_true(const struct wf_win *win, const char *key)
+{
+    const char *value = wf_info_find(win->info, key);
+
+    return value && !strcmp(value, "true");
+}
+
 int wf_win_set_hints(struct wf_win *win, const struct wf_info *info)
 {
     int rc = MPI_SUCCESS;
@@ -77,8 +84,7 @@ int wf_win_set_hints(struct wf_win *win, const struct wf_info *info)
     for (int i = 0; info && i < info->count && rc == MPI_SUCCESS; i++)
         if (!is_ignored(win, &info->list[i]))
             rc = wf_info_put(win->info, info->list[i].key, info->list[i].value);
-    const char *no_locks = wf_info_find(win->info, "no_locks");
-    win->no_locks = no_locks && !strcmp(no_locks, "true");
+    win->no_locks = wf_win_hint_is_true(win, "no_locks");
     return rc;
 }
 

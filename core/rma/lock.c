@@ -11,6 +11,7 @@
 #include "object/error.h"
 #include "process/instance.h"
 #include "rma/epoch.h"
+#include "rma/map.h"
 #include "rma/message.h"
 #include "rma/operation.h"
 
@@ -21,6 +22,35 @@ static int check_locks(const struct wf_win *win)
     return wf_error(MPI_ERR_RMA_SYNC,
                     "%s was made with the hint no_locks = true",
                     wf_win_name(win).text);
+}
+
+/* Takes the lock on a member that is a word in shared memory. */
+static int lock_word(struct wf_win_peer *p, bool exclusive, bool nocheck)
+{
+    struct wf_win *win = p->win;
+    int rc = MPI_SUCCESS;
+
+    p->lock_type = exclusive ? WF_LOCK_EXCLUSIVE : WF_LOCK_SHARED;
+    p->lock_nocheck = nocheck;
+    p->lock_state = WF_LOCK_ASKED;
+    if (!nocheck) {
+        rc = wf_map_lock(p, exclusive);
+        win->words_held += !rc;
+    }
+    p->lock_state = rc ? WF_LOCK_OPEN : WF_LOCK_HELD;
+    if (rc && --win->locks == 0)
+        win->access = WF_ACCESS_NONE;
+    return rc;
+}
+
+static int unlock_word(struct wf_win_peer *p)
+{
+    if (!p->lock_nocheck) {
+        p->win->words_held--;
+        wf_map_unlock(p, p->lock_type == WF_LOCK_EXCLUSIVE);
+    }
+    wf_epoch_poll_sometimes(p->win);
+    return wf_epoch_take_error(p);
 }
 
 /* Takes the lock on memory of this process. */
@@ -51,7 +81,8 @@ int wf_mpi_win_lock(struct wf_instance *wf, int lock_type, int rank, int assert,
         rc = wf_epoch_check_open(win, "MPI_Win_lock");
     if (rc || rank == MPI_PROC_NULL)
         return rc;
-    p = wf_win_reach(win, rank, &rc);
+    p = wf_map_has_lock_words(win) ? wf_win_find(win, rank, &rc)
+                                   : wf_win_reach(win, rank, &rc);
     if (!p)
         return rc;
     if (p->lock_state != WF_LOCK_OPEN)
@@ -60,6 +91,9 @@ int wf_mpi_win_lock(struct wf_instance *wf, int lock_type, int rank, int assert,
                         wf_win_name(win).text);
     win->access = WF_ACCESS_LOCK;
     win->locks++;
+    if (wf_map_has_lock_words(win))
+        return lock_word(p, lock_type == MPI_LOCK_EXCLUSIVE,
+                         assert &MPI_MODE_NOCHECK);
     wf_epoch_want_lock(
         p, lock_type == MPI_LOCK_SHARED ? WF_LOCK_SHARED : WF_LOCK_EXCLUSIVE,
         assert &MPI_MODE_NOCHECK);
@@ -82,7 +116,7 @@ int wf_mpi_win_unlock(struct wf_instance *wf, int rank, struct wf_win *win)
 {
     int rc;
     struct wf_win_peer *p = find_locked(win, rank, &rc);
-    int error;
+    int error = MPI_SUCCESS;
 
     if (win->access == WF_ACCESS_LOCK_ALL && rc == MPI_SUCCESS &&
         rank != MPI_PROC_NULL)
@@ -92,9 +126,13 @@ int wf_mpi_win_unlock(struct wf_instance *wf, int rank, struct wf_win *win)
                         wf_win_name(win).text);
     if (!p)
         return rc;
-    rc = p->leg->ask(p, true);
-    error = wf_epoch_flush(p);
-    wf_rma_mark_clean(p);
+    if (wf_map_has_lock_words(win)) {
+        rc = unlock_word(p);
+    } else {
+        rc = p->leg->ask(p, true);
+        error = wf_epoch_flush(p);
+        wf_rma_mark_clean(p);
+    }
     p->lock_state = WF_LOCK_OPEN;
     if (--win->locks == 0)
         win->access = WF_ACCESS_NONE;
@@ -115,6 +153,11 @@ int wf_mpi_win_lock_all(struct wf_instance *wf, int assert, struct wf_win *win)
     win->all_nocheck = assert &MPI_MODE_NOCHECK;
     if (win->all_nocheck)
         return MPI_SUCCESS;
+    if (wf_map_has_lock_words(win)) {
+        rc = wf_map_lock_all(win);
+        win->access = rc ? WF_ACCESS_NONE : WF_ACCESS_LOCK_ALL;
+        return rc;
+    }
     struct wf_win_peer *own = wf_win_reach(win, win->comm->rank, &rc);
     if (!own)
         return rc;
@@ -130,6 +173,8 @@ int wf_mpi_win_unlock_all(struct wf_instance *wf, struct wf_win *win)
                         "MPI_Win_lock_all was not called on %s",
                         wf_win_name(win).text);
     int rc = wf_epoch_flush_all(win, true);
+    if (wf_map_has_lock_words(win) && !win->all_nocheck)
+        wf_map_unlock_all(win);
     win->access = WF_ACCESS_NONE;
     return rc;
 }

@@ -33,9 +33,9 @@ static uint64_t wf_lock_with_queue(uint64_t state, uint32_t head, uint32_t tail)
 
 static inline bool wf_lock_is_open(uint64_t state, uint32_t kind)
 {
-    if (kind == WF_LOCK_SHARED)
+    if (kind == WF_HOLD_SHARED)
         return wf_lock_exclusive(state) == 0;
-    if (kind == WF_LOCK_ANNOUNCED)
+    if (kind == WF_HOLD_ANNOUNCED)
         return wf_lock_shared(state) == 0;
     return (uint32_t)state == 0;
 }
@@ -44,9 +44,9 @@ static inline bool wf_lock_is_open(uint64_t state, uint32_t kind)
 static inline uint64_t wf_lock_amount(const struct wf_rma_lock *l,
                                       uint32_t kind)
 {
-    if (kind == WF_LOCK_SHARED)
+    if (kind == WF_HOLD_SHARED)
         return 1;
-    return kind == WF_LOCK_ANNOUNCED ? UINT64_C(1) << 16
+    return kind == WF_HOLD_ANNOUNCED ? UINT64_C(1) << 16
                                      : (uint64_t)(l->me + 1) << 16;
 }
 

@@ -65,7 +65,7 @@ static inline void record_holds(const struct wf_rma_lock *l, uint32_t kind,
 static WF_COLD void signal_waiters(const struct wf_rma_lock *l, uint32_t kind,
                                    uint64_t state)
 {
-    uint32_t left = kind == WF_LOCK_SHARED ? wf_lock_shared(state)
+    uint32_t left = kind == WF_HOLD_SHARED ? wf_lock_shared(state)
                                            : wf_lock_exclusive(state);
 
     for (uint32_t i = 0; !left && (uint32_t)state && i < l->members; i++)
@@ -118,12 +118,12 @@ static int report_lost(const struct wf_rma_lock *l)
  * until the word has changed. */
 static void take_out(const struct wf_rma_lock *l, uint32_t gone)
 {
-    wf_atomic_u32 *held = &l->nodes[gone].held[WF_LOCK_SHARED];
+    wf_atomic_u32 *held = &l->nodes[gone].held[WF_HOLD_SHARED];
     uint32_t n = wf_load_relaxed(held);
 
     set_intent(l, 1);
     if (n > 0 && wf_cas_acq_rel(held, &n, 0))
-        leave_word(l, WF_LOCK_SHARED, n);
+        leave_word(l, WF_HOLD_SHARED, n);
     set_intent(l, 0);
 }
 
@@ -135,7 +135,7 @@ void wf_lock_word_fail_owner(const struct wf_rma_lock *l, uint32_t gone)
     WF_ASSERT(gone < l->members && gone != l->me);
     if (wf_load_relaxed(&n->intent) || wf_load_relaxed(&n->busy) ||
         wf_load_relaxed(&n->reserved) ||
-        wf_load_relaxed(&n->held[WF_LOCK_ANNOUNCED]) ||
+        wf_load_relaxed(&n->held[WF_HOLD_ANNOUNCED]) ||
         (!l->window_wide && wf_lock_exclusive(state) == gone + 1))
         lose_lock(l, gone);
     else
@@ -282,49 +282,49 @@ static inline bool try_shared(const struct wf_rma_lock *l)
     bool inside;
 
     set_intent(l, 1);
-    inside = enter_at_once(l, WF_LOCK_SHARED);
+    inside = enter_at_once(l, WF_HOLD_SHARED);
     if (inside)
-        record_holds(l, WF_LOCK_SHARED, read_holds(l, WF_LOCK_SHARED) + 1);
+        record_holds(l, WF_HOLD_SHARED, read_holds(l, WF_HOLD_SHARED) + 1);
     set_intent(l, 0);
     return inside;
 }
 
 static inline bool try_announced(const struct wf_rma_lock *l)
 {
-    uint32_t n = read_holds(l, WF_LOCK_ANNOUNCED);
+    uint32_t n = read_holds(l, WF_HOLD_ANNOUNCED);
 
-    record_holds(l, WF_LOCK_ANNOUNCED, n + 1);
-    if (n > 0 || enter_at_once(l, WF_LOCK_ANNOUNCED))
+    record_holds(l, WF_HOLD_ANNOUNCED, n + 1);
+    if (n > 0 || enter_at_once(l, WF_HOLD_ANNOUNCED))
         return true;
-    record_holds(l, WF_LOCK_ANNOUNCED, 0);
+    record_holds(l, WF_HOLD_ANNOUNCED, 0);
     return false;
 }
 
 static inline bool try_to_enter(const struct wf_rma_lock *l,
-                                enum wf_lock_kind kind)
+                                enum wf_hold_kind kind)
 {
     WF_ASSERT(l->me < l->members);
-    WF_ASSERT(l->window_wide == (kind == WF_LOCK_ANNOUNCED) ||
-              kind == WF_LOCK_SHARED);
-    if (kind == WF_LOCK_SHARED)
+    WF_ASSERT(l->window_wide == (kind == WF_HOLD_ANNOUNCED) ||
+              kind == WF_HOLD_SHARED);
+    if (kind == WF_HOLD_SHARED)
         return try_shared(l);
-    return kind == WF_LOCK_ANNOUNCED ? try_announced(l)
+    return kind == WF_HOLD_ANNOUNCED ? try_announced(l)
                                      : enter_at_once(l, kind);
 }
 
 /* Records a hold that the word counts. Another thread may have announced the
  * member meanwhile; the word counts a member once. */
-static void record_entry(const struct wf_rma_lock *l, enum wf_lock_kind kind)
+static void record_entry(const struct wf_rma_lock *l, enum wf_hold_kind kind)
 {
-    if (kind == WF_LOCK_EXCLUSIVE)
+    if (kind == WF_HOLD_EXCLUSIVE)
         return;
-    if (kind == WF_LOCK_ANNOUNCED && read_holds(l, kind) > 0)
+    if (kind == WF_HOLD_ANNOUNCED && read_holds(l, kind) > 0)
         leave_word(l, kind, 1);
     record_holds(l, kind, read_holds(l, kind) + 1);
 }
 
 static WF_COLD int enter_by_queue(const struct wf_rma_lock *l,
-                                  enum wf_lock_kind kind)
+                                  enum wf_hold_kind kind)
 {
     int rc = claim_node(l);
 
@@ -340,7 +340,7 @@ static WF_COLD int enter_by_queue(const struct wf_rma_lock *l,
 }
 
 static inline int enter_word(const struct wf_rma_lock *l,
-                             enum wf_lock_kind kind)
+                             enum wf_hold_kind kind)
 {
     if (wf_likely(try_to_enter(l, kind)))
         return MPI_SUCCESS;
@@ -348,22 +348,22 @@ static inline int enter_word(const struct wf_rma_lock *l,
 }
 
 static inline void leave_lock(const struct wf_rma_lock *l,
-                              enum wf_lock_kind kind)
+                              enum wf_hold_kind kind)
 {
     uint32_t n;
 
-    if (kind == WF_LOCK_EXCLUSIVE) {
+    if (kind == WF_HOLD_EXCLUSIVE) {
         leave_word(l, kind, 1);
         return;
     }
     n = read_holds(l, kind);
     WF_ASSERT(n > 0);
-    if (kind == WF_LOCK_SHARED)
+    if (kind == WF_HOLD_SHARED)
         set_intent(l, 1);
-    if (kind == WF_LOCK_SHARED || n == 1)
+    if (kind == WF_HOLD_SHARED || n == 1)
         leave_word(l, kind, 1);
     record_holds(l, kind, n - 1);
-    if (kind == WF_LOCK_SHARED)
+    if (kind == WF_HOLD_SHARED)
         set_intent(l, 0);
 }
 
@@ -399,13 +399,13 @@ static void count_reserved(const struct wf_rma_lock *l, uint32_t more)
 }
 
 int wf_lock_word_enter_nested(const struct wf_rma_lock *l,
-                              enum wf_lock_kind kind)
+                              enum wf_hold_kind kind)
 {
     int rc = MPI_SUCCESS;
     uint64_t old;
 
-    WF_ASSERT(kind != WF_LOCK_EXCLUSIVE);
-    if (kind == WF_LOCK_ANNOUNCED && read_holds(l, kind) > 0) {
+    WF_ASSERT(kind != WF_HOLD_EXCLUSIVE);
+    if (kind == WF_HOLD_ANNOUNCED && read_holds(l, kind) > 0) {
         record_holds(l, kind, read_holds(l, kind) + 1);
         return MPI_SUCCESS;
     }
@@ -422,17 +422,17 @@ int wf_lock_word_enter_nested(const struct wf_rma_lock *l,
     return rc;
 }
 
-bool wf_lock_word_try(const struct wf_rma_lock *l, enum wf_lock_kind kind)
+bool wf_lock_word_try(const struct wf_rma_lock *l, enum wf_hold_kind kind)
 {
     return try_to_enter(l, kind);
 }
 
-int wf_lock_word_enter(const struct wf_rma_lock *l, enum wf_lock_kind kind)
+int wf_lock_word_enter(const struct wf_rma_lock *l, enum wf_hold_kind kind)
 {
     return enter_word(l, kind);
 }
 
-void wf_lock_word_leave(const struct wf_rma_lock *l, enum wf_lock_kind kind)
+void wf_lock_word_leave(const struct wf_rma_lock *l, enum wf_hold_kind kind)
 {
     leave_lock(l, kind);
 }
@@ -440,7 +440,7 @@ void wf_lock_word_leave(const struct wf_rma_lock *l, enum wf_lock_kind kind)
 /* ---- both levels --------------------------------------------------------- */
 
 static inline int enter_level(const struct wf_rma_lock *l,
-                              enum wf_lock_kind kind, bool nested)
+                              enum wf_hold_kind kind, bool nested)
 {
     return wf_unlikely(nested) ? wf_lock_word_enter_nested(l, kind)
                                : enter_word(l, kind);
@@ -452,13 +452,13 @@ int wf_rma_lock(const struct wf_rma_lock *all, const struct wf_rma_lock *target,
     int rc;
 
     if (!exclusive)
-        return enter_level(target, WF_LOCK_SHARED, nested);
-    rc = enter_level(all, WF_LOCK_ANNOUNCED, nested);
+        return enter_level(target, WF_HOLD_SHARED, nested);
+    rc = enter_level(all, WF_HOLD_ANNOUNCED, nested);
     if (wf_unlikely(rc))
         return rc;
-    rc = enter_word(target, WF_LOCK_EXCLUSIVE);
+    rc = enter_word(target, WF_HOLD_EXCLUSIVE);
     if (wf_unlikely(rc))
-        leave_lock(all, WF_LOCK_ANNOUNCED);
+        leave_lock(all, WF_HOLD_ANNOUNCED);
     return rc;
 }
 
@@ -466,12 +466,12 @@ bool wf_rma_try_lock(const struct wf_rma_lock *all,
                      const struct wf_rma_lock *target, bool exclusive)
 {
     if (!exclusive)
-        return try_to_enter(target, WF_LOCK_SHARED);
-    if (!try_to_enter(all, WF_LOCK_ANNOUNCED))
+        return try_to_enter(target, WF_HOLD_SHARED);
+    if (!try_to_enter(all, WF_HOLD_ANNOUNCED))
         return false;
-    if (try_to_enter(target, WF_LOCK_EXCLUSIVE))
+    if (try_to_enter(target, WF_HOLD_EXCLUSIVE))
         return true;
-    leave_lock(all, WF_LOCK_ANNOUNCED);
+    leave_lock(all, WF_HOLD_ANNOUNCED);
     return false;
 }
 
@@ -479,19 +479,19 @@ void wf_rma_unlock(const struct wf_rma_lock *all,
                    const struct wf_rma_lock *target, bool exclusive)
 {
     if (!exclusive) {
-        leave_lock(target, WF_LOCK_SHARED);
+        leave_lock(target, WF_HOLD_SHARED);
         return;
     }
-    leave_lock(target, WF_LOCK_EXCLUSIVE);
-    leave_lock(all, WF_LOCK_ANNOUNCED);
+    leave_lock(target, WF_HOLD_EXCLUSIVE);
+    leave_lock(all, WF_HOLD_ANNOUNCED);
 }
 
 int wf_rma_lock_all(const struct wf_rma_lock *all)
 {
-    return enter_word(all, WF_LOCK_SHARED);
+    return enter_word(all, WF_HOLD_SHARED);
 }
 
 void wf_rma_unlock_all(const struct wf_rma_lock *all)
 {
-    leave_lock(all, WF_LOCK_SHARED);
+    leave_lock(all, WF_HOLD_SHARED);
 }

@@ -5,9 +5,9 @@
  *   | tail  | head  | exclusive | shared |      ids of members + 1; 0: none
  *
  *   kind                      enters while            adds
- *   WF_LOCK_SHARED            exclusive == 0          1 to shared
- *   WF_LOCK_EXCLUSIVE         both are 0              its id to exclusive
- *   WF_LOCK_ANNOUNCED         shared == 0             1 to exclusive
+ *   WF_HOLD_SHARED            exclusive == 0          1 to shared
+ *   WF_HOLD_EXCLUSIVE         both are 0              its id to exclusive
+ *   WF_HOLD_ANNOUNCED         shared == 0             1 to exclusive
  *
  * A member's own lock is entered shared or exclusive. The window-wide lock is
  * entered shared by lock_all, and announced by those who hold some member's
@@ -57,7 +57,7 @@
 
 #include "rma/header.h"
 
-enum wf_lock_kind { WF_LOCK_SHARED, WF_LOCK_ANNOUNCED, WF_LOCK_EXCLUSIVE };
+enum wf_hold_kind { WF_HOLD_SHARED, WF_HOLD_ANNOUNCED, WF_HOLD_EXCLUSIVE };
 
 /* A lock as one member sees it. */
 struct wf_rma_lock {
@@ -88,13 +88,13 @@ wf_rma_lock_of_all(struct wf_rma_header *h, uint32_t me,
 
 /* Enters; waits for its turn if it must. Returns MPI_SUCCESS, or an error and
  * is not inside. */
-int wf_lock_word_enter(const struct wf_rma_lock *, enum wf_lock_kind);
+int wf_lock_word_enter(const struct wf_rma_lock *, enum wf_hold_kind);
 /* The same for a member that holds another lock of the window, or this one
- * announced: not for WF_LOCK_EXCLUSIVE. */
-int wf_lock_word_enter_nested(const struct wf_rma_lock *, enum wf_lock_kind);
+ * announced: not for WF_HOLD_EXCLUSIVE. */
+int wf_lock_word_enter_nested(const struct wf_rma_lock *, enum wf_hold_kind);
 /* Enters if that is possible at once. */
-bool wf_lock_word_try(const struct wf_rma_lock *, enum wf_lock_kind);
-void wf_lock_word_leave(const struct wf_rma_lock *, enum wf_lock_kind);
+bool wf_lock_word_try(const struct wf_rma_lock *, enum wf_hold_kind);
+void wf_lock_word_leave(const struct wf_rma_lock *, enum wf_hold_kind);
 
 /* A member is gone. Every living member may call this, at any time and more
  * than once, for every lock of the window that it can reach. */

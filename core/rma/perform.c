@@ -25,6 +25,7 @@
 #include "protocol/receive.h"
 #include "protocol/send.h"
 #include "report/error.h"
+#include "rma/atomic.h"
 #include "rma/lock_queue.h"
 #include "rma/operation.h"
 
@@ -212,17 +213,14 @@ static void send_result_data(struct wf_win_peer *p, uint64_t tag,
 
 /* ---- operations ---------------------------------------------------------- */
 
-/* Begins a piece of a result: what lies in the place now. */
+/* Begins a piece of a result, which is to be written to d->at. */
 static bool begin_result(struct wf_win_peer *p, struct wf_rma_draft *d,
                          const struct wf_rma_place *place, uint64_t offset,
                          uint64_t n)
 {
     struct wf_rma_extent e = {offset, place->bytes, 0};
 
-    if (!wf_rma_begin(d, p, &e, n))
-        return false;
-    wf_rma_read(place, offset, d->at, n);
-    return true;
+    return wf_rma_begin(d, p, &e, n);
 }
 
 static void send_result(struct wf_win_peer *p, const struct wf_rma_message *m,
@@ -232,20 +230,33 @@ static void send_result(struct wf_win_peer *p, const struct wf_rma_message *m,
                   true);
 }
 
-/* Sends a result of any length, in pieces. */
+/* Sends what lies in a place, of any length, in pieces. basic NULL: nobody
+ * changes it meanwhile; else each element of this type is read atomically. */
 static int send_results(struct wf_win_peer *p, const struct wf_rma_message *m,
-                        const struct wf_rma_place *place)
+                        const struct wf_rma_place *place, struct wf_type *basic)
 {
-    for (uint64_t at = 0; at < place->bytes; at += WF_RMA_CHUNK) {
-        uint64_t n = place->bytes - at;
+    uint64_t most = basic ? WF_RMA_CHUNK - WF_RMA_CHUNK % (uint64_t)basic->size
+                          : WF_RMA_CHUNK;
+    int rc = MPI_SUCCESS;
+
+    for (uint64_t at = 0, n; at < place->bytes && rc == MPI_SUCCESS; at += n) {
         struct wf_rma_draft d;
 
-        if (!begin_result(p, &d, place, at,
-                          n < WF_RMA_CHUNK ? n : WF_RMA_CHUNK))
+        n = place->bytes - at < most ? place->bytes - at : most;
+        if (!begin_result(p, &d, place, at, n))
             return MPI_ERR_NO_MEM;
-        send_result(p, m, &d);
+        if (basic)
+            rc = wf_rma_accumulate_piece(
+                p->win, place,
+                &(struct wf_rma_piece){at, NULL, d.at, n, WF_OP_NO_OP, basic});
+        else
+            wf_rma_read(place, at, d.at, n);
+        if (rc)
+            wf_rma_abandon(&d);
+        else
+            send_result(p, m, &d);
     }
-    return MPI_SUCCESS;
+    return rc;
 }
 
 static int perform_put(struct wf_win_peer *p, const struct wf_rma_message *m,
@@ -265,7 +276,7 @@ static int perform_get(struct wf_win_peer *p, const struct wf_rma_message *m,
                        const struct wf_rma_extent *e)
 {
     if (!(m->head->word & WF_RMA_BY_MESSAGE))
-        return send_results(p, m, place);
+        return send_results(p, m, place, NULL);
     send_result_data(p, e->offset, place);
     return MPI_SUCCESS;
 }
@@ -285,11 +296,15 @@ static int perform_accumulate(struct wf_win_peer *p,
         m->bytes % (uint64_t)basic->size || e->offset % (uint64_t)basic->size)
         return MPI_ERR_OP;
     if (fetch && op == WF_OP_NO_OP)
-        return send_results(p, m, place);
+        return place->bytes % (uint64_t)basic->size
+                   ? MPI_ERR_OP
+                   : send_results(p, m, place, basic);
     if (fetch && !begin_result(p, &d, place, e->offset, m->bytes))
         return MPI_ERR_NO_MEM;
-    rc = wf_rma_accumulate_piece(
-        place, &(struct wf_rma_piece){e->offset, m->data, m->bytes, op, basic});
+    rc = wf_rma_accumulate_piece(p->win, place,
+                                 &(struct wf_rma_piece){e->offset, m->data,
+                                                        fetch ? d.at : NULL,
+                                                        m->bytes, op, basic});
     if (fetch && rc == MPI_SUCCESS)
         send_result(p, m, &d);
     else if (fetch)
@@ -302,15 +317,20 @@ static int perform_swap(struct wf_win_peer *p, const struct wf_rma_message *m,
 {
     uint64_t n = place->bytes;
     struct wf_rma_draft d;
+    int rc;
 
-    if (n > WF_RMA_BASIC_MOST || m->bytes != 2 * n)
+    if (place->type || n > WF_RMA_BASIC_MOST || m->bytes != 2 * n)
         return MPI_ERR_SIZE;
     if (!begin_result(p, &d, place, 0, n))
         return MPI_ERR_NO_MEM;
-    if (!memcmp(d.at, m->data, n))
-        wf_rma_write(place, 0, (const char *)m->data + n, n);
-    send_result(p, m, &d);
-    return MPI_SUCCESS;
+    rc = wf_rma_swap_place(
+        p->win, place,
+        &(struct wf_rma_swap){(const char *)m->data + n, m->data, d.at});
+    if (rc)
+        wf_rma_abandon(&d);
+    else
+        send_result(p, m, &d);
+    return rc;
 }
 
 static int perform_at_place(struct wf_win_peer *p,

@@ -12,6 +12,8 @@
 #include "object/errhandler.h"
 #include "object/error.h"
 #include "object/keyval.h"
+#include "rma/epoch.h"
+#include "rma/map.h"
 #include "rma/owner.h"
 #include "rma/win.h"
 
@@ -44,6 +46,44 @@ int wf_mpi_win_create_errhandler(struct wf_instance *wf,
 {
     return wf_errhandler_create(&wf_win_owner_kind, (void (*)(void))fn,
                                 errhandler);
+}
+
+/* ---- shared memory ------------------------------------------------------- */
+
+/* Returns the first member that has memory; 0 if none has. */
+static int find_first_memory(const struct wf_win *win)
+{
+    for (int i = 0; i < win->comm->size; i++)
+        if (win->members[i].size)
+            return i;
+    return 0;
+}
+
+/* Of a member whose memory is not mapped here the size is 0, and the base NULL.
+ * One of a contiguous window has a place even without memory. */
+int wf_mpi_win_shared_query(struct wf_instance *wf, struct wf_win *win,
+                            int rank, MPI_Aint *size, MPI_Count *disp_unit,
+                            void *baseptr)
+{
+    const struct wf_win_member *m;
+    int rc = wf_epoch_check_rank(win, rank);
+    char *base;
+
+    if (rc)
+        return rc;
+    if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
+        return wf_error(MPI_ERR_RMA_FLAVOR,
+                        "%s was made by MPI_Win_create_dynamic, which has no "
+                        "memory to ask for",
+                        wf_win_name(win).text);
+    if (rank == MPI_PROC_NULL)
+        rank = find_first_memory(win);
+    m = &win->members[rank];
+    base = wf_map_address(win, rank);
+    *size = base ? (MPI_Aint)m->size : 0;
+    *disp_unit = (MPI_Count)m->unit;
+    memcpy(baseptr, &base, sizeof base); /* the address of some pointer */
+    return MPI_SUCCESS;
 }
 
 /* ---- attributes ---------------------------------------------------------- */

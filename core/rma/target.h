@@ -7,6 +7,7 @@
 #include "rma/message.h"
 #include "rma/win.h"
 
+struct wf_rma_swap;
 struct wf_type;
 
 /* Performs a message whose origin has the lock, or needs none. */
@@ -44,16 +45,20 @@ void wf_rma_read(const struct wf_rma_place *, uint64_t offset, void *out,
                  uint64_t n);
 /* A piece of the data of an accumulate. */
 struct wf_rma_piece {
-    uint64_t offset; /* in all data */
-    const void *data;
+    uint64_t offset;  /* in all data */
+    const void *data; /* packed, and need not be aligned; NULL: MPI_NO_OP */
+    void *result;     /* packed: what was there before; NULL: nobody asks */
     uint64_t n;
     uint32_t op;
     struct wf_type *basic;
 };
 
-/* Applies a piece of an accumulate. Returns an error class. */
-int wf_rma_accumulate_piece(const struct wf_rma_place *,
+/* Apply a piece of an accumulate, and a compare and swap, atomically to those
+ * of processes that have mapped the memory. Return an error class. */
+int wf_rma_accumulate_piece(struct wf_win *, const struct wf_rma_place *,
                             const struct wf_rma_piece *);
+int wf_rma_swap_place(struct wf_win *, const struct wf_rma_place *,
+                      const struct wf_rma_swap *);
 /* Returns whether an accumulate may have this operation and this type. */
 bool wf_rma_op_is_valid(uint32_t op, const struct wf_type *basic);
 

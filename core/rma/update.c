@@ -22,7 +22,7 @@ bool wf_rma_uses_words(const struct wf_rma_domain *d, const struct wf_type *t)
 {
     const struct wf_predefined *p = wf_predefined(t);
 
-    if (d->bulk || t->size > 8 || t->size & (t->size - 1))
+    if (!wf_rma_has_word_size(d, t->size))
         return false;
     return p->group == WF_GROUP_NONE || p->group & WORDS;
 }

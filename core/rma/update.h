@@ -27,6 +27,14 @@ struct wf_rma_update {
  * processor's atomic operations; all others have stripes. */
 bool wf_rma_uses_words(const struct wf_rma_domain *, const struct wf_type *);
 
+/* Returns whether elements of this size have them, if their type may: all that
+ * compare and swap takes does. */
+static inline bool wf_rma_has_word_size(const struct wf_rma_domain *d,
+                                        int64_t size)
+{
+    return !d->bulk && size > 0 && size <= 8 && !(size & (size - 1));
+}
+
 static inline bool wf_rma_is_aligned(const void *at, int64_t size)
 {
     return ((uintptr_t)at & ((uintptr_t)size - 1)) == 0;

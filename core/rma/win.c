@@ -20,6 +20,7 @@
 #include "protocol/queues.h"
 #include "report/error.h"
 #include "rma/epoch.h"
+#include "rma/map.h"
 #include "rma/owner.h"
 #include "rma/target.h"
 
@@ -79,6 +80,9 @@ void wf_win_put(struct wf_win *win)
     free(win->started);
     free(win->exposed);
     free(win->memory);
+    free(win->stripes);
+    free(win->scratch);
+    wf_map_free(win);
     free(win);
 }
 
@@ -95,12 +99,15 @@ struct wf_win_peer *wf_win_peer(struct wf_win *win, int rank)
         return NULL;
     p->win = win;
     p->rank = rank;
-    p->leg = &wf_leg_message;
     p->queue_end = &p->queue;
     p->kept_end = &p->kept;
     p->unfinished_end = &p->unfinished;
     wf_list_init(&p->dirty);
     wf_list_init(&p->waiter);
+    if (!wf_map_init_peer(p)) {
+        free(p);
+        return NULL;
+    }
     win->peers[rank] = p;
     return p;
 }
@@ -123,6 +130,16 @@ struct wf_win_peer *wf_win_reach(struct wf_win *win, int rank, int *rc)
         return p;
     *rc = wf_error_class(status);
     return NULL;
+}
+
+struct wf_win_peer *wf_win_find(struct wf_win *win, int rank, int *rc)
+{
+    struct wf_win_peer *p = wf_win_peer(win, rank);
+
+    *rc = MPI_SUCCESS;
+    return p && p->leg == &wf_leg_mapped && !p->lost
+               ? p
+               : wf_win_reach(win, rank, rc);
 }
 
 int wf_win_record_loss(const struct wf_win_peer *p)
@@ -177,6 +194,12 @@ void wf_win_wait(struct wf_win *win, struct wf_win_peer *peer,
                      &cause);
     if (watch.loc)
         wf_flag_wait_end(win->wf, &watch);
+}
+
+void wf_win_notify(struct wf_win *win)
+{
+    if (win->wf->api.on)
+        wf_progress_notify(win->wf);
 }
 
 void wf_win_poll(struct wf_win *win)

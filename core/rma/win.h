@@ -17,6 +17,7 @@
 #include "protocol/failure.h"
 #include "protocol/slots.h"
 #include "rma/handle.h"
+#include "rma/stripe.h"
 #include "rma/windows.h"
 
 struct wf_active;
@@ -25,10 +26,16 @@ struct wf_info;
 struct wf_leg;
 struct wf_rma_op;
 struct wf_type;
+struct wf_win_map;
 
 /* A member as it has published itself. */
 struct wf_win_member {
-    uint64_t base, size, unit; /* bytes; base: its address there */
+    uint64_t size, unit; /* bytes */
+    uint64_t node;       /* where it is */
+    uint64_t flags;      /* enum wf_win_member_flags */
+};
+enum wf_win_member_flags {
+    WF_MEMBER_NONCONTIG = 1 /* alloc_shared_noncontig */
 };
 
 /* The access epoch that this process has opened. */
@@ -62,6 +69,9 @@ struct wf_win_peer {
     struct weft_loc *loc; /* NULL: not known yet */
     const struct wf_leg *leg;
     bool lost; /* it is gone, and operations with it have ended */
+    uint32_t mate; /* its number in win->map; UINT32_MAX: it is not there */
+    /* The atomicity of its memory, if this process has it mapped: map.h. */
+    struct wf_rma_domain domain;
 
     /* As origin: the operations on its memory. */
     struct wf_list dirty; /* in win->dirty, until it is synchronised */
@@ -120,7 +130,10 @@ struct wf_win {
     int flavor, model, unit;
     void *base;
     MPI_Aint size;
-    void *memory; /* of MPI_Win_allocate, freed with the window; or NULL */
+    void *memory;           /* of its own, freed with the window; or NULL */
+    struct wf_win_map *map; /* shared with others of the node; or NULL */
+    struct wf_rma_stripe *stripes; /* of memory that is not shared; or NULL */
+    void *scratch;                 /* while the window is made */
     struct wf_win_member *members;
     struct wf_win_peer **peers; /* NULL: nothing to do with it yet */
     struct wf_list dirty;       /* peers that are not synchronised */
@@ -132,6 +145,7 @@ struct wf_win {
     bool fence_used;  /* an operation was started in the fence epoch */
     bool all_nocheck; /* of MPI_Win_lock_all */
     int locks;        /* members locked one by one */
+    int words_held;   /* locks of these that are words in shared memory */
     int *started;     /* ranks of the group of MPI_Win_start */
     int started_count;
     int *exposed; /* ranks of the group of MPI_Win_post; NULL: none */
@@ -164,6 +178,9 @@ struct wf_win_peer *wf_win_peer(struct wf_win *, int rank);
 /* Returns the state about a member, connected; NULL: the error is recorded and
  * its class in *rc. */
 struct wf_win_peer *wf_win_reach(struct wf_win *, int rank, int *rc);
+/* The same for an operation, or for a lock that is a word: a member whose
+ * memory is mapped need not be connected. */
+struct wf_win_peer *wf_win_find(struct wf_win *, int rank, int *rc);
 /* Records that a member is gone, and returns the class. */
 int wf_win_record_loss(const struct wf_win_peer *);
 /* Returns the name of a window for a message: "window 'halo'", or "the
@@ -177,6 +194,9 @@ struct wf_win_text wf_win_name(const struct wf_win *);
  * meanwhile; done() asks about it. */
 void wf_win_wait(struct wf_win *, struct wf_win_peer *peer,
                  bool (*done)(void *), void *arg);
+
+/* Wakes the threads of this process that wait for what has come true. */
+void wf_win_notify(struct wf_win *);
 
 /* Polls once, for calls that do not wait. */
 void wf_win_poll(struct wf_win *);

@@ -9,6 +9,7 @@
 
 #include "process/instance.h"
 #include "rma/lock_queue.h"
+#include "rma/map.h"
 #include "rma/message.h"
 #include "rma/operation.h"
 #include "rma/target.h"
@@ -30,6 +31,7 @@ static void handle_arrival(struct wf_active_handler *h, struct weft_loc *from,
 static void lose_peers(struct wf_win *win, struct weft_loc *loc)
 {
     wf_win_get(win); /* what ends may be the last that holds it */
+    wf_map_lose(win, loc);
     for (int i = 0; i < win->comm->size; i++) {
         struct wf_win_peer *p = win->peers[i];
 

@@ -1,6 +1,7 @@
-/* Rank 1 locks memory of rank 0 and dies; rank 2 waits for that lock. It gets
- * the lock, with the news; and operations on the dead rank end. Each survivor
- * prints what it has found.
+/* Rank 1 locks memory of rank 0 and dies; rank 2 waits for that lock. By
+ * messages it gets the lock, with the news; a lock in shared memory is lost,
+ * and it gets the news alone, as often as it asks. Operations on the dead rank
+ * end. Each survivor prints what it has found.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -22,11 +23,42 @@ static void hold_and_die(MPI_Win win)
     raise(SIGKILL);
 }
 
-static void wait_for_lock(MPI_Win win)
+/* Is the memory of all members mapped, so that locks are words in it? */
+static int has_lock_words(MPI_Win win)
+{
+    MPI_Aint bytes;
+    int unit, all = 1;
+    void *base;
+
+    for (int r = TARGET; r <= WAITER; r++) {
+        MPI_Win_shared_query(win, r, &bytes, &unit, &base);
+        all &= base != NULL;
+    }
+    return all;
+}
+
+/* The lock is lost. */
+static void find_lock_lost(MPI_Win win)
+{
+    long one = 1, old = -1;
+
+    for (int i = 0; i < 3; i++)
+        CHECK(class_of(MPI_Win_lock(i == 1 ? MPI_LOCK_SHARED
+                                           : MPI_LOCK_EXCLUSIVE,
+                                    TARGET, 0, win)) == MPI_ERR_PROC_ABORTED);
+    CHECK(class_of(MPI_Win_unlock(TARGET, win)) == MPI_ERR_RMA_SYNC);
+    CHECK(class_of(MPI_Win_lock_all(0, win)) == MPI_ERR_PROC_ABORTED);
+    /* its memory is as it was, for whoever needs no lock */
+    CHECK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win) == MPI_SUCCESS);
+    MPI_Fetch_and_op(&one, &old, MPI_LONG, TARGET, 0, MPI_SUM, win);
+    CHECK(MPI_Win_unlock_all(win) == MPI_SUCCESS);
+    CHECK(old == 7);
+}
+
+static void find_lock_inherited(MPI_Win win)
 {
     long value = 0;
 
-    MPI_Recv(&value, 1, MPI_LONG, HOLDER, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, win);
     MPI_Get(&value, 1, MPI_LONG, TARGET, 0, 1, MPI_LONG, win);
     CHECK(class_of(MPI_Win_unlock(TARGET, win)) == MPI_ERR_PROC_ABORTED);
@@ -36,6 +68,18 @@ static void wait_for_lock(MPI_Win win)
     value = 8;
     MPI_Put(&value, 1, MPI_LONG, TARGET, 0, 1, MPI_LONG, win);
     CHECK(MPI_Win_unlock(TARGET, win) == MPI_SUCCESS);
+}
+
+static void wait_for_lock(MPI_Win win)
+{
+    long value = 0;
+
+    MPI_Recv(&value, 1, MPI_LONG, HOLDER, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (has_lock_words(win))
+        find_lock_lost(win);
+    else
+        find_lock_inherited(win);
+    value = 8;
     /* nobody waits for the dead one */
     int rc = MPI_Win_lock(MPI_LOCK_SHARED, HOLDER, 0, win);
     if (rc == MPI_SUCCESS)

@@ -126,6 +126,15 @@ class Routes(unittest.TestCase):
         self.assertIn("route 'rest'", self.explain("--comm", "x", "--kind",
                                                    "pt2pt"))
 
+    def test_explain_says_how_windows_are_reached(self):
+        for route, how in (("use = shm", "mapped: 'shm'"),
+                           ("use = tcp", "messages: 'tcp' shares no memory"),
+                           ("use = shm, tcp\nfailover = yes",
+                            "messages: the route has failover")):
+            self.ini.write_text(TRANSPORTS + f"[route a]\n{route}\n")
+            self.assertIn(f"  windows: {how}", self.explain())
+            self.assertIn(f'"windows": "{how}', self.explain("--json"))
+
 
 if __name__ == "__main__":
     launch.main()

@@ -7,7 +7,7 @@
 
 enum { KILLS = 60 };
 
-static void hold_until_killed(struct rig_member *m, enum wf_lock_kind kind)
+static void hold_until_killed(struct rig_member *m, enum wf_hold_kind kind)
 {
     struct wf_rma_lock l = rig_lock(m, 0);
 
@@ -17,12 +17,12 @@ static void hold_until_killed(struct rig_member *m, enum wf_lock_kind kind)
 
 static void die_as_writer(struct rig_member *m)
 {
-    hold_until_killed(m, WF_LOCK_EXCLUSIVE);
+    hold_until_killed(m, WF_HOLD_EXCLUSIVE);
 }
 
 static void die_as_reader(struct rig_member *m)
 {
-    hold_until_killed(m, WF_LOCK_SHARED);
+    hold_until_killed(m, WF_HOLD_SHARED);
 }
 
 static void die_with_both_levels(struct rig_member *m)
@@ -37,17 +37,17 @@ static void wait_and_be_told(struct rig_member *m)
 {
     struct wf_rma_lock l = rig_lock(m, 0);
 
-    RIG_CHECK(wf_lock_word_enter(&l, WF_LOCK_EXCLUSIVE) ==
+    RIG_CHECK(wf_lock_word_enter(&l, WF_HOLD_EXCLUSIVE) ==
               MPI_ERR_PROC_ABORTED);
-    RIG_CHECK(wf_lock_word_enter(&l, WF_LOCK_SHARED) == MPI_ERR_PROC_ABORTED);
+    RIG_CHECK(wf_lock_word_enter(&l, WF_HOLD_SHARED) == MPI_ERR_PROC_ABORTED);
 }
 
 static void wait_and_enter(struct rig_member *m)
 {
     struct wf_rma_lock l = rig_lock(m, 0);
 
-    RIG_CHECK(wf_lock_word_enter(&l, WF_LOCK_EXCLUSIVE) == MPI_SUCCESS);
-    wf_lock_word_leave(&l, WF_LOCK_EXCLUSIVE);
+    RIG_CHECK(wf_lock_word_enter(&l, WF_HOLD_EXCLUSIVE) == MPI_SUCCESS);
+    wf_lock_word_leave(&l, WF_HOLD_EXCLUSIVE);
 }
 
 static void expect_kill(pid_t pid)
@@ -94,14 +94,14 @@ static void a_dead_reader_is_taken_out(void **state)
 
     rig_join(&m, s, 3);
     l = rig_lock(&m, 0);
-    assert_int_equal(wf_lock_word_enter(&l, WF_LOCK_SHARED), MPI_SUCCESS);
+    assert_int_equal(wf_lock_word_enter(&l, WF_HOLD_SHARED), MPI_SUCCESS);
     expect_kill(rig_fork(s, 0, die_as_reader));
     waits = rig_fork(s, 1, wait_and_enter);
     await_tail(&l, 1);
     wf_lock_word_fail_owner(&l, 0);
     wf_lock_word_fail_owner(&l, 0);
     assert_int_equal(wf_load_relaxed(&l.word->state) & 0xffff, 1);
-    wf_lock_word_leave(&l, WF_LOCK_SHARED);
+    wf_lock_word_leave(&l, WF_HOLD_SHARED);
     rig_expect_exit(waits);
     assert_int_equal(wf_load_relaxed(&l.word->state), 0);
     rig_unmap(s);
@@ -116,7 +116,7 @@ static void who_waits_behind_a_dead_waiter_is_told(void **state)
 
     rig_join(&m, s, 3);
     l = rig_lock(&m, 0);
-    assert_int_equal(wf_lock_word_enter(&l, WF_LOCK_SHARED), MPI_SUCCESS);
+    assert_int_equal(wf_lock_word_enter(&l, WF_HOLD_SHARED), MPI_SUCCESS);
     dies = rig_fork(s, 0, die_as_writer);
     await_tail(&l, 0);
     waits = rig_fork(s, 1, wait_and_be_told);
@@ -125,7 +125,7 @@ static void who_waits_behind_a_dead_waiter_is_told(void **state)
     expect_kill(dies);
     wf_lock_word_fail_owner(&l, 0);
     rig_expect_exit(waits);
-    wf_lock_word_leave(&l, WF_LOCK_SHARED);
+    wf_lock_word_leave(&l, WF_HOLD_SHARED);
     rig_unmap(s);
 }
 

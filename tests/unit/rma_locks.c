@@ -69,7 +69,7 @@ static void use_one_lock(struct rig_member *m)
 
     for (int i = 0; i < ROUNDS; i++) {
         bool exclusive = rig_random(&seed) % 3 == 0;
-        enum wf_lock_kind kind = exclusive ? WF_LOCK_EXCLUSIVE : WF_LOCK_SHARED;
+        enum wf_hold_kind kind = exclusive ? WF_HOLD_EXCLUSIVE : WF_HOLD_SHARED;
 
         if (rig_random(&seed) % 8 || !wf_lock_word_try(&l, kind))
             RIG_CHECK(wf_lock_word_enter(&l, kind) == MPI_SUCCESS);
@@ -125,7 +125,7 @@ static void wait_in_turn(struct rig_member *m)
     for (int i = 0; i < ROUNDS / 4; i++) {
         uint32_t now, passed;
 
-        RIG_CHECK(wf_lock_word_enter(&l, WF_LOCK_EXCLUSIVE) == MPI_SUCCESS);
+        RIG_CHECK(wf_lock_word_enter(&l, WF_HOLD_EXCLUSIVE) == MPI_SUCCESS);
         now = wf_add_acq_rel(&m->shared->entries, 1);
         passed = now - m->first_wait;
         if (m->waited) {
@@ -138,7 +138,7 @@ static void wait_in_turn(struct rig_member *m)
         for (int k = 0; k < 1000 && !(wf_load_relaxed(&l.word->state) >> 48);
              k++)
             sched_yield();
-        wf_lock_word_leave(&l, WF_LOCK_EXCLUSIVE);
+        wf_lock_word_leave(&l, WF_HOLD_EXCLUSIVE);
     }
     RIG_CHECK(longest < RIG_MEMBERS);
     if (waits)

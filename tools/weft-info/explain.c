@@ -30,6 +30,7 @@ struct decision {
     int order[TRANSPORTS_MAX], count;
     const char *section;
     struct wf_route_failover failover; /* of messages in order */
+    bool ordered;                      /* the pair has failover or encryption */
     struct info_assumed assumed;       /* by all decisions so far */
 };
 
@@ -171,8 +172,9 @@ static void decide_route(const struct info *info, struct decision *d,
     d->count =
         wf_route_choose(info->config, &d->from.facts, &d->to.facts, size,
                         d->candidate, info->count, d->order, &d->section);
-    wf_route_failover(info->config, &d->from.facts, &d->to.facts, d->candidate,
-                      info->count, d->order, d->count, &d->failover);
+    d->ordered = wf_route_failover(info->config, &d->from.facts, &d->to.facts,
+                                   d->candidate, info->count, d->order,
+                                   d->count, &d->failover);
     d->failover.several &= !d->from.facts.keys;
     assume_facts(info, d);
 }
@@ -204,6 +206,30 @@ static const char *describe_failover(const struct decision *d)
     if (d->failover.measure)
         return describe_measured(d);
     return "failover: when one fails the next takes over";
+}
+
+/* Say how operations on windows of MPI_Win_allocate reach the other, as decided
+ * for messages in order: core/coll/shm/memory.c shares their memory. */
+static const char *describe_windows(const struct info *info,
+                                    const struct decision *d, char *text,
+                                    size_t n)
+{
+    const struct info_transport *t = &info->transport[d->order[0]];
+
+    if (d->from.facts.rank == d->to.facts.rank)
+        snprintf(text, n, "mapped: a process has its own memory");
+    else if (d->ordered)
+        snprintf(text, n,
+                 "messages: the route has failover or encryption, and memory "
+                 "is shared by neither");
+    else if (t->attr.caps & WEFT_CAP_MAP)
+        snprintf(text, n,
+                 "mapped: '%s' shares memory of MPI_Win_allocate and "
+                 "MPI_Win_allocate_shared; messages for other windows",
+                 t->config->name);
+    else
+        snprintf(text, n, "messages: '%s' shares no memory", t->config->name);
+    return text;
 }
 
 static bool is_chosen(const struct decision *d, int i)
@@ -334,6 +360,10 @@ static int explain_json(const struct info *info, struct decision *d,
     decide_route(info, d, 0);
     write_lane(&j, info, d, "messages");
     int unreachable = d->count == 0;
+    char windows[200];
+    if (!unreachable)
+        json_text(&j, "windows",
+                  describe_windows(info, d, windows, sizeof windows));
     if (size > 0) {
         decide_route(info, d, size);
         write_lane(&j, info, d, "payload");
@@ -360,6 +390,10 @@ static int explain_text(const struct info *info, struct decision *d,
     print_together(d);
     print_rejected(info, d);
     int unreachable = d->count == 0;
+    char windows[200];
+    if (!unreachable)
+        printf("  windows: %s\n",
+               describe_windows(info, d, windows, sizeof windows));
     if (size > 0) {
         char lane[64];
         snprintf(lane, sizeof lane, "large payload of %llu bytes",

@@ -14,7 +14,7 @@ enum { LOST = 1 };
 #define sched_yield() rl::yield(1, $)
 
 //@ core/rma/header.h: wf_rma_waiting wf_lock_word wf_lock_node
-//@ core/rma/lock_word.h: wf_lock_kind wf_rma_lock
+//@ core/rma/lock_word.h: wf_hold_kind wf_rma_lock
 //@ core/rma/lock_state.h: wf_lock_tail wf_lock_head wf_lock_exclusive
 //@ core/rma/lock_state.h: wf_lock_shared wf_lock_with_queue
 //@ core/rma/lock_state.h: wf_lock_is_open wf_lock_amount
@@ -83,7 +83,7 @@ struct one_lock : rl::test_suite<one_lock, MEMBERS> {
 
         for (int i = 0; i < 2; i++) {
             bool writes = me == 0 || (me == 1 && i == 1);
-            wf_lock_kind kind = writes ? WF_LOCK_EXCLUSIVE : WF_LOCK_SHARED;
+            wf_hold_kind kind = writes ? WF_HOLD_EXCLUSIVE : WF_HOLD_SHARED;
 
             RL_ASSERT(enter_word(&l, kind) == MPI_SUCCESS);
             if (writes)
@@ -154,7 +154,7 @@ struct holder_ends : rl::test_suite<holder_ends<READER, NESTED>, MEMBERS - 1> {
         struct wf_rma_lock l = lock.seen_by(&w, 0, false);
 
         bells = bell;
-        enter_word(&l, READER ? WF_LOCK_SHARED : WF_LOCK_EXCLUSIVE);
+        enter_word(&l, READER ? WF_HOLD_SHARED : WF_HOLD_EXCLUSIVE);
     }
 
     void thread(unsigned me)
@@ -165,12 +165,12 @@ struct holder_ends : rl::test_suite<holder_ends<READER, NESTED>, MEMBERS - 1> {
         if (me == 0)
             wf_lock_word_fail_owner(&l, 0);
         if (NESTED && me == 1) {
-            RL_ASSERT(wf_lock_word_enter_nested(&l, WF_LOCK_SHARED) == LOST);
+            RL_ASSERT(wf_lock_word_enter_nested(&l, WF_HOLD_SHARED) == LOST);
             return;
         }
-        if (enter_word(&l, WF_LOCK_EXCLUSIVE) == MPI_SUCCESS) {
+        if (enter_word(&l, WF_HOLD_EXCLUSIVE) == MPI_SUCCESS) {
             RL_ASSERT(READER);
-            leave_lock(&l, WF_LOCK_EXCLUSIVE);
+            leave_lock(&l, WF_HOLD_EXCLUSIVE);
         } else {
             RL_ASSERT(!READER);
         }

@@ -1,0 +1,387 @@
+/* Memory of a window that the members of a node share: see map.h.
+ *
+ *   all              know size and node of each member
+ *   first of a node  takes memory for all its mates from a transport
+ *   all              get the offers (one allgather), map that of their node
+ *   all              tell who has mapped it, and take their pages
+ *   all              tell who has memory
+ *
+ * DESIGN  One segment per node, so a member maps one thing and not one for each
+ * mate, and shared windows are contiguous. The pages of a member's memory are
+ * taken by itself, on its own NUMA node and before it is used: where memory is
+ * short the call says so, and no access ends in SIGBUS.
+ *
+ * Where a segment cannot be had the members of that node have memory of their
+ * own, and operations among them are messages; of MPI_Win_allocate_shared that
+ * is an error.
+ *
+ * OPTIMIZE  size
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "rma/map.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "coll/path.h"
+#include "coll/shm/memory.h"
+#include "core_api.h"
+#include "datatype/predefined.h"
+#include "object/error.h"
+#include "object/info.h"
+#include "os/pages.h"
+#include "os/tuning.h"
+#include "report/error.h"
+
+enum { PAGE = 4096, BASE_ALIGN = 64 };
+
+/* The memory of a member, as it tells the others. */
+enum outcome { NO_MEMORY, NOT_SHARED, SHARED, OWN };
+
+/* ---- mates --------------------------------------------------------------- */
+
+uint32_t wf_map_find_mate(const struct wf_win_map *m, int rank)
+{
+    uint32_t low = 0, high = m->mates;
+
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+
+        if (m->ranks[mid] < rank)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < m->mates && m->ranks[low] == rank ? low : UINT32_MAX;
+}
+
+char *wf_map_address(const struct wf_win *win, int rank)
+{
+    uint32_t mate = win->map ? wf_map_find_mate(win->map, rank) : UINT32_MAX;
+
+    if (mate != UINT32_MAX && !win->members[rank].size && !win->map->contiguous)
+        return NULL;
+    if (mate != UINT32_MAX)
+        return win->map->segment + win->map->places[mate];
+    return rank == win->comm->rank && win->flavor != MPI_WIN_FLAVOR_DYNAMIC
+               ? win->base
+               : NULL;
+}
+
+static void free_map(struct wf_win_map *m)
+{
+    if (!m)
+        return;
+    if (m->segment)
+        munmap(m->segment, m->bytes);
+    free(m->watches);
+    free(m->gone);
+    free(m->places);
+    free(m->ranks);
+    free(m);
+}
+
+/* Makes the list of the members on the node of this process. NULL: out of
+ * memory. */
+static struct wf_win_map *find_mates(const struct wf_win *win)
+{
+    const struct wf_win_member *all = win->members;
+    struct wf_win_map *m = calloc(1, sizeof *m);
+    uint64_t node = all[win->comm->rank].node;
+    uint32_t n = 0;
+
+    for (int i = 0; i < win->comm->size; i++)
+        n += all[i].node == node;
+    if (!m || !(m->ranks = malloc(n * sizeof *m->ranks)) ||
+        !(m->places = calloc(n, sizeof *m->places)) ||
+        !(m->gone = calloc(n, sizeof *m->gone))) {
+        free_map(m);
+        return NULL;
+    }
+    for (int i = 0; i < win->comm->size; i++) {
+        if (all[i].node != node)
+            continue;
+        if (i == win->comm->rank)
+            m->me = m->mates;
+        m->ranks[m->mates++] = i;
+    }
+    return m;
+}
+
+void wf_map_free(struct wf_win *win)
+{
+    free_map(win->map);
+    win->map = NULL;
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Returns whether two members are on one node, which all find alike. */
+static bool has_mates(const struct wf_win *win)
+{
+    int n = win->comm->size;
+    uint64_t *nodes = win->scratch;
+    bool found = false;
+
+    for (int i = 0; i < n; i++)
+        nodes[i] = win->members[i].node;
+    qsort(nodes, (size_t)n, sizeof *nodes, compare_nodes);
+    for (int i = 1; i < n; i++)
+        found |= nodes[i] == nodes[i - 1];
+    return found;
+}
+
+/* ---- the segment --------------------------------------------------------- */
+
+/* Shared windows are contiguous unless all members allow that they are not. */
+static bool is_contiguous(const struct wf_win *win)
+{
+    if (win->flavor != MPI_WIN_FLAVOR_SHARED)
+        return false;
+    for (int i = 0; i < win->comm->size; i++)
+        if (!(win->members[i].flags & WF_MEMBER_NONCONTIG))
+            return true;
+    return false;
+}
+
+static bool add_aligned(size_t *at, size_t align, uint64_t more)
+{
+    size_t up = (*at + align - 1) & ~(align - 1);
+
+    return !__builtin_add_overflow(up, more, at) && *at < SIZE_MAX / 2;
+}
+
+/* Computes where everything is, the same in all mates. lazy: the bytes after
+ * the headers. False: it is more than an address space. */
+static bool lay_out(const struct wf_win *win, struct wf_win_map *m,
+                    size_t *lazy)
+{
+    size_t at, first;
+
+    m->contiguous = is_contiguous(win);
+    m->header_bytes = wf_rma_header_bytes(m->mates);
+    at = m->mates * m->header_bytes;
+    if (m->mates > WF_RMA_MEMBERS_MOST || !add_aligned(&at, PAGE, 0))
+        return false;
+    first = at = (at + PAGE - 1) & ~(size_t)(PAGE - 1);
+    for (uint32_t i = 0; i < m->mates; i++) {
+        uint64_t size = win->members[m->ranks[i]].size;
+        size_t align = m->contiguous ? 1 : size < PAGE ? BASE_ALIGN : PAGE;
+
+        at = (at + align - 1) & ~(align - 1);
+        m->places[i] = at;
+        if (!add_aligned(&at, 1, size))
+            return false;
+    }
+    m->bytes = (at + PAGE - 1) & ~(size_t)(PAGE - 1);
+    if (m->bytes < WF_SHARE_FROM) /* transports have no less */
+        m->bytes = WF_SHARE_FROM;
+    *lazy = m->bytes - first;
+    return true;
+}
+
+/* Takes the pages of this member's memory. */
+static bool take_pages(const struct wf_win *win, const struct wf_win_map *m)
+{
+    size_t from = m->places[m->me] & ~(size_t)(PAGE - 1);
+    size_t to = m->places[m->me] + (size_t)win->size;
+
+    return win->size == 0 || wf_pages_populate(m->segment + from, to - from);
+}
+
+/* Checks what the first mate has prepared. */
+static bool are_headers_valid(const struct wf_win_map *m)
+{
+    for (uint32_t i = 0; i < m->mates; i++)
+        if (wf_map_header(m, i)->version != WF_RMA_VERSION ||
+            wf_map_header(m, i)->members != m->mates)
+            return false;
+    return true;
+}
+
+static void init_headers(struct wf_win_map *m)
+{
+    for (uint32_t i = 0; i < m->mates; i++)
+        wf_rma_header_init(wf_map_header(m, i), m->mates);
+}
+
+/* Maps the offer of the first mate, or what this process has made as such. */
+static enum outcome use_memory(struct wf_win *win, struct wf_memory *memory)
+{
+    struct wf_win_map *m = win->map;
+
+    if (m->me > 0 && memory->bytes)
+        wf_memory_accept(memory);
+    m->segment = memory->base;
+    if (!m->segment)
+        return NOT_SHARED;
+    if (!are_headers_valid(m)) {
+        wf_memory_give_reason(memory, "another version of Weft made it");
+        return NOT_SHARED;
+    }
+    wf_process_mark_set(&wf_map_header(m, m->me)->process);
+    win->base = m->segment + m->places[m->me];
+    return wf_map_init_waiting(win) ? SHARED : NO_MEMORY;
+}
+
+/* ---- together ------------------------------------------------------------ */
+
+static enum outcome take_own_memory(struct wf_win *win)
+{
+    size_t room = ((size_t)win->size + BASE_ALIGN) & ~(size_t)(BASE_ALIGN - 1);
+
+    win->memory = aligned_alloc(BASE_ALIGN, room);
+    if (!win->memory)
+        return NO_MEMORY;
+    memset(win->memory, 0, room);
+    win->base = win->memory;
+    return OWN;
+}
+
+static int gather_bytes(struct wf_win *win, const void *mine, size_t bytes,
+                        void *all)
+{
+    struct wf_type *byte = wf_type_of(MPI_BYTE);
+
+    return wf_mpi_allgather(win->wf, mine, (MPI_Count)bytes, byte, all,
+                            (MPI_Count)bytes, byte, win->comm);
+}
+
+/* Tells the others what this process has, and learns of theirs. */
+static int tell_outcome(struct wf_win *win, enum outcome mine)
+{
+    uint8_t byte = (uint8_t)mine;
+
+    return gather_bytes(win, &byte, 1, win->scratch);
+}
+
+static int report_outcome(const struct wf_win *win, const char *why)
+{
+    const uint8_t *outcomes = win->scratch;
+    int me = win->comm->rank;
+
+    if (outcomes[me] == NO_MEMORY)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for a window of %lld bytes",
+                        (long long)win->size);
+    for (int i = 0; i < win->comm->size; i++)
+        if (outcomes[i] == NO_MEMORY)
+            return wf_error(MPI_ERR_NO_MEM,
+                            "rank %d has no memory for the window", i);
+    for (int i = 0; win->flavor == MPI_WIN_FLAVOR_SHARED && i < win->comm->size;
+         i++)
+        if (outcomes[i] == NOT_SHARED)
+            return wf_error(MPI_ERR_RMA_SHARED,
+                            "rank %d cannot share memory with the others%s%s",
+                            i, why[0] ? ": here " : "", why);
+    return MPI_SUCCESS;
+}
+
+/* Returns whether all mates have mapped the segment. */
+static bool is_node_shared(const struct wf_win_map *m, const uint8_t *outcomes)
+{
+    for (uint32_t i = 0; i < m->mates; i++)
+        if (outcomes[m->ranks[i]] != SHARED)
+            return false;
+    return true;
+}
+
+/* Gives this process what it has in the end: its part of the segment, if all
+ * mates have mapped that, or else memory of its own. The first mate answers the
+ * others while they map; pages, which may take long, are taken after that. */
+static enum outcome take_memory(struct wf_win *win, struct wf_memory *memory)
+{
+    if (win->map && win->map->mates > 1) {
+        if (is_node_shared(win->map, win->scratch))
+            return take_pages(win, win->map) ? SHARED : NO_MEMORY;
+        wf_log(win->wf, WF_LOG_INFO, "a window's memory is not shared%s%s",
+               memory->why[0] ? ": " : "", memory->why);
+        if (win->flavor == MPI_WIN_FLAVOR_SHARED)
+            return NOT_SHARED;
+    }
+    wf_map_free(win);
+    return take_own_memory(win);
+}
+
+/* Exchanges the offers of all nodes, and maps that of this one. */
+static int share_segments(struct wf_win *win, struct wf_memory *memory,
+                          enum outcome *mine)
+{
+    struct wf_win_map *m = win->map;
+    struct wf_memory_offer *offers = win->scratch, nothing = {0};
+    int rc;
+
+    if (m && m->mates > 1 && lay_out(win, m, &memory->lazy_bytes))
+        memory->bytes = m->bytes;
+    if (m && m->me == 0 && memory->bytes)
+        wf_memory_offer(memory);
+    if (memory->base) {
+        m->segment = memory->base;
+        init_headers(m);
+    }
+    rc = gather_bytes(win, memory->base ? &memory->offer : &nothing,
+                      sizeof *offers, offers);
+    if (rc == MPI_SUCCESS && m && m->mates > 1) {
+        memory->offer = offers[m->ranks[0]];
+        *mine = use_memory(win, memory);
+    }
+    return rc;
+}
+
+static int check_one_node(const struct wf_win *win)
+{
+    for (int i = 1; i < win->comm->size; i++)
+        if (win->members[i].node != win->members[0].node)
+            return wf_error(MPI_ERR_RMA_SHARED,
+                            "ranks 0 and %d are on two nodes and cannot share "
+                            "memory: make the window over a communicator of "
+                            "MPI_Comm_split_type(MPI_COMM_TYPE_SHARED)",
+                            i);
+    return MPI_SUCCESS;
+}
+
+static int share_and_agree(struct wf_win *win)
+{
+    struct wf_memory memory = {.comm = win->comm, .space = WF_SPACE_RMA};
+    enum outcome mine = OWN;
+    int rc = MPI_SUCCESS;
+
+    win->map = find_mates(win);
+    if (win->map) {
+        memory.ranks = win->map->ranks;
+        memory.count = (int)win->map->mates;
+    } else {
+        mine = NO_MEMORY;
+    }
+    if (has_mates(win)) {
+        rc = share_segments(win, &memory, &mine);
+        if (rc == MPI_SUCCESS)
+            rc = tell_outcome(win, mine);
+    }
+    if (rc == MPI_SUCCESS && mine != NO_MEMORY)
+        mine = take_memory(win, &memory);
+    if (rc == MPI_SUCCESS)
+        rc = tell_outcome(win, mine);
+    wf_memory_settle(&memory);
+    return rc ? rc : report_outcome(win, memory.why);
+}
+
+void *wf_map_allocate_scratch(const struct wf_comm *comm)
+{
+    return calloc((size_t)comm->size, sizeof(struct wf_memory_offer));
+}
+
+int wf_map_share_memory(struct wf_win *win)
+{
+    int rc = MPI_SUCCESS;
+
+    if (win->flavor == MPI_WIN_FLAVOR_SHARED)
+        rc = check_one_node(win);
+    else if (win->flavor != MPI_WIN_FLAVOR_ALLOCATE)
+        return MPI_SUCCESS;
+    return rc ? rc : share_and_agree(win);
+}

@@ -1,0 +1,82 @@
+/* Memory of a window that members of one node share: they are each other's
+ * mates.
+ *
+ *   segment   | header of mate 0 | header of mate 1 | ... |   header.h
+ *             | memory of mate 0 | memory of mate 1 | ... |   whole pages
+ *
+ * A mate's number is its place among the mates, by rank; header.h calls it the
+ * id of a member.
+ *
+ * LOCK  the API section of the window's engine, but for the segment itself.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_RMA_MAP_H
+#define WF_RMA_MAP_H
+
+#include "protocol/failure.h"
+#include "rma/header.h"
+#include "rma/win.h"
+
+enum {
+    /* Looks at a word that is awaited, about a microsecond, in which a hold of
+     * a few operations ends. Not measured. */
+    WF_MAP_LOOKS = 200
+};
+
+struct wf_win_map {
+    uint32_t mates, me; /* how many, and which of them this process is */
+    int *ranks;         /* of the mates, rising */
+    char *segment;
+    size_t bytes, header_bytes;
+    size_t *places; /* of each mate's memory in the segment */
+    bool contiguous; /* these follow each other without a gap */
+    bool *gone;     /* mates that have ended */
+    struct wf_rma_waiting waiting;
+    int looks;                    /* at a word, before the engine is driven */
+    unsigned waits;               /* calls that wait for a word, and */
+    struct wf_flag_wait *watches; /* those that they watch, by mate */
+};
+
+static inline struct wf_rma_header *wf_map_header(const struct wf_win_map *m,
+                                                  uint32_t mate)
+{
+    WF_ASSERT(mate < m->mates);
+    return (void *)(m->segment + mate * m->header_bytes);
+}
+
+/* Allocates what wf_map_share_memory needs, so that it cannot fail in some of
+ * the members only. NULL: out of memory. */
+void *wf_map_allocate_scratch(const struct wf_comm *);
+/* Gives the members of MPI_Win_allocate and MPI_Win_allocate_shared their
+ * memory, shared where that is possible; all of them call it, with
+ * win->scratch. Sets win->base and win->map. */
+int wf_map_share_memory(struct wf_win *);
+/* Unmaps what the window has mapped, if that is so. */
+void wf_map_free(struct wf_win *);
+
+/* Returns the number of a rank among the mates; UINT32_MAX: it is none. */
+uint32_t wf_map_find_mate(const struct wf_win_map *, int rank);
+/* Returns the address here of a member's window memory; NULL: it is not
+ * mapped, or has no bytes and no place among others. */
+char *wf_map_address(const struct wf_win *, int rank);
+/* Returns true if the locks of all members are words in shared memory. */
+static inline bool wf_map_has_lock_words(const struct wf_win *win)
+{
+    return win->map && win->map->mates == (uint32_t)win->comm->size;
+}
+
+/* Prepares the state about a member: its leg and its atomicity domain. False:
+ * out of memory. */
+bool wf_map_init_peer(struct wf_win_peer *);
+/* A process is gone: those that wait for it do not wait for ever. */
+void wf_map_lose(struct wf_win *, struct weft_loc *);
+/* Prepares map->waiting. False: out of memory. */
+bool wf_map_init_waiting(struct wf_win *);
+
+/* The lock on a member, and on all, as words; see lock.c. */
+int wf_map_lock(struct wf_win_peer *, bool exclusive);
+void wf_map_unlock(struct wf_win_peer *, bool exclusive);
+int wf_map_lock_all(struct wf_win *);
+void wf_map_unlock_all(struct wf_win *);
+
+#endif
