@@ -1,5 +1,5 @@
-/* This program measures one-sided communication from rank 0 to the last rank: an
- * operation with its flush, a synchronisation, or a window's life.
+/* This program measures one-sided communication from rank 0 to the last rank:
+ * an operation with its flush, a synchronisation, or a window's life.
  *
  *   mpi_rma CASE MS
  *
