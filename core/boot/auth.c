@@ -416,7 +416,7 @@ int wf_auth_advance(const struct wf_auth_key *key, uint32_t self,
 int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id)
 {
-    const struct wf_auth_key *key = core->wf->rank->key;
+    const struct wf_auth_key *key = core->wf->rank->job.key;
     int rc = advance_handshake(key, core->wf->rank->id, auth, in, in_len, out,
                                out_len, loc_id);
 
@@ -440,5 +440,5 @@ uint64_t wf_auth_mac(const struct wf_auth_key *key, uint64_t nonce,
 uint64_t wf_auth_mac64(struct weft_core *core, uint64_t nonce,
                        const struct iovec *v, int n)
 {
-    return wf_auth_mac(core->wf->rank->key, nonce, v, n);
+    return wf_auth_mac(core->wf->rank->job.key, nonce, v, n);
 }

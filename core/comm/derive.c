@@ -275,7 +275,7 @@ static int swap_over_bridge(const struct wf_agree_scope *s,
     int rc = swap_words(s, &n, 1, their_n, 1);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (*their_n / SWAP_WORDS_MAX > s->bridge->wf->rank->nprocs)
+    if (*their_n / SWAP_WORDS_MAX > s->bridge->wf->rank->job.size)
         return wf_error(MPI_ERR_INTERN, "the remote leader announced %u words",
                         *their_n);
     *theirs = malloc(((size_t)*their_n + 1) * sizeof **theirs);

@@ -53,10 +53,10 @@ static int group_of_words(struct wf_instance *wf, const uint32_t *words,
 {
     uint32_t *procs;
     for (uint32_t i = KEY_WORDS; i < n; i++)
-        if (words[i] >= wf->rank->nprocs)
+        if (words[i] >= wf->rank->job.size)
             return wf_error(MPI_ERR_INTERN,
                             "the remote leader named process %u of %u",
-                            words[i], wf->rank->nprocs);
+                            words[i], wf->rank->job.size);
     if (n <= KEY_WORDS)
         return wf_error(MPI_ERR_INTERN, "the remote leader sent %u words", n);
     n -= KEY_WORDS;

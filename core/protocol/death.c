@@ -71,7 +71,7 @@ bool wf_death_note(struct wf_instance *wf, uint32_t id)
     if (wf_proc_is_dead(wf, id))
         return false;
     if (!e->dead)
-        e->dead = malloc(wf->rank->nprocs * sizeof *e->dead);
+        e->dead = malloc(wf->rank->job.size * sizeof *e->dead);
     if (!e->dead) {
         wf_log(wf, WF_LOG_ERROR,
                "out of memory for the news that process %u "
@@ -247,7 +247,7 @@ static void tell_gone(struct weft_loc *loc, uint32_t id)
 
 static void tell_gone_to_all(struct wf_instance *wf, uint32_t id)
 {
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
+    for (uint32_t i = 0; i < wf->rank->job.size; i++)
         if (wf->links->locs[i] && wf->links->locs[i]->host)
             tell_gone(wf->links->locs[i], id);
 }
@@ -284,11 +284,11 @@ static void arrive_gone(struct weft_loc *from, const struct wf_wire *w)
     struct wf_instance *wf = from->wf;
     uint64_t id = wf_le64(w->a);
 
-    if (id >= wf->rank->nprocs) {
+    if (id >= wf->rank->job.size) {
         wf_log(wf, WF_LOG_WARN,
                "process %u says that process %llu of %u is "
                "gone; skipped",
-               from->id, (unsigned long long)id, wf->rank->nprocs);
+               from->id, (unsigned long long)id, wf->rank->job.size);
         return;
     }
     if (!wf_death_note(wf, (uint32_t)id))
@@ -354,7 +354,7 @@ void wf_comm_tell_unmade(struct wf_comm *c)
 
 static void pass_unmade_on(struct wf_instance *wf, uint64_t origin)
 {
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
+    for (uint32_t i = 0; i < wf->rank->job.size; i++)
         if (wf->links->locs[i] && wf->links->locs[i]->host)
             tell_unmade(wf, i, origin);
 }

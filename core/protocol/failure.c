@@ -79,7 +79,8 @@ static int fail_table(struct wf_slots *table, struct weft_loc *loc)
  * where our messages do not arrive. */
 static void report_given_up(struct wf_instance *wf)
 {
-    for (uint32_t i = 0; wf->engine->unreported && i < wf->rank->nprocs; i++) {
+    for (uint32_t i = 0; wf->engine->unreported && i < wf->rank->job.size;
+         i++) {
         struct weft_loc *loc = wf->links->locs[i];
         if (!loc || !loc->unreported)
             continue;
@@ -183,7 +184,7 @@ const struct weft_loc *wf_any_failed(const struct wf_comm *comm)
 
     if (wf_likely(!wf->engine->failures))
         return NULL;
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
+    for (uint32_t i = 0; i < wf->rank->job.size; i++) {
         struct weft_loc *loc = wf->links->locs[i];
         if (loc && loc->failed &&
             wf_group_rank_of(comm->peers, i) != MPI_UNDEFINED)

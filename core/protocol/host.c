@@ -60,7 +60,7 @@ static int host_locate(weft_core *core, uint32_t loc_id)
 {
     struct weft_loc *loc;
 
-    if (loc_id >= core->wf->rank->nprocs)
+    if (loc_id >= core->wf->rank->job.size)
         return WEFT_EINVAL;
     loc = wf_location(core->wf, loc_id);
     if (!loc)

@@ -330,7 +330,7 @@ static void free_location(struct weft_loc *loc)
 
 void wf_locations_free(struct wf_instance *wf)
 {
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
+    for (uint32_t i = 0; i < wf->rank->job.size; i++)
         if (wf->links->locs[i])
             free_location(wf->links->locs[i]);
 }

@@ -187,7 +187,7 @@ int wf_traced_start(struct wf_instance *wf)
 {
     int r = 0;
 
-    for (uint32_t i = 0; r == 0 && i < wf->rank->nprocs; i++) {
+    for (uint32_t i = 0; r == 0 && i < wf->rank->job.size; i++) {
         struct weft_loc *loc = find_connected(wf, i);
 
         if (!loc)
@@ -201,7 +201,7 @@ int wf_traced_start(struct wf_instance *wf)
 
 void wf_traced_stop(struct wf_instance *wf)
 {
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
+    for (uint32_t i = 0; i < wf->rank->job.size; i++) {
         struct weft_loc *loc = find_connected(wf, i);
 
         if (!loc || !loc->traced)

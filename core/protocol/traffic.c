@@ -21,7 +21,7 @@
 static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
                      struct wf_traffic *t)
 {
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
+    for (uint32_t i = 0; i < wf->rank->job.size; i++) {
         struct weft_loc *loc = wf->links->locs[i];
         if (loc)
             wf_side_take_back(loc);

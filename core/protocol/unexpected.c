@@ -238,7 +238,7 @@ void wf_arrive_resume(struct wf_instance *wf)
     struct wf_links *links = wf->links;
 
     wf_orders_maintain(wf);
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
+    for (uint32_t i = 0; i < wf->rank->job.size; i++) {
         struct weft_loc *loc = links->locs[i];
         uint32_t stalled;
         if (loc)

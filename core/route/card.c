@@ -412,7 +412,7 @@ static int parse_config_address(struct weft_loc *loc,
 
 bool wf_card_has_seeds(const struct wf_rank *rank)
 {
-    return rank->boot->is_static && rank->boot->node_of && rank->key;
+    return rank->boot->is_static && rank->boot->node_of && rank->job.key;
 }
 
 void wf_card_seed(const struct weft_core *core, uint32_t rank,
@@ -422,7 +422,7 @@ void wf_card_seed(const struct weft_core *core, uint32_t rank,
                                   .rank = rank,
                                   .engine = core->wf->number};
 
-    wf_auth_derive_seed(core->wf->rank->key, &of, seed);
+    wf_auth_derive_seed(core->wf->rank->job.key, &of, seed);
 }
 
 /* Compute the address of a peer on the own host. */

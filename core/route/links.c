@@ -15,7 +15,7 @@ int wf_links_init(struct wf_instance *wf)
 
     if (!l)
         return WEFT_ENOMEM;
-    l->locs = calloc(wf->rank->nprocs, sizeof *l->locs);
+    l->locs = calloc(wf->rank->job.size, sizeof *l->locs);
     if (!l->locs) {
         free(l);
         return WEFT_ENOMEM;

@@ -31,7 +31,7 @@ static void side_open(struct side *s, uint32_t rank, const char *secret,
     s->core.wf = &s->wf;
     s->met = 99;
     assert_int_equal(
-        wf_auth_key_create(secret, strlen(secret), job, &s->rank.key),
+        wf_auth_key_create(secret, strlen(secret), job, &s->rank.job.key),
         WEFT_OK);
 }
 
@@ -39,7 +39,7 @@ static void side_close(struct side *s)
 {
     wf_auth_step(&s->core, &s->auth, NULL, 0, NULL, NULL, NULL);
     assert_null(s->auth);
-    wf_auth_key_free(s->wf.rank->key);
+    wf_auth_key_free(s->wf.rank->job.key);
 }
 
 static int take_message(struct side *s, const struct side *from)

@@ -54,7 +54,7 @@ static void configure_case(struct wf_instance *wf, struct wf_rank *rank,
                            uint32_t id, const char *text)
 {
     *rank = (struct wf_rank){
-        .home = wf, .boot = &boot, .nprocs = 2, .id = id, .host = "somewhere"};
+        .home = wf, .boot = &boot, .job.size = 2, .id = id, .host = "somewhere"};
     *wf = (struct wf_instance){.rank = rank, .links = &links};
     assert_int_equal(wf_config_from_text(text, &wf->rank->config, stderr), 0);
     wf->rank->options = wf_config_core(wf->rank->config);

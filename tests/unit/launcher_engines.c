@@ -92,7 +92,7 @@ static int begin_job(void **state)
     memset(&wf_rank, 0, sizeof wf_rank);
     wf_rank.home = &instances[0];
     wf_rank.boot = &launcher.boot;
-    wf_rank.nprocs = RANKS;
+    wf_rank.job.size = RANKS;
     for (unsigned i = 0; i < ENGINES; i++) {
         memset(&instances[i], 0, sizeof instances[i]);
         memset(&engines[i], 0, sizeof engines[i]);

@@ -49,7 +49,7 @@ static void begin_case(bool launched, enum wf_boot_state says)
     wf_match_init(&engine.match);
     wf.engine = &engine;
     links.locs = nobody;
-    wf.rank->nprocs = 1;
+    wf.rank->job.size = 1;
     wf.rank->boot = launched ? &launcher.boot : NULL;
 }
 

@@ -53,7 +53,7 @@ static void begin_case(enum wf_boot_state says)
     wf_match_init(&engine.match);
     wf.engine = &engine;
     links.locs = nobody;
-    wf.rank->nprocs = 1;
+    wf.rank->job.size = 1;
     wf.rank->boot = &launcher.boot;
 }
 

@@ -121,7 +121,7 @@ static void setup_brief(void)
     wf_match_init(&engine.match);
     wf.engine = &engine;
     links.locs = nobody;
-    wf.rank->nprocs = 1;
+    wf.rank->job.size = 1;
 }
 
 static void end_brief(void)
