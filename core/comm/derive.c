@@ -148,7 +148,8 @@ static int record_no_route(const struct wf_comm *parent)
     struct wf_instance *wf = parent->wf;
 
     for (int i = 0; i < parent->peers->size; i++) {
-        struct weft_loc *loc = wf->links->locs[wf_group_proc(parent->peers, i)];
+        struct weft_loc *loc =
+            wf_links_find(wf->links, wf_group_proc(parent->peers, i));
         if (loc && !loc->lanes && wf_location_connect(loc) == WEFT_EUNREACH)
             return MPI_ERR_OTHER;
     }

@@ -345,13 +345,13 @@ static const struct wf_engine_makers engine_makers = {
 bool wf_are_lanes_empty(void *arg)
 {
     struct wf_instance *wf = arg;
+    struct weft_loc *loc;
 
-    for (uint32_t i = 0; i < wf->rank->job.size; i++) {
-        struct weft_loc *loc = wf->links->locs[i];
-        for (unsigned k = 0; loc && !loc->failed && k < loc->lanes; k++)
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));) {
+        for (unsigned k = 0; !loc->failed && k < loc->lanes; k++)
             if (loc->lane[k].fifo_head)
                 return false;
-        if (loc && loc->order && loc->order->first)
+        if (loc->order && loc->order->first)
             return false;
     }
     return true;

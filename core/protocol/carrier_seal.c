@@ -46,7 +46,8 @@ void wf_carrier_add_session(struct weft_core *core, uint32_t id,
                     const struct wf_auth_session *session)
 {
     struct wf_instance *wf = core->wf;
-    struct weft_loc *loc = id < wf->rank->job.size ? wf_location(wf, id) : NULL;
+    struct weft_loc *loc =
+        wf_links_place(wf->links, id) ? wf_location(wf, id) : NULL;
     struct wf_carrier *c;
 
     if (!loc || loc->failed)

@@ -148,7 +148,8 @@ bool wf_group_has_dead(struct wf_instance *wf, const struct wf_group *g)
 int wf_comm_record_dead(struct wf_comm *c)
 {
     int id = find_lost_member(c);
-    const struct weft_loc *loc = id < 0 ? NULL : c->wf->links->locs[id];
+    const struct weft_loc *loc =
+        id < 0 ? NULL : wf_links_find(c->wf->links, (uint32_t)id);
 
     if (id < 0)
         return wf_fail_on(c, WEFT_EPEER,
@@ -247,9 +248,11 @@ static void tell_gone(struct weft_loc *loc, uint32_t id)
 
 static void tell_gone_to_all(struct wf_instance *wf, uint32_t id)
 {
-    for (uint32_t i = 0; i < wf->rank->job.size; i++)
-        if (wf->links->locs[i] && wf->links->locs[i]->host)
-            tell_gone(wf->links->locs[i], id);
+    struct weft_loc *loc;
+
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));)
+        if (loc->host)
+            tell_gone(loc, id);
 }
 
 void wf_deaths_tell_peer(struct weft_loc *loc)
@@ -330,33 +333,41 @@ uint64_t wf_comm_make_origin(const struct wf_comm *result,
                        (bridged ? 0 : parent->origin));
 }
 
-static void tell_unmade(struct wf_instance *wf, uint32_t id, uint64_t origin)
+static void tell_unmade(struct weft_loc *loc, uint64_t origin)
 {
-    struct weft_loc *loc = id == wf->rank->id ? NULL : wf->links->locs[id];
     struct wf_wire w;
 
-    if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0))
+    if (!loc || loc->id == loc->wf->rank->id || loc->failed ||
+        (!loc->lanes && wf_location_connect(loc) != 0))
         return;
     wf_wire_init(&w, WF_UNMADE, 0);
     w.a = wf_le64(origin);
     wf_message_send_control(loc, &w, true);
 }
 
+static void tell_group_unmade(const struct wf_comm *c, const struct wf_group *g)
+{
+    for (int i = 0; i < g->size; i++)
+        tell_unmade(wf_links_find(c->wf->links, wf_group_proc(g, i)),
+                    c->origin);
+}
+
 void wf_comm_tell_unmade(struct wf_comm *c)
 {
     if (wf_comm_is_dead(c) && !wf_engines(c->wf))
         return; /* all members learn it from GONE */
-    for (int i = 0; i < c->local->size; i++)
-        tell_unmade(c->wf, wf_group_proc(c->local, i), c->origin);
-    for (int i = 0; c->inter && i < c->peers->size; i++)
-        tell_unmade(c->wf, wf_group_proc(c->peers, i), c->origin);
+    tell_group_unmade(c, c->local);
+    if (c->inter)
+        tell_group_unmade(c, c->peers);
 }
 
 static void pass_unmade_on(struct wf_instance *wf, uint64_t origin)
 {
-    for (uint32_t i = 0; i < wf->rank->job.size; i++)
-        if (wf->links->locs[i] && wf->links->locs[i]->host)
-            tell_unmade(wf, i, origin);
+    struct weft_loc *loc;
+
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));)
+        if (loc->host)
+            tell_unmade(loc, origin);
 }
 
 /* Remember an origin; the oldest one is forgotten, because a process that makes

@@ -390,12 +390,12 @@ int wf_endpoints_open(struct wf_instance *wf)
 
 static void delete_peers(struct wf_instance *wf, struct weft_core *c)
 {
-    struct wf_links *links = wf->links;
+    struct weft_loc *loc;
 
-    for (uint32_t i = 0; i < wf->rank->job.size; i++)
-        if (links->locs[i] && links->locs[i]->peers[c->index]) {
-            c->ops->peer_del(links->locs[i]->peers[c->index], 1);
-            links->locs[i]->peers[c->index] = NULL;
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));)
+        if (loc->peers[c->index]) {
+            c->ops->peer_del(loc->peers[c->index], 1);
+            loc->peers[c->index] = NULL;
         }
 }
 

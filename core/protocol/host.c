@@ -31,6 +31,7 @@
 #include "protocol/send_side.h"
 #include "protocol/traced.h"
 #include "report/error.h"
+#include "route/links.h"
 
 static void host_rx_done(weft_core *core, weft_sink *s, int status)
 {
@@ -60,7 +61,7 @@ static int host_locate(weft_core *core, uint32_t loc_id)
 {
     struct weft_loc *loc;
 
-    if (loc_id >= core->wf->rank->job.size)
+    if (!wf_links_place(core->wf->links, loc_id))
         return WEFT_EINVAL;
     loc = wf_location(core->wf, loc_id);
     if (!loc)

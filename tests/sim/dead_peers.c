@@ -91,7 +91,7 @@ static void make_traffic(int ranks, int steps, int first_tag)
 static void the_dead_are_refused(void)
 {
     for (int rank = 0; rank < VICTIM; rank++) {
-        struct weft_loc *loc = sim.ranks[rank]->links->locs[VICTIM];
+        struct weft_loc *loc = wf_links_find(sim.ranks[rank]->links, VICTIM);
         if (!loc || !loc->failed)
             continue; /* never met: nothing to be told */
         if (post_receive(rank, VICTIM, true, 1, 10) != WEFT_EPEER)
@@ -107,7 +107,7 @@ static void check_result(void)
     for (int i = 0; i < op_count; i++) {
         struct op *o = &ops[i];
         bool dead = o->rank == VICTIM || o->peer == VICTIM;
-        struct weft_loc *loc = sim.ranks[o->rank]->links->locs[VICTIM];
+        struct weft_loc *loc = wf_links_find(sim.ranks[o->rank]->links, VICTIM);
         if (o->rank == VICTIM || (dead && (!loc || !loc->failed)))
             ; /* the victim's own, or unaware of its death */
         else if (!wf_req_done(o->req))

@@ -79,7 +79,7 @@ static bool is_unsettled(const struct sim *s)
 {
     for (int i = 0; i < s->n; i++)
         for (int k = 0; k < s->n; k++) {
-            struct weft_loc *loc = s->ranks[i]->links->locs[k];
+            struct weft_loc *loc = wf_links_find(s->ranks[i]->links, (uint32_t)k);
             if (loc && loc->order &&
                 (loc->order->first || loc->order->owed ||
                  loc->order->at < 0 || loc->lane[0].fifo_head))

@@ -42,7 +42,8 @@ static void peers_go_at_once_whatever_is_under_way(void **state)
                                  .close = close_it};
     struct weft_loc *locs[PROCESSES];
     struct wf_rank rank = {.job.size = PROCESSES};
-    struct wf_links links = {.locs = locs, .ep_count = ENDPOINTS};
+    struct wf_links links = {.own = {.size = PROCESSES, .of = locs},
+                             .ep_count = ENDPOINTS};
     struct wf_instance wf = {.rank = &rank, .links = &links};
 
     for (int i = 0; i < PROCESSES; i++)

@@ -39,7 +39,7 @@ static struct wf_rank wf_rank;
 static struct wf_instance instances[ENGINES];
 static struct wf_engine engines[ENGINES];
 static struct weft_loc *nobody[RANKS];
-static struct wf_links links = {.locs = nobody};
+static struct wf_links links = {.own = {.size = RANKS, .of = nobody}};
 static struct wf_engines table;
 
 static void enter_launcher(void)

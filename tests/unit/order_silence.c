@@ -120,7 +120,8 @@ static void setup_brief(void)
     memset(&engine, 0, sizeof engine);
     wf_match_init(&engine.match);
     wf.engine = &engine;
-    links.locs = nobody;
+    links.own.of = nobody;
+    links.own.size = 1;
     wf.rank->job.size = 1;
 }
 
