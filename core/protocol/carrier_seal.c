@@ -19,6 +19,7 @@
 #include "protocol/location.h"
 #include "protocol/order.h"
 #include "report/error.h"
+#include "route/links.h"
 
 int wf_carrier_add_seals(struct wf_ordered *o)
 {

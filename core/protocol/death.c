@@ -242,7 +242,7 @@ static void tell_gone(struct weft_loc *loc, uint32_t id)
         (!loc->lanes && wf_location_connect(loc) != 0))
         return;
     wf_wire_init(&w, WF_GONE, 0);
-    w.a = wf_le64(id);
+    w.a = wf_le64(wf_job_name(&loc->wf->rank->job, id));
     wf_message_send_control(loc, &w, true);
 }
 
@@ -285,21 +285,20 @@ void wf_deaths_spread(struct wf_instance *wf)
 static void arrive_gone(struct weft_loc *from, const struct wf_wire *w)
 {
     struct wf_instance *wf = from->wf;
-    uint64_t id = wf_le64(w->a);
+    uint32_t id;
 
-    if (id >= wf->rank->job.size) {
+    if (!wf_job_find(&wf->rank->job, wf_le64(w->a), &id)) {
         wf_log(wf, WF_LOG_WARN,
-               "process %u says that process %llu of %u is "
-               "gone; skipped",
-               from->id, (unsigned long long)id, wf->rank->job.size);
+               "process %u says that process %llx is gone, which is "
+               "none; skipped",
+               from->id, (unsigned long long)wf_le64(w->a));
         return;
     }
-    if (!wf_death_note(wf, (uint32_t)id))
+    if (!wf_death_note(wf, id))
         return;
     wf_log(wf, WF_LOG_INFO,
-           "process %u has lost process %llu: collectives "
-           "with it end",
-           from->id, (unsigned long long)id);
+           "process %u has lost process %u: collectives with it end", from->id,
+           id);
     wf_deaths_spread(wf);
 }
 
@@ -318,7 +317,7 @@ static uint64_t hash_group(const struct wf_group *g)
     uint64_t sum = 0;
 
     for (int i = 0; i < g->size; i++)
-        sum += wf_hash_mix(wf_group_proc(g, i) + 1);
+        sum += wf_hash_mix(wf_group_name(g, i) + 1);
     return sum;
 }
 

@@ -67,6 +67,7 @@ struct weft_loc *wf_location(struct wf_instance *wf, uint32_t id)
         return NULL;
     loc->wf = wf;
     loc->id = id;
+    loc->index = id - wf_job_of(&wf->rank->job, id)->first;
     wf_credit_change(loc, (int64_t)wf->engine->credits);
     return *place = loc;
 }
