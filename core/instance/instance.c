@@ -198,6 +198,7 @@ static struct wf_rank *create_rank(const struct wf_instance_params *params)
     rank->boot = params->boot;
     rank->id = rank->boot->rank;
     rank->job.size = rank->boot->size;
+    rank->job.cards = &wf_card_bootstrap;
     rank->ranks = params->ranks;
     rank->config = params->config;
     rank->options = wf_config_core(params->config);
