@@ -174,6 +174,8 @@ int wf_key_find(struct wf_instance *wf)
 {
     int r = find_key(wf);
 
+    if (wf->rank->job.key)
+        wf->rank->job.tag = wf_auth_tag(wf->rank->job.key);
     wf_secret_wipe_stack();
     return r;
 }
