@@ -97,6 +97,13 @@ static void host_tx_close(weft_core *core, weft_loc *loc)
     wf_side_take_back(loc);
 }
 
+static int host_call_stands(weft_core *core, weft_loc *loc)
+{
+    const struct wf_rank *rank = core->wf->rank;
+
+    return wf_job_precedes(&rank->job, rank->id, loc->id);
+}
+
 static uint64_t host_now_ns(weft_core *core)
 {
     return wf_now(core->wf);
@@ -150,4 +157,5 @@ const weft_host wf_host = {.size = sizeof wf_host,
                            .rx_words = wf_arrive_words,
                            .tx_words = wf_fastpath_no_room,
                            .helping = host_helping,
-                           .tx_close = host_tx_close};
+                           .tx_close = host_tx_close,
+                           .call_stands = host_call_stands};
