@@ -238,7 +238,9 @@ static inline uint64_t rig_mac64(weft_core *core, uint64_t nonce,
 
 static inline int rig_call_stands(weft_core *core, weft_loc *loc)
 {
-    return ((struct rig_side *)core)->rank < ((struct rig_peer *)loc)->other->rank;
+    struct rig_side *me = (struct rig_side *)core;
+
+    return me->rank < ((struct rig_peer *)loc)->other->rank;
 }
 
 static inline void rig_up(weft_core *core, weft_loc *loc)
