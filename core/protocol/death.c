@@ -64,15 +64,28 @@ bool wf_proc_is_dead(const struct wf_instance *wf, uint32_t id)
     return false;
 }
 
+/* Make room for one more death. */
+static bool ensure_room(struct wf_engine *e)
+{
+    uint32_t room = e->dead_room ? 2 * e->dead_room : 16, *more;
+
+    if (e->deaths < e->dead_room)
+        return true;
+    more = realloc(e->dead, room * sizeof *more);
+    if (!more)
+        return false;
+    e->dead = more;
+    e->dead_room = room;
+    return true;
+}
+
 bool wf_death_note(struct wf_instance *wf, uint32_t id)
 {
     struct wf_engine *e = wf->engine;
 
     if (wf_proc_is_dead(wf, id))
         return false;
-    if (!e->dead)
-        e->dead = malloc(wf->rank->job.size * sizeof *e->dead);
-    if (!e->dead) {
+    if (!ensure_room(e)) {
         wf_log(wf, WF_LOG_ERROR,
                "out of memory for the news that process %u "
                "is gone; collectives may wait for it",

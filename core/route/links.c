@@ -41,8 +41,19 @@ int wf_links_init(struct wf_instance *wf)
     return 0;
 }
 
+/* Forget the other jobs that the rank has met. */
+static void forget_jobs(struct wf_instance *wf)
+{
+    for (struct wf_locations *t; (t = wf->links->own.next);) {
+        wf->links->own.next = t->next;
+        wf->rank->job.next = wf->rank->job.next->next;
+        t->free(t);
+    }
+}
+
 void wf_links_fini(struct wf_instance *wf)
 {
+    forget_jobs(wf);
     free(wf->links->own.of);
     free(wf->links);
     wf->links = NULL;

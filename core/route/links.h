@@ -22,6 +22,9 @@ struct wf_locations {
     struct wf_locations *next; /* of another job that is known, or NULL */
     uint32_t first, size;      /* the numbers of its processes: process/job.h */
     struct weft_loc **of;
+    /* Frees all that is kept of another job. It is reached in this way, because
+     * most programs meet none and need not contain it. */
+    void (*free)(struct wf_locations *);
 };
 
 struct wf_links {
@@ -63,7 +66,8 @@ struct weft_loc *wf_links_next(const struct wf_links *, uint32_t *number);
 
 /* Make the links of an engine, without any endpoint. 0 or WEFT_ENOMEM. */
 int wf_links_init(struct wf_instance *);
-/* The endpoints are closed, and the locations freed. */
+/* The endpoints are closed, and the locations freed. The first engine forgets
+ * the other jobs. */
 void wf_links_fini(struct wf_instance *);
 
 /* The endpoints that can complete an operation which any process may complete.

@@ -67,8 +67,8 @@ static void locations_are_found_in_the_table_of_their_job(void **state)
     struct weft_loc *of_second[2] = {NULL, NULL};
     struct weft_loc *of_third[2] = {(void *)&second, (void *)&third};
     struct wf_locations c = {.first = 8, .size = 2, .of = of_third};
-    struct wf_locations b = {&c, 3, 2, of_second};
-    struct wf_links links = {.own = {&b, 0, 3, of_own}};
+    struct wf_locations b = {&c, 3, 2, of_second, NULL};
+    struct wf_links links = {.own = {&b, 0, 3, of_own, NULL}};
     uint32_t at = 0;
 
     assert_ptr_equal(wf_links_find(&links, 1), &own);
