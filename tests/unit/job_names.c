@@ -8,8 +8,13 @@
 /* */
 #include <cmocka.h>
 
-#include "process/job.h"
+#include <stdlib.h>
+
+#include "process/rank.h"
+#include "route/card.h"
+#include "route/jobs.h"
 #include "route/links.h"
+#include "route/location.h"
 
 /* Three jobs: 0..2, 3..4, and after a gap, which a job has left, 8..9. */
 static struct wf_job third = {.first = 8, .size = 2, .tag = 5};
@@ -85,6 +90,66 @@ static void locations_are_found_in_the_table_of_their_job(void **state)
     assert_null(wf_links_next(&links, &at));
 }
 
+static struct wf_rank rank;
+static struct wf_instance wf = {.rank = &rank};
+
+static void begin_alone(void)
+{
+    rank = (struct wf_rank){.home = &wf, .job = {.size = 3, .tag = 7}};
+    assert_int_equal(wf_links_init(&wf), 0);
+}
+
+static void jobs_that_are_met_get_ranges_of_numbers(void **state)
+{
+    const struct wf_job *a, *b, *again;
+
+    begin_alone();
+    assert_int_equal(wf_jobs_meet(&wf, 9, 2, NULL, &a), 0);
+    assert_int_equal(wf_jobs_meet(&wf, 5, 4, NULL, &b), 0);
+    assert_int_equal(a->first, 3);
+    assert_int_equal(b->first, 5);
+    assert_int_equal(wf_jobs_meet(&wf, 9, 2, NULL, &again), 0);
+    assert_ptr_equal(again, a);
+    assert_non_null(wf_links_place(wf.links, 8));
+    assert_null(wf_links_place(wf.links, 9));
+    wf_links_fini(&wf);
+    assert_null(rank.job.next);
+}
+
+static void jobs_that_cannot_be_met_change_nothing(void **state)
+{
+    const struct wf_job *a, *none = NULL;
+
+    begin_alone();
+    assert_int_equal(wf_jobs_meet(&wf, 9, 2, NULL, &a), 0);
+    assert_int_equal(wf_jobs_meet(&wf, 9, 3, NULL, &none), WEFT_EINVAL);
+    assert_int_equal(wf_jobs_meet(&wf, 7, 3, NULL, &none), WEFT_EINVAL);
+    assert_int_equal(wf_jobs_meet(&wf, 4, 0, NULL, &none), WEFT_EINVAL);
+    assert_int_equal(wf_jobs_meet(&wf, 4, UINT32_MAX, NULL, &none),
+                     WEFT_ENOMEM);
+    assert_null(none);
+    assert_ptr_equal(rank.job.next, a);
+    assert_null(a->next);
+    wf_links_fini(&wf);
+}
+
+static void the_last_card_that_came_is_the_one(void **state)
+{
+    struct weft_loc loc = {.wf = &wf, .id = 4, .index = 1};
+    const struct wf_job *a;
+
+    begin_alone();
+    assert_int_equal(wf_jobs_meet(&wf, 9, 2, NULL, &a), 0);
+    assert_int_equal(a->cards->fetch(&loc), WEFT_EUNREACH);
+    assert_int_equal(wf_jobs_note_card(&wf, 4, "old", 4), 0);
+    assert_int_equal(wf_jobs_note_card(&wf, 4, "newer", 6), 0);
+    assert_int_equal(a->cards->fetch(&loc), 0);
+    assert_int_equal(loc.card_len, 6);
+    assert_string_equal(loc.card, "newer");
+    free(loc.card);
+    wf_links_fini(&wf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +158,9 @@ int main(void)
         cmocka_unit_test(unknown_names_are_nobody),
         cmocka_unit_test(all_processes_see_one_order),
         cmocka_unit_test(locations_are_found_in_the_table_of_their_job),
+        cmocka_unit_test(jobs_that_are_met_get_ranges_of_numbers),
+        cmocka_unit_test(jobs_that_cannot_be_met_change_nothing),
+        cmocka_unit_test(the_last_card_that_came_is_the_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
