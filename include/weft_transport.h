@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 2           /* part of the symbol: weft_plugin_2_NAME */
-#define WEFT_ABI_MINOR 2           /* grows when members are appended */
+#define WEFT_ABI_MINOR 3           /* grows when members are appended */
 #define WEFT_MAGIC     0x32544657u /* "WFT2" */
 #define WEFT_HDR       64          /* bytes of a header */
 #define WEFT_HDR_MIN   24          /* bytes of a short header */
@@ -281,11 +281,15 @@ typedef struct weft_host {
      * let none come. A plugin that has send_beside() calls this before it
      * touches what that touches, except in its own send functions. */
     void (*tx_close)(weft_core *, weft_loc *);
+    /* Since minor 3. When this process and the peer call each other: 1, the own
+     * call survives; 0, the peer's does. The two processes get opposite
+     * answers. */
+    int (*call_stands)(weft_core *, weft_loc *);
 } weft_host;
 
 typedef struct weft_open {
     uint32_t size;
-    uint32_t loc_id; /* this process */
+    uint32_t loc_id; /* the number of this process, in this process */
     const weft_host *host;
     weft_core *core;
     const char *instance; /* the name of the section in mpi.ini */

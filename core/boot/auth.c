@@ -1,17 +1,21 @@
-/* The job key handshake: mutual challenge and response.
+/* The handshake: mutual challenge and response with a key that both have.
  *
- * DESIGN  There are three messages of 64 bytes: a head of 32 bytes, then an
- * HMAC-SHA-256 with the job key over the heads sent so far, the step, and the
- * job's name.
+ * DESIGN  There are three messages of 64 bytes: a head of 48 bytes, then the
+ * first 16 bytes of an HMAC-SHA-256 over the heads sent so far, the step, and
+ * the name that belongs to the key.
  *
  *   dialler                                         listener
- *   hello   head(nonce A), MAC(1 job hello)      -->
- *           <--  answer  head(nonce B), MAC(2 job hello answer)
- *   proof   head(zero),    MAC(3 job hello answer proof)  -->
+ *   hello   head(nonce A), MAC(1 name hello)      -->
+ *           <--  answer  head(nonce B), MAC(2 name hello answer)
+ *   proof   head(zero),    MAC(3 name hello answer proof)  -->
  *
  *   head  0 "WFTA"  4 version  5 step  6 byte order
  *         7 word size, with bit 0x80: it has AES
- *         8 my loc_id  12 your loc_id  16 nonce (16 bytes)
+ *         8 key id (8)  16 my job tag, index  24 your job tag, index
+ *         32 nonce (16)
+ *
+ * A process is named as all processes name it (process/job.h). The listener
+ * finds the job of the caller by its tag, and looks there for the key.
  *
  * The MAC of the hello proves nothing about freshness (it can be replayed) but
  * lets the listener refuse a process without the key before it keeps any
@@ -31,25 +35,23 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "boot/auth.h"
+#include "boot/auth_key.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "crypto/cipher.h"
-#include "crypto/mac.h"
 #include "crypto/vendor.h"
 #include "os/secret.h"
 #include "process/endpoint.h"
 #include "process/rank.h"
 
 enum {
-    AUTH_VERSION = 1,
-    HEAD = 32,
-    MAC = 32,
+    AUTH_VERSION = 2,
+    HEAD = 48,
+    MAC = WF_AUTH_MAC,
+    MAC_SENT = WEFT_AUTH_MSG - HEAD,
     NONCE = 16,
-    JOB_MAX = 64,
+    JOB_MAX = WF_AUTH_NAME_MAX,
     TRANSCRIPT_MAX = 8 + JOB_MAX + 3 * HEAD
 };
 
@@ -61,9 +63,10 @@ enum auth_at {
     AT_REASON = 6,
     AT_WORD = 7,
     AES = 0x80, /* in AT_WORD: the machine has instructions for AES */
-    AT_FROM = 8,
-    AT_TO = 12,
-    AT_NONCE = 16
+    AT_KEY = 8,
+    AT_FROM = 16,
+    AT_TO = 24,
+    AT_NONCE = 32
 };
 
 enum auth_wire_step {
@@ -75,102 +78,23 @@ enum auth_wire_step {
     STEP_REFUSED = 0xff
 };
 
-struct wf_auth_key {
-    unsigned char secret[WF_AUTH_KEY_BYTES];
-    unsigned char job[JOB_MAX]; /* zero padded */
-    uint64_t datagram[2];       /* key of mac64() */
-};
-
 struct weft_auth {
     uint8_t expects; /* STEP_ANSWER (dialler) or STEP_PROOF (listener) */
-    uint32_t peer;
+    uint32_t number; /* of the peer */
+    uint64_t peer, key; /* its name, and the id of the key */
     unsigned char hello[HEAD], answer[HEAD];
+};
+
+/* The own process, as it takes part in handshakes. */
+struct side {
+    const struct wf_job *jobs; /* the own one first */
+    uint64_t self;             /* its name */
 };
 
 static const unsigned char magic[4] = {'W', 'F', 'T', 'A'};
 
-static int fill_random(void *buf, size_t n)
-{
-    unsigned char *at = buf;
-    while (n > 0) {
-        ssize_t got = getrandom(at, n, 0);
-        if (got < 0 && errno != EINTR)
-            return WEFT_ESYS;
-        if (got > 0) {
-            at += got;
-            n -= (size_t)got;
-        }
-    }
-    return WEFT_OK;
-}
-
-int wf_auth_key_generate(unsigned char bytes[WF_AUTH_KEY_BYTES])
-{
-    return fill_random(bytes, WF_AUTH_KEY_BYTES);
-}
-
-static void derive_datagram_key(struct wf_auth_key *key)
-{
-    static const unsigned char purpose[] = "weft datagram key 1";
-    unsigned char mac[MAC];
-
-    wf_vendor_crypto_auth_hmacsha256(mac, purpose, sizeof purpose, key->secret);
-    memcpy(key->datagram, mac, sizeof key->datagram);
-    explicit_bzero(mac, sizeof mac);
-}
-
-struct wf_auth_key *wf_auth_key_alloc(void)
-{
-    return wf_secret_alloc(sizeof(struct wf_auth_key));
-}
-
-int wf_auth_key_fill(struct wf_auth_key *key, const void *bytes, size_t n,
-                     const char *job)
-{
-    static const unsigned char purpose[MAC] = "weft job key 1";
-
-    if (n == 0)
-        return WEFT_EINVAL;
-    wf_vendor_crypto_auth_hmacsha256(key->secret, bytes, n, purpose);
-    if (job)
-        memcpy(key->job, job, strnlen(job, JOB_MAX));
-    derive_datagram_key(key);
-    wf_secret_wipe_stack();
-    return WEFT_OK;
-}
-
-int wf_auth_key_create(const void *bytes, size_t n, const char *job,
-                       struct wf_auth_key **out)
-{
-    struct wf_auth_key *key = wf_auth_key_alloc();
-    int r = key ? wf_auth_key_fill(key, bytes, n, job) : WEFT_ENOMEM;
-
-    if (r == WEFT_OK)
-        *out = key;
-    else
-        wf_auth_key_free(key);
-    return r;
-}
-
-void wf_auth_key_free(struct wf_auth_key *key)
-{
-    wf_secret_free(key, sizeof *key);
-}
-
-static void put_u32(unsigned char *p, uint32_t v)
-{
-    for (int i = 0; i < 4; i++)
-        p[i] = (unsigned char)(v >> 8 * i);
-}
-
-static uint32_t get_u32(const unsigned char *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-           (uint32_t)p[3] << 24;
-}
-
-static int put_head(unsigned char *head, uint8_t step, uint32_t from,
-                    uint32_t to)
+static int put_head(unsigned char *head, uint8_t step, uint64_t from,
+                    const weft_auth *a)
 {
     static const uint16_t probe = 1;
     memset(head, 0, HEAD);
@@ -181,39 +105,12 @@ static int put_head(unsigned char *head, uint8_t step, uint32_t from,
     head[AT_WORD] = sizeof(void *);
     if (&weft_cipher && weft_cipher.has_aes())
         head[AT_WORD] |= AES;
-    put_u32(head + AT_FROM, from);
-    put_u32(head + AT_TO, to);
+    wf_auth_put_u64(head + AT_KEY, a->key);
+    wf_auth_put_name(head + AT_FROM, from);
+    wf_auth_put_name(head + AT_TO, a->peer);
     if (step == STEP_PROOF)
         return WEFT_OK; /* both nonces are in the transcript already */
-    return fill_random(head + AT_NONCE, NONCE);
-}
-
-/* Add the name of a transport, in which '-' and '_' are the same. */
-static size_t put_transport_name(unsigned char *to, size_t room,
-                                 const char *name)
-{
-    size_t n = 0;
-
-    for (; name[n] && n < room; n++)
-        to[n] = name[n] == '-' ? '_' : (unsigned char)name[n];
-    return n;
-}
-
-void wf_auth_derive_seed(const struct wf_auth_key *key,
-                         const struct wf_auth_endpoint *of,
-                         unsigned char seed[WEFT_SEED])
-{
-    enum { HEAD_OF_SEED = 16 + JOB_MAX + 8, NAME_MAX_OF_SEED = 256 };
-    unsigned char text[HEAD_OF_SEED + NAME_MAX_OF_SEED] = "weft seed 1";
-    size_t n = HEAD_OF_SEED;
-
-    _Static_assert(WEFT_SEED == MAC, "a seed is one MAC");
-    memcpy(text + 16, key->job, JOB_MAX);
-    put_u32(text + 16 + JOB_MAX, of->rank);
-    put_u32(text + 20 + JOB_MAX, of->engine);
-    n += put_transport_name(text + n, NAME_MAX_OF_SEED, of->transport);
-    wf_vendor_crypto_auth_hmacsha256(seed, text, n, key->secret);
-    wf_secret_wipe_stack();
+    return wf_auth_fill_random(head + AT_NONCE, NONCE);
 }
 
 /* Compute the MAC over step, job and heads; unused heads are NULL. */
@@ -240,22 +137,26 @@ static void append_mac(const struct wf_auth_key *key, const weft_auth *a,
 {
     uint8_t step = msg[AT_STEP];
     const unsigned char *heads[3] = {a->hello, a->answer, NULL};
+    unsigned char mac[MAC];
 
     heads[step - STEP_HELLO] = msg;
     for (int i = step; i < 3; i++)
         heads[i] = NULL;
-    compute_mac(key, step, heads, msg + HEAD);
+    compute_mac(key, step, heads, mac);
+    memcpy(msg + HEAD, mac, MAC_SENT);
     *len = WEFT_AUTH_MSG;
 }
 
 static bool has_valid_mac(const struct wf_auth_key *key, const weft_auth *a,
                           const unsigned char *msg)
 {
-    unsigned char copy[WEFT_AUTH_MSG];
+    unsigned char copy[WEFT_AUTH_MSG], ours[MAC] = {0}, theirs[MAC] = {0};
     size_t n;
     memcpy(copy, msg, HEAD);
     append_mac(key, a, copy, &n);
-    return wf_vendor_crypto_verify_32(copy + HEAD, msg + HEAD) == 0;
+    memcpy(ours, copy + HEAD, MAC_SENT);
+    memcpy(theirs, msg + HEAD, MAC_SENT);
+    return wf_vendor_crypto_verify_32(ours, theirs) == 0;
 }
 
 static int write_refusal(int why, unsigned char *out, size_t *out_len)
@@ -285,31 +186,53 @@ static int check_head(const unsigned char *in, uint8_t step, unsigned char *out,
     return WEFT_OK;
 }
 
-static int start_dial(const struct wf_auth_key *key, uint32_t self,
-                      weft_auth *a, unsigned char *out, size_t *out_len)
+/* Find the key of the handshake, by the job of the peer and its id. NULL: this
+ * process does not have it, or no longer. */
+static const struct wf_auth_key *find_key(const struct wf_job *jobs,
+                                          const weft_auth *a)
 {
-    if (put_head(out, STEP_HELLO, self, a->peer) < 0)
+    uint32_t tag = (uint32_t)(a->peer >> 32);
+
+    while (jobs && jobs->tag != tag)
+        jobs = jobs->next;
+    return jobs && jobs->key && jobs->key->id == a->key ? jobs->key : NULL;
+}
+
+static int start_dial(const struct side *side, weft_auth *a, unsigned char *out,
+                      size_t *out_len)
+{
+    const struct wf_job *job = wf_job_of(side->jobs, a->number);
+
+    if (!job || !job->key)
+        return WEFT_EAUTH;
+    a->peer = wf_job_name(side->jobs, a->number);
+    a->key = job->key->id;
+    if (put_head(out, STEP_HELLO, side->self, a) < 0)
         return WEFT_ESYS;
     memcpy(a->hello, out, HEAD);
     a->expects = STEP_ANSWER;
-    append_mac(key, a, out, out_len);
+    append_mac(job->key, a, out, out_len);
     return WEFT_EAGAIN;
 }
 
-static int on_hello(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
+static int on_hello(const struct side *side, weft_auth *a,
                     const unsigned char *in, unsigned char *out,
                     size_t *out_len)
 {
+    const struct wf_auth_key *key;
     int rc = check_head(in, STEP_HELLO, out, out_len);
     if (rc < 0)
         return rc;
-    if (!has_valid_mac(key, a, in))
+    a->peer = wf_auth_get_name(in + AT_FROM);
+    a->key = wf_auth_get_u64(in + AT_KEY);
+    key = find_key(side->jobs, a);
+    if (!key || !has_valid_mac(key, a, in))
         return write_refusal(WEFT_EAUTH, out, out_len);
-    a->peer = get_u32(in + AT_FROM);
-    if (get_u32(in + AT_TO) != self || a->peer == self)
+    if (wf_auth_get_name(in + AT_TO) != side->self || a->peer == side->self ||
+        !wf_job_find(side->jobs, a->peer, &a->number))
         return write_refusal(WEFT_EUNREACH, out, out_len);
     memcpy(a->hello, in, HEAD);
-    if (put_head(out, STEP_ANSWER, self, a->peer) < 0)
+    if (put_head(out, STEP_ANSWER, side->self, a) < 0)
         return WEFT_ESYS;
     memcpy(a->answer, out, HEAD);
     a->expects = STEP_PROOF;
@@ -317,32 +240,42 @@ static int on_hello(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
     return WEFT_EAGAIN;
 }
 
-static int on_answer(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
+/* Whether the message is between these two processes, with this key. */
+static bool is_of_handshake(const struct side *side, const weft_auth *a,
+                            const unsigned char *in)
+{
+    return wf_auth_get_u64(in + AT_KEY) == a->key &&
+           wf_auth_get_name(in + AT_FROM) == a->peer &&
+           wf_auth_get_name(in + AT_TO) == side->self;
+}
+
+static int on_answer(const struct side *side, weft_auth *a,
                      const unsigned char *in, unsigned char *out,
                      size_t *out_len)
 {
+    const struct wf_auth_key *key = find_key(side->jobs, a);
     int rc = check_head(in, STEP_ANSWER, out, out_len);
     if (rc < 0)
         return rc;
-    if (!has_valid_mac(key, a, in))
+    if (!key || !has_valid_mac(key, a, in))
         return write_refusal(WEFT_EAUTH, out, out_len);
-    if (get_u32(in + AT_FROM) != a->peer || get_u32(in + AT_TO) != self)
+    if (!is_of_handshake(side, a, in))
         return write_refusal(WEFT_EUNREACH, out, out_len);
     memcpy(a->answer, in, HEAD);
-    put_head(out, STEP_PROOF, self, a->peer);
+    put_head(out, STEP_PROOF, side->self, a);
     append_mac(key, a, out, out_len);
     return WEFT_OK;
 }
 
-static int on_proof(const struct wf_auth_key *key, uint32_t self, weft_auth *a,
+static int on_proof(const struct side *side, weft_auth *a,
                     const unsigned char *in, unsigned char *out,
                     size_t *out_len)
 {
+    const struct wf_auth_key *key = find_key(side->jobs, a);
     int rc = check_head(in, STEP_PROOF, out, out_len);
     if (rc < 0)
         return rc;
-    if (!has_valid_mac(key, a, in) || get_u32(in + AT_FROM) != a->peer ||
-        get_u32(in + AT_TO) != self)
+    if (!key || !has_valid_mac(key, a, in) || !is_of_handshake(side, a, in))
         return write_refusal(WEFT_EAUTH, out, out_len);
     return WEFT_OK;
 }
@@ -356,7 +289,7 @@ static void derive_session(const struct wf_auth_key *key, const weft_auth *a,
     for (int from = 0; from < 2; from++)
         compute_mac(key, (uint8_t)(STEP_KEY + from), heads, s->key[from]);
     compute_mac(key, STEP_ID, heads, id);
-    s->id = (uint64_t)get_u32(id) << 32 | get_u32(id + 4);
+    s->id = (uint64_t)wf_auth_get_u32(id) << 32 | wf_auth_get_u32(id + 4);
     s->dialled = a->expects == STEP_ANSWER;
     s->aes = a->hello[AT_WORD] & a->answer[AT_WORD] & AES;
 }
@@ -370,9 +303,9 @@ static void free_auth(weft_auth **auth)
 }
 
 /* Do one step of the handshake; the caller frees *auth at its end. */
-static int advance_handshake(const struct wf_auth_key *key, uint32_t self,
-                             weft_auth **auth, const void *in, size_t in_len,
-                             void *out, size_t *out_len, uint32_t *loc_id)
+static int advance_handshake(const struct side *side, weft_auth **auth,
+                             const void *in, size_t in_len, void *out,
+                             size_t *out_len, uint32_t *number)
 {
     weft_auth *a = *auth;
     int rc;
@@ -382,31 +315,32 @@ static int advance_handshake(const struct wf_auth_key *key, uint32_t self,
     *out_len = 0;
     if (!a && !(a = *auth = calloc(1, sizeof *a)))
         return WEFT_ENOMEM;
-    if (!key) {
+    if (!side->jobs->key) {
         rc = WEFT_EAUTH;
     } else if (!in && a->expects == 0) {
-        a->peer = *loc_id;
-        rc = start_dial(key, self, a, out, out_len);
+        a->number = *number;
+        rc = start_dial(side, a, out, out_len);
     } else if (!in || in_len != WEFT_AUTH_MSG) {
         rc = WEFT_EPROTO;
     } else if (a->expects == 0) {
-        rc = on_hello(key, self, a, in, out, out_len);
+        rc = on_hello(side, a, in, out, out_len);
     } else if (a->expects == STEP_ANSWER) {
-        rc = on_answer(key, self, a, in, out, out_len);
+        rc = on_answer(side, a, in, out, out_len);
     } else {
-        rc = on_proof(key, self, a, in, out, out_len);
+        rc = on_proof(side, a, in, out, out_len);
     }
     if (rc == WEFT_OK)
-        *loc_id = a->peer;
+        *number = a->number;
     return rc;
 }
 
-int wf_auth_advance(const struct wf_auth_key *key, uint32_t self,
-                    weft_auth **auth, const void *in, size_t in_len, void *out,
-                    size_t *out_len, uint32_t *loc_id)
+int wf_auth_advance(struct wf_auth_key *key, uint32_t self, weft_auth **auth,
+                    const void *in, size_t in_len, void *out, size_t *out_len,
+                    uint32_t *number)
 {
-    int rc =
-        advance_handshake(key, self, auth, in, in_len, out, out_len, loc_id);
+    struct wf_job job = {.size = UINT32_MAX, .key = key, .tag = key->tag};
+    struct side side = {&job, wf_job_name(&job, self)};
+    int rc = advance_handshake(&side, auth, in, in_len, out, out_len, number);
 
     if (rc != WEFT_EAGAIN)
         free_auth(auth);
@@ -416,29 +350,17 @@ int wf_auth_advance(const struct wf_auth_key *key, uint32_t self,
 int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id)
 {
-    const struct wf_auth_key *key = core->wf->rank->key;
-    int rc = advance_handshake(key, core->wf->rank->id, auth, in, in_len, out,
-                               out_len, loc_id);
+    const struct wf_rank *rank = core->wf->rank;
+    struct side side = {&rank->job, (uint64_t)rank->job.tag << 32 | rank->id};
+    int rc = advance_handshake(&side, auth, in, in_len, out, out_len, loc_id);
 
-    if (rc == WEFT_OK && core->wf->rank->on_authenticated) {
+    if (rc == WEFT_OK && rank->on_authenticated) {
         struct wf_auth_session s;
-        derive_session(key, *auth, &s);
-        core->wf->rank->on_authenticated(core, *loc_id, &s);
+        derive_session(find_key(side.jobs, *auth), *auth, &s);
+        rank->on_authenticated(core, *loc_id, &s);
         explicit_bzero(&s, sizeof s);
     }
     if (rc != WEFT_EAGAIN)
         free_auth(auth);
     return out ? rc : WEFT_OK;
-}
-
-uint64_t wf_auth_mac(const struct wf_auth_key *key, uint64_t nonce,
-                     const struct iovec *v, int n)
-{
-    return wf_mac64(key->datagram, nonce, v, n);
-}
-
-uint64_t wf_auth_mac64(struct weft_core *core, uint64_t nonce,
-                       const struct iovec *v, int n)
-{
-    return wf_auth_mac(core->wf->rank->key, nonce, v, n);
 }

@@ -1,5 +1,5 @@
-/* The job key, and the handshake by which two processes of a job recognise
- * each other before any other byte between them is interpreted.
+/* Keys, and the handshake by which two processes that have the same one
+ * recognise each other before any other byte between them is interpreted.
  *
  * The contract of the handshake is at weft_host.auth_step; the messages are
  * described in auth.c.
@@ -42,6 +42,10 @@ int wf_auth_key_create(const void *bytes, size_t n, const char *job,
                        struct wf_auth_key **out);
 void wf_auth_key_free(struct wf_auth_key *);
 
+/* Returns the tag of the job that has this key and the name with which it was
+ * derived: process/job.h. */
+uint32_t wf_auth_tag(const struct wf_auth_key *);
+
 /* The endpoint that a seed (weft_open.seed) belongs to. */
 struct wf_auth_endpoint {
     const char *transport; /* its section of mpi.ini */
@@ -61,10 +65,10 @@ int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id);
 
 /* Advance a handshake that belongs to no endpoint, or one of a unit test: the
- * key and the own rank are arguments. */
-int wf_auth_advance(const struct wf_auth_key *, uint32_t self, weft_auth **,
+ * key of the own job and the own rank are arguments. */
+int wf_auth_advance(struct wf_auth_key *, uint32_t self, weft_auth **,
                     const void *in, size_t in_len, void *out, size_t *out_len,
-                    uint32_t *loc_id);
+                    uint32_t *number);
 
 /* Compute a code that only the processes of the job can make; wf_auth_mac64
  * implements weft_host.mac64. The instance must have a key, which it has before

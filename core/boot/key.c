@@ -28,7 +28,8 @@ enum { KEY_FILE_MAX = 4096 };
 
 static int use_key(struct wf_instance *wf, const void *bytes, size_t n)
 {
-    return wf_auth_key_create(bytes, n, wf->rank->boot->job, &wf->rank->key);
+    return wf_auth_key_create(bytes, n, wf->rank->boot->job,
+                              &wf->rank->job.key);
 }
 
 /* Record and print a fault of the key file. WEFT_EINVAL says that it has been
@@ -88,12 +89,12 @@ static int make_key(struct wf_instance *wf)
 
     if (r == 0)
         r = use_key(wf, bytes, sizeof bytes);
-    if (r == 0 && wf->rank->nprocs > 1)
+    if (r == 0 && wf->rank->job.size > 1)
         r = wf->rank->boot->ops->put(wf->rank->boot, "weft.key", bytes,
                                      sizeof bytes);
     if (r < 0) {
-        wf_auth_key_free(wf->rank->key);
-        wf->rank->key = NULL;
+        wf_auth_key_free(wf->rank->job.key);
+        wf->rank->job.key = NULL;
     }
     wf_vendor_sodium_memzero(bytes, sizeof bytes);
     return r;
@@ -103,7 +104,7 @@ static int make_key(struct wf_instance *wf)
  * to each rank once. */
 static int fail_if_given_before(const struct wf_instance *wf)
 {
-    if (!wf->rank->boot->awaits || wf->rank->nprocs == 1)
+    if (!wf->rank->boot->awaits || wf->rank->job.size == 1)
         return 0;
     return wf_fail(WEFT_EPROTO,
                    "mpirun gave the job key of rank %u to an earlier program, "
@@ -141,7 +142,7 @@ static int get_launcher_key(struct wf_instance *wf)
         free(bytes);
     }
     if (r == 0)
-        wf->rank->key = key;
+        wf->rank->job.key = key;
     else
         wf_auth_key_free(key);
     return r;
@@ -152,9 +153,9 @@ static int find_key(struct wf_instance *wf)
     const struct wf_core_options *o = wf->rank->options;
     int r;
 
-    wf->rank->key = wf->rank->boot->key;
+    wf->rank->job.key = wf->rank->boot->key;
     wf->rank->boot->key = NULL;
-    if (wf->rank->key)
+    if (wf->rank->job.key)
         return 0;
     if (o->job_key && *o->job_key)
         return use_key(wf, o->job_key, strlen(o->job_key));
@@ -163,7 +164,7 @@ static int find_key(struct wf_instance *wf)
     r = get_launcher_key(wf);
     if (r != WEFT_EUNREACH)
         return r;
-    if (wf->rank->boot->is_static && wf->rank->nprocs > 1)
+    if (wf->rank->boot->is_static && wf->rank->job.size > 1)
         return fail_without_launcher(wf);
     r = fail_if_given_before(wf);
     return r == 0 && wf->rank->id == 0 ? make_key(wf) : r;
@@ -173,6 +174,8 @@ int wf_key_find(struct wf_instance *wf)
 {
     int r = find_key(wf);
 
+    if (wf->rank->job.key)
+        wf->rank->job.tag = wf_auth_tag(wf->rank->job.key);
     wf_secret_wipe_stack();
     return r;
 }

@@ -148,7 +148,8 @@ static int record_no_route(const struct wf_comm *parent)
     struct wf_instance *wf = parent->wf;
 
     for (int i = 0; i < parent->peers->size; i++) {
-        struct weft_loc *loc = wf->links->locs[wf_group_proc(parent->peers, i)];
+        struct weft_loc *loc =
+            wf_links_find(wf->links, wf_group_proc(parent->peers, i));
         if (loc && !loc->lanes && wf_location_connect(loc) == WEFT_EUNREACH)
             return MPI_ERR_OTHER;
     }
@@ -275,7 +276,7 @@ static int swap_over_bridge(const struct wf_agree_scope *s,
     int rc = swap_words(s, &n, 1, their_n, 1);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (*their_n / SWAP_WORDS_MAX > s->bridge->wf->rank->nprocs)
+    if (*their_n / SWAP_WORDS_MAX > s->bridge->wf->rank->job.size)
         return wf_error(MPI_ERR_INTERN, "the remote leader announced %u words",
                         *their_n);
     *theirs = malloc(((size_t)*their_n + 1) * sizeof **theirs);

@@ -152,7 +152,7 @@ unsigned wf_engines_ensure(struct wf_instance *wf) WF_UNANALYSED
 
 void wf_engines_open_early(struct wf_instance *home)
 {
-    if (home->rank->nprocs > 1 && !home->rank->boot->awaits &&
+    if (home->rank->job.size > 1 && !home->rank->boot->awaits &&
         choose_count(home) > 1)
         try_to_open_engines(home);
 }
@@ -164,7 +164,7 @@ static bool can_be_found_later(const struct wf_instance *home)
 {
     const struct wf_boot *boot = home->rank->boot;
 
-    return home->rank->nprocs == 1 ||
+    return home->rank->job.size == 1 ||
            (boot->is_static ? wf_endpoints_are_derived(home) : boot->awaits);
 }
 

@@ -52,7 +52,7 @@ static uint64_t hash_creation(const struct wf_group *g,
 {
     uint64_t h = hash_text(hash_text(1, c->purpose), c->stringtag);
     for (int i = 0; i < g->size; i++)
-        h = wf_hash_mix(h + wf_group_proc(g, i) + 1);
+        h = wf_hash_mix(h + wf_group_name(g, i) + 1);
     return h;
 }
 
@@ -158,8 +158,9 @@ static struct wf_group *make_group_of_leaders(struct wf_instance *wf,
     uint32_t *procs = malloc(2 * sizeof *procs);
     if (!procs)
         return NULL;
-    procs[0] = other < wf->rank->id ? other : wf->rank->id;
-    procs[1] = other < wf->rank->id ? wf->rank->id : other;
+    bool first = wf_job_precedes(&wf->rank->job, wf->rank->id, other);
+    procs[!first] = wf->rank->id;
+    procs[first] = other;
     return wf_group_create(wf, 2, procs);
 }
 

@@ -13,18 +13,34 @@
 #include "process/rank.h"
 
 /* A leader sends the other the key of the agreement, which both compute from
- * the peer communicator, and the members of its group. */
-enum { KEY_WORDS = 2 };
+ * the peer communicator, and the names of the members of its group. */
+enum { KEY_WORDS = 2, NAME_WORDS = 2 };
+
+static uint32_t count_words(const struct wf_group *g)
+{
+    return KEY_WORDS + NAME_WORDS * (uint32_t)g->size;
+}
+
+static uint32_t *put_words(uint32_t *at, uint64_t value)
+{
+    at[0] = (uint32_t)(value >> 32);
+    at[1] = (uint32_t)value;
+    return at + 2;
+}
+
+static uint64_t get_words(const uint32_t *at)
+{
+    return (uint64_t)at[0] << 32 | at[1];
+}
 
 static uint32_t *describe_group(const struct wf_group *g, uint64_t key)
 {
-    uint32_t *words = malloc(((size_t)g->size + KEY_WORDS) * sizeof *words);
+    uint32_t *words = malloc(count_words(g) * sizeof *words), *at = words;
     if (!words)
         return NULL;
-    words[0] = (uint32_t)(key >> 32);
-    words[1] = (uint32_t)key;
+    at = put_words(at, key);
     for (int i = 0; i < g->size; i++)
-        words[KEY_WORDS + i] = wf_group_proc(g, i);
+        at = put_words(at, wf_group_name(g, i));
     return words;
 }
 
@@ -51,21 +67,21 @@ static int check_disjoint(const struct wf_group *local,
 static int group_of_words(struct wf_instance *wf, const uint32_t *words,
                           uint32_t n, struct wf_group **out)
 {
+    const uint32_t *at = words + KEY_WORDS;
     uint32_t *procs;
-    for (uint32_t i = KEY_WORDS; i < n; i++)
-        if (words[i] >= wf->rank->nprocs)
-            return wf_error(MPI_ERR_INTERN,
-                            "the remote leader named process %u of %u",
-                            words[i], wf->rank->nprocs);
-    if (n <= KEY_WORDS)
+    if (n < KEY_WORDS + NAME_WORDS || (n - KEY_WORDS) % NAME_WORDS)
         return wf_error(MPI_ERR_INTERN, "the remote leader sent %u words", n);
-    n -= KEY_WORDS;
+    n = (n - KEY_WORDS) / NAME_WORDS;
     procs = malloc(n * sizeof *procs);
-    *out = NULL;
-    if (procs) {
-        memcpy(procs, words + KEY_WORDS, n * sizeof *procs);
-        *out = wf_group_create(wf, (int)n, procs);
-    }
+    for (uint32_t i = 0; procs && i < n; i++, at += NAME_WORDS)
+        if (!wf_job_find(&wf->rank->job, get_words(at), &procs[i])) {
+            free(procs);
+            return wf_error(MPI_ERR_INTERN,
+                            "the remote leader named process %llx, which is "
+                            "none",
+                            (unsigned long long)get_words(at));
+        }
+    *out = procs ? wf_group_create(wf, (int)n, procs) : NULL;
     return *out ? MPI_SUCCESS
                 : wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
 }
@@ -121,12 +137,12 @@ int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *b,
             return wf_error(MPI_ERR_NO_MEM, "no memory for a group");
     }
     int rc = wf_bridge_exchange_words(
-        &p.scope, mine, (uint32_t)local_comm->size + KEY_WORDS, &theirs, &n);
+        &p.scope, mine, count_words(local_comm->local), &theirs, &n);
     free(mine);
     if (rc != MPI_SUCCESS)
         return rc;
     if (n >= KEY_WORDS)
-        p.key = (uint64_t)theirs[0] << 32 | theirs[1];
+        p.key = get_words(theirs);
     rc = comm_of_words(local_comm, theirs, n, &p.result);
     free(theirs);
     p.failed = rc != MPI_SUCCESS;
@@ -168,14 +184,14 @@ static struct wf_group *concatenate_groups(const struct wf_group *a,
 }
 
 /* The group that passed high = false comes first; when both passed the same,
- * the order is free, and the group whose first process has the lower id comes
- * first. */
+ * the order is free, and the group whose first process precedes comes first. */
 static bool is_local_first(const struct wf_comm *comm, bool high,
                            bool their_high)
 {
     if (high != their_high)
         return !high;
-    return wf_group_proc(comm->local, 0) < wf_group_proc(comm->peers, 0);
+    return wf_job_precedes(&comm->wf->rank->job, wf_group_proc(comm->local, 0),
+                           wf_group_proc(comm->peers, 0));
 }
 
 int wf_mpi_intercomm_merge(struct wf_instance *wf, struct wf_comm *intercomm,

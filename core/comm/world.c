@@ -31,7 +31,7 @@ static struct wf_comm *make_predefined(struct wf_instance *wf, uint32_t n,
 
 int wf_world_begin(struct wf_instance *wf)
 {
-    wf->world = make_predefined(wf, wf->rank->nprocs, 0, WF_CONTEXT_WORLD,
+    wf->world = make_predefined(wf, wf->rank->job.size, 0, WF_CONTEXT_WORLD,
                                 "MPI_COMM_WORLD");
     wf->self =
         make_predefined(wf, 1, wf->rank->id, WF_CONTEXT_SELF, "MPI_COMM_SELF");

@@ -22,7 +22,7 @@
 
 static struct wf_group *make_world_group(struct wf_instance *wf)
 {
-    return wf_group_create_regular(wf, (int)wf->rank->nprocs, 0, 1);
+    return wf_group_create_regular(wf, (int)wf->rank->job.size, 0, 1);
 }
 
 static struct wf_group *make_self_group(struct wf_instance *wf)
@@ -33,11 +33,11 @@ static struct wf_group *make_self_group(struct wf_instance *wf)
 static struct wf_group *make_node_group(struct wf_instance *wf)
 {
     const uint32_t *node_of = wf->rank->boot->node_of;
-    uint32_t *procs = malloc(wf->rank->nprocs * sizeof *procs);
+    uint32_t *procs = malloc(wf->rank->job.size * sizeof *procs);
     int n = 0;
     if (!procs)
         return NULL;
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
+    for (uint32_t i = 0; i < wf->rank->job.size; i++)
         if (node_of[i] == node_of[wf->rank->id])
             procs[n++] = i;
     return wf_group_create(wf, n, procs);

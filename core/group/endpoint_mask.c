@@ -39,7 +39,7 @@ static bool add_endpoints(const struct wf_comm *c, const struct wf_group *g,
 
     for (int i = 0; i < g->size; i++) {
         uint32_t proc = wf_group_proc(g, i);
-        uint32_t m = endpoints_of(wf->links->locs[proc]);
+        uint32_t m = endpoints_of(wf_links_find(wf->links, proc));
         if (!m && proc != wf->rank->id)
             return false;
         *mask |= m;

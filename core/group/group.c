@@ -26,6 +26,11 @@ MPI_Group wf_group_handle(struct wf_group *g)
     return g == g->wf->rank->env->group_empty ? MPI_GROUP_EMPTY : (MPI_Group)g;
 }
 
+uint64_t wf_group_name(const struct wf_group *g, int rank)
+{
+    return wf_job_name(&g->wf->rank->job, wf_group_proc(g, rank));
+}
+
 void wf_group_get(struct wf_group *g)
 {
     wf_object_get(&g->object);

@@ -1,4 +1,5 @@
-/* A group is an ordered set of processes, each named by its Location id.
+/* A group is an ordered set of processes, each given by its number
+ * (process/job.h), which is its Location id.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_GROUP_H
@@ -22,6 +23,9 @@ static inline uint32_t wf_group_proc(const struct wf_group *g, int rank)
     WF_ASSERT(rank >= 0 && rank < g->size);
     return g->procs ? g->procs[rank] : g->first + (uint32_t)(rank * g->stride);
 }
+
+/* Returns the name of a member, by which all processes call it. */
+uint64_t wf_group_name(const struct wf_group *, int rank);
 
 void wf_group_get(struct wf_group *);
 /* Notes that the new group came from this session (object/session.h). */

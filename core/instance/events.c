@@ -37,7 +37,7 @@ int wf_events_open(struct wf_instance *wf)
     struct wf_trace_params p = {.path = file ? rank->options->trace : NULL,
                                 .bytes = file ? rank->options->trace_size : 0,
                                 .rank = rank->id,
-                                .ranks = rank->nprocs,
+                                .ranks = rank->job.size,
                                 .host = rank->host};
 
     /* pairs with the release of the tool that observes */

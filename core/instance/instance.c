@@ -119,15 +119,15 @@ static int compare_cards(struct wf_instance *wf)
  * no others. */
 static int exchange_business_cards(struct wf_instance *wf)
 {
-    int r = wf->rank->key ? 0 : wf_key_find(wf);
+    int r = wf->rank->job.key ? 0 : wf_key_find(wf);
 
     if (r == 0)
         r = wf_card_publish(wf);
     if (r == 0 && wf_engines_open_early)
         wf_engines_open_early(wf);
-    if (r == 0 && wf->rank->nprocs > 1 && !wf->rank->boot->awaits)
+    if (r == 0 && wf->rank->job.size > 1 && !wf->rank->boot->awaits)
         r = wf_boot_fence(wf->rank->boot);
-    if (r == 0 && !wf->rank->key)
+    if (r == 0 && !wf->rank->job.key)
         r = wf_key_find(wf);
     return r == 0 ? compare_cards(wf) : r;
 }
@@ -151,7 +151,8 @@ static int allow_residents(struct wf_instance *wf)
         "progress = thread: this program is linked without progress threads; "
         "link with mpicc or add -Wl,-u,weft_helpers\n";
 
-    if (wf->rank->nprocs == 1 || !wf_config_asks_for_threads(wf->rank->config))
+    if (wf->rank->job.size == 1 ||
+        !wf_config_asks_for_threads(wf->rank->config))
         return 0;
     if (!&weft_helpers) {
         wf_boot_print_fatal(absent, sizeof absent - 1);
@@ -196,7 +197,8 @@ static struct wf_rank *create_rank(const struct wf_instance_params *params)
         return NULL;
     rank->boot = params->boot;
     rank->id = rank->boot->rank;
-    rank->nprocs = rank->boot->size;
+    rank->job.size = rank->boot->size;
+    rank->job.cards = &wf_card_bootstrap;
     rank->ranks = params->ranks;
     rank->config = params->config;
     rank->options = wf_config_core(params->config);
@@ -267,8 +269,8 @@ err_cards:
     wf_env_fini(wf);
     close_engine(wf);
 err_engine:
-    if (wf->rank->key)
-        wf->rank->boot->key = wf->rank->key; /* for another attempt */
+    if (wf->rank->job.key)
+        wf->rank->boot->key = wf->rank->job.key; /* for another attempt */
     wf_trace_close(wf->trace);
 err_trace:
     free_home(wf);
@@ -313,7 +315,7 @@ static int open_other_engine(struct wf_instance *home, unsigned number,
         r = check_transports(wf);
         if (r == 0)
             r = wf_progress_open_sleeper(wf->progress);
-        if (r == 0 && wf->rank->nprocs > 1)
+        if (r == 0 && wf->rank->job.size > 1)
             r = wf_card_publish(wf);
         if (r != 0)
             close_engine(wf);
@@ -344,13 +346,13 @@ static const struct wf_engine_makers engine_makers = {
 bool wf_are_lanes_empty(void *arg)
 {
     struct wf_instance *wf = arg;
+    struct weft_loc *loc;
 
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
-        struct weft_loc *loc = wf->links->locs[i];
-        for (unsigned k = 0; loc && !loc->failed && k < loc->lanes; k++)
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));) {
+        for (unsigned k = 0; !loc->failed && k < loc->lanes; k++)
             if (loc->lane[k].fifo_head)
                 return false;
-        if (loc && loc->order && loc->order->first)
+        if (loc->order && loc->order->first)
             return false;
     }
     return true;
@@ -426,7 +428,7 @@ static void leave_job(struct wf_instance *wf)
     struct wf_boot *boot = wf->rank->boot;
     int fd = -1;
 
-    if (wf->rank->nprocs == 1) {
+    if (wf->rank->job.size == 1) {
         for_each_engine(wf, wf_report_unfinished);
         return;
     }
@@ -473,7 +475,7 @@ int wf_instance_destroy(struct wf_instance *wf)
     wf_traffic_report(wf);
     free_other_engines(wf);
     close_engine(wf);
-    wf_auth_key_free(wf->rank->key);
+    wf_auth_key_free(wf->rank->job.key);
     if (boot->ops->finalize(boot) < 0)
         wf_log(wf, WF_LOG_WARN,
                "the launcher does not know that this process ends: %s",

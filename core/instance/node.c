@@ -24,7 +24,7 @@ static void count_local_ranks(struct wf_rank *rank)
     if (!node)
         return;
     rank->local_count = 0;
-    for (uint32_t i = 0; i < rank->nprocs; i++) {
+    for (uint32_t i = 0; i < rank->job.size; i++) {
         if (node[i] != node[rank->id])
             continue;
         rank->local_count++;
@@ -48,7 +48,7 @@ int wf_find_node_and_cpus(struct wf_rank *rank)
     }
     count_local_ranks(rank);
     if (rank->boot->one_host) { /* the nodes of `mpirun --nodes` share it */
-        rank->local_count = rank->nprocs;
+        rank->local_count = rank->job.size;
         rank->local_index = rank->id;
     }
     rank->own_cpus = wf_node_own_cpus();

@@ -9,9 +9,9 @@
 #define WF_PROCESS_RANK_H
 
 #include "process/instance.h"
+#include "process/job.h"
 
-struct wf_auth_key; /* boot/auth.c */
-struct wf_auth_session;
+struct wf_auth_session; /* boot/auth.h */
 struct wf_block; /* instance/memory.c */
 struct wf_boot;  /* boot/boot.h */
 struct wf_bsend_buffer;
@@ -34,9 +34,9 @@ struct wf_handle_ints {
 };
 
 struct wf_rank {
-    uint32_t id; /* its number in the job, of nprocs */
-    uint32_t nprocs;
-    int thread_level;         /* MPI_THREAD_* granted to the world model */
+    uint32_t id;       /* its number, which is its index in the own job */
+    struct wf_job job; /* its own, and a list of others */
+    int thread_level;  /* MPI_THREAD_* granted to the world model */
     bool multiple; /* the program has threads that call at the same time */
     struct wf_instance *home; /* the first engine */
     struct wf_engines *_Atomic engines; /* NULL while there is one */
@@ -52,7 +52,6 @@ struct wf_rank {
     struct wf_state *state; /* page that tells the launcher about waits */
     wf_atomic_u32 slow_calls; /* 1: recorded or timed, by no fast path */
     wf_atomic_u64 call_ns[5]; /* by enum wf_call_class: report/call_time.h */
-    struct wf_auth_key *key;
     /* Called when a handshake is complete; NULL: no route encrypts. */
     void (*on_authenticated)(struct weft_core *, uint32_t id,
                              const struct wf_auth_session *);

@@ -67,7 +67,7 @@ bool wf_launcher_give_up(struct wf_instance *wf, uint32_t id)
     struct wf_engines *all = wf_engines(wf);
     struct wf_boot *boot = wf->rank->boot;
 
-    if (!boot || !boot->ops->give_up)
+    if (!boot || !boot->ops->give_up || id >= wf->rank->job.size)
         return true;
     if (!try_connection(all))
         return false;
@@ -109,7 +109,7 @@ bool wf_launcher_ask(struct wf_instance *wf, uint32_t id, bool ask,
     struct wf_engines *all = wf_engines(wf);
     struct wf_boot *boot = wf->rank->boot;
 
-    if (!boot || !boot->ops->ask_state)
+    if (!boot || !boot->ops->ask_state || id >= wf->rank->job.size)
         return false;
     if (!try_connection(all))
         return true;

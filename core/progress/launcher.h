@@ -26,7 +26,8 @@ int wf_launcher_put(struct wf_instance *, const char *key, const void *value,
 /* Get a value, as wf_boot_ops.get does. */
 int wf_launcher_get(struct wf_instance *, const char *key, void **value,
                     size_t *n);
-/* Tell that this process has given up process `id`. false: try again later. */
+/* Tell that this process has given up process `id`. false: try again later. A
+ * launcher is told, and knows, nothing of processes of other jobs. */
 bool wf_launcher_give_up(struct wf_instance *, uint32_t id);
 /* Read the notices that have come. */
 void wf_launcher_hear(struct wf_instance *);

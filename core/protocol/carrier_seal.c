@@ -19,6 +19,7 @@
 #include "protocol/location.h"
 #include "protocol/order.h"
 #include "report/error.h"
+#include "route/links.h"
 
 int wf_carrier_add_seals(struct wf_ordered *o)
 {
@@ -46,7 +47,8 @@ void wf_carrier_add_session(struct weft_core *core, uint32_t id,
                     const struct wf_auth_session *session)
 {
     struct wf_instance *wf = core->wf;
-    struct weft_loc *loc = id < wf->rank->nprocs ? wf_location(wf, id) : NULL;
+    struct weft_loc *loc =
+        wf_links_place(wf->links, id) ? wf_location(wf, id) : NULL;
     struct wf_carrier *c;
 
     if (!loc || loc->failed)

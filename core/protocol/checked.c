@@ -37,7 +37,7 @@ static struct wf_checks *ensure_checks(struct weft_loc *loc)
     if (c || !(c = calloc(1, sizeof *c)))
         return c;
     c->loc = loc;
-    c->src_dst = loc->wf->rank->id | (uint64_t)loc->id << 32;
+    c->src_dst = loc->wf->rank->id | (uint64_t)loc->index << 32;
     c->sum = wf_crc32c_choose();
     c->sums = wf_crc32c_message_choose();
     return loc->checks = c;

@@ -64,15 +64,28 @@ bool wf_proc_is_dead(const struct wf_instance *wf, uint32_t id)
     return false;
 }
 
+/* Make room for one more death. */
+static bool ensure_room(struct wf_engine *e)
+{
+    uint32_t room = e->dead_room ? 2 * e->dead_room : 16, *more;
+
+    if (e->deaths < e->dead_room)
+        return true;
+    more = realloc(e->dead, room * sizeof *more);
+    if (!more)
+        return false;
+    e->dead = more;
+    e->dead_room = room;
+    return true;
+}
+
 bool wf_death_note(struct wf_instance *wf, uint32_t id)
 {
     struct wf_engine *e = wf->engine;
 
     if (wf_proc_is_dead(wf, id))
         return false;
-    if (!e->dead)
-        e->dead = malloc(wf->rank->nprocs * sizeof *e->dead);
-    if (!e->dead) {
+    if (!ensure_room(e)) {
         wf_log(wf, WF_LOG_ERROR,
                "out of memory for the news that process %u "
                "is gone; collectives may wait for it",
@@ -148,7 +161,8 @@ bool wf_group_has_dead(struct wf_instance *wf, const struct wf_group *g)
 int wf_comm_record_dead(struct wf_comm *c)
 {
     int id = find_lost_member(c);
-    const struct weft_loc *loc = id < 0 ? NULL : c->wf->links->locs[id];
+    const struct weft_loc *loc =
+        id < 0 ? NULL : wf_links_find(c->wf->links, (uint32_t)id);
 
     if (id < 0)
         return wf_fail_on(c, WEFT_EPEER,
@@ -241,15 +255,17 @@ static void tell_gone(struct weft_loc *loc, uint32_t id)
         (!loc->lanes && wf_location_connect(loc) != 0))
         return;
     wf_wire_init(&w, WF_GONE, 0);
-    w.a = wf_le64(id);
+    w.a = wf_le64(wf_job_name(&loc->wf->rank->job, id));
     wf_message_send_control(loc, &w, true);
 }
 
 static void tell_gone_to_all(struct wf_instance *wf, uint32_t id)
 {
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
-        if (wf->links->locs[i] && wf->links->locs[i]->host)
-            tell_gone(wf->links->locs[i], id);
+    struct weft_loc *loc;
+
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));)
+        if (loc->host)
+            tell_gone(loc, id);
 }
 
 void wf_deaths_tell_peer(struct weft_loc *loc)
@@ -282,21 +298,20 @@ void wf_deaths_spread(struct wf_instance *wf)
 static void arrive_gone(struct weft_loc *from, const struct wf_wire *w)
 {
     struct wf_instance *wf = from->wf;
-    uint64_t id = wf_le64(w->a);
+    uint32_t id;
 
-    if (id >= wf->rank->nprocs) {
+    if (!wf_job_find(&wf->rank->job, wf_le64(w->a), &id)) {
         wf_log(wf, WF_LOG_WARN,
-               "process %u says that process %llu of %u is "
-               "gone; skipped",
-               from->id, (unsigned long long)id, wf->rank->nprocs);
+               "process %u says that process %llx is gone, which is "
+               "none; skipped",
+               from->id, (unsigned long long)wf_le64(w->a));
         return;
     }
-    if (!wf_death_note(wf, (uint32_t)id))
+    if (!wf_death_note(wf, id))
         return;
     wf_log(wf, WF_LOG_INFO,
-           "process %u has lost process %llu: collectives "
-           "with it end",
-           from->id, (unsigned long long)id);
+           "process %u has lost process %u: collectives with it end", from->id,
+           id);
     wf_deaths_spread(wf);
 }
 
@@ -315,7 +330,7 @@ static uint64_t hash_group(const struct wf_group *g)
     uint64_t sum = 0;
 
     for (int i = 0; i < g->size; i++)
-        sum += wf_hash_mix(wf_group_proc(g, i) + 1);
+        sum += wf_hash_mix(wf_group_name(g, i) + 1);
     return sum;
 }
 
@@ -330,33 +345,41 @@ uint64_t wf_comm_make_origin(const struct wf_comm *result,
                        (bridged ? 0 : parent->origin));
 }
 
-static void tell_unmade(struct wf_instance *wf, uint32_t id, uint64_t origin)
+static void tell_unmade(struct weft_loc *loc, uint64_t origin)
 {
-    struct weft_loc *loc = id == wf->rank->id ? NULL : wf->links->locs[id];
     struct wf_wire w;
 
-    if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0))
+    if (!loc || loc->id == loc->wf->rank->id || loc->failed ||
+        (!loc->lanes && wf_location_connect(loc) != 0))
         return;
     wf_wire_init(&w, WF_UNMADE, 0);
     w.a = wf_le64(origin);
     wf_message_send_control(loc, &w, true);
 }
 
+static void tell_group_unmade(const struct wf_comm *c, const struct wf_group *g)
+{
+    for (int i = 0; i < g->size; i++)
+        tell_unmade(wf_links_find(c->wf->links, wf_group_proc(g, i)),
+                    c->origin);
+}
+
 void wf_comm_tell_unmade(struct wf_comm *c)
 {
     if (wf_comm_is_dead(c) && !wf_engines(c->wf))
         return; /* all members learn it from GONE */
-    for (int i = 0; i < c->local->size; i++)
-        tell_unmade(c->wf, wf_group_proc(c->local, i), c->origin);
-    for (int i = 0; c->inter && i < c->peers->size; i++)
-        tell_unmade(c->wf, wf_group_proc(c->peers, i), c->origin);
+    tell_group_unmade(c, c->local);
+    if (c->inter)
+        tell_group_unmade(c, c->peers);
 }
 
 static void pass_unmade_on(struct wf_instance *wf, uint64_t origin)
 {
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
-        if (wf->links->locs[i] && wf->links->locs[i]->host)
-            tell_unmade(wf, i, origin);
+    struct weft_loc *loc;
+
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));)
+        if (loc->host)
+            tell_unmade(loc, origin);
 }
 
 /* Remember an origin; the oldest one is forgotten, because a process that makes

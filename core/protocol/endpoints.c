@@ -180,7 +180,7 @@ static bool is_wanted(const struct wf_instance *wf,
                       const struct wf_transport_config *t)
 {
     bool others =
-        wf->rank->nprocs > (wf->rank->ranks ? wf->rank->ranks->count : 1);
+        wf->rank->job.size > (wf->rank->ranks ? wf->rank->ranks->count : 1);
 
     if (t->enable == 0 || strcmp(t->plugin, "self") == 0)
         return false;
@@ -189,7 +189,7 @@ static bool is_wanted(const struct wf_instance *wf,
     if (holds_several_ranks(wf) && !others &&
         !wf_route_names(wf->rank->config, t->name))
         return t->enable == 1 || !wf_route_may_use(wf->rank->config, "thread");
-    return wf->rank->nprocs > 1 || t->enable == 1;
+    return wf->rank->job.size > 1 || t->enable == 1;
 }
 
 /* Whether the configuration has a section for thread, which is not implied. */
@@ -390,12 +390,12 @@ int wf_endpoints_open(struct wf_instance *wf)
 
 static void delete_peers(struct wf_instance *wf, struct weft_core *c)
 {
-    struct wf_links *links = wf->links;
+    struct weft_loc *loc;
 
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
-        if (links->locs[i] && links->locs[i]->peers[c->index]) {
-            c->ops->peer_del(links->locs[i]->peers[c->index], 1);
-            links->locs[i]->peers[c->index] = NULL;
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));)
+        if (loc->peers[c->index]) {
+            c->ops->peer_del(loc->peers[c->index], 1);
+            loc->peers[c->index] = NULL;
         }
 }
 

@@ -45,8 +45,9 @@ WF_COLD int wf_engine_init(struct wf_instance *wf)
     wf_list_init(&e->orphans);
     wf_unexpected_init(e);
     e->credits = o->credits;
-    if (o->unexpected_max && o->unexpected_max / wf->rank->nprocs < e->credits)
-        e->credits = o->unexpected_max / wf->rank->nprocs;
+    if (o->unexpected_max &&
+        o->unexpected_max / wf->rank->job.size < e->credits)
+        e->credits = o->unexpected_max / wf->rank->job.size;
     e->expected.size = sizeof e->expected.want;
     e->expected.first = WF_SHORT_EAGER;
     e->expected.env0 = WF_ENV0_NONE;

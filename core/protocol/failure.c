@@ -79,11 +79,13 @@ static int fail_table(struct wf_slots *table, struct weft_loc *loc)
  * where our messages do not arrive. */
 static void report_given_up(struct wf_instance *wf)
 {
-    for (uint32_t i = 0; wf->engine->unreported && i < wf->rank->nprocs; i++) {
-        struct weft_loc *loc = wf->links->locs[i];
-        if (!loc || !loc->unreported)
+    struct weft_loc *loc;
+
+    for (uint32_t at = 0;
+         wf->engine->unreported && (loc = wf_links_next(wf->links, &at));) {
+        if (!loc->unreported)
             continue;
-        if (!wf->links->parting && !wf_launcher_give_up(wf, i))
+        if (!wf->links->parting && !wf_launcher_give_up(wf, loc->id))
             return; /* later */
         loc->unreported = false;
         wf->engine->unreported--;
@@ -180,15 +182,14 @@ enum { CALL_MAX = 64 /* members connected to for one wildcard receive */ };
 const struct weft_loc *wf_any_failed(const struct wf_comm *comm)
 {
     struct wf_instance *wf = comm->wf;
+    struct weft_loc *loc;
 
     if (wf_likely(!wf->engine->failures))
         return NULL;
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
-        struct weft_loc *loc = wf->links->locs[i];
-        if (loc && loc->failed &&
-            wf_group_rank_of(comm->peers, i) != MPI_UNDEFINED)
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));)
+        if (loc->failed &&
+            wf_group_rank_of(comm->peers, loc->id) != MPI_UNDEFINED)
             return loc;
-    }
     return NULL;
 }
 
@@ -259,7 +260,7 @@ void wf_failure_hear_launcher(struct wf_instance *wf)
     wf_launcher_hear(wf);
     report_given_up(wf);
     while (wf_launcher_take_loser(wf, &wf->engine->losers, &id)) {
-        struct weft_loc *loc = wf->links->locs[id];
+        struct weft_loc *loc = wf_links_find(wf->links, id);
         if (loc && !loc->failed && loc->order)
             wf_carrier_declare_dead(loc->order, given_up);
         else if (loc && !loc->failed)

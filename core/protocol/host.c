@@ -31,6 +31,7 @@
 #include "protocol/send_side.h"
 #include "protocol/traced.h"
 #include "report/error.h"
+#include "route/links.h"
 
 static void host_rx_done(weft_core *core, weft_sink *s, int status)
 {
@@ -60,7 +61,7 @@ static int host_locate(weft_core *core, uint32_t loc_id)
 {
     struct weft_loc *loc;
 
-    if (loc_id >= core->wf->rank->nprocs)
+    if (!wf_links_place(core->wf->links, loc_id))
         return WEFT_EINVAL;
     loc = wf_location(core->wf, loc_id);
     if (!loc)
@@ -94,6 +95,13 @@ static void host_peer_down(weft_core *core, weft_loc *loc, int status,
 static void host_tx_close(weft_core *core, weft_loc *loc)
 {
     wf_side_take_back(loc);
+}
+
+static int host_call_stands(weft_core *core, weft_loc *loc)
+{
+    const struct wf_rank *rank = core->wf->rank;
+
+    return wf_job_precedes(&rank->job, rank->id, loc->id);
 }
 
 static uint64_t host_now_ns(weft_core *core)
@@ -149,4 +157,5 @@ const weft_host wf_host = {.size = sizeof wf_host,
                            .rx_words = wf_arrive_words,
                            .tx_words = wf_fastpath_no_room,
                            .helping = host_helping,
-                           .tx_close = host_tx_close};
+                           .tx_close = host_tx_close,
+                           .call_stands = host_call_stands};

@@ -58,7 +58,7 @@ static void init_lane(struct wf_lane *l, struct weft_core *core,
 
 struct weft_loc *wf_location(struct wf_instance *wf, uint32_t id)
 {
-    struct weft_loc *loc = wf->links->locs[id];
+    struct weft_loc **place = wf_links_place(wf->links, id), *loc = *place;
 
     if (loc)
         return loc;
@@ -67,8 +67,9 @@ struct weft_loc *wf_location(struct wf_instance *wf, uint32_t id)
         return NULL;
     loc->wf = wf;
     loc->id = id;
+    loc->index = id - wf_job_of(&wf->rank->job, id)->first;
     wf_credit_change(loc, (int64_t)wf->engine->credits);
-    return wf->links->locs[id] = loc;
+    return *place = loc;
 }
 
 bool wf_location_uses(const struct weft_loc *loc, const struct weft_core *core)
@@ -330,7 +331,8 @@ static void free_location(struct weft_loc *loc)
 
 void wf_locations_free(struct wf_instance *wf)
 {
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++)
-        if (wf->links->locs[i])
-            free_location(wf->links->locs[i]);
+    struct weft_loc *loc;
+
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));)
+        free_location(loc);
 }

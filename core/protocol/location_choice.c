@@ -110,7 +110,8 @@ static void evaluate_candidate(struct weft_loc *loc, struct weft_core *core,
                                      .cost = core->attr.cost};
     if (wf_card_address(loc, core, address, &n) != 0)
         c->why_not = missing_address_reason(loc, core, refusal);
-    else if (!ask_reach(core, address, n, &c->cost, refusal))
+    else if (is_self_only(loc, core) ||
+             !ask_reach(core, address, n, &c->cost, refusal))
         c->why_not = refusal[0] ? refusal : unreachable_reason(loc, core);
     else
         c->reaches = true;

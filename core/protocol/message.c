@@ -89,7 +89,7 @@ void wf_message_send(struct weft_loc *loc, unsigned lane, struct wf_tx *t)
     if (weft_hdr_len(t->tx.hdr) == WEFT_HDR) {
         t->hdr.seq = wf_le32(l->seq);
         t->hdr.src = wf_le32(loc->wf->rank->id);
-        t->hdr.dst = wf_le32(loc->id);
+        t->hdr.dst = wf_le32(loc->index);
     }
     may_go = wf_lane_is_clear(l) || t->tx.flags & WEFT_TX_URGENT;
     if (!may_go || !offer_to_plugin(loc, l, t))
@@ -221,7 +221,7 @@ static bool try_control_short(struct weft_loc *loc, struct wf_wire *w,
     w->plen = wf_le32((uint32_t)n);
     w->seq = wf_le32(l->seq + 1);
     w->src = wf_le32(loc->wf->rank->id);
-    w->dst = wf_le32(loc->id);
+    w->dst = wf_le32(loc->index);
     r = l->send_short(l->peer, (const weft_hdr *)w, payload, n, 0);
     if (r == WEFT_DONE) {
         number_next(l);

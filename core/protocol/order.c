@@ -29,7 +29,7 @@ static struct wf_ordered *create_order(struct weft_loc *loc)
     if (!o)
         return NULL;
     o->loc = loc;
-    o->src_dst = loc->wf->rank->id | (uint64_t)loc->id << 32;
+    o->src_dst = loc->wf->rank->id | (uint64_t)loc->index << 32;
     o->next = o->una = o->expect = 1;
     o->last = &o->first;
     o->sum = wf_crc32c_choose();

@@ -218,7 +218,8 @@ struct wf_engine {
     uint32_t losers; /* processes that gave this one up, as handled here */
     /* death.c: processes known to be lost. */
     uint32_t deaths; /* their number */
-    uint32_t *dead;  /* their ranks, in the order in which they became known */
+    uint32_t dead_room;
+    uint32_t *dead;  /* their numbers, in the order in which they were lost */
     uint32_t spread; /* so many of them were passed on to others */
     bool spreading;
     /* Communicators that a member could not make: their number, and the origins

@@ -175,22 +175,13 @@ void wf_traced_wrap_lane(struct weft_loc *loc, unsigned i)
     wrap_lane(loc, &loc->lane[i], &loc->traced[i]);
 }
 
-/* Returns the Location of process i if it is connected, or NULL. */
-static struct weft_loc *find_connected(struct wf_instance *wf, uint32_t i)
-{
-    struct weft_loc *loc = wf->links->locs ? wf->links->locs[i] : NULL;
-
-    return loc && loc->lanes ? loc : NULL;
-}
-
 int wf_traced_start(struct wf_instance *wf)
 {
+    struct weft_loc *loc;
     int r = 0;
 
-    for (uint32_t i = 0; r == 0 && i < wf->rank->nprocs; i++) {
-        struct weft_loc *loc = find_connected(wf, i);
-
-        if (!loc)
+    for (uint32_t at = 0; r == 0 && (loc = wf_links_next(wf->links, &at));) {
+        if (!loc->lanes)
             continue;
         r = wf_traced_wrap(loc);
         if (r == 0)
@@ -201,10 +192,10 @@ int wf_traced_start(struct wf_instance *wf)
 
 void wf_traced_stop(struct wf_instance *wf)
 {
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
-        struct weft_loc *loc = find_connected(wf, i);
+    struct weft_loc *loc;
 
-        if (!loc || !loc->traced)
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));) {
+        if (!loc->lanes || !loc->traced)
             continue;
         unwrap_lanes(loc);
         wf_traced_free(loc);

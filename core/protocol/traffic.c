@@ -21,17 +21,17 @@
 static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
                      struct wf_traffic *t)
 {
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
-        struct weft_loc *loc = wf->links->locs[i];
-        if (loc)
-            wf_side_take_back(loc);
-        for (unsigned k = 0; loc && k < loc->lanes; k++) {
+    struct weft_loc *loc;
+
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));) {
+        wf_side_take_back(loc);
+        for (unsigned k = 0; k < loc->lanes; k++) {
             if (loc->lane[k].order || loc->lane[k].core != c)
                 continue;
             t->sent += loc->lane[k].seq;
             t->sent_bytes += wf_lane_bytes(loc, k);
         }
-        if (loc && loc->order)
+        if (loc->order)
             wf_order_add_traffic(loc->order, c, t);
     }
 }

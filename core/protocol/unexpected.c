@@ -236,14 +236,13 @@ bool wf_unexpected_take(struct wf_arrived *a, void *buf, uint64_t room,
 void wf_arrive_resume(struct wf_instance *wf)
 {
     struct wf_links *links = wf->links;
+    struct weft_loc *loc;
 
     wf_orders_maintain(wf);
-    for (uint32_t i = 0; i < wf->rank->nprocs; i++) {
-        struct weft_loc *loc = links->locs[i];
+    for (uint32_t at = 0; (loc = wf_links_next(links, &at));) {
         uint32_t stalled;
-        if (loc)
-            wf_checks_end_damaged(loc);
-        stalled = loc ? loc->stalled : 0;
+        wf_checks_end_damaged(loc);
+        stalled = loc->stalled;
         if (!stalled)
             continue;
         WF_ASSERT(stalled >> links->ep_count == 0 && loc->wf == wf);

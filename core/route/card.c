@@ -22,15 +22,11 @@
 #include "config/shared.h"
 #include "os/byte_order.h"
 #include "process/rank.h"
-#include "progress/engines.h"
-#include "progress/launcher.h"
 #include "report/error.h"
-#include "report/state.h"
-#include "report/state_page.h"
 #include "route/links.h"
 #include "route/location.h"
 
-enum { CARD_MAX = 8192, HEAD = 20, SETTINGS_MAX = 480, CARD_KEY = 32 };
+enum { CARD_MAX = 8192, HEAD = 20, SETTINGS_MAX = 480 };
 
 struct writer {
     uint8_t bytes[CARD_MAX];
@@ -104,27 +100,15 @@ static void write_card(struct wf_instance *wf, struct writer *w)
     }
 }
 
-/* Write the key of a card. Each further engine has its own (engines.h). */
-static void format_card_key(char key[static CARD_KEY], uint32_t rank,
-                            unsigned engine)
-{
-    int n = snprintf(key, CARD_KEY, "weft.card.%u", rank);
-
-    if (engine)
-        snprintf(key + n, CARD_KEY - (size_t)n, ".%u", engine);
-}
-
 int wf_card_publish(struct wf_instance *wf)
 {
     struct writer *w = calloc(1, sizeof *w);
-    char key[CARD_KEY];
     int r;
 
     if (!w)
         return WEFT_ENOMEM;
     write_card(wf, w);
-    format_card_key(key, wf->rank->id, wf->number);
-    r = w->full ? WEFT_ENOMEM : wf_launcher_put(wf, key, w->bytes, w->n);
+    r = w->full ? WEFT_ENOMEM : wf_card_hand_out(wf, w->bytes, w->n);
     free(w);
     return r;
 }
@@ -312,19 +296,6 @@ uint64_t wf_card_host_node(const char *host)
     return h;
 }
 
-/* Take host and node from mpi.ini, because there is no key-value space. */
-static int take_host_from_config(struct weft_loc *loc)
-{
-    struct wf_instance *wf = loc->wf;
-    const char *host = wf_config_host(wf->rank->config, loc->id);
-
-    loc->host = strdup(host ? host : "unknown");
-    if (!loc->host)
-        return WEFT_ENOMEM;
-    loc->node = wf_card_host_node(loc->host);
-    return 0;
-}
-
 /* Fill host and node of this process itself, which needs no card. */
 static int take_own_host(struct weft_loc *loc)
 {
@@ -333,54 +304,20 @@ static int take_own_host(struct weft_loc *loc)
     return loc->host ? 0 : WEFT_ENOMEM;
 }
 
-static void describe_wait(const void *loc, struct wf_wait *w)
-{
-    w->operation = WF_STATE_ADDRESS;
-    w->process = ((const struct weft_loc *)loc)->id;
-}
-
-/* Record why the launcher did not give the card. Its connection has recorded
- * the cause, except for lack of memory. */
-static int fail_fetch(const struct weft_loc *loc, int rc)
-{
-    char why[300];
-
-    snprintf(why, sizeof why, "%.299s",
-             rc == WEFT_ENOMEM ? "no memory" : wf_error_last()->text);
-    wf_fail(rc == WEFT_ENOMEM ? rc : WEFT_ESYS,
-            "the launcher did not give the address of process %u: %s", loc->id,
-            why);
-    return rc;
-}
-
 int wf_card_fetch(struct weft_loc *loc)
 {
-    struct wf_wait_cause cause = {describe_wait, loc};
-    struct wf_boot *boot = loc->wf->rank->boot;
-    struct wf_state_slot *told;
+    const struct wf_job *job = wf_job_of(&loc->wf->rank->job, loc->id);
     struct reader r;
     struct head h;
-    char key[CARD_KEY];
     int rc;
 
     if (loc->host)
         return 0;
     if (loc->id == loc->wf->rank->id)
         return take_own_host(loc);
-    format_card_key(key, loc->id, loc->wf->number);
-    told = wf_state_begin_wait(loc->wf, &cause);
-    rc = wf_launcher_get(loc->wf, key, &loc->card, &loc->card_len);
-    wf_state_end_wait(told);
-    if (rc == WEFT_EUNREACH && boot->awaits &&
-        !(boot->is_static && !wf_boot_hosted_has(boot, loc->id))) {
-        wf_fail(WEFT_EPEER, "process %u ended before it had called MPI_Init",
-                loc->id);
+    rc = job->cards->fetch(loc);
+    if (rc != 0 || loc->host)
         return rc;
-    }
-    if (rc == WEFT_EUNREACH)
-        return take_host_from_config(loc);
-    if (rc < 0)
-        return fail_fetch(loc, rc);
     if (!parse_head(loc, &h, &r))
         return wf_fail(WEFT_EPROTO,
                        "the address card of process %u is damaged; "
@@ -412,7 +349,7 @@ static int parse_config_address(struct weft_loc *loc,
 
 bool wf_card_has_seeds(const struct wf_rank *rank)
 {
-    return rank->boot->is_static && rank->boot->node_of && rank->key;
+    return rank->boot->is_static && rank->boot->node_of && rank->job.key;
 }
 
 void wf_card_seed(const struct weft_core *core, uint32_t rank,
@@ -422,7 +359,7 @@ void wf_card_seed(const struct weft_core *core, uint32_t rank,
                                   .rank = rank,
                                   .engine = core->wf->number};
 
-    wf_auth_derive_seed(core->wf->rank->key, &of, seed);
+    wf_auth_derive_seed(core->wf->rank->job.key, &of, seed);
 }
 
 /* Compute the address of a peer on the own host. */

@@ -11,6 +11,19 @@ struct weft_loc;
 struct wf_instance;
 struct wf_rank;
 
+/* A card source knows the business cards of the processes of a job. */
+struct wf_card_source {
+    /* Fill card and card_len with malloc'ed bytes, or host and node where there
+     * are no cards. 0 or WEFT_E*, with the cause recorded. */
+    int (*fetch)(struct weft_loc *);
+};
+
+/* The cards of the own job, which its bootstrap passes on. They are fetched
+ * when they are needed, and the launcher may make the caller wait for one. */
+extern const struct wf_card_source wf_card_bootstrap;
+/* Give the bootstrap the card of this engine. */
+int wf_card_hand_out(struct wf_instance *, const void *card, size_t);
+
 /* Publish the business card of this process under "weft.card.<id>". */
 int wf_card_publish(struct wf_instance *);
 
@@ -23,9 +36,9 @@ bool wf_card_is_comparable(const struct wf_instance *);
  * been printed. */
 int wf_card_compare(struct weft_loc *below);
 
-/* Fetch and check the business card, which fills node and host. 0 or WEFT_E*,
- * with the cause recorded by wf_error. Without a card (static bootstrap) the
- * addresses of mpi.ini are used. */
+/* Fetch the business card from the source of the peer's job and check it, which
+ * fills node and host. 0 or WEFT_E*, with the cause recorded by wf_error.
+ * Without a card (static bootstrap) the addresses of mpi.ini are used. */
 int wf_card_fetch(struct weft_loc *);
 
 /* Find the peer's address for an endpoint, in the plugin's form: in its card,

@@ -379,7 +379,8 @@ static void admit_caller(struct wf_ip_calls *all, struct wf_ip_call *c,
     }
     if (p->ip->state == PEER_OPEN && p->ip->leaving)
         all->ops->left(p); /* it had left, and came back */
-    if (p->ip->state == PEER_DIALLING && all->me < p->ip->id)
+    if (p->ip->state == PEER_DIALLING &&
+        wf_ip_call_stands(all->host, all->core, all->me, p->ip))
         park_call(all, p, c);
     else if (p->ip->state == PEER_OPEN || p->ip->state == PEER_BROKEN) {
         /* OPEN: the peer called before it accepted this side's call, or it has

@@ -72,6 +72,16 @@ static inline bool wf_ip_is_report_due(const struct wf_ip_peer *p)
 }
 void wf_ip_report_down(struct wf_ip_peer *);
 
+/* Tells whether the own call to the peer survives when it calls, too. A host of
+ * an earlier minor has processes whose numbers are the same everywhere. */
+static inline bool wf_ip_call_stands(const weft_host *host, weft_core *core,
+                                     uint32_t me, const struct wf_ip_peer *p)
+{
+    return WEFT_HAS(host, weft_host, call_stands)
+               ? host->call_stands(core, p->loc)
+               : me < p->id;
+}
+
 /* Returns the text for an error of weft_host.auth_step. */
 const char *wf_ip_refusal_text(int rc);
 

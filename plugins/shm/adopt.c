@@ -2,7 +2,7 @@
  *
  *   the listener finds the caller
  *     unknown                   host->locate makes the peer
- *     called by me meanwhile    the lower loc_id's call survives
+ *     called by me meanwhile    the call that host->call_stands says
  *     connected already         it must notice the old end first: LATER
  *     else                      makes the segment, sends SETUP, awaits READY
  *
@@ -285,6 +285,16 @@ static void offer_segment(struct shm_conn *c, weft_peer *p)
     }
 }
 
+/* Tells whether the call to a peer survives that calls, too. */
+static bool call_stands(const weft_peer *p)
+{
+    const weft_ep *ep = p->ep;
+
+    return WEFT_HAS(ep->host, weft_host, call_stands)
+               ? ep->host->call_stands(ep->core, p->loc)
+               : ep->loc_id < p->loc_id;
+}
+
 /* Decides about a caller that the key handshake has identified. */
 void wf_shm_handle_proof(struct shm_conn *c)
 {
@@ -303,8 +313,8 @@ void wf_shm_handle_proof(struct shm_conn *c)
         return;
     }
     switch (p->state) {
-    case SHM_DIALLED: /* simultaneous: the lower one's call survives */
-        if (p->ep->loc_id < p->loc_id) {
+    case SHM_DIALLED: /* simultaneous: one call survives */
+        if (call_stands(p)) {
             wf_shm_refuse(c, SHM_CROSSED, "my call stands");
             return;
         }

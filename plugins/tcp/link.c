@@ -14,12 +14,12 @@
  *           every lent container is returned first, then peer_down is called.
  *
  * SIMULTANEOUS CONNECT  If a process calls while this one dials it, the side
- * with the lower loc_id parks the call until its own attempt is decided; the
- * other side takes it and drops its own. The dialler sends nothing before
- * TCP_ACCEPT, so no container ever travels on the connection that loses. A call
- * that comes when the link is already open is parked as well: either it is the
- * loser, and ends by itself, or it waits until the old connection is found
- * dead.
+ * whose call stands (weft_host.call_stands) parks the call until its own
+ * attempt is decided; the other side takes it and drops its own. The dialler
+ * sends nothing before TCP_ACCEPT, so no container ever travels on the
+ * connection that loses. A call that comes when the link is already open is
+ * parked as well: either it is the loser, and ends by itself, or it waits until
+ * the old connection is found dead.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -170,7 +170,10 @@ static void park_call(weft_peer *p, struct wf_tcp_conn *c)
 
 static void take_call(weft_peer *p, struct wf_tcp_conn *c)
 {
-    if (p->ip.state == PEER_DIALLING && p->ep->ip.me < p->ip.id)
+    const struct wf_ip_endpoint *here = &p->ep->ip;
+
+    if (p->ip.state == PEER_DIALLING &&
+        wf_ip_call_stands(here->host, here->core, here->me, &p->ip))
         park_call(p, c);
     else if (p->ip.state == PEER_OPEN)
         /* Either the peer had called before it took this side's call, and has

@@ -321,6 +321,12 @@ static void host_log(weft_core *c, int level, const char *fmt, ...)
     fputc('\n', stderr);
 }
 
+/* All processes of this suite have the same numbers. */
+static int host_call_stands(weft_core *c, weft_loc *loc)
+{
+    return c->id < loc->id;
+}
+
 const weft_host conform_host = {.size = sizeof conform_host,
                                 .minor = WEFT_ABI_MINOR,
                                 .rx = host_rx,
@@ -338,4 +344,5 @@ const weft_host conform_host = {.size = sizeof conform_host,
                                 .log = host_log,
                                 .helping = host_helping,
                                 .rx_words = host_rx_words,
-                                .tx_words = host_tx_words};
+                                .tx_words = host_tx_words,
+                                .call_stands = host_call_stands};

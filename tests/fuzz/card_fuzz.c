@@ -33,7 +33,10 @@ static int get_value(struct wf_boot *boot, const char *key, void **value,
 
 static const struct wf_boot_ops ops = {.name = "fuzz", .get = get_value};
 static struct wf_boot boot = {.ops = &ops, .size = 2};
-static struct wf_rank wf_rank = {.boot = &boot, .nprocs = 2, .host = "here"};
+static struct wf_rank wf_rank = {
+    .boot = &boot,
+    .job = {.size = 2, .cards = &wf_card_bootstrap},
+    .host = "here"};
 static struct wf_instance wf = {.rank = &wf_rank};
 
 static void print_address(const weft_plugin *p, const void *address, size_t n)
@@ -63,7 +66,7 @@ static void ask_address(struct weft_loc *loc, const char *name)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct weft_loc loc = {.wf = &wf, .id = 1};
+    struct weft_loc loc = {.wf = &wf, .id = 1, .index = 1};
     int r;
 
     if (!wf.rank->config) {

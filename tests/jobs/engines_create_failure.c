@@ -33,7 +33,7 @@ static void tell_peer(MPI_Comm parent, uint64_t origin, int to)
     for (int i = 0; i < to; i++) {
         wf_wire_init(&w, WF_UNMADE, 0);
         w.a = wf_le64(origin);
-        wf_message_send_control(wf->links->locs[i], &w, true);
+        wf_message_send_control(wf_links_find(wf->links, i), &w, true);
     }
     wf_leave_api(wf);
 }

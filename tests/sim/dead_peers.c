@@ -47,7 +47,7 @@ static int post_receive(int rank, int peer, bool is_send, int tag,
                         uint32_t bytes)
 {
     struct op *o = &ops[op_count];
-    struct wf_comm *world = sim.ranks[rank]->world;
+    struct wf_comm *world = sim.all[rank];
     struct wf_type *byte = wf_type_of(MPI_BYTE);
     int rc;
 
@@ -88,10 +88,16 @@ static void make_traffic(int ranks, int steps, int first_tag)
             sim_step(&sim);
 }
 
+static struct weft_loc *find_victim(int rank)
+{
+    return wf_links_find(sim.ranks[rank]->links,
+                         sim_number_of(VICTIM, (uint32_t)rank));
+}
+
 static void the_dead_are_refused(void)
 {
     for (int rank = 0; rank < VICTIM; rank++) {
-        struct weft_loc *loc = sim.ranks[rank]->links->locs[VICTIM];
+        struct weft_loc *loc = find_victim(rank);
         if (!loc || !loc->failed)
             continue; /* never met: nothing to be told */
         if (post_receive(rank, VICTIM, true, 1, 10) != WEFT_EPEER)
@@ -107,7 +113,7 @@ static void check_result(void)
     for (int i = 0; i < op_count; i++) {
         struct op *o = &ops[i];
         bool dead = o->rank == VICTIM || o->peer == VICTIM;
-        struct weft_loc *loc = sim.ranks[o->rank]->links->locs[VICTIM];
+        struct weft_loc *loc = find_victim(o->rank);
         if (o->rank == VICTIM || (dead && (!loc || !loc->failed)))
             ; /* the victim's own, or unaware of its death */
         else if (!wf_req_done(o->req))
@@ -135,7 +141,7 @@ static int root_of(int call)
 /* Barriers, and broadcasts of call + 1. */
 static void call_one(int rank, int call)
 {
-    struct wf_coll_args a = {.comm = sim.ranks[rank]->world,
+    struct wf_coll_args a = {.comm = sim.all[rank],
                              .rbuf = calls[rank][call].data,
                              .rcount = NUMBERS,
                              .rtype = wf_type_of(MPI_INT32_T),
@@ -187,7 +193,7 @@ static void check_calls(void)
     for (int rank = 0; rank < VICTIM; rank++) {
         for (int call = 0; call < COLLECTIVES; call++)
             check_call(rank, call);
-        if (!wf_comm_is_dead(sim.ranks[rank]->world))
+        if (!wf_comm_is_dead(sim.all[rank]))
             fail_with("a survivor does not know of the death", rank);
     }
 }
@@ -222,9 +228,12 @@ int main(int argc, char **argv)
         {.max_short = 64, .max_payload = 3000},
         {.config = "eager = 0", .max_payload = 700},
         {.config = "eager = 1M", .max_short = 100, .max_payload = 100000},
+        {.first_job = 2, .max_short = 64, .max_payload = 3000},
+        {.first_job = 1, .config = "eager = 0", .max_payload = 700},
+        {.first_job = 3, .max_payload = 2000},
     };
     unsigned first = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
-    unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 60;
+    unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 120;
 
     for (unsigned seed = first; seed < first + count; seed++)
         run_case(seed, &variants[seed % (sizeof variants / sizeof *variants)]);

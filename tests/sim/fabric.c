@@ -38,7 +38,7 @@ static int ep_open(const weft_open *o, weft_ep **out)
         return WEFT_ENOMEM;
     e->host = o->host;
     e->core = o->core;
-    e->id = o->loc_id;
+    e->id = world.opening;
     e->fabric = strcmp(o->instance, "sim2") == 0;
     world.eps[e->fabric][e->id] = e;
     *out = e;
@@ -93,9 +93,9 @@ static int ep_peer_add(weft_ep *e, weft_loc *loc, uint32_t id, const void *addr,
     }
     p->ep = e;
     p->loc = loc;
-    p->id = id;
+    memcpy(&p->id, addr, sizeof p->id);
     p->tail = &p->head;
-    e->peers[id] = p;
+    e->peers[p->id] = p;
     *out = p;
     return WEFT_OK;
 }

@@ -5,6 +5,9 @@
  * Channels between two processes keep order; different channels are delivered
  * in any order, after any delay. Everything follows from the seed.
  *
+ * The ranks may be of two jobs, whose processes have met. Here they are
+ * numbered through; each of them has numbers of its own for the others.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SIM_FABRIC_H
@@ -17,6 +20,7 @@ enum { SIM_MAX = 8, SIM_FABRICS = 2 };
 struct sim_options {
     unsigned seed;
     int ranks;
+    int first_job; /* ranks of the first of two jobs; 0: all are of one */
     const char *config;  /* more mpi.ini text: eager limits, credits */
     uint32_t max_payload, max_short;
     bool starve;    /* now and then the core gets no memory for a message */
@@ -32,6 +36,7 @@ struct sim_options {
 
 struct sim {
     struct wf_instance *ranks[SIM_MAX];
+    struct wf_comm *all[SIM_MAX]; /* each rank's communicator of all of them */
     int n;
     unsigned seed;
 };
@@ -58,5 +63,7 @@ void sim_kill(struct sim *, uint32_t rank);
 /* Deliver all, then end every instance. */
 void sim_stop(struct sim *);
 unsigned sim_random(struct sim *, unsigned below);
+/* The number that a rank has in another one. */
+uint32_t sim_number_of(uint32_t rank, uint32_t in);
 
 #endif

@@ -10,7 +10,7 @@
 static weft_loc *view_of(weft_ep *to, uint32_t from)
 {
     if (!to->peers[from])
-        to->host->locate(to->core, from);
+        to->host->locate(to->core, sim_number_of(from, to->id));
     return to->peers[from]->loc;
 }
 

@@ -24,7 +24,7 @@ struct parcel {
 struct weft_peer { /* the channel from ep to another process */
     weft_ep *ep;
     weft_loc *loc;
-    uint32_t id;
+    uint32_t id; /* rank in this simulation, not the number in a process */
     struct parcel *head, **tail;
     int queued;
     bool told_to_wait, dead;
@@ -56,6 +56,7 @@ enum { SIM_NUMBERS = 1 << 14 }; /* more than are under way */
 /* The one world of this process: a transport has no other way to find it. */
 struct sim_world {
     struct sim *sim;
+    uint32_t opening; /* the rank whose instance is being made */
     bool starving; /* the core is refused memory */
     struct sim_options options;
     weft_ep *eps[SIM_FABRICS][SIM_MAX];

@@ -7,14 +7,16 @@
 
 #include "instance/instance.h"
 #include "config/config.h"
+#include "boot/boot.h"
 #include "boot/memory.h"
 #include "progress/progress.h"
 #include "comm/world.h"
+#include "group/comm.h"
+#include "process/rank.h"
 #include "report/error.h"
+#include "route/jobs.h"
 #include "route/links.h"
 #include "sim/fabric_inside.h"
-
-int wf_boot_memory_create(uint32_t size, struct wf_boot **ranks);
 
 struct sim_counts sim_counts;
 
@@ -77,14 +79,14 @@ static uint64_t sim_now(void *clock)
 /* Something is not acknowledged yet, or a pair has no carrier. */
 static bool is_unsettled(const struct sim *s)
 {
+    struct weft_loc *loc;
+
     for (int i = 0; i < s->n; i++)
-        for (int k = 0; k < s->n; k++) {
-            struct weft_loc *loc = s->ranks[i]->links->locs[k];
-            if (loc && loc->order &&
+        for (uint32_t at = 0; (loc = wf_links_next(s->ranks[i]->links, &at));)
+            if (loc->order &&
                 (loc->order->first || loc->order->owed ||
                  loc->order->at < 0 || loc->lane[0].fifo_head))
                 return true;
-        }
     return false;
 }
 
@@ -171,10 +173,12 @@ static struct wf_config *make_config(const char *more)
     char text[1024];
 
     snprintf(text, sizeof text,
-             "[core]\nlog = error\n%s\n[transport sim]\nplugin = sim\n%s%s",
+             "[core]\nlog = error\n%s\n[transport sim]\nplugin = sim\n"
+             "enable = yes\n%s%s",
              more ? more : "",
              world.options.failover
-                 ? "[transport sim2]\nplugin = sim\n[route default]\n"
+                 ? "[transport sim2]\nplugin = sim\nenable = yes\n"
+                   "[route default]\n"
                    "use = sim, sim2\nfailback = 20ms\npolicy = "
                  : "[route default]\nuse = sim\n",
              !world.options.failover ? ""
@@ -183,6 +187,75 @@ static struct wf_config *make_config(const char *more)
     if (wf_config_from_text(text, &config, stderr) != 0)
         abort();
     return config;
+}
+
+uint32_t sim_number_of(uint32_t rank, uint32_t in)
+{
+    const struct wf_rank *of = world.sim->ranks[rank]->rank;
+    uint32_t number = 0;
+
+    if (!wf_job_find(&world.sim->ranks[in]->rank->job,
+                     wf_job_name(&of->job, of->id), &number))
+        abort();
+    return number;
+}
+
+/* The rank learns that the other is there, and its business card. */
+static void tell_rank(struct wf_instance *wf, const struct wf_instance *other)
+{
+    struct wf_boot *boot = other->rank->boot;
+    const struct wf_job *job;
+    char key[32];
+    void *card;
+    size_t n;
+
+    if (wf_jobs_meet(wf, other->rank->job.tag, other->rank->job.size, NULL,
+                     &job) != 0)
+        abort();
+    snprintf(key, sizeof key, "weft.card.%u", other->rank->id);
+    if (boot->ops->get(boot, key, &card, &n) != 0 ||
+        wf_jobs_note_card(wf, job->first + other->rank->id, card, n) != 0)
+        abort();
+    free(card);
+}
+
+/* A communicator of both jobs: the first, then the second. */
+static void join_jobs(struct sim *s, int rank)
+{
+    enum { CONTEXT = 9 }; /* no other has it */
+    struct wf_instance *wf = s->ranks[rank];
+    uint32_t *procs = malloc((size_t)s->n * sizeof *procs);
+    struct wf_group *g;
+
+    if (!procs)
+        abort();
+    for (int i = 0; i < s->n; i++)
+        procs[i] = sim_number_of((uint32_t)i, (uint32_t)rank);
+    g = wf_group_create(wf, s->n, procs);
+    s->all[rank] = g ? wf_comm_create(wf, g, NULL, CONTEXT, CONTEXT) : NULL;
+    if (!s->all[rank])
+        abort();
+    wf_comm_inherit(s->all[rank], wf->world);
+}
+
+static void meet_jobs(struct sim *s, int first)
+{
+    for (int i = 0; i < s->n; i++)
+        for (int k = 0; k < s->n; k++)
+            if ((i < first) != (k < first))
+                tell_rank(s->ranks[i], s->ranks[k]);
+    for (int i = 0; i < s->n; i++)
+        join_jobs(s, i);
+}
+
+static void create_boots(const struct sim_options *o, struct wf_boot **boots)
+{
+    uint32_t first = (uint32_t)(o->first_job ? o->first_job : o->ranks);
+    uint32_t second = (uint32_t)o->ranks - first;
+
+    if (wf_boot_memory_create(first, boots) != 0 ||
+        (second && wf_boot_memory_create(second, boots + first) != 0))
+        abort();
 }
 
 void sim_start(struct sim *s, const struct sim_options *o)
@@ -196,19 +269,22 @@ void sim_start(struct sim *s, const struct sim_options *o)
     world.now = 1000000000;
     if (!world.options.max_payload)
         world.options.max_payload = 65536;
-    if (wf_boot_memory_create((uint32_t)o->ranks, boots) != 0)
-        abort();
+    create_boots(o, boots);
     for (int i = 0; i < o->ranks; i++) {
         struct wf_instance_params p = {.boot = boots[i],
                                        .config = make_config(o->config)};
         if (o->failover)
             p.now_ns = sim_now;
+        world.opening = (uint32_t)i;
         if (wf_instance_create(&p, &s->ranks[i]) != 0 ||
             wf_world_begin(s->ranks[i]) != 0) {
             fprintf(stderr, "%s\n", wf_error_last()->text);
             abort();
         }
+        s->all[i] = s->ranks[i]->world;
     }
+    if (o->first_job)
+        meet_jobs(s, o->first_job);
 }
 
 void sim_stop(struct sim *s)
@@ -224,6 +300,9 @@ void sim_stop(struct sim *s)
             sim_counts.damaged += o->counts[WF_ORDER_DAMAGED];
             sim_counts.striped += o->counts[WF_ORDER_STRIPED];
         }
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; i < s->n; i++) {
+        if (s->all[i] != s->ranks[i]->world)
+            wf_comm_put(s->all[i]);
         wf_instance_destroy(s->ranks[i]);
+    }
 }

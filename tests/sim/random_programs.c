@@ -133,7 +133,7 @@ static void random_send(void)
     message_count++;
     if (m->from == m->to) /* delivered inside the process, at once */
         model_arrived(NULL, (uint32_t)m->from, (uint32_t)m->to);
-    rc = wf_isend(sim.ranks[m->from]->world, m->data, m->bytes,
+    rc = wf_isend(sim.all[m->from], m->data, m->bytes,
                   wf_type_of(MPI_BYTE), m->to, m->tag, WF_SPACE_P2P,
                   sim_random(&sim, 3) ? WF_SEND_STANDARD : WF_SEND_SYNC,
                   &m->req);
@@ -151,7 +151,7 @@ static void receive_with(int rank, int source, int tag, uint32_t room)
     r->data = malloc(room + 1);
     receive_count++;
     model_posted(r);
-    rc = wf_irecv(sim.ranks[rank]->world, r->data, room, wf_type_of(MPI_BYTE),
+    rc = wf_irecv(sim.all[rank], r->data, room, wf_type_of(MPI_BYTE),
                   source, tag, WF_SPACE_P2P, &r->req);
     if (rc)
         fail_with("a receive failed", receive_count - 1);
@@ -249,12 +249,14 @@ static void take_step(void)
         sim_step(&sim);
 }
 
-static void run_case(unsigned seed, const struct sim_options *variant)
+static void run_case(unsigned seed, const struct sim_options *variant,
+                     int first_job)
 {
     struct sim_options o = *variant;
 
     seed_in_use = o.seed = seed;
     o.ranks = RANKS;
+    o.first_job = first_job;
     o.arrived = model_arrived;
     troubled = o.failover;
     tags = seed % 4 ? 3 : 60;
@@ -298,14 +300,18 @@ int main(int argc, char **argv)
         {.failover = true, .stripe = true, .config = "eager = 0",
          .max_payload = 700, .corrupt = true},
     };
+    enum { VARIANTS = sizeof variants / sizeof *variants };
     unsigned first = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 40;
 
     for (unsigned seed = first; seed < first + count; seed++)
-        run_case(seed, &variants[seed % (sizeof variants / sizeof *variants)]);
+        run_case(seed, &variants[seed % VARIANTS], 0);
+    for (unsigned seed = first; seed < first + (count + 1) / 2; seed++)
+        run_case(seed, &variants[seed % VARIANTS], 1 + (int)seed % (RANKS - 1));
     if (argc < 2) /* damage makes the first message of a pair look plain */
-        run_case(9019, &variants[9019 % (sizeof variants / sizeof *variants)]);
-    printf("%u random programs agree with the model (seeds %u to %u)\n", count,
+        run_case(9019, &variants[9019 % VARIANTS], 0);
+    printf("%u random programs agree with the model (seeds %u to %u), and half "
+           "as many of two jobs\n", count,
            first, first + count - 1);
     printf("pairs moved %llu times, resent %llu, dropped %llu doubles and %llu "
            "damaged, striped %llu\n",

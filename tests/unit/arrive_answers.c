@@ -36,7 +36,7 @@ static int open_engine(void **state)
 {
     options = (struct wf_core_options){.credits = 16 << 20};
     wf_rank =
-        (struct wf_rank){.home = &wf, .options = &options, .nprocs = 1};
+        (struct wf_rank){.home = &wf, .options = &options, .job.size = 1};
     wf = (struct wf_instance){.rank = &wf_rank, .progress = &progress};
     core = (struct weft_core){.attr.caps = WEFT_CAP_GET};
     loc = (struct weft_loc){.wf = &wf, .plain = true};

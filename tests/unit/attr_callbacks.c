@@ -15,7 +15,7 @@
 #include "process/rank.h"
 
 static struct wf_instance wf;
-static struct wf_rank wf_rank = {.home = &wf, .nprocs = 1};
+static struct wf_rank wf_rank = {.home = &wf, .job.size = 1};
 static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_attr *list;
 static int object; /* stands for a communicator */

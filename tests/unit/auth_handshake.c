@@ -31,15 +31,17 @@ static void side_open(struct side *s, uint32_t rank, const char *secret,
     s->core.wf = &s->wf;
     s->met = 99;
     assert_int_equal(
-        wf_auth_key_create(secret, strlen(secret), job, &s->rank.key),
+        wf_auth_key_create(secret, strlen(secret), job, &s->rank.job.key),
         WEFT_OK);
+    s->rank.job.tag = wf_auth_tag(s->rank.job.key);
+    s->rank.job.size = UINT32_MAX;
 }
 
 static void side_close(struct side *s)
 {
     wf_auth_step(&s->core, &s->auth, NULL, 0, NULL, NULL, NULL);
     assert_null(s->auth);
-    wf_auth_key_free(s->wf.rank->key);
+    wf_auth_key_free(s->wf.rank->job.key);
 }
 
 static int take_message(struct side *s, const struct side *from)
@@ -118,7 +120,7 @@ static void no_two_handshakes_look_alike(void **state)
     side_open(&b, 3, "secret", "job");
     count_dials(&a, 7);
     count_dials(&b, 7);
-    assert_memory_not_equal(a.out + 16, b.out + 16, 16);
+    assert_memory_not_equal(a.out + 32, b.out + 32, 16);
     side_close(&a);
     side_close(&b);
 }
@@ -243,7 +245,7 @@ static void a_caller_of_another_version_is_told(void **state)
     side_open(&a, 3, "secret", "job");
     side_open(&b, 7, "secret", "job");
     count_dials(&a, 7);
-    a.out[4] = 2;
+    a.out[4] = 3;
     assert_int_equal(take_message(&b, &a), WEFT_EPROTO);
     assert_int_equal(b.out_len, WEFT_AUTH_MSG);
     assert_int_equal(take_message(&a, &b), WEFT_EPROTO);
@@ -316,6 +318,110 @@ static void a_handshake_derives_equal_and_unique_keys(void **state)
     side_close(&b);
 }
 
+/* A second job, as a side of another one knows it. */
+static struct wf_job other_job_of(const struct side *s, uint32_t size,
+                                  struct wf_auth_key *pair)
+{
+    return (struct wf_job){.first = s->rank.job.size,
+                           .size = size,
+                           .key = pair};
+}
+
+/* Process 1 of a job of 2, and process 2 of a job of 4, which have a key of
+ * their own beside those of the jobs. */
+struct two_jobs {
+    struct side a, b;
+    struct wf_job of_b, of_a; /* as the other side knows them */
+    struct wf_auth_key *pair;
+};
+
+static void jobs_meet(struct two_jobs *t)
+{
+    side_open(&t->a, 1, "secret of a", "a");
+    side_open(&t->b, 2, "secret of b", "b");
+    t->a.rank.job.size = 2;
+    t->b.rank.job.size = 4;
+    assert_int_equal(wf_auth_key_create("pair", 4, "a b", &t->pair), 0);
+    t->of_b = other_job_of(&t->a, 4, t->pair);
+    t->of_a = other_job_of(&t->b, 2, t->pair);
+    t->of_b.tag = t->b.rank.job.tag;
+    t->of_a.tag = t->a.rank.job.tag;
+    t->a.rank.job.next = &t->of_b;
+    t->b.rank.job.next = &t->of_a;
+}
+
+static void jobs_part(struct two_jobs *t)
+{
+    side_close(&t->a);
+    side_close(&t->b);
+    wf_auth_key_free(t->pair);
+}
+
+static void processes_of_two_jobs_know_each_other_by_number(void **state)
+{
+    struct two_jobs t;
+
+    jobs_meet(&t);
+    assert_int_equal(count_dials(&t.a, 2 + 2), WEFT_EAGAIN);
+    assert_int_equal(take_message(&t.b, &t.a), WEFT_EAGAIN);
+    assert_int_equal(take_message(&t.a, &t.b), WEFT_OK);
+    assert_int_equal(take_message(&t.b, &t.a), WEFT_OK);
+    assert_int_equal(t.a.met, 2 + 2);
+    assert_int_equal(t.b.met, 4 + 1);
+    jobs_part(&t);
+}
+
+/* The index in another job is no index in the own one. */
+static void a_caller_that_wants_another_process_of_a_job_is_told(void **state)
+{
+    struct two_jobs t;
+
+    jobs_meet(&t);
+    assert_int_equal(count_dials(&t.a, 2 + 1), WEFT_EAGAIN);
+    assert_int_equal(take_message(&t.b, &t.a), WEFT_EUNREACH);
+    assert_int_equal(take_message(&t.a, &t.b), WEFT_EUNREACH);
+    jobs_part(&t);
+}
+
+static void a_process_beyond_the_end_of_its_job_is_refused(void **state)
+{
+    struct two_jobs t;
+
+    jobs_meet(&t);
+    t.of_a.size = 1;
+    count_dials(&t.a, 2 + 2);
+    assert_int_equal(take_message(&t.b, &t.a), WEFT_EUNREACH);
+    jobs_part(&t);
+}
+
+/* Forgetting a job ends what it has under way, too. */
+static void a_job_that_was_left_behind_gets_no_further(void **state)
+{
+    struct two_jobs t;
+
+    jobs_meet(&t);
+    count_dials(&t.a, 2 + 2);
+    assert_int_equal(take_message(&t.b, &t.a), WEFT_EAGAIN);
+    assert_int_equal(take_message(&t.a, &t.b), WEFT_OK);
+    t.b.rank.job.next = NULL;
+    assert_int_equal(take_message(&t.b, &t.a), WEFT_EAUTH);
+    count_dials(&t.a, 2 + 2);
+    assert_int_equal(take_message(&t.b, &t.a), WEFT_EAUTH);
+    jobs_part(&t);
+}
+
+/* The key of the own job opens nothing for a process of another. */
+static void a_key_belongs_to_the_job_with_which_it_is_known(void **state)
+{
+    struct two_jobs t;
+
+    jobs_meet(&t);
+    t.of_b.key = t.a.rank.job.key;
+    count_dials(&t.a, 2 + 2);
+    assert_int_equal(take_message(&t.b, &t.a), WEFT_EAUTH);
+    jobs_part(&t);
+}
+
 static void derive_seed(const char *secret, const char *job,
                         const char *transport, uint32_t rank, unsigned engine,
                         unsigned char *seed)
@@ -366,6 +472,11 @@ int main(void)
         cmocka_unit_test(generated_keys_differ),
         cmocka_unit_test(
             a_handshake_derives_equal_and_unique_keys),
+        cmocka_unit_test(processes_of_two_jobs_know_each_other_by_number),
+        cmocka_unit_test(a_caller_that_wants_another_process_of_a_job_is_told),
+        cmocka_unit_test(a_process_beyond_the_end_of_its_job_is_refused),
+        cmocka_unit_test(a_job_that_was_left_behind_gets_no_further),
+        cmocka_unit_test(a_key_belongs_to_the_job_with_which_it_is_known),
         cmocka_unit_test(a_seed_belongs_to_one_endpoint_of_one_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

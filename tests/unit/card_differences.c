@@ -53,8 +53,11 @@ static struct wf_links links; /* no endpoint */
 static void configure_case(struct wf_instance *wf, struct wf_rank *rank,
                            uint32_t id, const char *text)
 {
-    *rank = (struct wf_rank){
-        .home = wf, .boot = &boot, .nprocs = 2, .id = id, .host = "somewhere"};
+    *rank = (struct wf_rank){.home = wf,
+                             .boot = &boot,
+                             .job = {.size = 2, .cards = &wf_card_bootstrap},
+                             .id = id,
+                             .host = "somewhere"};
     *wf = (struct wf_instance){.rank = rank, .links = &links};
     assert_int_equal(wf_config_from_text(text, &wf->rank->config, stderr), 0);
     wf->rank->options = wf_config_core(wf->rank->config);
@@ -66,7 +69,7 @@ static const char *compare_items(const char *here, const char *there)
 {
     struct wf_rank ranks[2];
     struct wf_instance reader, writer;
-    struct weft_loc loc = {.wf = &reader, .id = 1};
+    struct weft_loc loc = {.wf = &reader, .id = 1, .index = 1};
     int rc;
 
     configure_case(&writer, &ranks[1], 1, there);

@@ -64,7 +64,7 @@ static int start_case(void **state)
     links = (struct wf_links){.ep_count = 1};
     links.eps[0] = (struct weft_core){.wf = &wf, .ops = &ops, .config = &name};
     loc.wf = &wf;
-    loc.id = 2;
+    loc.id = loc.index = 2;
     loc.lanes = 1;
     loc.lane[0] = (struct wf_lane){.core = &links.eps[0],
                                    .send = take_long,

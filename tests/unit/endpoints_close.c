@@ -41,8 +41,9 @@ static void peers_go_at_once_whatever_is_under_way(void **state)
     static const weft_ops ops = {.size = sizeof ops, .peer_del = delete_object,
                                  .close = close_it};
     struct weft_loc *locs[PROCESSES];
-    struct wf_rank rank = {.nprocs = PROCESSES};
-    struct wf_links links = {.locs = locs, .ep_count = ENDPOINTS};
+    struct wf_rank rank = {.job.size = PROCESSES};
+    struct wf_links links = {.own = {.size = PROCESSES, .of = locs},
+                             .ep_count = ENDPOINTS};
     struct wf_instance wf = {.rank = &rank, .links = &links};
 
     for (int i = 0; i < PROCESSES; i++)

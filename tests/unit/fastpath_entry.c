@@ -64,7 +64,7 @@ static int start_case(void **state)
 {
     options = (struct wf_core_options){.credits = CREDITS};
     wf_rank =
-        (struct wf_rank){.home = &wf, .options = &options, .nprocs = 3};
+        (struct wf_rank){.home = &wf, .options = &options, .job.size = 3};
     links = (struct wf_links){.ep_count = 1};
     wf = (struct wf_instance){
         .rank = &wf_rank, .links = &links, .progress = &progress};

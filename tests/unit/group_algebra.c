@@ -15,7 +15,7 @@
 #include "report/error.h"
 
 static struct wf_instance wf;
-static struct wf_rank wf_rank = {.home = &wf, .id = 5, .nprocs = 64};
+static struct wf_rank wf_rank = {.home = &wf, .id = 5, .job.size = 64};
 static struct wf_instance wf = {.rank = &wf_rank};
 static struct wf_group *world;
 

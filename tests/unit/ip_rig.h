@@ -236,6 +236,13 @@ static inline uint64_t rig_mac64(weft_core *core, uint64_t nonce,
     return wf_auth_mac(((struct rig_side *)core)->key, nonce, v, n);
 }
 
+static inline int rig_call_stands(weft_core *core, weft_loc *loc)
+{
+    struct rig_side *me = (struct rig_side *)core;
+
+    return me->rank < ((struct rig_peer *)loc)->other->rank;
+}
+
 static inline void rig_up(weft_core *core, weft_loc *loc)
 {
     ((struct rig_peer *)loc)->ups++;
@@ -282,6 +289,8 @@ static inline void rig_stop_clock(struct rig_side *s)
     s->host.now_ns = rig_skew_only;
 }
 
+/* The number by which each side opened next calls itself; 0: its rank. */
+static uint32_t rig_own_number;
 static uint32_t rig_flags = WEFT_OPEN_ONE_HOST; /* of sides opened next */
 
 /* With other options than the usual ones. */
@@ -304,9 +313,10 @@ static inline void rig_open_with(struct rig_side *all, uint32_t rank,
                           .peer_up = rig_up,
                           .peer_down = rig_down,
                           .now_ns = rig_now,
-                          .log = rig_log};
+                          .log = rig_log,
+                          .call_stands = rig_call_stands};
     s->open = (weft_open){.size = sizeof s->open,
-                          .loc_id = rank,
+                          .loc_id = rig_own_number ? rig_own_number : rank,
                           .host = &s->host,
                           .core = (weft_core *)s,
                           .instance = RIG_NAME,

@@ -39,7 +39,7 @@ static struct wf_rank wf_rank;
 static struct wf_instance instances[ENGINES];
 static struct wf_engine engines[ENGINES];
 static struct weft_loc *nobody[RANKS];
-static struct wf_links links = {.locs = nobody};
+static struct wf_links links = {.own = {.size = RANKS, .of = nobody}};
 static struct wf_engines table;
 
 static void enter_launcher(void)
@@ -92,7 +92,7 @@ static int begin_job(void **state)
     memset(&wf_rank, 0, sizeof wf_rank);
     wf_rank.home = &instances[0];
     wf_rank.boot = &launcher.boot;
-    wf_rank.nprocs = RANKS;
+    wf_rank.job.size = RANKS;
     for (unsigned i = 0; i < ENGINES; i++) {
         memset(&instances[i], 0, sizeof instances[i]);
         memset(&engines[i], 0, sizeof engines[i]);

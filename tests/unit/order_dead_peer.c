@@ -48,8 +48,9 @@ static void begin_case(bool launched, enum wf_boot_state says)
     launcher.says = says;
     wf_match_init(&engine.match);
     wf.engine = &engine;
-    links.locs = nobody;
-    wf.rank->nprocs = 1;
+    links.own.of = nobody;
+    links.own.size = 1;
+    wf.rank->job.size = 1;
     wf.rank->boot = launched ? &launcher.boot : NULL;
 }
 

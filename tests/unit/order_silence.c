@@ -120,8 +120,9 @@ static void setup_brief(void)
     memset(&engine, 0, sizeof engine);
     wf_match_init(&engine.match);
     wf.engine = &engine;
-    links.locs = nobody;
-    wf.rank->nprocs = 1;
+    links.own.of = nobody;
+    links.own.size = 1;
+    wf.rank->job.size = 1;
 }
 
 static void end_brief(void)

@@ -173,8 +173,9 @@ static void a_communicator_needs_what_its_members_are_reached_through(void **s)
     struct wf_comm e = {.wf = &wf, .local = &all, .peers = &all};
     struct wf_p2p any = {.req = {.wf = &wf, .type = WF_REQ_RECV, .comm = &c}};
 
-    links.locs = locs;
-    wf.rank->nprocs = 3;
+    links.own.of = locs;
+    links.own.size = sizeof locs / sizeof locs[0];
+    wf.rank->job.size = 3;
     by_near.peers[0] = (weft_peer *)&near;
     by_far.peers[1] = (weft_peer *)&far;
     links.used = 3;
@@ -194,8 +195,9 @@ static void an_unreached_member_may_use_any_endpoint(void **state)
     struct wf_group two = {.size = 2, .first = 0, .stride = 1};
     struct wf_comm c = {.wf = &wf, .local = &two, .peers = &two};
 
-    links.locs = locs;
-    wf.rank->nprocs = 2;
+    links.own.of = locs;
+    links.own.size = sizeof locs / sizeof locs[0];
+    wf.rank->job.size = 2;
     links.used = 3;
     assert_int_equal(wf_comm_endpoint_mask(&c), 3);
     peer.peers[1] = (weft_peer *)&far;

@@ -38,7 +38,7 @@ static void others_run(void)
 static void open_for(uint64_t spin)
 {
     options = (struct wf_core_options){.spin = spin, .credits = 1 << 20};
-    rig_open((struct wf_rank){.nprocs = 1, .local_count = 1}, POLL);
+    rig_open((struct wf_rank){.job.size = 1, .local_count = 1}, POLL);
     assert_int_equal(wf_engine_init(&wf), 0);
     sleeps = 0;
 }

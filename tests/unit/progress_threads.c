@@ -15,7 +15,7 @@ enum { LOOKS = 4000, MANY = 100000, TURN = 20 /* ns */ };
 static void begin_with(uint64_t spin, unsigned others)
 {
     options = (struct wf_core_options){.spin = spin, .credits = 1 << 20};
-    rig_open((struct wf_rank){.nprocs = 1, .local_count = 1}, TURN);
+    rig_open((struct wf_rank){.job.size = 1, .local_count = 1}, TURN);
     wf_cs_allow_threads(&wf.api);
     assert_int_equal(wf_engine_init(&wf), 0);
     wf.progress->waiting = others;

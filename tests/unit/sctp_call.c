@@ -30,6 +30,7 @@ struct side {
     struct wf_ip_peer peer;
     struct wf_ip_party other;
     struct wf_auth_key *key;
+    uint32_t rank;
     struct said last;
     int ups, fails, doubts;
 };
@@ -47,7 +48,7 @@ static int auth_step(weft_core *c, weft_auth **auth, const void *in, size_t n,
 {
     struct side *s = (struct side *)c;
 
-    return wf_auth_advance(s->key, s->calls.me, auth, in, n, out, out_n, whom);
+    return wf_auth_advance(s->key, s->rank, auth, in, n, out, out_n, whom);
 }
 
 static void take_line(weft_core *c, int level, const char *fmt, ...)
@@ -90,10 +91,16 @@ static const struct wf_ip_call_ops ops = {.say = say_something,
                                           .failed = has_failed,
                                           .doubted = is_doubted,
                                           .party = find_party};
+static int call_stands(weft_core *c, weft_loc *loc)
+{
+    return ((struct side *)c)->rank == 0;
+}
+
 static const weft_host host = {.size = sizeof host,
                                .now_ns = clock_of,
                                .auth_step = auth_step,
-                               .log = take_line};
+                               .log = take_line,
+                               .call_stands = call_stands};
 
 static void prepare_case(struct side *s, uint32_t me)
 {
@@ -104,9 +111,10 @@ static void prepare_case(struct side *s, uint32_t me)
                                     .host = &host,
                                     .watch = &s->watch,
                                     .core = (weft_core *)s,
-                                    .me = me,
+                                    .me = 100, /* of no use to others */
                                     .handshake_timeout = TIMEOUT,
                                     .connect_timeout = 10 * TIMEOUT};
+    s->rank = me;
     s->peer.id = 1 - me;
     s->other = (struct wf_ip_party){.peer = (weft_peer *)s, .ip = &s->peer};
 }
@@ -177,6 +185,28 @@ static void two_callers_connect(void **state)
     finish_case();
 }
 
+/* Both call: side 1 drops its own call for that of side 0, which parks the
+ * other until its own is decided. The numbers do not tell which. */
+static void of_two_crossed_calls_one_stands(void **state)
+{
+    struct said hello[2], answer, proof;
+
+    prepare_case(&side[0], 0);
+    prepare_case(&side[1], 1);
+    for (int i = 0; i < 2; i++) {
+        dial_peer(&side[i]);
+        hello[i] = side[i].last;
+    }
+    answer = hear_peer(&side[0], &hello[1]);
+    proof = hear_peer(&side[1], &answer);
+    assert_int_equal(proof.word.verb, IP_PROOF);
+    assert_int_equal(hear_peer(&side[0], &proof).word.verb, 0);
+    assert_non_null(side[0].other.parked);
+    assert_int_equal(side[0].ups, 0);
+    go_on(hello[0]);
+    finish_case();
+}
+
 /* The listener forgets the call, and finds an old copy of its first word. */
 static void an_answer_to_an_earlier_call_is_ignored(void **state)
 {
@@ -232,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_callers_connect),
+        cmocka_unit_test(of_two_crossed_calls_one_stands),
         cmocka_unit_test(a_call_over_an_open_link_has_the_peer_asked),
         cmocka_unit_test(an_answer_to_an_earlier_call_is_ignored)};
 

@@ -27,11 +27,10 @@ again:
     fake_close(&b, NULL);
 }
 
-static void simultaneous_calls_leave_one_connection(void **state)
+static void cross_calls(int rounds)
 {
-    (void)state;
     unsigned seed = 7;
-    for (int round = 0; round < 1000; round++) {
+    for (int round = 0; round < rounds; round++) {
         fake_pair(&a, &b, NULL);
         assert_int_equal(fake_send(&a, 1, 8, 6), WEFT_EAGAIN);
         if (rand_r(&seed) % 4 == 0)
@@ -54,6 +53,22 @@ static void simultaneous_calls_leave_one_connection(void **state)
         stop_both();
         assert_int_equal(a.loc[1].down + b.loc[0].down, 0);
     }
+}
+
+static void simultaneous_calls_leave_one_connection(void **state)
+{
+    (void)state;
+    cross_calls(1000);
+}
+
+/* As processes of different jobs do, each calls itself by a number that says
+ * nothing about the other's. */
+static void numbers_do_not_decide_which_call_stands(void **state)
+{
+    (void)state;
+    fake_own_number = 100;
+    cross_calls(300);
+    fake_own_number = 0;
 }
 
 static void no_descriptor_stays_open(void **state)
@@ -418,6 +433,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(simultaneous_calls_leave_one_connection),
+        cmocka_unit_test(numbers_do_not_decide_which_call_stands),
         cmocka_unit_test(no_descriptor_stays_open),
         cmocka_unit_test(an_unknown_caller_is_located),
         cmocka_unit_test(a_caller_without_route_is_refused),

@@ -35,6 +35,11 @@ static inline int fake_locate(weft_core *core, uint32_t id)
     return fake_add(n, id);
 }
 
+static inline int fake_call_stands(weft_core *core, weft_loc *loc)
+{
+    return core->node->id < loc->id;
+}
+
 static inline const weft_host *fake_host(void)
 {
     static const weft_host host = {.size = sizeof host,
@@ -49,7 +54,8 @@ static inline const weft_host *fake_host(void)
                                    .peer_down = fake_peer_down,
                                    .now_ns = fake_now,
                                    .log = fake_log,
-                                   .helping = fake_helping};
+                                   .helping = fake_helping,
+                                   .call_stands = fake_call_stands};
     return &host;
 }
 
@@ -67,6 +73,8 @@ static inline struct fake_config fake_defaults(void)
 }
 
 static uint32_t fake_local_count = 2, fake_cpus;
+/* The number by which each node opened next calls itself; 0: its id. */
+static uint32_t fake_own_number;
 
 /* Open node `id` of n; its address goes into address[id]. */
 static inline int fake_open(struct fake_node *n, uint32_t id, uint32_t nprocs,
@@ -74,7 +82,7 @@ static inline int fake_open(struct fake_node *n, uint32_t id, uint32_t nprocs,
 {
     struct fake_config dflt = fake_defaults();
     weft_open o = {.size = sizeof o,
-                   .loc_id = id,
+                   .loc_id = fake_own_number ? fake_own_number : id,
                    .host = fake_host(),
                    .core = &n->core,
                    .instance = "shm",

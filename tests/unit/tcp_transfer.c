@@ -165,10 +165,10 @@ static void an_urgent_send_flushes_held_messages(void **state)
     assert_int_equal(all[1].peer[0].got, 5);
 }
 
-static void simultaneous_calls_leave_one_connection(void **state)
+static void cross_calls(int rounds)
 {
     unsigned seed = 1;
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < rounds; round++) {
         struct rig_tx *t[2];
         struct rig_peer *p[2];
         rig_know(&all[0], 1);
@@ -202,6 +202,22 @@ static void simultaneous_calls_leave_one_connection(void **state)
         close_sides(NULL);
         open_sides(NULL);
     }
+}
+
+static void simultaneous_calls_leave_one_connection(void **state)
+{
+    cross_calls(300);
+}
+
+/* As processes of different jobs do, each calls itself by a number that says
+ * nothing about the other's. */
+static void numbers_do_not_decide_which_call_stands(void **state)
+{
+    rig_own_number = 100;
+    close_sides(NULL);
+    open_sides(NULL);
+    cross_calls(100);
+    rig_own_number = 0;
 }
 
 static void goodbye_makes_the_end_silent(void **state)
@@ -446,6 +462,7 @@ int main(void)
         T(a_window_leaves_at_each_doubling_and_at_the_next_progress),
         T(an_urgent_send_flushes_held_messages),
         T(simultaneous_calls_leave_one_connection),
+        T(numbers_do_not_decide_which_call_stands),
         T(goodbye_makes_the_end_silent),
         T(data_before_goodbye_arrives_when_the_sender_is_gone),
         T(a_reset_after_goodbye_takes_nothing_away),

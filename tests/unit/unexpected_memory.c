@@ -29,7 +29,7 @@ static int open_engine(void **state)
 {
     options = (struct wf_core_options){.credits = 16 << 20};
     wf_rank =
-        (struct wf_rank){.home = &wf, .options = &options, .nprocs = 1};
+        (struct wf_rank){.home = &wf, .options = &options, .job.size = 1};
     wf = (struct wf_instance){.rank = &wf_rank, .progress = &progress};
     loc = (struct weft_loc){.wf = &wf};
     return wf_engine_init(&wf);

@@ -167,8 +167,9 @@ static int rig_with(const weft_ops *ops)
     alarm(HANG_S);
     options = (struct wf_core_options){.credits = 1 << 20};
     wf_rank = (struct wf_rank){
-        .home = &wf, .options = &options, .nprocs = 1, .own_cpus = 64};
-    links = (struct wf_links){.ep_count = ENDPOINTS, .locs = nobody};
+        .home = &wf, .options = &options, .job.size = 1, .own_cpus = 64};
+    links = (struct wf_links){.ep_count = ENDPOINTS,
+                              .own = {.size = 1, .of = nobody}};
     wf = (struct wf_instance){
         .rank = &wf_rank, .links = &links, .now_ns = clock_now};
     memset(sleepers, 0, sizeof sleepers);

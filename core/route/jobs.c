@@ -1,0 +1,189 @@
+/* Jobs that this process meets: see jobs.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "route/jobs.h"
+
+#include <stdlib.h>
+
+#include "boot/auth.h"
+#include "process/rank.h"
+#include "report/error.h"
+#include "route/card.h"
+#include "route/links.h"
+#include "route/location.h"
+
+struct gathered {
+    void *bytes;
+    size_t n;
+};
+
+/* A job that was met, with its locations and the cards that came. */
+struct met {
+    struct wf_job job;
+    struct wf_locations table;
+    struct weft_loc **of;
+    struct gathered *cards;
+};
+
+static struct met *met_of(struct wf_job *job)
+{
+    return wf_container(job, struct met, job);
+}
+
+/* Returns a job by the number of a process, or NULL: it is of the own job, or
+ * nobody's. */
+static struct met *find_met(struct wf_instance *wf, uint32_t number)
+{
+    struct wf_job *job = wf->rank->job.next;
+
+    while (job && number - job->first >= job->size)
+        job = job->next;
+    return job ? met_of(job) : NULL;
+}
+
+static int fetch_gathered(struct weft_loc *loc)
+{
+    struct met *m = find_met(loc->wf, loc->id);
+    const struct gathered *card = &m->cards[loc->index];
+
+    if (loc->wf->number > 0 || !card->bytes)
+        return wf_fail(WEFT_EUNREACH,
+                       "process %u of another job has sent no address",
+                       loc->index);
+    loc->card = malloc(card->n);
+    if (!loc->card)
+        return wf_fail(WEFT_ENOMEM, "no memory for the address of process %u",
+                       loc->id);
+    memcpy(loc->card, card->bytes, loc->card_len = card->n);
+    return 0;
+}
+
+static const struct wf_card_source gathered_cards = {fetch_gathered};
+
+/* Find the record after which so many numbers are free. */
+static struct wf_job *find_gap(struct wf_job *own, uint32_t size)
+{
+    struct wf_job *job = own;
+
+    while (job->next && job->next->first - job->first - job->size < size)
+        job = job->next;
+    return job;
+}
+
+static struct wf_locations *table_of(struct wf_instance *wf, struct wf_job *job)
+{
+    return job == &wf->rank->job ? &wf->links->own : &met_of(job)->table;
+}
+
+static struct met *create_met(uint32_t size)
+{
+    struct met *m = calloc(1, sizeof *m);
+
+    if (!m)
+        return NULL;
+    m->of = calloc(size, sizeof *m->of);
+    m->cards = calloc(size, sizeof *m->cards);
+    if (m->of && m->cards)
+        return m;
+    free(m->of);
+    free(m->cards);
+    free(m);
+    return NULL;
+}
+
+static void free_met(struct wf_locations *table)
+{
+    struct met *m = wf_container(table, struct met, table);
+
+    for (uint32_t i = 0; i < m->job.size; i++)
+        free(m->cards[i].bytes);
+    wf_auth_key_free(m->job.key);
+    free(m->cards);
+    free(m->of);
+    free(m);
+}
+
+static int add_job(struct wf_instance *wf, uint32_t tag, uint32_t size,
+                   struct wf_auth_key *key)
+{
+    struct wf_job *before = find_gap(&wf->rank->job, size);
+    struct wf_locations *table = table_of(wf, before);
+    uint32_t first = before->first + before->size;
+    struct met *m;
+
+    if (size > INT32_MAX - first)
+        return wf_fail(WEFT_ENOMEM,
+                       "no numbers for %u processes of another job", size);
+    if (!(m = create_met(size)))
+        return wf_fail(WEFT_ENOMEM, "no memory for a job of %u processes",
+                       size);
+    m->job = (struct wf_job){.next = before->next,
+                             .first = first,
+                             .size = size,
+                             .tag = tag,
+                             .key = key,
+                             .cards = &gathered_cards};
+    m->table = (struct wf_locations){table->next, first, size, m->of, free_met};
+    before->next = &m->job;
+    table->next = &m->table;
+    return 0;
+}
+
+static struct wf_job *find_tag(struct wf_instance *wf, uint32_t tag)
+{
+    struct wf_job *job = &wf->rank->job;
+
+    while (job && job->tag != tag)
+        job = job->next;
+    return job;
+}
+
+/* Two jobs may have one tag by chance, about once in four thousand millions of
+ * meetings. */
+static int check_known(const struct wf_instance *wf, const struct wf_job *job,
+                       uint32_t size)
+{
+    if (job == &wf->rank->job)
+        return wf_fail(WEFT_EINVAL, "the other process is of this job");
+    if (job->size != size)
+        return wf_fail(WEFT_EINVAL,
+                       "a job of %u processes has the tag of one of %u; start "
+                       "one of them again",
+                       size, job->size);
+    return 0;
+}
+
+int wf_jobs_meet(struct wf_instance *wf, uint32_t tag, uint32_t size,
+                 struct wf_auth_key *key, const struct wf_job **out)
+{
+    struct wf_job *known = find_tag(wf, tag);
+    int r = 0;
+
+    WF_ASSERT(wf->number == 0);
+    if (known)
+        r = check_known(wf, known, size);
+    else if (size == 0)
+        r = wf_fail(WEFT_EINVAL, "the other job has no processes");
+    else
+        r = add_job(wf, tag, size, key);
+    if (r != 0 || known)
+        wf_auth_key_free(key);
+    if (r == 0)
+        *out = known ? known : find_tag(wf, tag);
+    return r;
+}
+
+int wf_jobs_note_card(struct wf_instance *wf, uint32_t number, const void *card,
+                      size_t n)
+{
+    struct met *m = find_met(wf, number);
+    struct gathered *to = &m->cards[number - m->job.first];
+    void *bytes = malloc(n);
+
+    if (!bytes)
+        return wf_fail(WEFT_ENOMEM, "no memory for an address");
+    free(to->bytes);
+    memcpy(bytes, card, to->n = n);
+    to->bytes = bytes;
+    return 0;
+}

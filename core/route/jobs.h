@@ -1,0 +1,31 @@
+/* Jobs that this process meets beside its own: process/job.h has the record.
+ *
+ * A job that is met gets the lowest free range of numbers that fits its size, a
+ * table of locations in the first engine, and a card source that has the cards
+ * which came when it was met. Nobody is asked for others.
+ *
+ * LOCK  the API section of the first engine, in which all locations of other
+ *       jobs are.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_ROUTE_JOBS_H
+#define WF_ROUTE_JOBS_H
+
+#include "base.h"
+
+struct wf_auth_key;
+struct wf_instance;
+struct wf_job;
+
+/* Make a job known, unless it is, and take over the key by which its processes
+ * are called, also on failure. 0 or WEFT_E*, with the cause recorded:
+ * WEFT_EINVAL if its tag is that of a job of another size, or of the own
+ * one. */
+int wf_jobs_meet(struct wf_instance *, uint32_t tag, uint32_t size,
+                 struct wf_auth_key *, const struct wf_job **);
+
+/* Note the business card of a process of another job. 0 or WEFT_ENOMEM. */
+int wf_jobs_note_card(struct wf_instance *, uint32_t number, const void *card,
+                      size_t n);
+
+#endif
