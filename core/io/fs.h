@@ -37,7 +37,7 @@ struct wf_fs_identity {
                          a power of two */
 };
 
-/* How byte ranges are locked (the hint and setting `io.locks`). */
+/* How byte ranges are locked (core.io_locks, or the hint io_locks). */
 enum wf_fs_locks {
     WF_FS_LOCKS_AUTO, /* a file system that has no locks is an error */
     WF_FS_LOCKS_NEVER /* lock and unlock do nothing */
