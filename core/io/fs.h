@@ -51,7 +51,7 @@ struct wf_fs_file {
     enum wf_fs_locks locks; /* AUTO when it is opened; its user may set it */
 };
 
-/* What a file is opened with. */
+/* How a file is opened. */
 struct wf_fs_open {
     const char *path; /* copied */
     int amode;        /* MPI_MODE_RDONLY, WRONLY, RDWR, CREATE, EXCL; the other
