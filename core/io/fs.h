@@ -37,7 +37,7 @@ struct wf_fs_identity {
                          a power of two */
 };
 
-/* How byte ranges are locked (the hint and setting `io.locks`). */
+/* How byte ranges are locked (core.io_locks, or the hint io_locks). */
 enum wf_fs_locks {
     WF_FS_LOCKS_AUTO, /* a file system that has no locks is an error */
     WF_FS_LOCKS_NEVER /* lock and unlock do nothing */
@@ -51,7 +51,7 @@ struct wf_fs_file {
     enum wf_fs_locks locks; /* AUTO when it is opened; its user may set it */
 };
 
-/* What a file is opened with. */
+/* How a file is opened. */
 struct wf_fs_open {
     const char *path; /* copied */
     int amode;        /* MPI_MODE_RDONLY, WRONLY, RDWR, CREATE, EXCL; the other
