@@ -45,6 +45,7 @@ static void reset_schedule(struct wf_sched *s)
     s->runnable = false;
     s->waiter = NULL;
     s->req = NULL;
+    s->ended = NULL;
 }
 
 static struct wf_sched *take_or_allocate_schedule(struct wf_instance *wf)

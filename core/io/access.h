@@ -3,9 +3,9 @@
  *   memory   buf, count, type     the packed stream of the elements
  *   file     view, stream         the stream of the view from this byte on
  *
- * The two streams have the same number of bytes, byte for byte where the data
- * representation is native; access.c walks them together. It is the one place
- * that moves data between memory and a file for one process.
+ * Where the data representation is native the two streams are the same, byte
+ * for byte, and access.c walks them together. It is the one place that moves
+ * data between memory and a file for one process.
  *
  * OWNERS  Whoever fills in an access holds references to view and type for as
  * long as it runs (wf_access_hold and wf_access_drop, inside the section). The
@@ -29,7 +29,7 @@ struct wf_view;
 
 /* How an access treats what is between its pieces in the file. */
 struct wf_sieve {
-    uint8_t read, write;        /* enum wf_sieve_use */
+    uint8_t read, write;                /* enum wf_sieve_use */
     uint64_t read_buffer, write_buffer; /* bytes of a buffer */
 };
 enum wf_sieve_use { WF_SIEVE_NEVER, WF_SIEVE_AUTOMATIC, WF_SIEVE_ALWAYS };
@@ -41,9 +41,9 @@ struct wf_access {
     void *buf;       /* only read if `write` */
     uint64_t count;
     struct wf_type *type;
+    uint64_t stream_bytes; /* bytes of the view's stream that it takes */
     bool write;
-    bool atomic;       /* locks the extent of the access, as one range */
-    bool locks_writes; /* others may sieve their writes: lock each write */
+    bool locks; /* the extent of the access, as one range */
     struct wf_sieve sieve;
 
     uint64_t bytes_done; /* of the memory's packed stream: for the status */
@@ -53,11 +53,18 @@ struct wf_access {
 void wf_access_hold(struct wf_access *);
 void wf_access_drop(struct wf_access *);
 
-/* Returns the bytes of the view's stream that the access takes. */
-uint64_t wf_access_stream_bytes(const struct wf_access *);
-
 /* Performs the access. A read is short, without an error, at the end of the
  * file only. */
 int wf_access_run(struct wf_access *);
+
+/* Moves the bytes of an access that are the same in memory and in the file. */
+int wf_access_transfer(struct wf_access *);
+
+/* Performs an access by the pieces' extents (sieve.c). */
+bool wf_access_should_sieve(const struct wf_access *);
+int wf_access_sieve(struct wf_access *);
+
+/* Performs an access that converts its data (convert.c). */
+int wf_access_convert(struct wf_access *);
 
 #endif

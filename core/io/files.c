@@ -1,4 +1,5 @@
-/* What a rank keeps of this chapter, and the error handler of MPI_FILE_NULL.
+/* The state of this chapter in a rank, and the error handler of
+ * MPI_FILE_NULL.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,4 +1,4 @@
-/* What a rank keeps of this chapter: made when it is first needed.
+/* The state of this chapter in a rank: made when it is first needed.
  *
  * LOCK  the API section of the home engine.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -17,7 +17,7 @@ struct wf_files_state {
     struct wf_files base;               /* must be first */
     struct wf_errhandler *null_handler; /* of MPI_FILE_NULL */
     struct wf_datarep *registered;
-    const struct wf_fs *fs;        /* the file system; NULL: wf_fs_posix */
+    const struct wf_fs *fs; /* the file system; NULL: wf_fs_posix */
     struct wf_file *lost; /* closed, but data of them were lost: wf_raise still
                              needs them */
     uint32_t open[WF_ENGINES_ALL]; /* files of each engine. LOCK: its section */

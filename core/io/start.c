@@ -25,7 +25,6 @@
 #include "io/worker.h"
 #include "object/error.h"
 #include "object/error_text.h"
-#include "protocol/helper.h"
 #include "protocol/request.h"
 
 /* An access that is under way. It is the context of its request. */
@@ -37,8 +36,6 @@ struct started {
     bool has_access;
     int rc;                /* of the access, then of all members */
     char *cause;           /* its text; or NULL */
-    struct wf_req *vote_req;   /* of the vote, once it is started, */
-    struct started *next_vote; /* then in the list of the file */
     struct wf_sched *vote; /* NULL: not collective, or over */
     int64_t mine, all;     /* the words of the vote */
 };
@@ -74,7 +71,7 @@ static void record_outcome(struct started *s, int rc)
 }
 
 /* The access and, if it was collective, the vote are over. */
-static void complete(struct started *s)
+static void complete_access(struct started *s)
 {
     struct wf_file *f = s->file;
 
@@ -87,8 +84,8 @@ static void complete(struct started *s)
     wf_req_complete(s->req, wf_error_status(s->rc));
 }
 
-static struct started *create(struct wf_file *f, const struct wf_access *a,
-                              const char *what)
+static struct started *
+create_started(struct wf_file *f, const struct wf_access *a, const char *what)
 {
     struct started *s = calloc(1, sizeof *s);
 
@@ -115,7 +112,7 @@ static struct started *create(struct wf_file *f, const struct wf_access *a,
 }
 
 /* Takes a request back that was not started. */
-static void discard(struct started *s)
+static void discard_started(struct started *s)
 {
     if (s->has_access)
         wf_access_drop(&s->access);
@@ -139,49 +136,24 @@ static int build_vote(struct started *s)
     return wf_coll_build(wf_build_allreduce, &a, false, &s->vote);
 }
 
-/* Takes the access of a vote from the list of its file. */
-static struct started *take_voting(struct wf_req *r)
+static void finish_vote(void *arg, int rc)
 {
-    return NULL;
-}
+    struct started *s = arg;
 
-static void finish_vote(struct wf_req *r)
-{
-    struct started *s = take_voting(r);
-    int rc = wf_error_class(r->error);
-
-    if (rc) {
-        wf_req_error(r);
+    if (rc)
         record_outcome(s, rc);
-    } else if (s->all != s->mine) {
+    else if (s->all != s->mine)
         record_outcome(s, wf_file_record_vote(s->all));
-    }
-    wf_req_release(r);
-    complete(s);
+    complete_access(s);
 }
 
 static void start_vote(struct started *s)
 {
     struct wf_sched *vote = s->vote;
-    struct wf_req *r;
-    int rc;
 
     s->vote = NULL;
     s->mine = wf_file_encode_vote(s->rc, s->file->comm->rank);
-    rc = wf_sched_start(vote, &r);
-    if (rc) {
-        record_outcome(s, rc);
-        complete(s);
-        return;
-    }
-    r->context = s;
-    if (wf_req_done(r)) {
-        finish_vote(r);
-        return;
-    }
-    r->flags |= WF_REQ_INTERNAL;
-    r->on_complete = finish_vote;
-    wf_register_with_helper(r);
+    wf_sched_start_part(vote, finish_vote, s);
 }
 
 /* ---- the job ------------------------------------------------------------- */
@@ -191,21 +163,21 @@ static struct started *started_of(struct wf_io_job *job)
     return wf_container(job, struct started, job);
 }
 
-static void run(struct wf_io_job *job)
+static void run_access(struct wf_io_job *job)
 {
     struct started *s = started_of(job);
 
     record_outcome(s, wf_access_run(&s->access));
 }
 
-static void done(struct wf_io_job *job)
+static void end_access(struct wf_io_job *job)
 {
     struct started *s = started_of(job);
 
     if (s->vote)
         start_vote(s);
     else
-        complete(s);
+        complete_access(s);
 }
 
 static bool runs_in_call(const struct wf_access *a)
@@ -214,54 +186,54 @@ static bool runs_in_call(const struct wf_access *a)
 }
 
 /* Starts the access; it has been checked. */
-static void start(struct started *s)
+static void start_access(struct started *s)
 {
     int rc;
 
     if (!s->has_access) {
-        done(&s->job);
+        end_access(&s->job);
         return;
     }
     if (runs_in_call(&s->access)) {
         record_outcome(s, wf_file_run(s->file, &s->access));
-        done(&s->job);
+        end_access(&s->job);
         return;
     }
-    s->job.run = run;
-    s->job.done = done;
+    s->job.run = run_access;
+    s->job.done = end_access;
     rc = wf_io_submit(&s->job);
     if (rc) {
         record_outcome(s, rc);
-        done(&s->job);
+        end_access(&s->job);
     }
 }
 
 int wf_file_start(struct wf_file *f, const struct wf_access *a,
                   const char *what, struct wf_req **out)
 {
-    struct started *s = create(f, a, what);
+    struct started *s = create_started(f, a, what);
 
     if (!s)
         return MPI_ERR_NO_MEM;
     *out = s->req;
-    start(s);
+    start_access(s);
     return MPI_SUCCESS;
 }
 
 int wf_file_start_collective(struct wf_file *f, const struct wf_access *a,
                              int rc, const char *what, struct wf_req **out)
 {
-    struct started *s = create(f, rc ? NULL : a, what);
+    struct started *s = create_started(f, rc ? NULL : a, what);
 
     if (!s)
         return MPI_ERR_NO_MEM;
     record_outcome(s, rc);
     rc = build_vote(s);
     if (rc) {
-        discard(s);
+        discard_started(s);
         return rc;
     }
     *out = s->req;
-    start(s);
+    start_access(s);
     return MPI_SUCCESS;
 }

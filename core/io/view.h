@@ -25,6 +25,7 @@
 #include "base.h"
 
 struct wf_datarep;
+struct wf_instance;
 struct wf_type;
 
 struct wf_view {
@@ -34,9 +35,11 @@ struct wf_view {
     struct wf_type *tile;             /* one filetype, as it is in the file */
     int64_t etype_size;               /* bytes of an etype in the stream */
     const struct wf_datarep *datarep;
-    bool linear;    /* stream byte b is file byte `start` + b */
-    int64_t start;  /* file offset of stream byte 0 */
-    bool ascending; /* file offsets grow with the stream */
+    bool linear;            /* stream byte b is file byte `start` + b */
+    int64_t start;          /* file offset of stream byte 0 */
+    bool ascending;         /* file offsets grow with the stream */
+    int64_t piece, spacing; /* bytes of a run, and from one to the next, on
+                               average */
 };
 
 /* A run: bytes that lie in a row in the file. */
@@ -44,6 +47,18 @@ struct wf_run {
     uint64_t offset, bytes;
 };
 
+/* The arguments of MPI_File_set_view. */
+struct wf_view_wish {
+    int64_t disp; /* not negative */
+    struct wf_type *etype, *filetype;
+    const char *datarep;
+    bool writes; /* of a file that may be written */
+};
+
+/* Makes a view; an error class. May leave the section of the engine, to call
+ * functions of the program. */
+int wf_view_create(struct wf_instance *, const struct wf_view_wish *,
+                   struct wf_view **out);
 void wf_view_get(struct wf_view *);
 void wf_view_put(struct wf_view *);
 

@@ -32,8 +32,8 @@ int wf_file_record_vote(int64_t word)
                     sentence ? ": " : "", sentence ? sentence : "");
 }
 
-static int reduce(struct wf_comm *comm, const int64_t *in, int64_t *out,
-                  int words)
+static int reduce_words(struct wf_comm *comm, const int64_t *in, int64_t *out,
+                        int words)
 {
     if (comm->size > 1)
         return wf_mpi_allreduce(comm->wf, in, out, words,
@@ -54,7 +54,7 @@ int wf_file_vote(struct wf_comm *comm, struct wf_file_vote *vote)
         in[words++] = vote->same[i];
         in[words++] = ~vote->same[i];
     }
-    rc = reduce(comm, in, out, words);
+    rc = reduce_words(comm, in, out, words);
     if (rc)
         return vote->rc = rc;
     vote->most = out[1];
