@@ -43,12 +43,12 @@ static int check_types(const struct wf_view *v)
                         "filetype has %lld bytes, and etype %lld: a filetype "
                         "is made of whole etypes",
                         (long long)f->size, (long long)e->size);
-    if (f->size > 0 && wf_type_locate(f, 0) < 0)
-        return wf_error(MPI_ERR_ARG,
+    if (f->size > 0 && f->true_lb < 0)
+        return wf_error(MPI_ERR_IO,
                         "filetype has a negative displacement, %lld",
-                        (long long)wf_type_locate(f, 0));
+                        (long long)f->true_lb);
     if (f->extent < 0)
-        return wf_error(MPI_ERR_ARG, "filetype has a negative extent, %lld",
+        return wf_error(MPI_ERR_IO, "filetype has a negative extent, %lld",
                         (long long)f->extent);
     return MPI_SUCCESS;
 }
@@ -59,7 +59,7 @@ static int check_order(const struct wf_view *v, bool writes)
 {
     if (wf_type_is_ascending(v->tile) || !writes)
         return MPI_SUCCESS;
-    return wf_error(MPI_ERR_ARG,
+    return wf_error(MPI_ERR_IO,
                     "the displacements of filetype do not grow, or some of its "
                     "bytes overlap: a file that is written needs another one");
 }
