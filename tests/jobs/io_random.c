@@ -10,15 +10,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <unistd.h>
-
-#include "check.h"
+#include "io_rig.h"
 
 enum { ROOM = 1 << 17, ROUNDS = 25, BYTES_MOST = 1 << 14, RANKS = 16 };
 
-static _Thread_local int rank, size;
 static _Thread_local unsigned seed;
 static _Thread_local unsigned char *model;
 static _Thread_local int model_size;
@@ -126,7 +121,7 @@ struct view {
     struct layout file;
 };
 
-/* What a rank does: `bytes` of the stream from byte `first` on. */
+/* The access of a rank: `bytes` of the stream from byte `first` on. */
 struct access {
     struct view view;
     struct layout memory;
@@ -139,7 +134,7 @@ static bool is_little(void)
 }
 
 /* The byte of the stream that is at byte i in memory. */
-static int swapped(const struct view *v, int i)
+static int find_swapped(const struct view *v, int i)
 {
     if (!v->big_endian || !is_little())
         return i;
@@ -332,7 +327,7 @@ static void write_model(const struct access *a, int round, int r)
     for (int i = 0; i < a->bytes; i++) {
         int at = file_offset(&a->view, a->first + i);
 
-        model[at] = value_of(round, r, swapped(&a->view, i));
+        model[at] = value_of(round, r, find_swapped(&a->view, i));
         if (at >= model_size)
             model_size = at + 1;
     }
@@ -403,9 +398,12 @@ static void read_round(MPI_File f)
     there = bytes_there(a);
     check_bytes(&status, there);
     check_position(f, way, a);
-    for (int i = 0; i < there; i++)
+    for (int i = 0; i < there; i++) {
+        int byte = a->first + find_swapped(&a->view, i);
+
         wrong += (unsigned char)buf[offset_of(&a->memory, i)] !=
-                 model[file_offset(&a->view, a->first + swapped(&a->view, i))];
+                 model[file_offset(&a->view, byte)];
+    }
     CHECK(wrong == 0);
     free(buf);
     free_all(all);
@@ -457,7 +455,7 @@ static MPI_Info draw_info(void)
     return info;
 }
 
-static void run_rounds(const char *name)
+static void run_rounds(void)
 {
     MPI_Info info = draw_info();
     MPI_File f;
@@ -483,18 +481,11 @@ static void run_rounds(const char *name)
 
 int main(int argc, char **argv)
 {
-    char name[80];
-    int pid = (int)getpid();
-
-    job_begin(&argc, &argv);
+    io_begin(&argc, &argv, "io_random");
     seed = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
-    rank = rank_in(MPI_COMM_WORLD);
-    size = size_of(MPI_COMM_WORLD);
     model = malloc(ROOM);
-    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    snprintf(name, sizeof name, "io_random.%d.tmp", pid);
     for (int i = 0; i < 6; i++)
-        run_rounds(name);
+        run_rounds();
     free(model);
     return job_end();
 }
