@@ -128,7 +128,7 @@ static void defer_schedule(struct wf_sched *s)
 {
     struct wf_progress *p = s->wf->progress;
 
-    if (s->deferred || !s->req)
+    if (s->deferred || !(s->req || s->ended))
         return;
     s->deferred = true;
     s->next = p->deferred;
@@ -304,6 +304,17 @@ static void drain_ready_queue(struct wf_sched *s)
     s->running = false;
 }
 
+/* Ends a schedule that is a part of a larger operation. */
+static void end_part(struct wf_sched *s)
+{
+    void (*ended)(void *, int) = s->ended;
+    void *arg = s->ended_arg;
+    int error = s->error;
+
+    wf_sched_destroy(s);
+    ended(arg, error);
+}
+
 static void advance_schedule(struct wf_sched *s)
 {
     struct wf_req *r;
@@ -311,11 +322,15 @@ static void advance_schedule(struct wf_sched *s)
     if (s->running)
         return;
     drain_ready_queue(s);
-    if (is_finished(s) && s->req) {
-        WF_ASSERT(s->head < 0);
+    if (!is_finished(s))
+        return;
+    WF_ASSERT(s->head < 0);
+    if (s->req) {
         r = s->req;
         s->req = NULL;
         wf_req_complete(r, wf_error_status(s->error));
+    } else if (s->ended) {
+        end_part(s);
     }
 }
 
@@ -483,6 +498,23 @@ int wf_sched_start(struct wf_sched *s, struct wf_req **out)
     else
         start_recorded(s, r);
     return MPI_SUCCESS;
+}
+
+void wf_sched_start_part(struct wf_sched *s, void (*ended)(void *, int),
+                         void *arg)
+{
+    if (!s || s->no_memory) {
+        ended(arg, report_no_memory(s));
+        return;
+    }
+    s->ended = ended;
+    s->ended_arg = arg;
+    if (s->vertices == 0) {
+        end_part(s);
+        return;
+    }
+    prepare_run(s);
+    advance_schedule(s);
 }
 
 int wf_sched_make_persistent(struct wf_sched *s, struct wf_req **out)
