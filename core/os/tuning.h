@@ -243,6 +243,13 @@ enum {
      * pool"). */
     WF_BCAST_POOL_MIN = 8 << 10,
 
+    /* ---- files (io/) ---- */
+
+    /* Bytes from one small piece of a file to the next up to which a read
+     * fetches the extent. A call takes as long as reading so much from the page
+     * cache. */
+    WF_SIEVE_SPACING = 4096,
+
     /* ---- ranks that are threads (thread/) ---- */
 
     /* Looks of a receive at its line: 0.1115 us with 8, 0.118 with 3. Pauses
