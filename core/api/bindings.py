@@ -237,7 +237,7 @@ def files(families):
             head += '#include "core_api.h"\n'
             if family in rules.SHORT:
                 head += '#include "protocol/fastpath.h"\n'
-            if family in rules.FILE_COLLECTIVE:
+            if family in rules.FILE_COLLECTIVE | rules.FILE_ORDERED:
                 head += '#include "io/collective_calls.h"\n'
             body = bodies(functions)
         out[f"mpi_{family}.c"] = head + "\n" + "\n".join(body)

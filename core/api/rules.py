@@ -152,6 +152,8 @@ NO_FILE = {"file_create_errhandler"}
 FILE_COLLECTIVE = {f"file_{i}{access}{at}_all{begin}"
                    for i, begin in (("", ""), ("i", ""), ("", "_begin"))
                    for access in ("read", "write") for at in ("", "_at")}
+FILE_ORDERED = {f"file_{access}_ordered{begin}" for begin in ("", "_begin")
+                for access in ("read", "write")}
 
 # A predefined type that the Fortran compiler does not have is an argument of
 # the functions that say so (MPI-5.0 s21.4).

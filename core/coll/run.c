@@ -32,7 +32,6 @@
 #include "coll/run.h"
 
 #include "coll/vertex.h"
-#include "datatype/move.h"
 #include "group/describe_wait.h"
 #include "object/error.h"
 #include "process/rank.h"
@@ -136,16 +135,6 @@ static void defer_schedule(struct wf_sched *s)
     p->run_deferred = run_deferred_schedules;
 }
 
-int wf_sched_bad_length(int source, uint64_t got, uint64_t expected)
-{
-    return wf_error(MPI_ERR_COUNT,
-                    "rank %d sent %llu bytes where %llu are expected: the "
-                    "processes have called different collectives, or one with "
-                    "different counts or datatypes, or it has failed there",
-                    source, (unsigned long long)got,
-                    (unsigned long long)expected);
-}
-
 /* Returns the outcome of a message, with its cause recorded for the program's
  * communicator. The first cause of a collective stays recorded. */
 static int message_outcome(const struct wf_vertex *v, struct wf_req *r)
@@ -240,27 +229,6 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
         track_request(v, r);
     if (follower >= 0)
         release_vertex(s, follower);
-}
-
-int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to)
-{
-    uint64_t have = from.count * (uint64_t)from.type->size;
-    uint64_t room = to.count * (uint64_t)to.type->size;
-
-    if (wf_unlikely(have != room))
-        return wf_error(have > room ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
-                        "the contribution of this rank to itself has %llu "
-                        "bytes, its receive block holds %llu",
-                        (unsigned long long)have, (unsigned long long)room);
-    if (wf_likely(wf_type_is_contiguous(from.type) &&
-                  wf_type_is_contiguous(to.type))) {
-        if (have)
-            memcpy(wf_type_data(to.type, to.buf),
-                   wf_type_data(from.type, from.buf), have);
-        return MPI_SUCCESS;
-    }
-    return wf_type_copy(from.type, from.buf, from.count, to.type, to.buf,
-                        to.count);
 }
 
 static int copy_vertex(const struct wf_vertex *v)

@@ -1,16 +1,17 @@
-/* Collective accesses in their independent form, and split ones.
+/* Collective accesses of a blocking call, and split ones.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "io/file.h"
+#include "io/twophase.h"
 #include "object/error.h"
 #include "protocol/request.h"
 
 int wf_file_run_collective(struct wf_file *f, struct wf_access *a, int rc)
 {
-    if (rc == MPI_SUCCESS)
-        rc = wf_file_run(f, a);
-    return wf_file_agree(f->comm, rc);
+    if (f->comm->size > 1)
+        return wf_twophase_run(f, a, rc);
+    return rc ? rc : wf_file_run(f, a);
 }
 
 /* ---- split collectives --------------------------------------------------- */

@@ -56,21 +56,28 @@ static int start_request(const struct wf_file_call *c, const char *what,
     return rc;
 }
 
+int wf_file_begin_split(struct wf_file *f, const struct wf_access *a, int rc,
+                        enum wf_split which, const char *what)
+{
+    struct wf_req *r = NULL;
+
+    rc = start_call(f, a, rc, what, &r);
+    if (rc == MPI_SUCCESS) {
+        f->split = which;
+        f->split_request = r;
+    }
+    return rc;
+}
+
 static int begin_split(const struct wf_file_call *c, enum wf_split which,
                        const char *what)
 {
     struct wf_access a;
-    struct wf_req *r = NULL;
     int rc = wf_file_check_split(c->file);
 
-    if (rc)
-        return rc;
-    rc = start_call(c->file, &a, wf_file_prepare(c, &a), what, &r);
-    if (rc == MPI_SUCCESS) {
-        c->file->split = which;
-        c->file->split_request = r;
-    }
-    return rc;
+    return rc ? rc
+              : wf_file_begin_split(c->file, &a, wf_file_prepare(c, &a), which,
+                                    what);
 }
 
 int wf_file_refuse(struct wf_file *f, int rc, bool waits)

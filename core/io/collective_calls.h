@@ -12,5 +12,6 @@ struct wf_file;
  * others do not wait for this process. rc: the error class; it is returned.
  * waits: the call is a blocking one. Called outside the section. */
 int wf_file_refuse(struct wf_file *, int rc, bool waits);
+int wf_file_refuse_ordered(struct wf_file *, int rc, bool waits);
 
 #endif

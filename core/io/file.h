@@ -37,7 +37,7 @@ enum wf_split {
 
 /* The head of what keeps a shared file pointer. */
 struct wf_shared_pointer {
-    /* Sets it to shared_start: all members are in a collective call. */
+    /* Sets it to shared_start: all members do so in a collective call. */
     void (*reset)(struct wf_file *);
     /* Tells its value, bytes of the stream: all members are in a collective
      * call, and get the same. */
@@ -60,11 +60,12 @@ struct wf_file {
     uint32_t under_way; /* accesses that run outside the section */
     uint8_t split;      /* enum wf_split */
     struct wf_req *split_request;
-    struct wf_shared_pointer *shared; /* NULL: not used yet */
-    uint64_t shared_start;            /* its value until it is used */
+    struct wf_shared_pointer *shared; /* io/shared.h */
+    uint64_t shared_start;            /* its value at first, in bytes */
 
     struct wf_file *next_lost; /* files.h */
 
+    uint64_t block; /* of the file system; 0: it was not asked yet */
     struct wf_file_hints hints;
     struct wf_errhandler *errhandler;
     struct wf_info *info;
@@ -148,6 +149,8 @@ int wf_file_start_collective(struct wf_file *, const struct wf_access *, int rc,
 
 /* Begin a split collective with a request that was started, and end it. */
 int wf_file_check_split(const struct wf_file *);
+int wf_file_begin_split(struct wf_file *, const struct wf_access *, int rc,
+                        enum wf_split, const char *what);
 int wf_file_end_split(struct wf_file *, enum wf_split, MPI_Status *);
 
 #endif

@@ -39,7 +39,8 @@ static bool means_no_locks(int error)
     return error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP;
 }
 
-static int report(const struct wf_posix_file *f, int error, const char *what)
+static int report_lock(const struct wf_posix_file *f, int error,
+                       const char *what)
 {
     if (means_no_locks(error))
         return wf_error(MPI_ERR_IO,
@@ -74,7 +75,7 @@ int wf_posix_lock(struct wf_fs_file *file, enum wf_fs_lock kind, uint64_t first,
     if (file->locks == WF_FS_LOCKS_NEVER)
         return MPI_SUCCESS;
     error = set_lock(f, lock_type(f, kind), first, bytes);
-    return error ? report(f, error, "locked") : MPI_SUCCESS;
+    return error ? report_lock(f, error, "locked") : MPI_SUCCESS;
 }
 
 int wf_posix_unlock(struct wf_fs_file *file, uint64_t first, uint64_t bytes)
@@ -85,5 +86,5 @@ int wf_posix_unlock(struct wf_fs_file *file, uint64_t first, uint64_t bytes)
     if (file->locks == WF_FS_LOCKS_NEVER)
         return MPI_SUCCESS;
     error = set_lock(f, F_UNLCK, first, bytes);
-    return error ? report(f, error, "unlocked") : MPI_SUCCESS;
+    return error ? report_lock(f, error, "unlocked") : MPI_SUCCESS;
 }

@@ -16,6 +16,7 @@
 #include "datatype/predefined.h"
 #include "group/group.h"
 #include "io/file.h"
+#include "io/shared.h"
 #include "io/files.h"
 #include "io/fs.h"
 #include "io/owner.h"
@@ -100,6 +101,8 @@ static int make_file(struct wf_comm *comm, const char *name, int amode,
     if (!f->path || !wf_files_state(comm->wf))
         return wf_error(MPI_ERR_NO_MEM, "no memory for a file");
     rc = wf_file_set_hints(f, info);
+    if (rc == MPI_SUCCESS)
+        rc = wf_shared_create(f);
     return rc ? rc : make_default_view(f);
 }
 
@@ -173,6 +176,15 @@ static int agree_on_comm(struct wf_comm *comm, struct wf_file *f)
     return MPI_SUCCESS;
 }
 
+/* Gives the shared pointer to the engine that the file is on. If that was not
+ * ready for it before, no member goes on until all have done so. */
+static int attach_pointer(struct wf_comm *comm, struct wf_file *f)
+{
+    int rc = wf_shared_attach(f);
+
+    return f->wf == comm->wf ? rc : wf_file_agree(comm, rc);
+}
+
 int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
                      const char *filename, int amode, struct wf_info *info,
                      MPI_File *fh)
@@ -189,6 +201,8 @@ int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
     rc = open_everywhere(comm, f, amode, rc);
     if (rc == MPI_SUCCESS)
         rc = agree_on_comm(comm, f);
+    if (rc == MPI_SUCCESS)
+        rc = attach_pointer(comm, f);
     if (rc == MPI_SUCCESS) {
         wf_files_count_open(f->wf);
         *fh = (MPI_File)f;
@@ -196,6 +210,8 @@ int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
     }
     if (f) {
         close_here(f);
+        if (f->shared)
+            f->shared->destroy(f);
         wf_file_put(f);
     }
     return rc;
@@ -241,9 +257,7 @@ int wf_mpi_file_close(struct wf_instance *wf, MPI_File *fh)
 
     finish_accesses(f);
     rc = wf_file_agree(f->comm, close_here(f));
-    if (f->shared)
-        f->shared->destroy(f);
-    f->shared = NULL;
+    f->shared->destroy(f);
     if (f->amode & MPI_MODE_DELETE_ON_CLOSE)
         rc = delete_closed(f, rc);
     *fh = MPI_FILE_NULL;

@@ -33,7 +33,8 @@ static int report_path(const char *path, int error, const char *what)
                     what, strerror(error));
 }
 
-static int report(const struct wf_posix_file *f, int error, const char *what)
+static int report_file(const struct wf_posix_file *f, int error,
+                       const char *what)
 {
     return report_path(f->path, error, what);
 }
@@ -92,8 +93,8 @@ static int close_file(struct wf_fs_file *file)
 {
     struct wf_posix_file *f = wf_posix_file(file);
     int error = close(f->fd) < 0 && errno != EINTR ? errno : 0;
-    int rc =
-        error ? report(f, error, "closed without loss of data") : MPI_SUCCESS;
+    int rc = error ? report_file(f, error, "closed without loss of data")
+                   : MPI_SUCCESS;
 
     free(f);
     return rc;
@@ -106,7 +107,7 @@ static int remove_file(const char *path)
 
 /* Opens a file again that its server has forgotten, under the same number, so
  * that other threads may go on. Returns an errno. */
-static int reopen(struct wf_posix_file *f)
+static int open_again(struct wf_posix_file *f)
 {
     int fd, error = open_descriptor(f->path, f->flags, 0, &fd);
 
@@ -127,7 +128,7 @@ static bool may_repeat(struct wf_posix_file *f, int error, bool *tried)
     if (error != ESTALE || *tried)
         return false;
     *tried = true;
-    errno = reopen(f);
+    errno = open_again(f);
     return errno == 0;
 }
 
@@ -135,14 +136,14 @@ static bool may_repeat(struct wf_posix_file *f, int error, bool *tried)
 
 enum direction { READ, WRITE };
 
-/* What is left of a transfer. */
+/* The rest of a transfer. */
 struct rest {
     const struct iovec *blocks;
     int n;
     size_t skip; /* bytes of the first block that are transferred */
 };
 
-static void advance(struct rest *r, size_t bytes)
+static void advance_rest(struct rest *r, size_t bytes)
 {
     r->skip += bytes;
     while (r->n && r->skip >= r->blocks->iov_len) {
@@ -187,15 +188,15 @@ static int report_transfer(const struct wf_posix_file *f, enum direction way,
                     error ? strerror(error) : "the file system takes no more");
 }
 
-static int transfer(struct wf_fs_file *file, enum direction way, struct rest r,
-                    uint64_t offset, uint64_t *done)
+static int transfer_blocks(struct wf_fs_file *file, enum direction way,
+                           struct rest r, uint64_t offset, uint64_t *done)
 {
     struct wf_posix_file *f = wf_posix_file(file);
     bool tried = false;
     ssize_t n;
 
     *done = 0;
-    for (advance(&r, 0); r.n; advance(&r, (size_t)n)) {
+    for (advance_rest(&r, 0); r.n; advance_rest(&r, (size_t)n)) {
         if (offset > INT64_MAX - *done)
             return report_transfer(f, way, EFBIG, offset);
         do
@@ -214,13 +215,13 @@ static int transfer(struct wf_fs_file *file, enum direction way, struct rest r,
 static int read_blocks(struct wf_fs_file *f, const struct iovec *blocks, int n,
                        uint64_t offset, uint64_t *done)
 {
-    return transfer(f, READ, (struct rest){blocks, n, 0}, offset, done);
+    return transfer_blocks(f, READ, (struct rest){blocks, n, 0}, offset, done);
 }
 
 static int write_blocks(struct wf_fs_file *f, const struct iovec *blocks, int n,
                         uint64_t offset, uint64_t *done)
 {
-    return transfer(f, WRITE, (struct rest){blocks, n, 0}, offset, done);
+    return transfer_blocks(f, WRITE, (struct rest){blocks, n, 0}, offset, done);
 }
 
 /* ---- the file as a whole ------------------------------------------------- */
@@ -237,7 +238,7 @@ static int find_size(struct wf_fs_file *file, uint64_t *bytes)
         r = fstat(f->fd, &st);
     while (r < 0 && may_repeat(f, errno, &tried));
     if (r < 0)
-        return report(f, errno, "asked for its size");
+        return report_file(f, errno, "asked for its size");
     end = S_ISBLK(st.st_mode) ? lseek(f->fd, 0, SEEK_END) : st.st_size;
     *bytes = end < 0 ? 0 : (uint64_t)end;
     return MPI_SUCCESS;
@@ -250,27 +251,27 @@ static int set_size(struct wf_fs_file *file, uint64_t bytes)
     int r;
 
     if (bytes > INT64_MAX)
-        return report(f, EFBIG, "set to this size");
+        return report_file(f, EFBIG, "set to this size");
     do
         r = ftruncate(f->fd, (off_t)bytes);
     while (r < 0 && may_repeat(f, errno, &tried));
-    return r < 0 ? report(f, errno, "set to this size") : MPI_SUCCESS;
+    return r < 0 ? report_file(f, errno, "set to this size") : MPI_SUCCESS;
 }
 
-static int allocate(struct wf_fs_file *file, uint64_t bytes)
+static int allocate_storage(struct wf_fs_file *file, uint64_t bytes)
 {
     struct wf_posix_file *f = wf_posix_file(file);
     bool tried = false;
     int error;
 
     if (bytes > INT64_MAX)
-        return report(f, EFBIG, "given storage");
+        return report_file(f, EFBIG, "given storage");
     if (bytes == 0)
         return MPI_SUCCESS;
     do
         error = posix_fallocate(f->fd, 0, (off_t)bytes);
     while (error && may_repeat(f, error, &tried));
-    return error ? report(f, error, "given storage") : MPI_SUCCESS;
+    return error ? report_file(f, error, "given storage") : MPI_SUCCESS;
 }
 
 /* A file that has no storage, as a pipe, gives EINVAL. */
@@ -284,7 +285,7 @@ static int sync_file(struct wf_fs_file *file)
         r = fsync(f->fd);
     while (r < 0 && may_repeat(f, errno, &tried));
     return r < 0 && errno != EINVAL && errno != EROFS
-               ? report(f, errno, "brought to its storage")
+               ? report_file(f, errno, "brought to its storage")
                : MPI_SUCCESS;
 }
 
@@ -296,7 +297,7 @@ const struct wf_fs wf_fs_posix = {
     .pwritev = write_blocks,
     .size = find_size,
     .truncate = set_size,
-    .allocate = allocate,
+    .allocate = allocate_storage,
     .sync = sync_file,
     .lock = wf_posix_lock,
     .unlock = wf_posix_unlock,

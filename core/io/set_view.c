@@ -37,8 +37,7 @@ static int find_displacement(struct wf_file *f, MPI_Offset disp, int64_t *out)
                             "MPI_MODE_SEQUENTIAL and takes "
                             "MPI_DISPLACEMENT_CURRENT only",
                             (long long)disp);
-        if (f->shared)
-            rc = f->shared->tell(f, &stream);
+        rc = f->shared->tell(f, &stream);
         if (rc == MPI_SUCCESS && wf_view_find_byte(f->view, stream, &at))
             *out = (int64_t)at;
         return rc;
@@ -100,10 +99,8 @@ int wf_mpi_file_set_view(struct wf_instance *wf, struct wf_file *fh,
     wf_view_put(fh->view);
     fh->view = view;
     fh->position = fh->shared_start = 0;
-    if (!fh->shared)
-        return MPI_SUCCESS;
     fh->shared->reset(fh);
-    return wf_file_agree(fh->comm, MPI_SUCCESS);
+    return MPI_SUCCESS;
 }
 
 /* Returns a handle for the program, which frees it unless it is predefined. */

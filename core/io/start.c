@@ -1,11 +1,6 @@
-/* Nonblocking accesses, and collective ones in their independent form.
+/* Nonblocking accesses of one process.
  *
  *   wf_file_start --job--> I/O thread --> done --> request complete
- *   wf_file_start_collective              done --> reduction --> request
- *
- * The reduction of a collective access is built when the access is started, so
- * that its messages have the tag of that call in all members, whatever the
- * order in which accesses end.
  *
  * Where the program's functions convert data the access runs in the call: they
  * are not called in a thread that the program does not know.
@@ -14,37 +9,20 @@
  */
 #include <stdlib.h>
 
-#include "coll/args.h"
-#include "coll/run.h"
-#include "core_api.h"
-#include "datatype/op.h"
-#include "datatype/predefined.h"
 #include "io/datarep.h"
 #include "io/file.h"
+#include "io/started.h"
 #include "io/view.h"
 #include "io/worker.h"
 #include "object/error.h"
 #include "object/error_text.h"
 #include "protocol/request.h"
 
-/* An access that is under way. It is the context of its request. */
-struct started {
-    struct wf_io_job job;
-    struct wf_file *file; /* referenced */
-    struct wf_req *req;
-    struct wf_access access;
-    bool has_access;
-    int rc;                /* of the access, then of all members */
-    char *cause;           /* its text; or NULL */
-    struct wf_sched *vote; /* NULL: not collective, or over */
-    int64_t mine, all;     /* the words of the vote */
-};
-
 /* ---- the request --------------------------------------------------------- */
 
 static int explain_failure(struct wf_req *r)
 {
-    struct started *s = r->context;
+    struct wf_started *s = r->context;
 
     wf_error_on(s->file, s->rc, "%s",
                 s->cause ? s->cause : wf_error_sentence(s->rc));
@@ -53,7 +31,7 @@ static int explain_failure(struct wf_req *r)
 
 static int destroy_request(struct wf_req *r)
 {
-    struct started *s = r->context;
+    struct wf_started *s = r->context;
 
     wf_file_put(s->file);
     free(s->cause);
@@ -61,7 +39,7 @@ static int destroy_request(struct wf_req *r)
     return MPI_SUCCESS;
 }
 
-static void record_outcome(struct started *s, int rc)
+void wf_started_record(struct wf_started *s, int rc)
 {
     s->rc = rc;
     free(s->cause);
@@ -70,8 +48,7 @@ static void record_outcome(struct started *s, int rc)
         s->cause = strdup(wf_error_last()->text);
 }
 
-/* The access and, if it was collective, the vote are over. */
-static void complete_access(struct started *s)
+void wf_started_complete(struct wf_started *s)
 {
     struct wf_file *f = s->file;
 
@@ -84,10 +61,11 @@ static void complete_access(struct started *s)
     wf_req_complete(s->req, wf_error_status(s->rc));
 }
 
-static struct started *
-create_started(struct wf_file *f, const struct wf_access *a, const char *what)
+struct wf_started *wf_started_create(struct wf_file *f,
+                                     const struct wf_access *a,
+                                     const char *what)
 {
-    struct started *s = calloc(1, sizeof *s);
+    struct wf_started *s = calloc(1, sizeof *s);
 
     if (s)
         s->req = wf_req_create(f->wf, WF_REQ_FILE, f->comm, what);
@@ -111,8 +89,7 @@ create_started(struct wf_file *f, const struct wf_access *a, const char *what)
     return s;
 }
 
-/* Takes a request back that was not started. */
-static void discard_started(struct started *s)
+void wf_started_discard(struct wf_started *s)
 {
     if (s->has_access)
         wf_access_drop(&s->access);
@@ -120,64 +97,23 @@ static void discard_started(struct started *s)
     wf_req_abandon(s->req);
 }
 
-/* ---- the vote of a collective access ------------------------------------- */
-
-static int build_vote(struct started *s)
-{
-    struct wf_coll_args a = {.comm = s->file->comm,
-                             .sbuf = &s->mine,
-                             .rbuf = &s->all,
-                             .rcount = 1,
-                             .rtype = wf_type_of(MPI_INT64_T),
-                             .op = wf_op_of(MPI_MAX)};
-
-    if (s->file->comm->size == 1)
-        return MPI_SUCCESS;
-    return wf_coll_build(wf_build_allreduce, &a, false, &s->vote);
-}
-
-static void finish_vote(void *arg, int rc)
-{
-    struct started *s = arg;
-
-    if (rc)
-        record_outcome(s, rc);
-    else if (s->all != s->mine)
-        record_outcome(s, wf_file_record_vote(s->all));
-    complete_access(s);
-}
-
-static void start_vote(struct started *s)
-{
-    struct wf_sched *vote = s->vote;
-
-    s->vote = NULL;
-    s->mine = wf_file_encode_vote(s->rc, s->file->comm->rank);
-    wf_sched_start_part(vote, finish_vote, s);
-}
-
 /* ---- the job ------------------------------------------------------------- */
 
-static struct started *started_of(struct wf_io_job *job)
+static struct wf_started *started_of(struct wf_io_job *job)
 {
-    return wf_container(job, struct started, job);
+    return wf_container(job, struct wf_started, job);
 }
 
 static void run_access(struct wf_io_job *job)
 {
-    struct started *s = started_of(job);
+    struct wf_started *s = started_of(job);
 
-    record_outcome(s, wf_access_run(&s->access));
+    wf_started_record(s, wf_access_run(&s->access));
 }
 
 static void end_access(struct wf_io_job *job)
 {
-    struct started *s = started_of(job);
-
-    if (s->vote)
-        start_vote(s);
-    else
-        complete_access(s);
+    wf_started_complete(started_of(job));
 }
 
 static bool runs_in_call(const struct wf_access *a)
@@ -185,8 +121,7 @@ static bool runs_in_call(const struct wf_access *a)
     return a->view->datarep->kind == WF_REP_REGISTERED;
 }
 
-/* Starts the access; it has been checked. */
-static void start_access(struct started *s)
+void wf_started_begin(struct wf_started *s)
 {
     int rc;
 
@@ -195,7 +130,7 @@ static void start_access(struct started *s)
         return;
     }
     if (runs_in_call(&s->access)) {
-        record_outcome(s, wf_file_run(s->file, &s->access));
+        wf_started_record(s, wf_file_run(s->file, &s->access));
         end_access(&s->job);
         return;
     }
@@ -203,7 +138,7 @@ static void start_access(struct started *s)
     s->job.done = end_access;
     rc = wf_io_submit(&s->job);
     if (rc) {
-        record_outcome(s, rc);
+        wf_started_record(s, rc);
         end_access(&s->job);
     }
 }
@@ -211,29 +146,11 @@ static void start_access(struct started *s)
 int wf_file_start(struct wf_file *f, const struct wf_access *a,
                   const char *what, struct wf_req **out)
 {
-    struct started *s = create_started(f, a, what);
+    struct wf_started *s = wf_started_create(f, a, what);
 
     if (!s)
         return MPI_ERR_NO_MEM;
     *out = s->req;
-    start_access(s);
-    return MPI_SUCCESS;
-}
-
-int wf_file_start_collective(struct wf_file *f, const struct wf_access *a,
-                             int rc, const char *what, struct wf_req **out)
-{
-    struct started *s = create_started(f, rc ? NULL : a, what);
-
-    if (!s)
-        return MPI_ERR_NO_MEM;
-    record_outcome(s, rc);
-    rc = build_vote(s);
-    if (rc) {
-        discard_started(s);
-        return rc;
-    }
-    *out = s->req;
-    start_access(s);
+    wf_started_begin(s);
     return MPI_SUCCESS;
 }

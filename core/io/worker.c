@@ -14,7 +14,8 @@
  *   push the job                     armed = 1
  *   if armed was 1: ring the bell    if the stack is not empty: stay awake
  *
- * Both are sequentially consistent, so one of the two sees what the other did.
+ * A full fence stands between both lines, so one of the two sees what the other
+ * did.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -25,7 +26,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -33,6 +33,7 @@
 
 #include "config/config.h"
 #include "object/error.h"
+#include "os/atomic.h"
 #include "process/rank.h"
 #include "progress/source.h"
 #include "report/assert.h"
@@ -53,7 +54,7 @@ struct port {
     struct wf_instance *wf;
     unsigned pending; /* submitted and not done. LOCK the API section */
     struct wf_io_job *_Atomic done;
-    _Atomic bool armed, rung;
+    wf_atomic_u32 armed, rung;
     /* LOCK  the pool's. */
     unsigned in_hand; /* jobs that threads have not given back yet */
     struct port *next;
@@ -94,19 +95,20 @@ static void ring_bell(struct port *p)
     uint64_t one = 1;
 
     if (write(p->source.fd, &one, sizeof one) == sizeof one)
-        atomic_store(&p->rung, true);
+        wf_store_release(&p->rung, 1); /* pairs with silence_bell */
 }
 
 /* Once the job is on the stack it may be done and freed at any time; the port
  * stays while the job is in hand. */
 static void give_back(struct port *p, struct wf_io_job *j)
 {
-    struct wf_io_job *top = atomic_load(&p->done);
+    struct wf_io_job *top = wf_load_relaxed(&p->done);
 
     do
         j->next = top;
-    while (!atomic_compare_exchange_weak(&p->done, &top, j));
-    if (atomic_exchange(&p->armed, false))
+    while (!wf_cas_acq_rel(&p->done, &top, j)); /* pairs with take_done */
+    wf_fence_full();                            /* pairs with arm_port */
+    if (wf_exchange_acq_rel(&p->armed, 0))
         ring_bell(p);
 }
 
@@ -214,8 +216,7 @@ static void silence_bell(struct port *p)
 {
     uint64_t count;
 
-    if (atomic_load_explicit(&p->rung, memory_order_relaxed) &&
-        atomic_exchange(&p->rung, false) &&
+    if (wf_load_relaxed(&p->rung) && wf_exchange_acq_rel(&p->rung, 0) &&
         read(p->source.fd, &count, sizeof count) < 0)
         return; /* it was read before */
 }
@@ -223,7 +224,7 @@ static void silence_bell(struct port *p)
 /* Takes the jobs that were run, the first one first. */
 static struct wf_io_job *take_done(struct port *p)
 {
-    struct wf_io_job *top = atomic_exchange(&p->done, NULL), *list = NULL;
+    struct wf_io_job *top = wf_exchange_acq_rel(&p->done, NULL), *list = NULL;
 
     while (top) {
         struct wf_io_job *next = top->next;
@@ -241,7 +242,7 @@ static int poll_port(wf_source_object *object, int budget)
     int n = 0;
 
     silence_bell(p);
-    if (!atomic_load_explicit(&p->done, memory_order_relaxed))
+    if (!wf_load_relaxed(&p->done))
         return 0;
     for (struct wf_io_job *j = take_done(p); j; j = next, n++) {
         next = j->next;
@@ -256,8 +257,9 @@ static int arm_port(wf_source_object *object, uint64_t *deadline)
 {
     struct port *p = port_of(object);
 
-    atomic_store(&p->armed, true);
-    return atomic_load(&p->done) ? WEFT_EAGAIN : WEFT_OK;
+    wf_store_relaxed(&p->armed, 1);
+    wf_fence_full(); /* pairs with give_back */
+    return wf_load_acquire(&p->done) ? WEFT_EAGAIN : WEFT_OK;
 }
 
 static int open_source(struct port *p)
@@ -347,7 +349,7 @@ static int open_port(struct wf_instance *wf, struct port **out)
 /* ---- the callers --------------------------------------------------------- */
 
 /* Queues a job for a thread. False: there is none, and none can be started. */
-static bool enqueue(struct wf_io_job *j)
+static bool enqueue_job(struct wf_io_job *j)
 {
     struct crew *c;
     bool queued;
@@ -375,7 +377,7 @@ int wf_io_submit(struct wf_io_job *j)
         return rc;
     j->next = NULL;
     p->pending++;
-    if (!enqueue(j)) {
+    if (!enqueue_job(j)) {
         j->run(j);
         give_back(p, j);
     }
@@ -395,7 +397,7 @@ void wf_io_end(struct wf_instance *wf)
 
     if (!p)
         return;
-    WF_ASSERT(!p->pending && !atomic_load(&p->done));
+    WF_ASSERT(!p->pending && !wf_load_relaxed(&p->done));
     leave_crew(p);
     close_source(p);
     free(p);

@@ -249,6 +249,11 @@ enum {
      * fetches the extent. A call takes as long as reading so much from the page
      * cache. */
     WF_SIEVE_SPACING = 4096,
+    /* Collective accesses: bytes of a piece from which each process performs
+     * its own, and of a gap that an aggregator reads with what is around it.
+     * Not measured. */
+    WF_IO_PIECE_LARGE = 64 << 10,
+    WF_IO_GAP_READ = 16 << 10,
 
     /* ---- ranks that are threads (thread/) ---- */
 

@@ -32,7 +32,7 @@ static struct {
     _Atomic unsigned failed;
     size_t most;       /* bytes that one call moves at most */
     int64_t fails_at;  /* no transfer goes past this byte of the file ... */
-    int at_error;      /* ... and there it has this errno; 0: it moves nothing */
+    int at_error; /* ... and there it has this errno; 0: it moves nothing */
     bool has_fails_at;
     bool writes_only; /* the two above are about writes */
     int lock_error;   /* of fcntl that locks */

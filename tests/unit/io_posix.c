@@ -55,7 +55,7 @@ static uint64_t size_of(struct wf_fs_file *f)
 }
 
 /* Cuts a buffer into blocks of different lengths, some of them empty. */
-static int cut(char *buf, size_t n, struct iovec *v)
+static int cut_blocks(char *buf, size_t n, struct iovec *v)
 {
     size_t at = 0;
     int count = 0;
@@ -74,7 +74,7 @@ static void write_all(struct wf_fs_file *f)
 {
     static struct iovec v[BLOCKS];
     uint64_t done = 0;
-    int n = cut(data, BYTES, v);
+    int n = cut_blocks(data, BYTES, v);
 
     assert_true(n > 1024); /* more than one call can take */
     assert_int_equal(f->fs->pwritev(f, v, n, 100, &done), MPI_SUCCESS);
@@ -87,8 +87,9 @@ static void read_all(struct wf_fs_file *f)
     uint64_t done = 0;
 
     memset(back, 0, sizeof back);
-    assert_int_equal(f->fs->preadv(f, v, cut(back, BYTES, v), 100, &done),
-                     MPI_SUCCESS);
+    assert_int_equal(
+        f->fs->preadv(f, v, cut_blocks(back, BYTES, v), 100, &done),
+        MPI_SUCCESS);
     assert_int_equal(done, BYTES);
     assert_memory_equal(back, data, BYTES);
 }
@@ -175,7 +176,7 @@ static void writing_fails_at(struct wf_fs_file *f, int error, int class)
     file_faults.fails_at = 5100;
     file_faults.at_error = error;
     assert_int_equal(
-        f->fs->pwritev(f, v, cut(data, BYTES, v), 100, &done), class);
+        f->fs->pwritev(f, v, cut_blocks(data, BYTES, v), 100, &done), class);
     assert_int_equal(done, 5000);
     assert_int_equal(size_of(f), 5100);
     assert_non_null(strstr(wf_error_last()->text, "'file' at byte 5100"));

@@ -47,7 +47,7 @@ static void end_job(struct wf_io_job *j)
     wf_store_release(&job_of(j)->finished, 1);
 }
 
-static struct job *job(int i)
+static struct job *make_job(int i)
 {
     jobs[i] = (struct job){{.wf = &wf, .run = run_job, .done = end_job},
                            .number = i};
@@ -72,7 +72,7 @@ static int close_io(void **state)
 }
 
 /* Section held. */
-static void submit(struct job *j)
+static void submit_job(struct job *j)
 {
     assert_int_equal(wf_io_submit(&j->job), MPI_SUCCESS);
 }
@@ -94,7 +94,7 @@ static void there_is_no_thread_before_the_first_job(void **state)
     assert_int_equal(wf_io_source_mask(&wf), 0);
     wf_cs_enter(&wf.api);
     wf_io_end(&wf); /* there is nothing to end */
-    submit(job(0));
+    submit_job(make_job(0));
     assert_int_equal(wf_io_count_threads(), 1);
     assert_true(wf_io_source_mask(&wf) != 0);
     until_finished(&jobs[0]);
@@ -102,7 +102,7 @@ static void there_is_no_thread_before_the_first_job(void **state)
     wf_io_end(&wf);
     assert_int_equal(wf_io_count_threads(), 0);
     assert_int_equal(wf_io_source_mask(&wf), 0);
-    submit(job(1)); /* again */
+    submit_job(make_job(1)); /* again */
     until_finished(&jobs[1]);
     nothing_was_missed();
 }
@@ -111,7 +111,7 @@ static void jobs_run_in_their_order(void **state)
 {
     wf_cs_enter(&wf.api);
     for (int i = 0; i < JOBS; i++)
-        submit(job(i));
+        submit_job(make_job(i));
     until_finished(&jobs[JOBS - 1]);
     assert_int_equal(last_run, JOBS);
     assert_int_equal(last_done, JOBS);
@@ -125,7 +125,7 @@ static void sleepers_are_woken(void **state)
 {
     for (int i = 0; i < 300; i++) {
         wf_cs_enter(&wf.api);
-        submit(job(i));
+        submit_job(make_job(i));
         wf_progress_wait(&wf, wf_io_source_mask(&wf), is_flagged,
                          &jobs[i].finished, NULL);
         wf_cs_leave(&wf.api);
@@ -142,8 +142,8 @@ static void flag_sleeper(struct wf_io_job *j)
 static void a_leader_that_sleeps_is_woken(void **state)
 {
     start_sleepers(1); /* it has armed other sources, not this one */
-    job(0)->job.done = flag_sleeper;
-    submit(&jobs[0]);
+    make_job(0)->job.done = flag_sleeper;
+    submit_job(&jobs[0]);
     wf_progress_end_polling(&wf);
     until_woken(0);
     nothing_was_missed();
@@ -157,16 +157,16 @@ static void submit_next(struct wf_io_job *j)
 
     end_job(j);
     if (i + 1 < 100) {
-        job(i + 1)->job.done = submit_next;
-        submit(&jobs[i + 1]);
+        make_job(i + 1)->job.done = submit_next;
+        submit_job(&jobs[i + 1]);
     }
 }
 
 static void the_end_of_a_job_may_begin_another(void **state)
 {
     wf_cs_enter(&wf.api);
-    job(0)->job.done = submit_next;
-    submit(&jobs[0]);
+    make_job(0)->job.done = submit_next;
+    submit_job(&jobs[0]);
     while (last_done < 100)
         wf_progress_poll(&wf, UINT32_MAX);
     nothing_was_missed();
@@ -181,10 +181,11 @@ static void note_signals(struct wf_io_job *j)
 static void signals_are_for_the_program(void **state)
 {
     wf_cs_enter(&wf.api);
-    job(0)->job.run = note_signals;
-    submit(&jobs[0]);
+    make_job(0)->job.run = note_signals;
+    submit_job(&jobs[0]);
     until_finished(&jobs[0]);
-    assert_true(sigismember(&blocked, SIGINT) && sigismember(&blocked, SIGXFSZ));
+    assert_true(sigismember(&blocked, SIGINT) &&
+                sigismember(&blocked, SIGXFSZ));
     pthread_sigmask(SIG_BLOCK, NULL, &blocked);
     assert_false(sigismember(&blocked, SIGINT));
     nothing_was_missed();
@@ -192,13 +193,13 @@ static void signals_are_for_the_program(void **state)
 
 /* ---- how many threads ---------------------------------------------------- */
 
-static void meet(struct wf_io_job *j)
+static void meet_others(struct wf_io_job *j)
 {
     pthread_barrier_wait(&meeting);
     wf_store_release(&job_of(j)->ran, 1);
 }
 
-static void count(struct wf_io_job *j)
+static void count_job(struct wf_io_job *j)
 {
     last_done++;
 }
@@ -209,9 +210,9 @@ static void several_threads_run_jobs_at_once(void **state)
     pthread_barrier_init(&meeting, NULL, THREADS);
     wf_cs_enter(&wf.api);
     for (int i = 0; i < 20 * THREADS; i++) {
-        job(i)->job.run = meet;
-        jobs[i].job.done = count;
-        submit(&jobs[i]);
+        make_job(i)->job.run = meet_others;
+        jobs[i].job.done = count_job;
+        submit_job(&jobs[i]);
     }
     while (last_done < 20 * THREADS)
         wf_progress_poll(&wf, UINT32_MAX);
@@ -225,7 +226,7 @@ static void without_a_thread_the_caller_runs_it(void **state)
 {
     options.io_threads = 0;
     wf_cs_enter(&wf.api);
-    submit(job(0));
+    submit_job(make_job(0));
     assert_true(is_flagged(&jobs[0].ran));
     assert_true(pthread_equal(jobs[0].by, pthread_self()));
     assert_false(is_flagged(&jobs[0].finished)); /* a poll tells */
@@ -240,7 +241,7 @@ static struct wf_instance other;
 static void in_other(struct job *j)
 {
     j->job.wf = &other;
-    j->job.done = count;
+    j->job.done = count_job;
     assert_int_equal(wf_io_submit(&j->job), MPI_SUCCESS);
 }
 
@@ -256,14 +257,14 @@ static void engines_share_the_thread(void **state)
     for (int round = 0; round < 50; round++) {
         wf_cs_enter(&wf.api);
         last_run = 0;
-        submit(job(0));
+        submit_job(make_job(0));
         last_done = 0;
         until_finished(&jobs[0]);
         wf_cs_leave(&wf.api);
         wf_cs_enter(&other.api);
         last_run = 1;
         last_done = 0;
-        in_other(job(1));
+        in_other(make_job(1));
         assert_int_equal(wf_io_count_threads(), 1);
         while (last_done == 0)
             wf_progress_poll(&other, UINT32_MAX);
