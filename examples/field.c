@@ -83,7 +83,8 @@ static MPI_File open_plane(const char *name, int amode)
     MPI_Datatype in_file = make_rectangle(N, N, first_row, first_column);
     MPI_File f;
 
-    check_call(MPI_File_open(MPI_COMM_WORLD, name, amode, MPI_INFO_NULL, &f), name);
+    check_call(MPI_File_open(MPI_COMM_WORLD, name, amode, MPI_INFO_NULL, &f),
+               name);
     check_call(MPI_File_set_view(f, 0, MPI_DOUBLE, in_file, "native",
                                  MPI_INFO_NULL), "view");
     MPI_Type_free(&in_file);
