@@ -33,35 +33,54 @@ static bool is_mode_wrong(const struct wf_file_call *c)
            (amode & MPI_MODE_SEQUENTIAL && c->pointer != WF_AT_STREAM);
 }
 
-/* Computes the bytes of the stream that `count` elements take. */
-static int count_stream_bytes(const struct wf_file_call *c, uint64_t *bytes)
+static int refuse_count(const struct wf_file_call *c)
 {
-    const struct wf_view *v = c->file->view;
-    int64_t each = c->type->size, total;
-    int rc = MPI_SUCCESS;
+    return wf_error(MPI_ERR_COUNT,
+                    "count is %lld, which is more than 2^63 - 1 bytes",
+                    (long long)c->count);
+}
 
-    if (wf_unlikely(v->datarep->kind != WF_REP_NATIVE))
-        rc = wf_datarep_size(c->file->wf, v->datarep, c->type, &each);
+/* Computes the bytes of the stream that `count` elements take where these have
+ * another size in the file. */
+static int count_converted_bytes(const struct wf_file_call *c, int64_t *total)
+{
+    const struct wf_datarep *rep = c->file->view->datarep;
+    int64_t each;
+    int rc = wf_datarep_size(c->file->wf, rep, c->type, &each);
+
     if (rc)
         return rc;
-    if (__builtin_mul_overflow(c->count, each, &total) ||
-        __builtin_mul_overflow(c->count, c->type->size, &(int64_t){0}))
-        return wf_error(MPI_ERR_COUNT,
-                        "count is %lld, which is more than 2^63 - 1 bytes",
-                        (long long)c->count);
-    if (total && each != c->type->size &&
-        !wf_datarep_converts(v->datarep, c->write))
+    if (__builtin_mul_overflow(c->count, each, total))
+        return refuse_count(c);
+    if (*total && each != c->type->size && !wf_datarep_converts(rep, c->write))
         return wf_error(MPI_ERR_CONVERSION,
                         "datarep \"%s\" has no conversion for this, but "
                         "another size of the data",
-                        v->datarep->name);
-    if (v->etype_size ? total % v->etype_size : total)
-        return wf_error(MPI_ERR_IO,
-                        "%lld bytes are to be transferred, which are not whole "
-                        "etypes of %lld bytes",
-                        (long long)total, (long long)v->etype_size);
-    *bytes = (uint64_t)total;
+                        rep->name);
     return MPI_SUCCESS;
+}
+
+static int count_stream_bytes(const struct wf_file_call *c, uint64_t *bytes)
+{
+    const struct wf_view *v = c->file->view;
+    int64_t total;
+    int rc;
+
+    if (__builtin_mul_overflow(c->count, c->type->size, &total))
+        return refuse_count(c);
+    if (wf_unlikely(v->datarep->kind != WF_REP_NATIVE)) {
+        rc = count_converted_bytes(c, &total);
+        if (rc)
+            return rc;
+    }
+    *bytes = (uint64_t)total;
+    if (v->etype_size == 1 || total == 0 ||
+        (v->etype_size && total % v->etype_size == 0))
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_IO,
+                    "%lld bytes are to be transferred, which are not whole "
+                    "etypes of %lld bytes",
+                    (long long)total, (long long)v->etype_size);
 }
 
 static int find_start(const struct wf_file_call *c, uint64_t *stream)
