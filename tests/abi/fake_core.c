@@ -184,6 +184,10 @@ int wf_file_refuse(struct wf_file *file, int rc, bool waits)
 {
     return rc;
 }
+int wf_file_refuse_ordered(struct wf_file *file, int rc, bool waits)
+{
+    return rc;
+}
 
 struct wf_win *wf_win_of(MPI_Win h)
 {
