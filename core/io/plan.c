@@ -72,6 +72,7 @@ static bool does_pay(const struct summary *s, const struct wf_twophase *t,
     if (s->use_most == WF_HINT_ENABLE)
         return true;
     return s->bytes / s->pieces < WF_IO_PIECE_LARGE &&
+           (s->last - s->first) / WF_IO_SPARSE < s->bytes &&
            do_ranges_interleave(t->x.sorted, t->asks, n);
 }
 
@@ -115,7 +116,7 @@ static uint64_t round_up(uint64_t n, uint64_t block)
 static void divide_file(struct wf_exchange *x, const struct summary *s)
 {
     uint64_t all, n = (uint64_t)x->aggregators;
-    uint64_t most = round_up(s->buffer, s->block);
+    uint64_t most = round_up(s->buffer + !s->buffer, s->block);
 
     x->first = s->first / s->block * s->block;
     x->end = s->last + 1;
@@ -130,6 +131,7 @@ bool wf_exchange_plan(struct wf_twophase *t)
 {
     struct summary s = {.first = UINT64_MAX,
                         .buffer = UINT64_MAX,
+                        .block = 1,
                         .use_least = WF_HINT_ENABLE,
                         .cpus = UINT32_MAX};
     int n = t->file->comm->size;

@@ -250,9 +250,11 @@ enum {
      * cache. */
     WF_SIEVE_SPACING = 4096,
     /* Collective accesses: bytes of a piece from which each process performs
-     * its own, and of a gap that an aggregator reads with what is around it.
-     * Not measured. */
+     * its own, as it does where less than one of so many bytes is accessed; and
+     * of a gap that an aggregator reads with what is around it. Not
+     * measured. */
     WF_IO_PIECE_LARGE = 64 << 10,
+    WF_IO_SPARSE = 16,
     WF_IO_GAP_READ = 16 << 10,
 
     /* ---- ranks that are threads (thread/) ---- */

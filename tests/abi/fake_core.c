@@ -185,6 +185,10 @@ int wf_file_refuse(struct wf_file *file, int rc, bool waits)
 {
     return rc;
 }
+int wf_file_refuse_ordered(struct wf_file *file, int rc, bool waits)
+{
+    return rc;
+}
 
 int wf_file_refuse_ordered(struct wf_file *file, int rc, bool waits)
 {

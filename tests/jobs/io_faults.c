@@ -71,7 +71,7 @@ static int access_by(int form, MPI_File f, int writes, MPI_Status *status)
     return rc ? rc : MPI_Wait(&q, status);
 }
 
-/* The bytes that the status counts are in the file, from the first byte on. */
+/* The bytes that the status counts are in the file. */
 static void check_written(const MPI_Status *status)
 {
     FILE *in;
