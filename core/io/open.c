@@ -21,10 +21,10 @@
 #include "io/fs.h"
 #include "io/owner.h"
 #include "io/view.h"
+#include "io/wait.h"
 #include "object/errhandler.h"
 #include "object/error.h"
 #include "object/info.h"
-#include "progress/wait.h"
 #include "protocol/request.h"
 
 enum {
@@ -238,7 +238,7 @@ static void finish_accesses(struct wf_file *f)
     }
     f->split = WF_SPLIT_NONE;
     if (f->under_way)
-        wf_progress_wait(f->wf, UINT32_MAX, is_idle, f, NULL);
+        wf_file_wait(f, UINT32_MAX, is_idle, f);
 }
 
 /* Deletes the file once all members have closed it. None returns before. */

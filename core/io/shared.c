@@ -20,14 +20,13 @@
 #include "coll/args.h"
 #include "group/endpoint_mask.h"
 #include "io/file.h"
+#include "io/wait.h"
 #include "object/error.h"
 #include "process/instance.h"
 #include "progress/progress.h"
-#include "progress/wait.h"
 #include "protocol/active.h"
 #include "protocol/comm_route.h"
 #include "protocol/failure.h"
-#include "protocol/helper.h"
 #include "protocol/location.h"
 
 enum { KEEPER = 0 };
@@ -118,7 +117,7 @@ static void send_answer(struct shared *s, struct weft_loc *from,
     }
     wf_active_send_short(from, WF_SPACE_FILE, &back, NULL, 0);
     if (!s->attends)
-        s->attends = wf_helper_attend(s->file->wf);
+        s->attends = wf_file_attend(s->file->wf);
 }
 
 /* Whether a request is of an age that the keeper has not reached. */
@@ -299,8 +298,7 @@ static void await_answer(struct shared *s, struct asked *a,
     struct wf_flag_wait watch = {.loc = keeper};
 
     wf_flag_wait_begin(s->file->wf, &watch);
-    wf_progress_wait(s->file->wf, wf_comm_endpoint_mask(s->file->comm), is_over,
-                     a, NULL);
+    wf_file_wait(s->file, wf_comm_endpoint_mask(s->file->comm), is_over, a);
     wf_flag_wait_end(s->file->wf, &watch);
 }
 
@@ -436,7 +434,7 @@ static void destroy_pointer(struct wf_file *f)
     forget_kept(&s->kept, NULL);
     wf_list_remove(&s->link);
     if (s->attends)
-        wf_helper_stop_attending(f->wf);
+        wf_file_stop_attending(f->wf);
     free(s);
     if (!wf_list_empty(&t->files) || !wf_list_empty(&t->early))
         return;
