@@ -190,11 +190,6 @@ int wf_file_refuse_ordered(struct wf_file *file, int rc, bool waits)
     return rc;
 }
 
-int wf_file_refuse_ordered(struct wf_file *file, int rc, bool waits)
-{
-    return rc;
-}
-
 struct wf_win *wf_win_of(MPI_Win h)
 {
     return wf_is_object(h, WF_KIND_WIN) ? (struct wf_win *)h : NULL;
