@@ -38,6 +38,7 @@ RESOLVE = {
     "REQUEST": ("wf_req", "wf_req_of({})", "WF_KIND_REQUEST"),
     "SESSION": ("wf_session", "wf_session_of({})", "WF_KIND_SESSION"),
     "WINDOW": ("wf_win", "wf_win_of({})", "WF_KIND_WIN"),
+    "FILE": ("wf_file", "wf_file_of({})", "WF_KIND_FILE"),
 }
 
 
@@ -124,12 +125,23 @@ class Arguments(Body):
         elif not self.early:
             self.check("!wf", "wf_bad_phase(fn)")
 
-    def window(self):
-        """The window of the call, to which its errors belong."""
+    def window_or_file(self):
+        """The window or file of the call, to which its errors belong."""
         for p in self.f.parameters:
             if p.kind == "WINDOW" and p.c_type == "MPI_Win":
                 self.handle(p)
                 self.object = f"{p.name}_p"
+            elif p.kind == "FILE" and p.c_type == "MPI_File":
+                self.handle(p)
+                self.object = f"{p.name}_p"
+                if self.family in rules.NULL_NAMED:
+                    self.object = f"wf_file_or_null(wf, {p.name}_p)"
+                ordered = self.family in rules.FILE_ORDERED
+                if ordered or self.family in rules.FILE_COLLECTIVE:
+                    waits = any(q.kind == "STATUS" for q in self.f.parameters)
+                    how = "_ordered" if ordered else ""
+                    self.refuse = (f"wf_file_refuse{how}({p.name}_p, {{}}, "
+                                   f"{str(waits).lower()})")
 
     def own_handler(self):
         if self.family in rules.OWN_HANDLER:
@@ -209,6 +221,8 @@ class Arguments(Body):
         if self.family in rules.ABSENT_TYPES:
             return f"{wrong} && !wf_type_is_removed({p.name})"
         null = rules.NULL_NAMED.get(self.family)
+        if self.about_files and p.kind != "FILE":
+            return wrong
         return f"{wrong} && {p.name} != {null}" if null else wrong
 
     def unless_nowhere(self, p):
@@ -256,8 +270,9 @@ class Arguments(Body):
                       f"*{p.name});")
             self.check(f"!{p.name}_p", failure)
             self.comm = f"{p.name}_p"
-        elif p.kind == "WINDOW":
-            self.line(f"struct wf_win *{p.name}_p = wf_win_of(*{p.name});")
+        elif p.kind in ("WINDOW", "FILE"):
+            self.line(f"struct {struct} *{p.name}_p = "
+                      f"{resolve.format('*' + p.name)};")
             self.check(f"!{p.name}_p", failure)
             self.object = f"{p.name}_p"
         elif p.kind == "REQUEST" and self.family not in rules.REQUEST_NEEDED:

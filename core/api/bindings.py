@@ -86,13 +86,15 @@ class Binding(Arguments):
         if self.comm != "NULL":
             self.engine_of_comm()
             return
-        if any(p.kind == "WINDOW" and p.direction != "out"
-               for p in self.f.parameters):
-            named = self.family in rules.NULL_NAMED
-            self.line("if (win_p)" if named else "wf = wf_win_engine(win_p);")
-            if named:
-                self.line("    wf = wf_win_engine(win_p);")
-            return
+        for p in self.f.parameters:
+            if p.kind in ("WINDOW", "FILE") and p.direction != "out":
+                what = "win" if p.kind == "WINDOW" else "file"
+                if self.family in rules.NULL_NAMED:
+                    self.line(f"if ({p.name}_p)")
+                self.line(f"    wf = wf_{what}_engine({p.name}_p);"
+                          if self.family in rules.NULL_NAMED else
+                          f"wf = wf_{what}_engine({p.name}_p);")
+                return
         for p in self.f.parameters:
             if p.kind in ("REQUEST", "MESSAGE") and p.direction != "out" and \
                     "[" not in p.c_type:
@@ -135,7 +137,7 @@ class Binding(Arguments):
         self.timed()
         self.prologue()
         self.communicators()
-        self.window()
+        self.window_or_file()
         self.own_handler()
         # a rank of another communicator: where more is wrong, MPICH and Open
         # MPI name that, and programs look at the class
@@ -235,6 +237,8 @@ def files(families):
             head += '#include "core_api.h"\n'
             if family in rules.SHORT:
                 head += '#include "protocol/fastpath.h"\n'
+            if family in rules.FILE_COLLECTIVE | rules.FILE_ORDERED:
+                head += '#include "io/collective_calls.h"\n'
             body = bodies(functions)
         out[f"mpi_{family}.c"] = head + "\n" + "\n".join(body)
     return out

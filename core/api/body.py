@@ -7,6 +7,7 @@ SPDX-License-Identifier: BSD-3-Clause
 import re
 
 import rules
+from chapters import chapter
 from standard import wrap
 
 # Where a call more does not count, what every binding does is done out of line.
@@ -33,7 +34,12 @@ class Body:
         self.tool = self.family.startswith("t_")
         self.early = self.family in rules.EARLY or self.tool
         self.comm = "NULL"  # expression of the communicator of the call
-        self.object = "NULL"    # without one: of the session or group
+        # without one: of the session or group; of files that are not known the
+        # handler of MPI_FILE_NULL (MPI-5.0 s14.7)
+        self.about_files = (chapter(function.base.name) == "I/O" and
+                            self.family not in rules.NO_FILE)
+        self.object = "wf_file_null(wf)" if self.about_files else "NULL"
+        self.refuse = None  # what a wrong argument needs beside its error
         self.engine_known = False   # wf is the communicator's
         self.buffers = []   # (buffer, count) waiting for their datatype
 
@@ -63,6 +69,8 @@ class Body:
 
     def check(self, wrong, failure, guard=None):
         self.guard(guard)
+        if self.refuse:
+            failure = self.refuse.format(failure)
         self.line(f"if (wf_unlikely({wrong}))")
         self.out.append(wrap(self.lessen(f"return {failure};"),
                              12 if self.guard_now else 8))
@@ -74,4 +82,6 @@ class Body:
     @property
     def on(self):
         """Expression of the object whose error handler is called."""
-        return self.comm if self.comm != "NULL" else self.object
+        if self.about_files or self.comm == "NULL":
+            return self.object
+        return self.comm

@@ -64,6 +64,8 @@ static const char *kind_name(enum wf_kind kind)
         return "a session";
     case WF_KIND_WIN:
         return "a window";
+    case WF_KIND_FILE:
+        return "a file";
     case WF_KIND_DEAD:
         return "a freed object";
     }
@@ -88,6 +90,7 @@ static const struct {
      0x140, 0x147},
     {WF_KIND_SESSION, MPI_ERR_SESSION, 0x120, "MPI_SESSION_NULL", 0x120, 0x127},
     {WF_KIND_WIN, MPI_ERR_WIN, 0x110, "MPI_WIN_NULL", 0x110, 0x117},
+    {WF_KIND_FILE, MPI_ERR_FILE, 0x118, "MPI_FILE_NULL", 0x118, 0x11f},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };

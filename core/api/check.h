@@ -24,6 +24,7 @@
 #include "group/comm.h"
 #include "group/group.h"
 #include "group/raise.h"
+#include "io/handle.h"
 #include "object/error.h"
 #include "object/errhandler.h"
 #include "object/info.h"

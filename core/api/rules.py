@@ -73,6 +73,10 @@ rput rget raccumulate rget_accumulate
 win_fence win_post win_start win_complete win_wait
 win_lock win_lock_all win_unlock win_unlock_all
 win_flush win_flush_all win_flush_local win_flush_local_all
+file_open file_close file_set_size file_preallocate file_set_view file_set_info
+file_set_atomicity file_read_all file_write_all file_read_at_all
+file_write_at_all file_read_all_end file_write_all_end file_read_at_all_end
+file_write_at_all_end
 """.split()) | {f"{i}{name}{init}" for i, init in (("", ""), ("i", ""), ("", "_init"))
                 for name in """
 allgather allgatherv allreduce alltoall alltoallv alltoallw barrier bcast exscan
@@ -134,7 +138,22 @@ OWN_HANDLER = {"session_init", "comm_create_from_group",
 # The null handle is an argument like any other: it has a name (MPI-5.0 s7.8).
 NULL_NAMED = {"comm_get_name": "MPI_COMM_NULL",
               "type_get_name": "MPI_DATATYPE_NULL",
-              "win_get_name": "MPI_WIN_NULL"}
+              "win_get_name": "MPI_WIN_NULL",
+              # the handler for errors of calls without a file (s14.7)
+              "file_set_errhandler": "MPI_FILE_NULL",
+              "file_get_errhandler": "MPI_FILE_NULL",
+              "file_call_errhandler": "MPI_FILE_NULL"}
+
+# Of the chapter on files, but not about one.
+NO_FILE = {"file_create_errhandler"}
+
+# Collective accesses: a process with a wrong argument takes part without data,
+# so that the others learn of its error instead of waiting for it.
+FILE_COLLECTIVE = {f"file_{i}{access}{at}_all{begin}"
+                   for i, begin in (("", ""), ("i", ""), ("", "_begin"))
+                   for access in ("read", "write") for at in ("", "_at")}
+FILE_ORDERED = {f"file_{access}_ordered{begin}" for begin in ("", "_begin")
+                for access in ("read", "write")}
 
 # A predefined type that the Fortran compiler does not have is an argument of
 # the functions that say so (MPI-5.0 s21.4).

@@ -119,6 +119,7 @@ HANDLES = {
     "REQUEST": ("MPI_Request", "struct wf_req *"),
     "SESSION": ("MPI_Session", "struct wf_session *"),
     "WINDOW": ("MPI_Win", "struct wf_win *"),
+    "FILE": ("MPI_File", "struct wf_file *"),
 }
 
 

@@ -32,7 +32,6 @@
 #include "coll/run.h"
 
 #include "coll/vertex.h"
-#include "datatype/move.h"
 #include "group/describe_wait.h"
 #include "object/error.h"
 #include "process/rank.h"
@@ -128,22 +127,12 @@ static void defer_schedule(struct wf_sched *s)
 {
     struct wf_progress *p = s->wf->progress;
 
-    if (s->deferred || !s->req)
+    if (s->deferred || !(s->req || s->ended))
         return;
     s->deferred = true;
     s->next = p->deferred;
     p->deferred = s;
     p->run_deferred = run_deferred_schedules;
-}
-
-int wf_sched_bad_length(int source, uint64_t got, uint64_t expected)
-{
-    return wf_error(MPI_ERR_COUNT,
-                    "rank %d sent %llu bytes where %llu are expected: the "
-                    "processes have called different collectives, or one with "
-                    "different counts or datatypes, or it has failed there",
-                    source, (unsigned long long)got,
-                    (unsigned long long)expected);
 }
 
 /* Returns the outcome of a message, with its cause recorded for the program's
@@ -242,27 +231,6 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
         release_vertex(s, follower);
 }
 
-int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to)
-{
-    uint64_t have = from.count * (uint64_t)from.type->size;
-    uint64_t room = to.count * (uint64_t)to.type->size;
-
-    if (wf_unlikely(have != room))
-        return wf_error(have > room ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
-                        "the contribution of this rank to itself has %llu "
-                        "bytes, its receive block holds %llu",
-                        (unsigned long long)have, (unsigned long long)room);
-    if (wf_likely(wf_type_is_contiguous(from.type) &&
-                  wf_type_is_contiguous(to.type))) {
-        if (have)
-            memcpy(wf_type_data(to.type, to.buf),
-                   wf_type_data(from.type, from.buf), have);
-        return MPI_SUCCESS;
-    }
-    return wf_type_copy(from.type, from.buf, from.count, to.type, to.buf,
-                        to.count);
-}
-
 static int copy_vertex(const struct wf_vertex *v)
 {
     return wf_sched_copy_now(
@@ -304,6 +272,17 @@ static void drain_ready_queue(struct wf_sched *s)
     s->running = false;
 }
 
+/* Ends a schedule that is a part of a larger operation. */
+static void end_part(struct wf_sched *s)
+{
+    void (*ended)(void *, int) = s->ended;
+    void *arg = s->ended_arg;
+    int error = s->error;
+
+    wf_sched_destroy(s);
+    ended(arg, error);
+}
+
 static void advance_schedule(struct wf_sched *s)
 {
     struct wf_req *r;
@@ -311,11 +290,15 @@ static void advance_schedule(struct wf_sched *s)
     if (s->running)
         return;
     drain_ready_queue(s);
-    if (is_finished(s) && s->req) {
-        WF_ASSERT(s->head < 0);
+    if (!is_finished(s))
+        return;
+    WF_ASSERT(s->head < 0);
+    if (s->req) {
         r = s->req;
         s->req = NULL;
         wf_req_complete(r, wf_error_status(s->error));
+    } else if (s->ended) {
+        end_part(s);
     }
 }
 
@@ -483,6 +466,23 @@ int wf_sched_start(struct wf_sched *s, struct wf_req **out)
     else
         start_recorded(s, r);
     return MPI_SUCCESS;
+}
+
+void wf_sched_start_part(struct wf_sched *s, void (*ended)(void *, int),
+                         void *arg)
+{
+    if (!s || s->no_memory) {
+        ended(arg, report_no_memory(s));
+        return;
+    }
+    s->ended = ended;
+    s->ended_arg = arg;
+    if (s->vertices == 0) {
+        end_part(s);
+        return;
+    }
+    prepare_run(s);
+    advance_schedule(s);
 }
 
 int wf_sched_make_persistent(struct wf_sched *s, struct wf_req **out)

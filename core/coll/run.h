@@ -24,6 +24,13 @@ int wf_sched_run(struct wf_sched *);
 /* Starts the schedule as a request (WF_REQ_SCHEDULE), which owns it. */
 int wf_sched_start(struct wf_sched *, struct wf_req **out);
 
+/* Starts a schedule that is a part of a larger operation, without a request.
+ * `ended` is called once, inside the API section, with an MPI error class, when
+ * the schedule has ended and is destroyed; perhaps before this returns. It may
+ * post operations; it must not wait. */
+void wf_sched_start_part(struct wf_sched *, void (*ended)(void *arg, int error),
+                         void *arg);
+
 /* Makes an inactive persistent request that owns the schedule. */
 int wf_sched_make_persistent(struct wf_sched *, struct wf_req **out);
 

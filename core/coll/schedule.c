@@ -45,6 +45,7 @@ static void reset_schedule(struct wf_sched *s)
     s->runnable = false;
     s->waiter = NULL;
     s->req = NULL;
+    s->ended = NULL;
 }
 
 static struct wf_sched *take_or_allocate_schedule(struct wf_instance *wf)
@@ -66,7 +67,7 @@ static struct wf_sched *take_or_allocate_schedule(struct wf_instance *wf)
     return s;
 }
 
-struct wf_sched *wf_sched_create(struct wf_comm *comm)
+static struct wf_sched *prepare_schedule(struct wf_comm *comm, int tag)
 {
     struct wf_sched *s = take_or_allocate_schedule(comm->wf);
 
@@ -75,12 +76,28 @@ struct wf_sched *wf_sched_create(struct wf_comm *comm)
     reset_schedule(s);
     s->comm = comm;
     s->local = comm->inter ? comm->local_comm : comm;
-    s->tag = s->local_tag = wf_comm_draw_tag(comm);
+    s->tag = s->local_tag = tag < 0 ? wf_comm_draw_tag(comm) : tag;
     if (comm->inter)
         s->local_tag = wf_comm_draw_tag(comm->local_comm);
     wf_comm_get(comm);
     s->error = wf_sched_first_error(s);
     return s;
+}
+
+struct wf_sched *wf_sched_create(struct wf_comm *comm)
+{
+    return prepare_schedule(comm, -1);
+}
+
+struct wf_sched *wf_sched_create_part(struct wf_comm *comm, int tag)
+{
+    WF_ASSERT(!comm->inter && tag >= 0);
+    return prepare_schedule(comm, tag);
+}
+
+int wf_sched_tag(const struct wf_sched *s)
+{
+    return s->tag;
 }
 
 /* The tags go back: for the other members this call never happened, and the

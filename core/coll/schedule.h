@@ -27,6 +27,10 @@
 struct wf_sched;
 
 struct wf_sched *wf_sched_create(struct wf_comm *);
+/* A schedule that follows another one of the same operation, which has ended in
+ * this process: it has its tag. */
+struct wf_sched *wf_sched_create_part(struct wf_comm *, int tag);
+int wf_sched_tag(const struct wf_sched *);
 /* Each returns the vertex number (>= 0), or -1 if the vertex is complete
  * already and nothing has to wait for it. */
 int wf_sched_send(struct wf_sched *, const void *buf, uint64_t count,

@@ -106,6 +106,9 @@ struct wf_sched {
     bool runnable;          /* a blocking run waits for this */
     const void *waiter;     /* identifies the thread of a blocking run */
     struct wf_req *req;     /* request of a nonblocking or persistent run */
+    /* of a part of a larger operation; NULL: it is none */
+    void (*ended)(void *arg, int error);
+    void *ended_arg;
     /* in the list of those kept for reuse, or deferred */
     struct wf_sched *next;
 

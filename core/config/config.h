@@ -42,6 +42,8 @@ struct wf_core_options {
     uint64_t engines;        /* at MPI_THREAD_MULTIPLE: engines.h; WF_AUTO */
     uint64_t credits;        /* bytes of unexpected eager data per sender */
     uint64_t unexpected_max; /* bytes over all senders; 0 = no limit */
+    int64_t io_threads;
+    int io_locks;            /* enum wf_fs_locks: io/fs.h */
     int bootstrap;           /* enum wf_bootstrap_mode */
     const char *job, *job_key, *job_key_file;
     uint64_t start_timeout, close_timeout; /* ns */

@@ -119,7 +119,8 @@ static void take_key(struct wf_config *c, const struct wf_section *s,
                        rule->kind == WF_KIND_OF_RMA
                            ? "rma: operations on windows take the way of the "
                              "pair's other messages"
-                           : "io: this version of Weft sends no such messages");
+                           : "io: accesses to files take the way of the "
+                             "pair's other messages");
     if (rule->comm == NULL && rule->kind == WF_KIND_OF_ANY)
         return;
     for (int i = 0; i < c->route_count; i++)

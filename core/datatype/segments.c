@@ -104,3 +104,10 @@ int wf_type_list_segments(const struct wf_type *t, const void *buf,
                   (int64_t)off);
     return s.n;
 }
+
+int64_t wf_type_count_segments(const struct wf_type *t)
+{
+    if (t->size == 0)
+        return 0;
+    return wf_type_is_contiguous(t) ? 1 : t->layout->segs;
+}

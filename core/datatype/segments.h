@@ -16,4 +16,7 @@ int wf_type_list_segments(const struct wf_type *, const void *buf,
                           uint64_t count, uint64_t off, struct iovec *v,
                           int max);
 
+/* Returns the number of segments of one element, saturated. */
+int64_t wf_type_count_segments(const struct wf_type *);
+
 #endif

@@ -10,13 +10,14 @@
 enum wf_space {
     WF_SPACE_P2P = 0,      /* messages of the program */
     WF_SPACE_COLL = 1,     /* collectives: wf_comm_draw_tag */
-    WF_SPACE_NBC = 2,      /* not used */
+    WF_SPACE_NBC = 2,      /* agreement on communicators: comm/agree.c */
     WF_SPACE_SETUP = 3,    /* start of partitioned operations: part/part.h */
     WF_SPACE_PART = 4,     /* parts of partitioned operations */
     WF_SPACE_RMA = 5,      /* operations on windows: rma/wire.h */
     WF_SPACE_INTERNAL = 6, /* communicator management */
     WF_SPACE_GROUP = 7,    /* groups that have no communicator yet */
-    WF_SPACES = 8
+    WF_SPACE_FILE = 8,     /* shared file pointers: io/shared.h */
+    WF_SPACES = 9
 };
 
 /* Envelope (McMPI 3.2.8, widened): two words and a mask.

@@ -462,6 +462,8 @@ int wf_instance_destroy(struct wf_instance *wf)
     struct wf_config *config;
 
     for_each_engine(wf, stop_helper);
+    if (wf->rank->files)
+        wf->rank->files->free(wf->rank->files);
     if (wf->rank->handle_ints)
         wf->rank->handle_ints->free(wf->rank->handle_ints);
     wf_bsend_release(wf, &wf->rank->bsend);

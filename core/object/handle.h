@@ -27,7 +27,8 @@ enum wf_kind {
     WF_KIND_INFO,
     WF_KIND_ERRHANDLER,
     WF_KIND_SESSION,
-    WF_KIND_WIN
+    WF_KIND_WIN,
+    WF_KIND_FILE
 };
 
 struct wf_object {
@@ -86,6 +87,7 @@ static inline bool wf_is_object(const void *handle, enum wf_kind kind)
 }
 
 struct wf_comm;
+struct wf_file;
 struct wf_group;
 struct wf_type;
 struct wf_op;

@@ -243,6 +243,20 @@ enum {
      * pool"). */
     WF_BCAST_POOL_MIN = 8 << 10,
 
+    /* ---- files (io/) ---- */
+
+    /* Bytes from one small piece of a file to the next up to which a read
+     * fetches the extent. A call takes as long as reading so much from the page
+     * cache. */
+    WF_SIEVE_SPACING = 4096,
+    /* Collective accesses: bytes of a piece from which each process performs
+     * its own, as it does where less than one of so many bytes is accessed; and
+     * of a gap that an aggregator reads with what is around it. Not
+     * measured. */
+    WF_IO_PIECE_LARGE = 64 << 10,
+    WF_IO_SPARSE = 16,
+    WF_IO_GAP_READ = 16 << 10,
+
     /* ---- ranks that are threads (thread/) ---- */
 
     /* Looks of a receive at its line: 0.1115 us with 8, 0.118 with 3. Pauses

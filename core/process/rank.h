@@ -33,6 +33,12 @@ struct wf_handle_ints {
     void (*free)(struct wf_handle_ints *);
 };
 
+/* The state of MPI-IO: io/files.h, which is linked only into programs that use
+ * files. */
+struct wf_files {
+    void (*free)(struct wf_files *);
+};
+
 struct wf_rank {
     uint32_t id;       /* its number, which is its index in the own job */
     struct wf_job job; /* its own, and a list of others */
@@ -70,6 +76,7 @@ struct wf_rank {
     int last_used_code;      /* the value of MPI_LASTUSEDCODE */
     struct wf_block *blocks; /* of MPI_Alloc_mem: instance/memory.c */
     struct wf_handle_ints *handle_ints; /* api/handle_int.h */
+    struct wf_files *files;             /* io/files.h; NULL: none needed yet */
     struct wf_bsend_buffer *bsend;      /* p2p/buffered.h */
     struct wf_type_records *types;      /* datatype/named.h; NULL: none yet */
 };

@@ -291,7 +291,7 @@ int wf_req_error(struct wf_req *r)
 
     if (wf_likely(!r->error))
         return 0;
-    if (r->type == WF_REQ_ONE_SIDED)
+    if (r->type == WF_REQ_ONE_SIDED || r->type == WF_REQ_FILE)
         return r->explain(r);
     if (wf_status_is_loss(r->error) && r->comm &&
         (r->type == WF_REQ_SCHEDULE || r->lost) && wf_comm_is_dead(r->comm))
@@ -359,6 +359,8 @@ uint32_t wf_req_endpoints(struct wf_req *r)
         return 0; /* the endpoints that hold it back are polled in any case */
     if (r->type == WF_REQ_GENERALIZED)
         return WF_SOURCES_ENDPOINTS; /* the program knows what completes it */
+    if (r->type == WF_REQ_FILE)
+        return UINT32_MAX; /* an I/O thread, or messages of its collective */
     loc = r->type > WF_REQ_RECV ? NULL : wf_p2p_of(r)->loc;
     if (!loc || !loc->lanes ||
         (r->comm && wf_comm_route_keys(r->comm, wf_p2p_of(r)->space)))

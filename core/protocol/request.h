@@ -26,6 +26,7 @@ enum wf_req_type {
     WF_REQ_SCHEDULE,    /* a collective: coll/schedule.h */
     WF_REQ_PARTITIONED, /* part/part.h */
     WF_REQ_ONE_SIDED,   /* MPI_Rput and its relatives: rma/request.c */
+    WF_REQ_FILE,        /* accesses to files: io/start.c */
     WF_REQ_GENERALIZED, /* MPI_Grequest_start */
     WF_REQ_NOOP         /* shared: sends that need no request of their own */
 };
@@ -85,7 +86,8 @@ struct wf_req {
         int (*query)(struct wf_req *, MPI_Status *);
         /* Partitioned requests: records why the two sides do not fit, with the
          * communicator as owner. Returns the status. NULL: they always fit.
-         * One-sided requests: records why it failed, with the window. */
+         * One-sided requests: records why it failed, with the window; accesses
+         * to files: with the file. */
         int (*explain)(struct wf_req *);
     };
 };

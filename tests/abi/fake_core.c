@@ -16,6 +16,7 @@
 #include "datatype/predefined.h"
 #include "group/group.h"
 #include "group/raise.h"
+#include "io/collective_calls.h"
 #include "lock/critical.h"
 #include "object/errhandler.h"
 #include "object/error.h"
@@ -163,6 +164,30 @@ struct wf_type *wf_type_of(MPI_Datatype h)
 struct wf_group *wf_group_of(struct wf_instance *wf, MPI_Group h)
 {
     return wf_is_object(h, WF_KIND_GROUP) ? (struct wf_group *)h : NULL;
+}
+
+struct wf_file *wf_file_of(MPI_File h)
+{
+    return wf_is_object(h, WF_KIND_FILE) ? (struct wf_file *)h : NULL;
+}
+
+struct wf_instance *wf_file_engine(const struct wf_file *file)
+{
+    return wf_current();
+}
+
+void *wf_file_null(struct wf_instance *wf)
+{
+    return NULL;
+}
+
+int wf_file_refuse(struct wf_file *file, int rc, bool waits)
+{
+    return rc;
+}
+int wf_file_refuse_ordered(struct wf_file *file, int rc, bool waits)
+{
+    return rc;
 }
 
 struct wf_win *wf_win_of(MPI_Win h)

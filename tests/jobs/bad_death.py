@@ -12,6 +12,7 @@ import launch
 ENGINES = os.path.join(os.environ.get("JOBS", "."), "job_bad_engines")
 DEATH = os.path.join(os.environ.get("JOBS", "."), "job_bad_death")
 RMA = os.path.join(os.environ.get("JOBS", "."), "job_bad_rma_death")
+IO = os.path.join(os.environ.get("JOBS", "."), "job_bad_io_death")
 BUILT = os.environ.get("FABRICS", "shm tcp udp-reliable sctp").split()
 SOON = 20000  # ms; milliseconds on a quiet machine
 
@@ -60,6 +61,15 @@ class Death(unittest.TestCase):
             if use in BUILT:
                 with self.subTest(use=use):
                     r = launch.run("--continuous", "-n", 3, "--route", use, RMA)
+                    self.assertEqual(r.stdout.split(), ["ended"] * 2,
+                                     r.stdout + r.stderr)
+
+    def test_file_that_is_written_together(self):
+        for use in ("shm", "tcp"):
+            for how in ("blocking", "nonblocking", "shared"):
+                with self.subTest(use=use, how=how):
+                    r = launch.run("--continuous", "-n", 3, "--route", use, IO,
+                                   how)
                     self.assertEqual(r.stdout.split(), ["ended"] * 2,
                                      r.stdout + r.stderr)
 

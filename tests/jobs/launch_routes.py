@@ -103,7 +103,8 @@ class Routes(unittest.TestCase):
         for kind, reason in (
                 ("rma", "operations on windows take the way of the pair's other "
                         "messages"),
-                ("io", "this version of Weft sends no such messages")):
+                ("io", "accesses to files take the way of the pair's other "
+                       "messages")):
             self.ini.write_text(TRANSPORTS + f"[route a]\nkind = {kind}\n")
             done = launch.run("-n", "1", "--ini", self.ini, PROGRAM)
             self.assertNotEqual(done.returncode, 0)

@@ -35,8 +35,7 @@ static inline struct wf_win *sim_make_window(struct wf_instance *wf,
     win->members = calloc((size_t)ranks, sizeof *win->members);
     win->peers = calloc((size_t)ranks, sizeof *win->peers);
     for (int i = 0; i < ranks; i++)
-        win->members[i] =
-            (struct wf_win_member){(uintptr_t)bases[i], bytes, 1};
+        win->members[i] = (struct wf_win_member){.size = bytes, .unit = 1};
     if (!wf_windows_add(win))
         abort();
     return win;

@@ -341,6 +341,74 @@ static void derived_types_live_as_long_as_the_schedule(void **state)
     assert_int_equal(gap_type.object.refs, 1);
 }
 
+/* ---- parts of an operation ----------------------------------------------- */
+
+enum { PARTS = 300 };
+
+struct parts {
+    int rank, tag, n, error;
+    uint32_t out[2], in[2];
+};
+
+/* Passes words around, one part after the other. */
+static void start_next_part(void *arg, int error)
+{
+    struct parts *p = arg;
+    struct wf_comm *comm = &comms[p->rank];
+    struct wf_sched *s;
+
+    if (p->n > 0 && !error)
+        assert_int_equal(p->in[0], 100 * p->n + (p->rank + 3) % 4);
+    p->error = error;
+    if (error || p->n == PARTS)
+        return;
+    s = p->n ? wf_sched_create_part(comm, p->tag) : wf_sched_create(comm);
+    p->tag = wf_sched_tag(s);
+    p->n++;
+    p->out[0] = (uint32_t)(100 * p->n + p->rank);
+    if (p->n % 5 == 0) /* one without messages */
+        p->in[0] = (uint32_t)(100 * p->n + (p->rank + 3) % 4);
+    else {
+        wf_sched_send(s, p->out, 1, &pair_type, (p->rank + 1) % 4);
+        wf_sched_recv(s, p->in, 1, &pair_type, (p->rank + 3) % 4);
+    }
+    wf_sched_start_part(s, start_next_part, p);
+}
+
+static void parts_follow_each_other_with_one_tag(void **state)
+{
+    struct parts p[4];
+    uint32_t tag = comms[0].coll_tag;
+
+    for (int i = 0; i < 4; i++) {
+        p[i] = (struct parts){.rank = i};
+        start_next_part(&p[i], MPI_SUCCESS);
+    }
+    world_drain();
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(p[i].error, MPI_SUCCESS);
+        assert_int_equal(p[i].n, PARTS);
+        assert_int_equal(comms[i].coll_tag, tag + 1);
+    }
+}
+
+static void note_error(void *arg, int error)
+{
+    *(int *)arg = error;
+}
+
+static void a_part_tells_its_error(void **state)
+{
+    struct wf_sched *s = wf_sched_create(&comms[0]);
+    int error = -1;
+
+    wf_sched_call(s, fails_with, (void *)(intptr_t)MPI_ERR_IO);
+    wf_sched_start_part(s, note_error, &error);
+    assert_int_equal(error, MPI_ERR_IO);
+    wf_sched_start_part(NULL, note_error, &error);
+    assert_int_equal(error, MPI_ERR_NO_MEM);
+}
+
 #define RULE(f) cmocka_unit_test_setup_teardown(f, start_case, stop_case)
 
 int main(void)
@@ -363,6 +431,8 @@ int main(void)
         RULE(builders_remember_that_memory_ran_out),
         RULE(finished_schedules_are_used_again),
         RULE(derived_types_live_as_long_as_the_schedule),
+        RULE(parts_follow_each_other_with_one_tag),
+        RULE(a_part_tells_its_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

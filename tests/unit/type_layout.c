@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "core_api.h"
+#include "datatype/locate.h"
 #include "datatype/move.h"
 #include "datatype/predefined.h"
 #include "datatype/segments.h"
@@ -223,6 +224,31 @@ static void ranges_agree(const struct model *m, int64_t count)
     free(mem.bytes);
 }
 
+/* Each byte of the stream is found, and where the addresses grow, the bytes
+ * below an address are counted. */
+static void places_agree(const struct model *m)
+{
+    const struct wf_type *t = wf_type_of(m->handle);
+    struct memory mem = memory_for(m, 1);
+    int64_t *where = stream_places(m, 1, &mem, false);
+    int64_t total = model_size(m), below = 0;
+    bool ascending = true;
+
+    for (int64_t k = 0; k < total; k++) {
+        assert_int_equal(wf_type_locate(t, k), where[k] - mem.origin);
+        ascending &= k == 0 || where[k - 1] < where[k];
+    }
+    assert_int_equal(wf_type_is_ascending(t), ascending);
+    assert_true(wf_type_is_nondecreasing(t) || !ascending);
+    for (int64_t at = -3; ascending && at < mem.n + 3; at++) {
+        while (below < total && where[below] < at)
+            below++;
+        assert_int_equal(wf_type_count_below(t, at - mem.origin), below);
+    }
+    free(where);
+    free(mem.bytes);
+}
+
 /* Copying between two layouts is packing with one, unpacking with the other. */
 static void copies_agree(const struct model *a, const struct model *b)
 {
@@ -297,6 +323,7 @@ static void random_types_agree_with_their_typemaps(void **state)
         for (; n < POOL; n++) {
             make_any(&pool[n], pool, n);
             bounds_agree(&pool[n]);
+            places_agree(&pool[n]);
             ranges_agree(&pool[n], draw_between(0, 3));
             ranges_agree(&pool[n], draw_between(1, 60));
             elements_agree(&pool[n], 2);

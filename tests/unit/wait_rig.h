@@ -122,7 +122,8 @@ static const weft_ops without = {.size = sizeof without,
                                  .progress = fake_progress};
 
 /* Section held. */
-static void announce_arrival(weft_ep *e, void (*deliver)(void *), void *arg)
+static inline void announce_arrival(weft_ep *e, void (*deliver)(void *),
+                                    void *arg)
 {
     uint64_t one = 1;
 

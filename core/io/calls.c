@@ -1,0 +1,120 @@
+/* Accesses by explicit offsets and by the individual file pointer (MPI-5.0
+ * s14.4.2, s14.4.3).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "core_api.h"
+#include "io/file.h"
+#include "object/error.h"
+#include "object/status.h"
+#include "protocol/request.h"
+
+static int run_call(const struct wf_file_call *c, MPI_Status *status)
+{
+    struct wf_access a;
+    int rc = wf_file_prepare(c, &a);
+
+    if (wf_unlikely(rc))
+        return rc;
+    rc = wf_file_run(c->file, &a);
+    wf_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, a.bytes_done, false);
+    return rc;
+}
+
+static int start_call(const struct wf_file_call *c, const char *what,
+                      MPI_Request *request)
+{
+    struct wf_access a;
+    struct wf_req *r;
+    int rc = wf_file_prepare(c, &a);
+
+    if (rc == MPI_SUCCESS)
+        rc = wf_file_start(c->file, &a, what, &r);
+    if (rc == MPI_SUCCESS)
+        *request = (MPI_Request)r;
+    return rc;
+}
+
+/* ---- explicit offsets ---------------------------------------------------- */
+
+int wf_mpi_file_read_at(struct wf_instance *wf, struct wf_file *fh,
+                        MPI_Offset offset, void *buf, MPI_Count count,
+                        struct wf_type *datatype, MPI_Status *status)
+{
+    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, buf,
+                             count, datatype,     false};
+
+    return run_call(&c, status);
+}
+
+int wf_mpi_file_write_at(struct wf_instance *wf, struct wf_file *fh,
+                         MPI_Offset offset, const void *buf, MPI_Count count,
+                         struct wf_type *datatype, MPI_Status *status)
+{
+    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, (void *)buf,
+                             count, datatype,     true};
+
+    return run_call(&c, status);
+}
+
+int wf_mpi_file_iread_at(struct wf_instance *wf, struct wf_file *fh,
+                         MPI_Offset offset, void *buf, MPI_Count count,
+                         struct wf_type *datatype, MPI_Request *request)
+{
+    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, buf,
+                             count, datatype,     false};
+
+    return start_call(&c, "MPI_File_iread_at", request);
+}
+
+int wf_mpi_file_iwrite_at(struct wf_instance *wf, struct wf_file *fh,
+                          MPI_Offset offset, const void *buf, MPI_Count count,
+                          struct wf_type *datatype, MPI_Request *request)
+{
+    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, (void *)buf,
+                             count, datatype,     true};
+
+    return start_call(&c, "MPI_File_iwrite_at", request);
+}
+
+/* ---- the individual pointer ---------------------------------------------- */
+
+int wf_mpi_file_read(struct wf_instance *wf, struct wf_file *fh, void *buf,
+                     MPI_Count count, struct wf_type *datatype,
+                     MPI_Status *status)
+{
+    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,    buf,
+                             count, datatype,       false};
+
+    return run_call(&c, status);
+}
+
+int wf_mpi_file_write(struct wf_instance *wf, struct wf_file *fh,
+                      const void *buf, MPI_Count count,
+                      struct wf_type *datatype, MPI_Status *status)
+{
+    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,   (void *)buf,
+                             count, datatype,       true};
+
+    return run_call(&c, status);
+}
+
+int wf_mpi_file_iread(struct wf_instance *wf, struct wf_file *fh, void *buf,
+                      MPI_Count count, struct wf_type *datatype,
+                      MPI_Request *request)
+{
+    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,    buf,
+                             count, datatype,       false};
+
+    return start_call(&c, "MPI_File_iread", request);
+}
+
+int wf_mpi_file_iwrite(struct wf_instance *wf, struct wf_file *fh,
+                       const void *buf, MPI_Count count,
+                       struct wf_type *datatype, MPI_Request *request)
+{
+    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,   (void *)buf,
+                             count, datatype,       true};
+
+    return start_call(&c, "MPI_File_iwrite", request);
+}

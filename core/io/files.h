@@ -1,0 +1,34 @@
+/* The state of this chapter in a rank: made when it is first needed.
+ *
+ * LOCK  the API section of the home engine.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_IO_FILES_H
+#define WF_IO_FILES_H
+
+#include "progress/engines.h"
+
+struct wf_datarep;
+struct wf_errhandler;
+struct wf_file;
+struct wf_fs;
+
+struct wf_files_state {
+    struct wf_files base;               /* must be first */
+    struct wf_errhandler *null_handler; /* of MPI_FILE_NULL */
+    struct wf_datarep *registered;
+    const struct wf_fs *fs; /* the file system; NULL: wf_fs_posix */
+    struct wf_file *lost; /* closed, but data of them were lost: wf_raise still
+                             needs them */
+    uint32_t open[WF_ENGINES_ALL]; /* files of each engine. LOCK: its section */
+};
+
+/* Returns the state of the calling rank; NULL: out of memory. */
+struct wf_files_state *wf_files_state(struct wf_instance *);
+
+/* Counts a file of an engine that was opened, or the end of one; with the last
+ * one the engine has no more to do with I/O threads. */
+void wf_files_count_open(struct wf_instance *);
+void wf_files_count_close(struct wf_instance *);
+
+#endif

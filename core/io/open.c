@@ -1,0 +1,273 @@
+/* Opening, closing and deleting files (MPI-5.0 s14.2).
+ *
+ *   each member    checks its arguments, opens the file
+ *   all            agree on the outcome; then on a context id
+ *
+ * With MPI_MODE_EXCL one member makes the file before the others open it. A
+ * member that met an error takes part, so that the call fails in all of them.
+ *
+ * OPTIMIZE  size
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdlib.h>
+
+#include "comm/derive.h"
+#include "core_api.h"
+#include "datatype/predefined.h"
+#include "group/group.h"
+#include "io/file.h"
+#include "io/shared.h"
+#include "io/files.h"
+#include "io/fs.h"
+#include "io/owner.h"
+#include "io/view.h"
+#include "io/wait.h"
+#include "object/errhandler.h"
+#include "object/error.h"
+#include "object/info.h"
+#include "protocol/request.h"
+
+enum {
+    ACCESS_BITS = MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY,
+    ALL_BITS = ACCESS_BITS | MPI_MODE_CREATE | MPI_MODE_EXCL |
+               MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_UNIQUE_OPEN |
+               MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND
+};
+
+static int check_amode(int amode)
+{
+    int access = amode & ACCESS_BITS;
+
+    if (amode & ~ALL_BITS)
+        return wf_error(MPI_ERR_AMODE,
+                        "amode is %d, and %d of it is no MPI_MODE_ constant",
+                        amode, amode & ~ALL_BITS);
+    if (access != MPI_MODE_RDONLY && access != MPI_MODE_RDWR &&
+        access != MPI_MODE_WRONLY)
+        return wf_error(MPI_ERR_AMODE,
+                        "amode must have one of MPI_MODE_RDONLY, "
+                        "MPI_MODE_WRONLY and MPI_MODE_RDWR");
+    if (access == MPI_MODE_RDONLY && amode & (MPI_MODE_CREATE | MPI_MODE_EXCL))
+        return wf_error(MPI_ERR_AMODE,
+                        "amode has MPI_MODE_RDONLY, with which %s cannot be "
+                        "combined",
+                        amode & MPI_MODE_CREATE ? "MPI_MODE_CREATE"
+                                                : "MPI_MODE_EXCL");
+    if (access == MPI_MODE_RDWR && amode & MPI_MODE_SEQUENTIAL)
+        return wf_error(MPI_ERR_AMODE, "amode has MPI_MODE_RDWR, with which "
+                                       "MPI_MODE_SEQUENTIAL cannot be "
+                                       "combined");
+    return MPI_SUCCESS;
+}
+
+/* Returns the name without "ufs:" or "nfs:", by which ROMIO is told a file
+ * system. */
+static const char *skip_prefix(const char *name)
+{
+    return !strncmp(name, "ufs:", 4) || !strncmp(name, "nfs:", 4) ? name + 4
+                                                                  : name;
+}
+
+static const struct wf_fs *file_system(struct wf_instance *wf)
+{
+    const struct wf_files_state *s = (void *)wf->rank->files;
+
+    return s && s->fs ? s->fs : &wf_fs_posix;
+}
+
+/* ---- one member ---------------------------------------------------------- */
+
+static int make_default_view(struct wf_file *f)
+{
+    struct wf_view_wish w = {0, wf_type_of(MPI_BYTE), wf_type_of(MPI_BYTE),
+                             "native", false};
+
+    return wf_view_create(f->wf, &w, &f->view);
+}
+
+static int make_file(struct wf_comm *comm, const char *name, int amode,
+                     const struct wf_info *info, struct wf_file *f)
+{
+    int rc = check_amode(amode);
+
+    wf_object_init(&f->object, WF_KIND_FILE);
+    f->wf = comm->wf;
+    f->amode = amode;
+    f->errhandler = wf_file_null(comm->wf);
+    wf_errhandler_get(f->errhandler);
+    if (rc)
+        return rc;
+    f->path = strdup(skip_prefix(name));
+    if (!f->path || !wf_files_state(comm->wf))
+        return wf_error(MPI_ERR_NO_MEM, "no memory for a file");
+    rc = wf_file_set_hints(f, info);
+    if (rc == MPI_SUCCESS)
+        rc = wf_shared_create(f);
+    return rc ? rc : make_default_view(f);
+}
+
+/* Opens the file here; `exclusive`: only if it does not exist. */
+static int open_here(struct wf_file *f, bool exclusive)
+{
+    struct wf_fs_open o = {f->path, f->amode, f->hints.permissions};
+    int rc;
+
+    if (!exclusive)
+        o.amode &= ~MPI_MODE_EXCL;
+    rc = file_system(f->wf)->open(&o, &f->fs_file);
+    if (rc == MPI_SUCCESS)
+        rc = wf_file_set_hints(f, NULL);
+    if (rc == MPI_SUCCESS && f->amode & MPI_MODE_APPEND)
+        rc = f->fs_file->fs->size(f->fs_file, &f->position);
+    f->shared_start = f->position;
+    return rc;
+}
+
+static int close_here(struct wf_file *f)
+{
+    struct wf_fs_file *fs_file = f->fs_file;
+
+    f->fs_file = NULL;
+    return fs_file ? fs_file->fs->close(fs_file) : MPI_SUCCESS;
+}
+
+/* ---- all members --------------------------------------------------------- */
+
+/* Opens the file in all members. rc: the error of this one so far. */
+static int open_everywhere(struct wf_comm *comm, struct wf_file *f, int amode,
+                           int rc)
+{
+    struct wf_file_vote vote = {.rc = rc, .same = {amode}, .names = {"amode"}};
+
+    if (amode & MPI_MODE_EXCL && comm->size > 1) {
+        if (vote.rc == MPI_SUCCESS && comm->rank == 0)
+            vote.rc = open_here(f, true);
+        if (wf_file_vote(comm, &vote) != MPI_SUCCESS)
+            return vote.rc;
+        vote.rc = comm->rank ? open_here(f, false) : MPI_SUCCESS;
+    } else if (vote.rc == MPI_SUCCESS) {
+        vote.rc = open_here(f, true);
+    }
+    vote.most = f && f->hints.sieve.write == WF_SIEVE_ALWAYS;
+    if (wf_file_vote(comm, &vote) == MPI_SUCCESS)
+        f->sieves_writes = vote.most > 0;
+    return vote.rc;
+}
+
+/* Agrees with the other members on the file's communicator. */
+static int agree_on_comm(struct wf_comm *comm, struct wf_file *f)
+{
+    struct wf_derive_plan plan;
+    MPI_Comm handle;
+    int rc = MPI_SUCCESS;
+
+    wf_derive_init_plan(&plan, comm);
+    wf_group_get(comm->local);
+    plan.result = wf_comm_create(comm->wf, comm->local, NULL, WF_CONTEXT_NONE,
+                                 WF_CONTEXT_NONE);
+    if (!plan.result)
+        rc = MPI_ERR_NO_MEM;
+    plan.failed = rc != MPI_SUCCESS;
+    rc = wf_derive_run(&plan, rc, &handle);
+    if (rc)
+        return rc;
+    f->comm = (struct wf_comm *)handle;
+    f->wf = f->comm->wf;
+    return MPI_SUCCESS;
+}
+
+/* Gives the shared pointer to the engine that the file is on. If that was not
+ * ready for it before, no member goes on until all have done so. */
+static int attach_pointer(struct wf_comm *comm, struct wf_file *f)
+{
+    int rc = wf_shared_attach(f);
+
+    return f->wf == comm->wf ? rc : wf_file_agree(comm, rc);
+}
+
+int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
+                     const char *filename, int amode, struct wf_info *info,
+                     MPI_File *fh)
+{
+    struct wf_file *f;
+    int rc;
+
+    if (comm->inter)
+        return wf_error(MPI_ERR_COMM, "comm is an intercommunicator; a file is "
+                                      "opened by an intracommunicator");
+    f = calloc(1, sizeof *f);
+    rc = f ? make_file(comm, filename, amode, info, f)
+           : wf_error(MPI_ERR_NO_MEM, "no memory for a file");
+    rc = open_everywhere(comm, f, amode, rc);
+    if (rc == MPI_SUCCESS)
+        rc = agree_on_comm(comm, f);
+    if (rc == MPI_SUCCESS)
+        rc = attach_pointer(comm, f);
+    if (rc == MPI_SUCCESS) {
+        wf_files_count_open(f->wf);
+        *fh = (MPI_File)f;
+        return MPI_SUCCESS;
+    }
+    if (f) {
+        close_here(f);
+        if (f->shared)
+            f->shared->destroy(f);
+        wf_file_put(f);
+    }
+    return rc;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static bool is_idle(void *arg)
+{
+    const struct wf_file *f = arg;
+
+    return f->under_way == 0;
+}
+
+/* Ends what the program has left under way, so that no access outlives the
+ * file. */
+static void finish_accesses(struct wf_file *f)
+{
+    if (f->split_request) {
+        struct wf_req *r = f->split_request;
+
+        f->split_request = NULL;
+        wf_wait(&r, MPI_STATUS_IGNORE);
+    }
+    f->split = WF_SPLIT_NONE;
+    if (f->under_way)
+        wf_file_wait(f, UINT32_MAX, is_idle, f);
+}
+
+/* Deletes the file once all members have closed it. None returns before. */
+static int delete_closed(struct wf_file *f, int rc)
+{
+    if (f->comm->rank == 0 && rc == MPI_SUCCESS)
+        rc = file_system(f->wf)->remove(f->path);
+    return wf_file_agree(f->comm, rc);
+}
+
+/* The file is closed in any case; the error says that data were lost. */
+int wf_mpi_file_close(struct wf_instance *wf, MPI_File *fh)
+{
+    struct wf_file *f = wf_file_of(*fh);
+    int rc;
+
+    finish_accesses(f);
+    rc = wf_file_agree(f->comm, close_here(f));
+    f->shared->destroy(f);
+    if (f->amode & MPI_MODE_DELETE_ON_CLOSE)
+        rc = delete_closed(f, rc);
+    *fh = MPI_FILE_NULL;
+    wf_files_count_close(f->wf);
+    wf_file_end(f, rc);
+    return rc;
+}
+
+int wf_mpi_file_delete(struct wf_instance *wf, const char *filename,
+                       struct wf_info *info)
+{
+    return file_system(wf)->remove(skip_prefix(filename));
+}

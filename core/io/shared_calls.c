@@ -1,0 +1,230 @@
+/* Accesses by the shared file pointer (MPI-5.0 s14.4.4).
+ *
+ * The pointer advances by what is asked for, before the access, so that others
+ * go on behind it. A nonblocking call waits for the keeper of the pointer, not
+ * for the disk.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "core_api.h"
+#include "io/collective_calls.h"
+#include "io/file.h"
+#include "io/shared.h"
+#include "io/view.h"
+#include "object/error.h"
+#include "object/status.h"
+#include "process/instance.h"
+#include "protocol/request.h"
+
+/* ---- one process --------------------------------------------------------- */
+
+/* Prepares an access where the pointer is, which moves behind it. */
+static int prepare_next(const struct wf_file_call *c, struct wf_access *a)
+{
+    int rc = wf_file_prepare(c, a);
+
+    if (rc == MPI_SUCCESS)
+        rc = wf_shared_add(c->file, a->stream_bytes, &a->stream);
+    return rc ? rc : wf_view_check_range(a->view, a->stream, a->stream_bytes);
+}
+
+static int run_call(const struct wf_file_call *c, MPI_Status *status)
+{
+    struct wf_access a;
+    int rc = prepare_next(c, &a);
+
+    if (rc)
+        return rc;
+    rc = wf_file_run(c->file, &a);
+    wf_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, a.bytes_done, false);
+    return rc;
+}
+
+static int start_call(const struct wf_file_call *c, const char *what,
+                      MPI_Request *request)
+{
+    struct wf_access a;
+    struct wf_req *r;
+    int rc = prepare_next(c, &a);
+
+    if (rc == MPI_SUCCESS)
+        rc = wf_file_start(c->file, &a, what, &r);
+    if (rc == MPI_SUCCESS)
+        *request = (MPI_Request)r;
+    return rc;
+}
+
+int wf_mpi_file_read_shared(struct wf_instance *wf, struct wf_file *fh,
+                            void *buf, MPI_Count count,
+                            struct wf_type *datatype, MPI_Status *status)
+{
+    struct wf_file_call c = {fh, WF_AT_STREAM, 0, buf, count, datatype, false};
+
+    return run_call(&c, status);
+}
+
+int wf_mpi_file_write_shared(struct wf_instance *wf, struct wf_file *fh,
+                             const void *buf, MPI_Count count,
+                             struct wf_type *datatype, MPI_Status *status)
+{
+    struct wf_file_call c = {fh,    WF_AT_STREAM, 0,   (void *)buf,
+                             count, datatype,     true};
+
+    return run_call(&c, status);
+}
+
+int wf_mpi_file_iread_shared(struct wf_instance *wf, struct wf_file *fh,
+                             void *buf, MPI_Count count,
+                             struct wf_type *datatype, MPI_Request *request)
+{
+    struct wf_file_call c = {fh, WF_AT_STREAM, 0, buf, count, datatype, false};
+
+    return start_call(&c, "MPI_File_iread_shared", request);
+}
+
+int wf_mpi_file_iwrite_shared(struct wf_instance *wf, struct wf_file *fh,
+                              const void *buf, MPI_Count count,
+                              struct wf_type *datatype, MPI_Request *request)
+{
+    struct wf_file_call c = {fh,    WF_AT_STREAM, 0,   (void *)buf,
+                             count, datatype,     true};
+
+    return start_call(&c, "MPI_File_iwrite_shared", request);
+}
+
+/* ---- all processes ------------------------------------------------------- */
+
+/* Prepares the accesses of all members, one behind the other. rc: the error
+ * that this one has met; then it only takes part. */
+static int prepare_ordered(const struct wf_file_call *c, struct wf_access *a)
+{
+    int rc = wf_file_prepare(c, a);
+    int rc_add =
+        wf_shared_add_ordered(c->file, rc ? 0 : a->stream_bytes, &a->stream);
+
+    if (rc || rc_add)
+        return rc ? rc : rc_add;
+    return wf_view_check_range(a->view, a->stream, a->stream_bytes);
+}
+
+/* The accesses of all members lie behind each other, so none is made in two
+ * phases. */
+static int run_ordered(const struct wf_file_call *c, MPI_Status *status)
+{
+    struct wf_access a;
+    int rc = prepare_ordered(c, &a);
+    bool wrong = rc != MPI_SUCCESS;
+
+    if (!wrong)
+        rc = wf_file_run(c->file, &a);
+    rc = wf_file_agree(c->file->comm, rc);
+    if (!wrong)
+        wf_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, a.bytes_done, false);
+    return rc;
+}
+
+static int begin_ordered(const struct wf_file_call *c, enum wf_split which,
+                         const char *what)
+{
+    struct wf_access a;
+    int rc = wf_file_check_split(c->file);
+
+    return rc ? rc
+              : wf_file_begin_split(c->file, &a, prepare_ordered(c, &a), which,
+                                    what);
+}
+
+int wf_file_refuse_ordered(struct wf_file *f, int rc, bool waits)
+{
+    uint64_t old;
+
+    WF_SECTION(api, f->wf) {
+        wf_shared_add_ordered(f, 0, &old);
+        if (waits)
+            wf_file_agree(f->comm, rc);
+    }
+    return waits ? rc : wf_file_refuse(f, rc, false);
+}
+
+int wf_mpi_file_read_ordered(struct wf_instance *wf, struct wf_file *fh,
+                             void *buf, MPI_Count count,
+                             struct wf_type *datatype, MPI_Status *status)
+{
+    struct wf_file_call c = {fh, WF_AT_STREAM, 0, buf, count, datatype, false};
+
+    return run_ordered(&c, status);
+}
+
+int wf_mpi_file_write_ordered(struct wf_instance *wf, struct wf_file *fh,
+                              const void *buf, MPI_Count count,
+                              struct wf_type *datatype, MPI_Status *status)
+{
+    struct wf_file_call c = {fh,    WF_AT_STREAM, 0,   (void *)buf,
+                             count, datatype,     true};
+
+    return run_ordered(&c, status);
+}
+
+int wf_mpi_file_read_ordered_begin(struct wf_instance *wf, struct wf_file *fh,
+                                   void *buf, MPI_Count count,
+                                   struct wf_type *datatype)
+{
+    struct wf_file_call c = {fh, WF_AT_STREAM, 0, buf, count, datatype, false};
+
+    return begin_ordered(&c, WF_SPLIT_READ_ORDERED,
+                         "MPI_File_read_ordered_begin");
+}
+
+int wf_mpi_file_write_ordered_begin(struct wf_instance *wf, struct wf_file *fh,
+                                    const void *buf, MPI_Count count,
+                                    struct wf_type *datatype)
+{
+    struct wf_file_call c = {fh,    WF_AT_STREAM, 0,   (void *)buf,
+                             count, datatype,     true};
+
+    return begin_ordered(&c, WF_SPLIT_WRITE_ORDERED,
+                         "MPI_File_write_ordered_begin");
+}
+
+int wf_mpi_file_read_ordered_end(struct wf_instance *wf, struct wf_file *fh,
+                                 void *buf, MPI_Status *status)
+{
+    return wf_file_end_split(fh, WF_SPLIT_READ_ORDERED, status);
+}
+
+int wf_mpi_file_write_ordered_end(struct wf_instance *wf, struct wf_file *fh,
+                                  const void *buf, MPI_Status *status)
+{
+    return wf_file_end_split(fh, WF_SPLIT_WRITE_ORDERED, status);
+}
+
+/* ---- the pointer --------------------------------------------------------- */
+
+/* The keeper alone knows where the pointer is; its error is that of all. */
+int wf_mpi_file_seek_shared(struct wf_instance *wf, struct wf_file *fh,
+                            MPI_Offset offset, int whence)
+{
+    struct wf_file_vote vote = {.same = {offset, whence},
+                                .names = {"offset", "whence"}};
+    uint64_t at = 0;
+
+    if (fh->comm->rank == 0) {
+        vote.rc = wf_shared_add(fh, 0, &at);
+        if (vote.rc == MPI_SUCCESS)
+            vote.rc = wf_file_find_position(fh, offset, whence, at, &at);
+    }
+    if (wf_file_vote(fh->comm, &vote) == MPI_SUCCESS)
+        wf_shared_set(fh, at);
+    return vote.rc;
+}
+
+int wf_mpi_file_get_position_shared(struct wf_instance *wf, struct wf_file *fh,
+                                    MPI_Offset *offset)
+{
+    uint64_t at = 0;
+    int rc = wf_shared_add(fh, 0, &at);
+
+    if (rc == MPI_SUCCESS)
+        *offset = wf_file_count_etypes(fh, at);
+    return rc;
+}

@@ -1,0 +1,389 @@
+/* The stages of a collective access: see twophase.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "io/twophase.h"
+
+#include <stdlib.h>
+
+#include "coll/args.h"
+#include "coll/layout.h"
+#include "coll/run.h"
+#include "core_api.h"
+#include "datatype/op.h"
+#include "datatype/predefined.h"
+#include "io/datarep.h"
+#include "io/file.h"
+#include "io/fs.h"
+#include "io/view.h"
+#include "io/wait.h"
+#include "object/error.h"
+#include "process/rank.h"
+#include "protocol/request.h"
+
+void wf_twophase_note(struct wf_twophase *t, int rc)
+{
+    if (!rc || t->rc)
+        return;
+    t->rc = rc;
+    free(t->cause);
+    t->cause = strdup(wf_error_last()->text);
+}
+
+/* ---- the stages' messages ------------------------------------------------ */
+
+static void add_ask(struct wf_twophase *t, struct wf_sched *s)
+{
+    struct wf_coll_args a = {.comm = t->file->comm,
+                             .sbuf = &t->ask,
+                             .rbuf = t->asks,
+                             .scount = sizeof t->ask,
+                             .rcount = sizeof t->ask,
+                             .stype = wf_coll_byte(),
+                             .rtype = wf_coll_byte()};
+
+    wf_twophase_note(t, wf_build_allgather(s, &a));
+}
+
+static void encode_vote(struct wf_twophase *t)
+{
+    t->vote[0] = wf_file_encode_vote(t->rc, t->file->comm->rank);
+    t->vote[1] = -(int64_t)t->x.unwritten;
+}
+
+static void add_vote(struct wf_twophase *t, struct wf_sched *s)
+{
+    struct wf_coll_args a = {.comm = t->file->comm,
+                             .sbuf = t->vote,
+                             .rbuf = t->votes,
+                             .rcount = 2,
+                             .rtype = wf_type_of(MPI_INT64_T),
+                             .op = wf_op_of(MPI_MAX)};
+
+    encode_vote(t);
+    wf_twophase_note(t, wf_build_allreduce(s, &a));
+}
+
+/* Performs a stage that all members do by one blocking collective, which may go
+ * through shared memory. */
+static int run_collective(struct wf_twophase *t)
+{
+    struct wf_comm *comm = t->file->comm;
+    const size_t n = sizeof t->ask;
+
+    if (t->stage == WF_STAGE_ASK)
+        return wf_mpi_allgather(comm->wf, &t->ask, n, wf_coll_byte(), t->asks,
+                                n, wf_coll_byte(), comm);
+    encode_vote(t);
+    return wf_mpi_allreduce(comm->wf, t->vote, t->votes, 2,
+                            wf_type_of(MPI_INT64_T), wf_op_of(MPI_MAX), comm);
+}
+
+static struct wf_sched *create_schedule(struct wf_twophase *t)
+{
+    struct wf_comm *comm = t->file->comm;
+    struct wf_sched *s =
+        t->has_tag ? wf_sched_create_part(comm, t->tag) : wf_sched_create(comm);
+
+    if (!s)
+        return NULL;
+    t->tag = wf_sched_tag(s);
+    t->has_tag = true;
+    return s;
+}
+
+static struct wf_sched *build_stage(struct wf_twophase *t)
+{
+    struct wf_sched *s = create_schedule(t);
+
+    if (t->stage == WF_STAGE_HEADS)
+        wf_exchange_begin_round(t);
+    if (!s)
+        return NULL;
+    switch (t->stage) {
+    case WF_STAGE_ASK:
+        add_ask(t, s);
+        break;
+    case WF_STAGE_HEADS:
+        wf_exchange_add_heads(t, s);
+        break;
+    case WF_STAGE_RECORDS:
+        wf_exchange_add_records(t, s);
+        break;
+    case WF_STAGE_ANSWER:
+        wf_exchange_add_answers(t, s);
+        break;
+    default:
+        add_vote(t, s);
+    }
+    return s;
+}
+
+/* ---- from stage to stage ------------------------------------------------- */
+
+static void start_stages(struct wf_twophase *);
+
+/* Returns what follows the rounds' last stage. */
+static enum wf_io_stage end_round(struct wf_twophase *t)
+{
+    return ++t->x.round < t->x.rounds ? WF_STAGE_HEADS : WF_STAGE_VOTE;
+}
+
+static void take_vote(struct wf_twophase *t)
+{
+    struct wf_access *a = &t->access;
+    uint64_t unwritten = (uint64_t)-t->votes[1], n;
+
+    if (t->votes[0] != t->vote[0]) {
+        t->rc = MPI_SUCCESS;
+        wf_twophase_note(t, wf_file_record_vote(t->votes[0]));
+    }
+    if (!t->has_access || !a->write || !t->x.aggregators)
+        return;
+    n = wf_view_count_before(a->view, unwritten);
+    n = n < a->stream ? 0 : n - a->stream;
+    a->bytes_done = n < a->stream_bytes ? n : a->stream_bytes;
+}
+
+/* Takes what the stage has brought, and chooses the next one. failed: its
+ * messages have not all come. */
+static enum wf_io_stage finish_stage(struct wf_twophase *t, bool failed)
+{
+    switch (t->stage) {
+    case WF_STAGE_ASK:
+        return failed                ? WF_STAGE_VOTE
+               : wf_exchange_plan(t) ? WF_STAGE_HEADS
+                                     : WF_STAGE_ACCESS;
+    case WF_STAGE_HEADS:
+        wf_exchange_take_heads(t, failed);
+        return WF_STAGE_RECORDS;
+    case WF_STAGE_RECORDS:
+        t->x.lost |= failed;
+        return WF_STAGE_TRANSFER;
+    case WF_STAGE_TRANSFER:
+        return t->access.write ? end_round(t) : WF_STAGE_ANSWER;
+    case WF_STAGE_ANSWER:
+        wf_exchange_take_answers(t, failed);
+        return end_round(t);
+    case WF_STAGE_ACCESS:
+        return WF_STAGE_VOTE;
+    default:
+        if (!failed)
+            take_vote(t);
+        return WF_STAGE_ENDED;
+    }
+}
+
+/* A member that is gone ends the access: nothing more can be agreed on. */
+static void end_stage(struct wf_twophase *t, int rc)
+{
+    wf_twophase_note(t, rc);
+    t->stage =
+        rc == MPI_ERR_PROC_ABORTED ? WF_STAGE_ENDED : finish_stage(t, rc != 0);
+}
+
+static void finish_schedule(void *arg, int error)
+{
+    end_stage(arg, error);
+    start_stages(arg);
+}
+
+static void run_access(struct wf_io_job *job)
+{
+    struct wf_twophase *t = wf_container(job, struct wf_twophase, job);
+
+    wf_twophase_note(t, t->stage == WF_STAGE_ACCESS ? wf_access_run(&t->access)
+                                                    : wf_exchange_transfer(t));
+}
+
+static void finish_access(struct wf_io_job *job)
+{
+    struct wf_twophase *t = wf_container(job, struct wf_twophase, job);
+
+    end_stage(t, MPI_SUCCESS);
+    start_stages(t);
+}
+
+/* Returns whether this member has something to do in the stage. */
+static bool has_access_to_make(const struct wf_twophase *t)
+{
+    return t->stage == WF_STAGE_ACCESS ? t->has_access && !t->accessed
+                                       : t->x.number >= 0;
+}
+
+/* Starts a stage of a nonblocking access, which ends by finish_schedule or
+ * finish_access. */
+static void start_stage(struct wf_twophase *t)
+{
+    int rc;
+
+    if (t->stage != WF_STAGE_ACCESS && t->stage != WF_STAGE_TRANSFER) {
+        wf_sched_start_part(build_stage(t), finish_schedule, t);
+        return;
+    }
+    t->job = (struct wf_io_job){
+        .wf = t->file->wf, .run = run_access, .done = finish_access};
+    rc = has_access_to_make(t) ? wf_io_submit(&t->job) : MPI_SUCCESS;
+    if (rc)
+        run_access(&t->job); /* there is no way to a thread */
+    if (rc || !has_access_to_make(t))
+        finish_access(&t->job);
+}
+
+/* Starts stages as long as they end at once. */
+static void start_stages(struct wf_twophase *t)
+{
+    t->due = true;
+    if (t->proceeds)
+        return; /* called by a stage that ended at once: the loop goes on */
+    t->proceeds = true;
+    while (t->due && t->stage != WF_STAGE_ENDED) {
+        t->due = false;
+        start_stage(t);
+    }
+    t->proceeds = false;
+    if (t->stage != WF_STAGE_ENDED)
+        return;
+    if (t->attends)
+        wf_file_stop_attending(t->file->wf);
+    t->ended(t);
+}
+
+/* Runs a stage of a blocking access. */
+static void run_stage(struct wf_twophase *t)
+{
+    struct wf_instance *wf = t->file->wf;
+    int rc = MPI_SUCCESS;
+
+    if (t->stage == WF_STAGE_ASK || t->stage == WF_STAGE_VOTE) {
+        rc = run_collective(t);
+    } else if (t->stage != WF_STAGE_ACCESS && t->stage != WF_STAGE_TRANSFER) {
+        rc = wf_sched_run(build_stage(t));
+    } else if (has_access_to_make(t)) {
+        wf_cs_leave(&wf->api);
+        run_access(&t->job);
+        wf_cs_enter(&wf->api);
+    }
+    end_stage(t, rc);
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+/* Returns the block of the file system, which is asked once for a file. */
+static uint64_t find_block(struct wf_file *f)
+{
+    struct wf_fs_identity id = {.block = 4096};
+
+    if (!f->block) {
+        (void)f->fs_file->fs->identify(f->fs_file, &id);
+        f->block = id.block;
+    }
+    return f->block;
+}
+
+static void fill_ask(struct wf_twophase *t)
+{
+    const struct wf_file_hints *h = &t->file->hints;
+    const struct wf_access *a = &t->access;
+    struct wf_io_ask *ask = &t->ask;
+
+    *ask = (struct wf_io_ask){.use = WF_HINT_AUTOMATIC,
+                              .cpus = t->file->wf->rank->cpus,
+                              .aggregators = (uint32_t)h->cb_nodes,
+                              .buffer = h->cb_buffer_size,
+                              .block = find_block(t->file)};
+    ask->cpus += !ask->cpus;
+    ask->alone = !wf_layout_of(t->file->comm);
+    if (!t->has_access)
+        return;
+    ask->use = a->write ? h->cb_write : h->cb_read;
+    if (!a->stream_bytes)
+        return;
+    ask->alone |= t->accessed || a->locks || !a->view->ascending ||
+                  a->view->datarep->kind != WF_REP_NATIVE;
+    ask->bytes = a->stream_bytes;
+    wf_view_find_byte(a->view, a->stream, &ask->first);
+    wf_view_find_byte(a->view, a->stream + a->stream_bytes - 1, &ask->last);
+    ask->pieces = a->view->linear || a->view->piece <= 0
+                      ? 1
+                      : a->stream_bytes / (uint64_t)a->view->piece;
+    ask->pieces += !ask->pieces;
+}
+
+/* Prepares a collective access of this member. */
+static int prepare_member(struct wf_twophase *t, struct wf_file *f,
+                          const struct wf_access *a, int rc)
+{
+    int members = f->comm->size;
+
+    t->file = f;
+    t->has_access = a && !rc;
+    if (t->has_access)
+        t->access = *a;
+    t->access.bytes_done = 0;
+    wf_twophase_note(t, rc);
+    t->asks = calloc((size_t)members, sizeof *t->asks);
+    if (t->asks && wf_exchange_init(&t->x, members)) {
+        fill_ask(t);
+        return MPI_SUCCESS;
+    }
+    return wf_error(MPI_ERR_NO_MEM, "no memory for a collective access");
+}
+
+void wf_twophase_fini(struct wf_twophase *t)
+{
+    wf_exchange_fini(&t->x);
+    free(t->asks);
+    free(t->cause);
+    t->asks = NULL;
+    t->cause = NULL;
+}
+
+int wf_twophase_raise(const struct wf_twophase *t, void *owner)
+{
+    return t->rc ? wf_error_on(owner, t->rc, "%s",
+                               t->cause ? t->cause : "no memory")
+                 : MPI_SUCCESS;
+}
+
+int wf_twophase_run(struct wf_file *f, struct wf_access *a, int rc)
+{
+    struct wf_twophase t = {0};
+    int error = prepare_member(&t, f, a, rc);
+
+    if (!error) {
+        f->under_way++;
+        if (t.has_access)
+            wf_access_hold(&t.access);
+        while (t.stage != WF_STAGE_ENDED)
+            run_stage(&t);
+        if (t.has_access)
+            wf_access_drop(&t.access);
+        f->under_way--;
+        if (a)
+            a->bytes_done = t.access.bytes_done;
+        error = wf_twophase_raise(&t, f);
+    }
+    wf_twophase_fini(&t);
+    return error;
+}
+
+int wf_twophase_start(struct wf_twophase *t, struct wf_file *f,
+                      const struct wf_access *a, int rc)
+{
+    int error = prepare_member(t, f, a, rc);
+
+    if (error) {
+        wf_twophase_fini(t);
+        return error;
+    }
+    /* Functions of the program convert in its own threads only. */
+    if (t->has_access && a->view->datarep->kind == WF_REP_REGISTERED) {
+        wf_twophase_note(t, wf_file_run(f, &t->access));
+        t->accessed = true;
+        t->ask.alone = true;
+    }
+    t->attends = wf_file_attend(f->wf);
+    start_stages(t);
+    return MPI_SUCCESS;
+}
