@@ -15,6 +15,7 @@
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "group/group.h"
+#include "io/attend.h"
 #include "io/file.h"
 #include "io/shared.h"
 #include "io/files.h"
@@ -24,7 +25,6 @@
 #include "object/errhandler.h"
 #include "object/error.h"
 #include "object/info.h"
-#include "progress/wait.h"
 #include "protocol/request.h"
 
 enum {
@@ -238,7 +238,7 @@ static void finish_accesses(struct wf_file *f)
     }
     f->split = WF_SPLIT_NONE;
     if (f->under_way)
-        wf_progress_wait(f->wf, UINT32_MAX, is_idle, f, NULL);
+        wf_file_await(f, NULL, is_idle, f);
 }
 
 /* Deletes the file once all members have closed it. None returns before. */
