@@ -38,7 +38,7 @@ static double value_of(int row, int column)
 
 /* Ends the program where a file does not do what it should: errors of files are
  * returned, not fatal, unless the program asks for that. */
-static void check(int rc, const char *what)
+static void check_call(int rc, const char *what)
 {
     char text[MPI_MAX_ERROR_STRING];
     int n;
@@ -83,9 +83,10 @@ static MPI_File open_plane(const char *name, int amode)
     MPI_Datatype in_file = make_rectangle(N, N, first_row, first_column);
     MPI_File f;
 
-    check(MPI_File_open(MPI_COMM_WORLD, name, amode, MPI_INFO_NULL, &f), name);
-    check(MPI_File_set_view(f, 0, MPI_DOUBLE, in_file, "native",
-                            MPI_INFO_NULL), "view");
+    check_call(MPI_File_open(MPI_COMM_WORLD, name, amode, MPI_INFO_NULL, &f),
+               name);
+    check_call(MPI_File_set_view(f, 0, MPI_DOUBLE, in_file, "native",
+                                 MPI_INFO_NULL), "view");
     MPI_Type_free(&in_file);
     return f;
 }
@@ -111,14 +112,14 @@ int main(int argc, char **argv)
             *cell_at(cells, r, c) = value_of(first_row + r, first_column + c);
 
     f = open_plane(name, MPI_MODE_CREATE | MPI_MODE_WRONLY);
-    check(MPI_File_set_size(f, 0), "size");
-    check(MPI_File_write_all(f, cells, 1, in_memory, &status), "write");
-    check(MPI_File_close(&f), "close");
+    check_call(MPI_File_set_size(f, 0), "size");
+    check_call(MPI_File_write_all(f, cells, 1, in_memory, &status), "write");
+    check_call(MPI_File_close(&f), "close");
 
     f = open_plane(name, MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE);
-    check(MPI_File_read_all(f, back, 1, in_memory, &status), "read");
+    check_call(MPI_File_read_all(f, back, 1, in_memory, &status), "read");
     MPI_Get_count(&status, in_memory, &count);
-    check(MPI_File_close(&f), "close");
+    check_call(MPI_File_close(&f), "close");
 
     wrong = count != 1;
     for (int r = 0; r < rows; r++)

@@ -23,6 +23,7 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 ROW = re.compile(r"^\| `([a-z0-9]+)/` \| (status|class|both) \|", re.M)
 INSTANCE = "core/process/instance.h"
 MEMBERS_MOST = 17  # of struct wf_instance
+SEERS_MOST = 39    # files that include it themselves; others declare it
 # The records of the routes and of progress: fewer source files see each.
 SEEN = {"core/route/links.h": 40, "core/progress/wait.h": 40}
 CLASS = re.compile(r'\bMPI_(?:SUCCESS|ERR_[A-Z_]+)\b|"object/error\.h"')
@@ -135,8 +136,13 @@ def widely_seen(files):
                    f"fewer than {limit} are allowed")
 
 
-def large_record():
-    """Yields a sentence if struct wf_instance has too many members."""
+def large_record(files):
+    """Yields a sentence if struct wf_instance has too many members, or too many
+    files include it."""
+    seers = sum(INSTANCE in headers for headers in files.values())
+    if not 0 < seers <= SEERS_MOST:
+        yield (f"{INSTANCE} is included by {seers} files, and {SEERS_MOST} are "
+               "allowed: is a declaration of the struct enough?")
     with open(os.path.join(ROOT, INSTANCE), encoding="utf-8") as f:
         text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
     body = re.search(r"^struct wf_instance \{(.*?)^\};", text, re.M | re.S)[1]
@@ -170,7 +176,7 @@ def main(build, verbose):
                 bad.append(f"{source} needs {name} of {home[name]}")
     files = includes()
     bad += [*upward_includes(files, order), *circles(files),
-            *widely_seen(files), *large_record()]
+            *widely_seen(files), *large_record(files)]
     for line in sorted(set(bad)):
         print(line)
     if verbose:

@@ -9,7 +9,7 @@
 #ifndef WF_HANDLE_INT_H
 #define WF_HANDLE_INT_H
 
-#include "process/instance.h"
+struct wf_instance;
 
 /* Returns the integer of a handle. fn: the MPI function, for error messages. */
 int wf_handle_toint(const char *fn, const void *handle);

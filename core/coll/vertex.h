@@ -23,8 +23,9 @@
 #include "coll/run.h"
 #include "coll/schedule.h"
 #include "object/error.h"
-#include "process/instance.h"
 #include "protocol/death.h"
+
+struct wf_instance;
 
 enum wf_vertex_kind {
     WF_VERTEX_SEND,

@@ -60,15 +60,15 @@ static int64_t find_first(const struct wf_type_layout *l)
         }
 }
 
-/* Returns the address behind the last byte of the stream. */
-static int64_t find_end(const struct wf_type_layout *l)
+/* Returns the address of the last piece of the stream, or behind it. */
+static int64_t find_last(const struct wf_type_layout *l, bool behind)
 {
     int64_t at = 0, last;
 
     for (;;)
         switch (l->kind) {
         case WF_LAYOUT_BLOCK:
-            return at + l->disp + l->size;
+            return at + l->disp + (behind ? l->size : 0);
         case WF_LAYOUT_LOOP:
             at += l->disp + (l->count - 1) * l->stride;
             l = l->child;
@@ -77,35 +77,40 @@ static int64_t find_end(const struct wf_type_layout *l)
             last = l->count - 1;
             at += l->disps[last];
             if (l->kind == WF_LAYOUT_SEGS)
-                return at + l->starts[last + 1] - l->starts[last];
+                return at +
+                       (behind ? l->starts[last + 1] - l->starts[last] : 0);
             l = l->children[last];
         }
 }
 
-static bool are_segs_ascending(const struct wf_type_layout *l)
+static bool are_segs_ascending(const struct wf_type_layout *l, bool apart)
 {
     for (int64_t i = 0; i + 1 < l->count; i++)
-        if (l->disps[i] + l->starts[i + 1] - l->starts[i] > l->disps[i + 1])
+        if (l->disps[i] + (apart ? l->starts[i + 1] - l->starts[i] : 0) >
+            l->disps[i + 1])
             return false;
     return true;
 }
 
-static bool is_ascending(const struct wf_type_layout *l)
+/* Returns whether each piece begins at or behind the one before it; apart:
+ * behind its end. */
+static bool is_ascending(const struct wf_type_layout *l, bool apart)
 {
     switch (l->kind) {
     case WF_LAYOUT_BLOCK:
         return true;
     case WF_LAYOUT_LOOP:
-        return is_ascending(l->child) &&
+        return is_ascending(l->child, apart) &&
                (l->count <= 1 ||
-                l->stride >= find_end(l->child) - find_first(l->child));
+                l->stride >= find_last(l->child, apart) - find_first(l->child));
     case WF_LAYOUT_SEGS:
-        return are_segs_ascending(l);
+        return are_segs_ascending(l, apart);
     default:
         for (int64_t i = 0; i < l->count; i++)
-            if (!is_ascending(l->children[i]) ||
-                (i > 0 && l->disps[i - 1] + find_end(l->children[i - 1]) >
-                              l->disps[i] + find_first(l->children[i])))
+            if (!is_ascending(l->children[i], apart) ||
+                (i > 0 &&
+                 l->disps[i - 1] + find_last(l->children[i - 1], apart) >
+                     l->disps[i] + find_first(l->children[i])))
                 return false;
         return true;
     }
@@ -113,7 +118,14 @@ static bool is_ascending(const struct wf_type_layout *l)
 
 bool wf_type_is_ascending(const struct wf_type *t)
 {
-    return t->size == 0 || wf_type_is_contiguous(t) || is_ascending(t->layout);
+    return t->size == 0 || wf_type_is_contiguous(t) ||
+           is_ascending(t->layout, true);
+}
+
+bool wf_type_is_nondecreasing(const struct wf_type *t)
+{
+    return t->size == 0 || wf_type_is_contiguous(t) ||
+           is_ascending(t->layout, false);
 }
 
 /* ---- bytes below an address ---------------------------------------------- */

@@ -18,8 +18,7 @@
 #ifndef WF_START_H
 #define WF_START_H
 
-#include "process/instance.h"
-
+struct wf_instance;
 struct wf_config;
 struct wf_process;
 

@@ -4,7 +4,9 @@
 #ifndef WF_INSTANCE_H
 #define WF_INSTANCE_H
 
-#include "process/instance.h"
+#include "base.h"
+
+struct wf_instance;
 
 /* The parts of a new instance, which becomes the owner of boot and config. */
 struct wf_instance_params {

@@ -15,13 +15,13 @@
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "group/group.h"
-#include "io/attend.h"
 #include "io/file.h"
 #include "io/shared.h"
 #include "io/files.h"
 #include "io/fs.h"
 #include "io/owner.h"
 #include "io/view.h"
+#include "io/wait.h"
 #include "object/errhandler.h"
 #include "object/error.h"
 #include "object/info.h"
@@ -238,7 +238,7 @@ static void finish_accesses(struct wf_file *f)
     }
     f->split = WF_SPLIT_NONE;
     if (f->under_way)
-        wf_file_await(f, NULL, is_idle, f);
+        wf_file_wait(f, UINT32_MAX, is_idle, f);
 }
 
 /* Deletes the file once all members have closed it. None returns before. */

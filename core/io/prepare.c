@@ -1,7 +1,9 @@
-/* From the arguments of a call to an access, and accesses in this thread.
+/* From the arguments of a call to an access, and accesses in this thread, of
+ * which MPI_File_sync is one.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "core_api.h"
 #include "datatype/type.h"
 #include "io/datarep.h"
 #include "io/file.h"
@@ -150,5 +152,18 @@ int wf_file_run(struct wf_file *f, struct wf_access *a)
     wf_cs_enter(&wf->api);
     f->under_way--;
     wf_access_drop(a);
+    return rc;
+}
+
+/* The outcome is that of this process: docs/internals/files.md. */
+int wf_mpi_file_sync(struct wf_instance *wf, struct wf_file *fh)
+{
+    int rc;
+
+    fh->under_way++;
+    wf_cs_leave(&wf->api);
+    rc = fh->fs_file->fs->sync(fh->fs_file);
+    wf_cs_enter(&wf->api);
+    fh->under_way--;
     return rc;
 }

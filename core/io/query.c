@@ -12,7 +12,6 @@
 #include "io/fs.h"
 #include "io/view.h"
 #include "object/error.h"
-#include "process/instance.h"
 
 int wf_mpi_file_get_group(struct wf_instance *wf, struct wf_file *fh,
                           MPI_Group *group)
@@ -87,19 +86,6 @@ int wf_mpi_file_get_size(struct wf_instance *wf, struct wf_file *fh,
 
     if (rc == MPI_SUCCESS)
         *size = (MPI_Offset)bytes;
-    return rc;
-}
-
-/* The outcome is that of this process: docs/internals/files.md. */
-int wf_mpi_file_sync(struct wf_instance *wf, struct wf_file *fh)
-{
-    int rc;
-
-    fh->under_way++;
-    wf_cs_leave(&wf->api);
-    rc = fh->fs_file->fs->sync(fh->fs_file);
-    wf_cs_enter(&wf->api);
-    fh->under_way--;
     return rc;
 }
 

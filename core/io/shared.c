@@ -18,11 +18,15 @@
 
 #include "core_api.h"
 #include "coll/args.h"
-#include "io/attend.h"
+#include "group/endpoint_mask.h"
 #include "io/file.h"
+#include "io/wait.h"
 #include "object/error.h"
 #include "process/instance.h"
+#include "progress/progress.h"
 #include "protocol/active.h"
+#include "protocol/comm_route.h"
+#include "protocol/failure.h"
 #include "protocol/location.h"
 
 enum { KEEPER = 0 };
@@ -113,7 +117,7 @@ static void send_answer(struct shared *s, struct weft_loc *from,
     }
     wf_active_send_short(from, WF_SPACE_FILE, &back, NULL, 0);
     if (!s->attends)
-        s->attends = wf_io_attend(s->file->wf);
+        s->attends = wf_file_attend(s->file->wf);
 }
 
 /* Whether a request is of an age that the keeper has not reached. */
@@ -288,6 +292,16 @@ static bool is_over(void *arg)
     return ((struct asked *)arg)->over;
 }
 
+static void await_answer(struct shared *s, struct asked *a,
+                         struct weft_loc *keeper)
+{
+    struct wf_flag_wait watch = {.loc = keeper};
+
+    wf_flag_wait_begin(s->file->wf, &watch);
+    wf_file_wait(s->file, wf_comm_endpoint_mask(s->file->comm), is_over, a);
+    wf_flag_wait_end(s->file->wf, &watch);
+}
+
 static int report_refusal(const struct asked *a)
 {
     if (a->error == MPI_ERR_ARG)
@@ -320,7 +334,7 @@ static int ask_keeper(struct shared *s, uint64_t bytes, uint64_t *old)
         end_asked(&a, wf_error_class(wf_location_status(keeper)), 0);
     else
         wf_active_send_short(keeper, WF_SPACE_FILE, &h, NULL, 0);
-    wf_file_await(s->file, keeper, is_over, &a);
+    await_answer(s, &a, keeper);
     if (a.error)
         return report_refusal(&a);
     *old = a.value;
@@ -420,7 +434,7 @@ static void destroy_pointer(struct wf_file *f)
     forget_kept(&s->kept, NULL);
     wf_list_remove(&s->link);
     if (s->attends)
-        wf_io_stop_attending(f->wf);
+        wf_file_stop_attending(f->wf);
     free(s);
     if (!wf_list_empty(&t->files) || !wf_list_empty(&t->early))
         return;

@@ -12,11 +12,11 @@
 #include "core_api.h"
 #include "datatype/op.h"
 #include "datatype/predefined.h"
-#include "io/attend.h"
 #include "io/datarep.h"
 #include "io/file.h"
 #include "io/fs.h"
 #include "io/view.h"
+#include "io/wait.h"
 #include "object/error.h"
 #include "process/rank.h"
 #include "protocol/request.h"
@@ -245,7 +245,7 @@ static void start_stages(struct wf_twophase *t)
     if (t->stage != WF_STAGE_ENDED)
         return;
     if (t->attends)
-        wf_io_stop_attending(t->file->wf);
+        wf_file_stop_attending(t->file->wf);
     t->ended(t);
 }
 
@@ -383,7 +383,7 @@ int wf_twophase_start(struct wf_twophase *t, struct wf_file *f,
         t->accessed = true;
         t->ask.alone = true;
     }
-    t->attends = wf_io_attend(f->wf);
+    t->attends = wf_file_attend(f->wf);
     start_stages(t);
     return MPI_SUCCESS;
 }

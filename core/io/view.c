@@ -53,15 +53,18 @@ static int check_types(const struct wf_view *v)
     return MPI_SUCCESS;
 }
 
-/* Checks what is forbidden where data are written: no byte may be in a filetype
- * twice, and the displacements grow. */
+/* The displacements grow; where data are written no byte is there twice. */
 static int check_order(const struct wf_view *v, bool writes)
 {
-    if (wf_type_is_ascending(v->tile) || !writes)
-        return MPI_SUCCESS;
-    return wf_error(MPI_ERR_IO,
-                    "the displacements of filetype do not grow, or some of its "
-                    "bytes overlap: a file that is written needs another one");
+    if (!wf_type_is_nondecreasing(v->tile))
+        return wf_error(MPI_ERR_IO,
+                        "the displacements of filetype decrease: give the "
+                        "blocks in the order in which they are in the file");
+    if (writes && !wf_type_is_ascending(v->tile))
+        return wf_error(MPI_ERR_IO,
+                        "some bytes of filetype overlap, which is for files "
+                        "opened with MPI_MODE_RDONLY");
+    return MPI_SUCCESS;
 }
 
 static void set_form(struct wf_view *v)

@@ -10,7 +10,8 @@
 #define WF_SESSION_H
 
 #include "object/owner.h"
-#include "process/instance.h"
+
+struct wf_instance;
 
 struct wf_session {
     struct wf_object object;

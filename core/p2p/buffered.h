@@ -4,8 +4,7 @@
 #ifndef WF_BUFFERED_H
 #define WF_BUFFERED_H
 
-#include "process/instance.h"
-
+struct wf_instance;
 struct wf_bsend_buffer;
 
 /* Wait until the buffer is empty and detach it, as MPI_Finalize and the end of

@@ -17,7 +17,8 @@
 #define WF_PROGRESS_LAUNCHER_H
 
 #include "boot/boot.h"
-#include "process/instance.h"
+
+struct wf_instance;
 
 /* Put a value, as wf_boot_ops.put does. */
 int wf_launcher_put(struct wf_instance *, const char *key, const void *value,

@@ -40,7 +40,6 @@
 #define CANDIDATE_NS  20000000u /* the current carrier may answer as late */
 #define STAGGER_NS    5000000u  /* LOST: from the probe of one to the next */
 #define AGAIN_NS      10000000u /* after a failed try; doubled each time */
-#define SEARCH_NS     500000000u /* LOST: at least, before the pair is dead */
 enum {
     DOUBLINGS = 6,   /* of AGAIN_NS, at most */
     GOOD_PROBES = 3, /* in a row, before failback */
@@ -71,11 +70,6 @@ static uint64_t ns_since(uint64_t then, uint64_t now)
 static void request_round(struct wf_ordered *o)
 {
     wf_progress_request_resume(o->loc->wf);
-}
-
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 void wf_carrier_note_blocked(struct wf_ordered *o, int k)
@@ -300,6 +294,8 @@ void wf_carrier_connect(struct wf_ordered *o)
 {
     struct wf_carrier *c = o->at >= 0 ? &o->carrier[o->at] : NULL;
 
+    if (!o->called_at)
+        o->called_at = wf_now(o->loc->wf);
     if (c && c->state == WF_CARRIER_TRIED &&
         WEFT_HAS(c->core->ops, weft_ops, connect))
         c->core->ops->connect(o->loc->peers[c->core->index]);
@@ -365,8 +361,7 @@ static void search_carriers(struct wf_ordered *o, uint64_t now)
     wf_carrier_look_beside(o, now);
     if (wf_carrier_gone(o, now))
         declare_dead(o, "");
-    else if (ns_since(o->life_at, now) >= o->timeout &&
-             ns_since(o->lost_at, now) >= min_u64(SEARCH_NS, o->timeout))
+    else if (wf_carrier_is_search_over(o, now))
         declare_dead(o, "; no other way for the time that the route allows");
 }
 

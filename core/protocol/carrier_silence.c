@@ -17,7 +17,8 @@
  * A carrier that has not been used yet receives nothing: when half of that time
  * is over all are probed, which also connects them, and each has a part of the
  * timeout to answer. The clock stops while the current carrier is one that
- * cannot ask. Another carrier that cannot ask, because the host is behind a
+ * cannot ask, unless nothing was ever heard of the peer: then it runs from the
+ * first call. Another carrier that cannot ask, because the host is behind a
  * firewall, still shows by what it has had confirmed (weft_ops.traffic) that
  * the host is there: a kernel acknowledges the bytes of a probe that its
  * process does not read. Datagrams are confirmed by the process alone. So a
@@ -52,6 +53,7 @@
 #define SILENT_NS     50000000u /* limit on the time without an ACK */
 #define STILL_NS      20000000u /* after so long traffic_seen is taken */
 #define LIFE_LEAST_NS 10000000u /* between two checks for signs of life */
+#define SEARCH_NS     500000000u /* for carriers that were not probed before */
 enum {
     LIFE_LOOKS = 20, /* checks in the route's timeout */
     LIFE_ANSWER = 4  /* 1 / LIFE_ANSWER of the timeout is for answers */
@@ -201,6 +203,13 @@ static uint64_t silence_of_host(struct wf_ordered *o, int k, uint64_t now)
     return quiet;
 }
 
+/* Whether all carriers have been probed in this silence, and had time. */
+static bool had_time_to_answer(const struct wf_ordered *o, uint64_t now)
+{
+    return o->all_probed_at &&
+           ns_since(o->all_probed_at, now) >= o->timeout / LIFE_ANSWER;
+}
+
 /* Probe all carriers once the silence has lasted for half of the timeout, also
  * those whose last probe has no answer, for this one may be confirmed. true:
  * they have had time to answer. */
@@ -219,7 +228,7 @@ static bool probe_all_carriers(struct wf_ordered *o, uint64_t silent,
     }
     if (!o->all_probed_at)
         o->all_probed_at = now;
-    return ns_since(o->all_probed_at, now) >= o->timeout / LIFE_ANSWER;
+    return had_time_to_answer(o, now);
 }
 
 /* The silence of the peer: its own, by its answers to probes, on all carriers;
@@ -275,11 +284,32 @@ static uint64_t silence_by_presence(struct wf_ordered *o, uint64_t hosts,
     return quiet;
 }
 
+static bool was_ever_heard(const struct wf_ordered *o)
+{
+    for (int k = 0; k < o->carriers; k++)
+        if (o->carrier[k].heard)
+            return true;
+    return false;
+}
+
+/* The silence on the current carrier; UINT64_MAX: it cannot be told. A peer
+ * that was never heard is silent since something called it. */
+static uint64_t silence_of_current(struct wf_ordered *o, uint64_t now)
+{
+    uint64_t silent = silence_of(o, o->at);
+
+    if (!o->called_at && (o->first || o->carrier[o->at].blocked))
+        o->called_at = now;
+    if (silent == UINT64_MAX && o->called_at && !was_ever_heard(o))
+        return ns_since(o->called_at, now);
+    return silent;
+}
+
 /* The silence of the peer while a carrier is current. The plugin's word on that
  * one counts always: it includes the peer's own answers. */
 static uint64_t silence_of_peer(struct wf_ordered *o, uint64_t now)
 {
-    uint64_t current = silence_of(o, o->at);
+    uint64_t current = silence_of_current(o, now);
     struct silences other = look_at_others(o, now);
     uint64_t own = min_u64(current, other.own);
     uint64_t least = min_u64(own, min_u64(other.heard, other.called));
@@ -328,6 +358,13 @@ void wf_carrier_look_beside(struct wf_ordered *o, uint64_t now)
         o->life_at = now - least;
 }
 
+bool wf_carrier_is_search_over(const struct wf_ordered *o, uint64_t now)
+{
+    return ns_since(o->life_at, now) >= o->timeout &&
+           (had_time_to_answer(o, now) ||
+            ns_since(o->lost_at, now) >= min_u64(SEARCH_NS, o->timeout));
+}
+
 void wf_carrier_excuse_absence(struct wf_ordered *o, uint64_t now)
 {
     uint64_t away = ns_since(o->last_round_at, now),
@@ -337,6 +374,8 @@ void wf_carrier_excuse_absence(struct wf_ordered *o, uint64_t now)
     if (away <= excused)
         return;
     o->life_at += away - excused;
+    if (o->called_at)
+        o->called_at += away - excused;
     if (o->all_probed_at)
         o->all_probed_at += away - excused;
     if (o->lost_at)

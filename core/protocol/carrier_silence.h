@@ -29,6 +29,10 @@ bool wf_carrier_is_peer_lifeless(struct wf_ordered *, uint64_t now);
  * far as they are. */
 void wf_carrier_look_beside(struct wf_ordered *, uint64_t now);
 
+/* Whether the route's timeout has passed without a sign of life while no
+ * carrier is current, and the others have had time to answer. */
+bool wf_carrier_is_search_over(const struct wf_ordered *, uint64_t now);
+
 /* Subtract a time without maintenance rounds from the silence of the peer. */
 void wf_carrier_excuse_absence(struct wf_ordered *, uint64_t now);
 

@@ -256,6 +256,7 @@ struct wf_ordered {
     uint64_t lost_at, gone_at, silent_since, candidate_at, failback_at;
     uint64_t baseline_since; /* silent_since when traffic_seen was set */
     uint64_t life_at;        /* last sign of life of the peer, by any carrier */
+    uint64_t called_at;      /* something wanted the peer first; 0: nothing */
     uint64_t life_check_at;  /* time of the next check for one */
     uint64_t all_probed_at;  /* in this silence, by all carriers; 0: not yet */
     uint64_t last_round_at;  /* the last maintenance round */

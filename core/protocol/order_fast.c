@@ -219,7 +219,9 @@ static inline void release_first(struct wf_ordered *o, int status)
         o->unsent = r->next;
     o->count--;
     o->bytes -= r->tx.tx.len;
-    if (wf_unlikely(r->flying))
+    if (wf_unlikely(r->flying && status == WEFT_OK))
+        wf_stripe_note_acked(o, r);
+    else if (wf_unlikely(r->flying))
         wf_stripe_end_flight(o, r);
     r->acked = true;
     r->p = NULL;

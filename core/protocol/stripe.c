@@ -168,6 +168,16 @@ static void learn_speed(struct wf_flight *f, const struct wf_retained *r,
     f->known = true;
 }
 
+/* The acknowledgement of all pieces up to one may come by another carrier, and
+ * overtake the one that names the piece: without it a carrier that takes every
+ * piece would never be measured again. */
+void wf_stripe_note_acked(struct wf_ordered *o, struct wf_retained *r)
+{
+    WF_ASSERT(r->flying && r->via >= 0);
+    learn_speed(&o->carrier[r->via].flight, r, wf_now(o->loc->wf));
+    wf_stripe_end_flight(o, r);
+}
+
 void wf_stripe_note_landed(struct wf_ordered *o, int k, uint32_t seq)
 {
     struct wf_carrier *c = &o->carrier[k];

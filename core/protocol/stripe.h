@@ -20,6 +20,10 @@ void wf_stripe_note_sent(struct wf_ordered *, int carrier,
 /* Note that the peer has what this carrier took, up to seq. */
 void wf_stripe_note_landed(struct wf_ordered *, int carrier, uint32_t seq);
 
+/* Note that the peer has a piece in flight, by an acknowledgement of all pieces
+ * up to it. */
+void wf_stripe_note_acked(struct wf_ordered *, struct wf_retained *);
+
 /* Take a piece out of the flight of its carrier. */
 void wf_stripe_end_flight(struct wf_ordered *, struct wf_retained *);
 

@@ -8,6 +8,7 @@
 
 #include "config/model.h"
 #include "core_api.h"
+#include "lock/critical.h"
 #include "tool/cvar.h"
 #include "tool/event.h"
 

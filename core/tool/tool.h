@@ -18,7 +18,8 @@
 #define WF_TOOL_H
 
 #include "config/config.h"
-#include "process/instance.h"
+
+struct wf_instance;
 
 /* Returns from an MPI_T call that is made before MPI_T_init_thread or after
  * MPI_T_finalize. */

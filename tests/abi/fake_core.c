@@ -16,6 +16,7 @@
 #include "datatype/predefined.h"
 #include "group/group.h"
 #include "group/raise.h"
+#include "io/collective_calls.h"
 #include "lock/critical.h"
 #include "object/errhandler.h"
 #include "object/error.h"
@@ -184,6 +185,11 @@ int wf_file_refuse(struct wf_file *file, int rc, bool waits)
 {
     return rc;
 }
+int wf_file_refuse_ordered(struct wf_file *file, int rc, bool waits)
+{
+    return rc;
+}
+
 int wf_file_refuse_ordered(struct wf_file *file, int rc, bool waits)
 {
     return rc;

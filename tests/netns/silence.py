@@ -248,11 +248,6 @@ class Cell:
                     return self.judge(said, seen)
         return said, "hang: " + "".join(seen)
 
-    def bound(self):
-        """Who waits calls after a second, for LIMIT; then the next transport."""
-        ways = len(self.plugins) if self.traffic in FIRST else 1
-        return LIMIT * ways + EXTRA
-
     def is_peaceful(self):
         if self.fault == "shielded":
             return self.traffic == "last" or self.plugins[1] == "tcp"
@@ -267,7 +262,7 @@ class Cell:
             said["0"] = (said["0"][0] - SECONDS, said["0"][1])
         if self.traffic in ("compute", "await"):  # rank 1 comes back that much later
             said["1"] = (said["1"][0] - SECONDS, said["1"][1])
-        late = max(t for t, _ in said.values()) > self.bound() + SLACK
+        late = max(t for t, _ in said.values()) > LIMIT + EXTRA + SLACK
         # a port that is unreachable is a process that has ended
         early = said["0"][0] < EARLY and self.fault != "port"
         other = any(c != "PROC_ABORTED" for _, c in said.values())

@@ -290,7 +290,29 @@ static void a_carrier_that_confirms_nothing_is_no_sign(void **state)
 static void a_carrier_that_cannot_tell_is_believed(void **state)
 {
     setup_brief();
+    wf_carrier_note_heard(order, &links.eps[0], 0);
     send_one();
+    assert_int_equal(fall_silent(9000, 0), 9000);
+    end_brief();
+}
+
+/* Nothing shows that its host has ever been there. */
+static void a_peer_that_was_never_heard_is_gone_in_time(void **state)
+{
+    for (int sends = 0; sends < 2; sends++) {
+        setup_brief();
+        if (sends)
+            send_one();
+        else
+            wf_carrier_connect(order);
+        assert_in_range(fall_silent(9000, 0), 2000, 2110);
+        end_brief();
+    }
+}
+
+static void a_peer_that_nothing_called_is_not_gone(void **state)
+{
+    setup_brief();
     assert_int_equal(fall_silent(9000, 0), 9000);
     end_brief();
 }
@@ -381,6 +403,8 @@ int main(void)
         cmocka_unit_test(a_confirmation_by_another_carrier_is_a_sign),
         cmocka_unit_test(a_carrier_that_confirms_nothing_is_no_sign),
         cmocka_unit_test(a_carrier_that_cannot_tell_is_believed),
+        cmocka_unit_test(a_peer_that_was_never_heard_is_gone_in_time),
+        cmocka_unit_test(a_peer_that_nothing_called_is_not_gone),
         cmocka_unit_test(a_connection_whose_host_answers_leads_to_the_peer),
         cmocka_unit_test(a_confirming_connection_behind_a_firewall_does_too),
         cmocka_unit_test(a_host_that_answers_is_no_connection),

@@ -76,6 +76,10 @@ static uint32_t find_oldest(void)
     return least;
 }
 
+/* The first carrier overtakes the second with the news of where none is
+ * missing. */
+static bool told_by_first;
+
 /* The oldest piece of a carrier arrives, and its sender is told by one message:
  * which piece, and up to where there is none missing. */
 static void land_piece(int k)
@@ -87,6 +91,10 @@ static void land_piece(int k)
     w.a = wf_le64(UINT64_C(1) << 32 | f->seq[0]);
     memmove(f->seq, f->seq + 1, (size_t)--f->n * sizeof *f->seq);
     w.ack = wf_le32(find_oldest());
+    if (told_by_first) {
+        struct wf_wire all = {.type = WF_ACK | WF_SEQUENCED, .ack = w.ack};
+        wf_order_deliver(order, &links.eps[0], 0, &all, NULL);
+    }
     wf_order_deliver(order, &links.eps[k], k, &w, NULL);
 }
 
@@ -148,6 +156,29 @@ static void carriers_share_by_what_they_move(void **state)
     assert_int_equal(order->counts[WF_ORDER_STRIPED], fakes[1].taken);
     assert_in_range(fakes[0].n, 1, 25); /* 20 ms, not all there is */
     assert_in_range(fakes[1].n, 1, 8);
+    close_order();
+    free(p);
+}
+
+/* Between its pieces the second carrier has none in flight, so that it seems to
+ * deliver any number of them in the time of one. */
+static void a_carrier_is_measured_when_another_one_tells_first(void **state)
+{
+    static const int takes[CARRIERS] = {8, 6}, only_second[CARRIERS] = {0, 6};
+    struct wf_p2p *p;
+
+    assert_int_equal(open_order(&striped, 1 << 20, 1 << 20), 0);
+    order->carrier[1].up = true;
+    order->carrier[1].flight =
+        (struct wf_flight){.base = 6 * MS, .most = 1, .known = true};
+    order->carrier[0].flight = (struct wf_flight){
+        .base = 8 * MS, .slope = 30, .most = 1, .known = true};
+    told_by_first = true;
+    p = make_message(400);
+    run_case(p, 100, only_second);
+    run_case(p, 900, takes);
+    assert_in_range(fakes[0].taken, 50, 150);
+    told_by_first = false;
     close_order();
     free(p);
 }
@@ -316,6 +347,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_carrier_limits_all),
         cmocka_unit_test(carriers_share_by_what_they_move),
+        cmocka_unit_test(a_carrier_is_measured_when_another_one_tells_first),
         cmocka_unit_test(a_carrier_without_a_sign_takes_no_piece),
         cmocka_unit_test(small_messages_stay_on_the_first),
         cmocka_unit_test(the_last_pieces_take_the_faster_carrier),

@@ -239,6 +239,7 @@ static void places_agree(const struct model *m)
         ascending &= k == 0 || where[k - 1] < where[k];
     }
     assert_int_equal(wf_type_is_ascending(t), ascending);
+    assert_true(wf_type_is_nondecreasing(t) || !ascending);
     for (int64_t at = -3; ascending && at < mem.n + 3; at++) {
         while (below < total && where[below] < at)
             below++;

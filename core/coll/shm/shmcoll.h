@@ -52,7 +52,8 @@
 #include "coll/shm/race_notes.h"
 #include "coll/shm/tuning.h"
 #include "coll/shm/wait.h"
-#include "process/instance.h"
+
+struct wf_instance;
 
 enum {
     /* least number of a member's chunks in the staging ring */
