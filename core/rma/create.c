@@ -21,7 +21,6 @@
 #include "object/errhandler.h"
 #include "object/error.h"
 #include "process/rank.h"
-#include "protocol/helper.h"
 #include "rma/info.h"
 #include "rma/lock_queue.h"
 #include "rma/map.h"
@@ -127,9 +126,7 @@ static int exchange_members(struct wf_win *win)
 
 static void discard_win(struct wf_win *win)
 {
-    if (win->attends)
-        wf_helper_stop_attending(win->wf);
-    win->attends = false;
+    wf_win_stop_serving(win);
     wf_windows_remove(win);
     wf_win_put(win);
 }
@@ -168,11 +165,8 @@ static int create_win(struct wf_comm *comm, const struct wish *w,
     win->scratch = NULL;
     if (rc)
         discard_win(win);
-    else if (wf_map_has_lock_words(win)) /* which needs no service */
-        win->map->looks =
-            wf_progress_is_oversubscribed(win->wf) ? 0 : WF_MAP_LOOKS;
     else
-        win->attends = !win->no_locks && wf_helper_attend(win->wf);
+        wf_win_serve(win);
     wf_engine_switch(own->wf, comm->wf);
     if (rc == MPI_SUCCESS)
         *handle = (MPI_Win)win;

@@ -17,7 +17,6 @@
 #include "rma/epoch.h"
 
 #include "object/error.h"
-#include "process/instance.h"
 #include "protocol/queues.h"
 #include "rma/map.h"
 #include "rma/message.h"

@@ -7,7 +7,6 @@
 #include "datatype/move.h"
 #include "datatype/type.h"
 #include "object/error.h"
-#include "process/instance.h"
 #include "protocol/receive.h"
 #include "report/error.h"
 #include "rma/message.h"

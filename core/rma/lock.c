@@ -9,7 +9,6 @@
  */
 #include "core_api.h"
 #include "object/error.h"
-#include "process/instance.h"
 #include "rma/epoch.h"
 #include "rma/map.h"
 #include "rma/message.h"

@@ -20,7 +20,6 @@
 
 #include "core_api.h"
 #include "object/error.h"
-#include "process/instance.h"
 #include "progress/source.h"
 #include "protocol/credit.h"
 #include "protocol/location.h"

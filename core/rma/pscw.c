@@ -18,7 +18,6 @@
 
 #include "core_api.h"
 #include "object/error.h"
-#include "process/instance.h"
 #include "rma/epoch.h"
 #include "rma/message.h"
 #include "rma/operation.h"

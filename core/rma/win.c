@@ -17,6 +17,7 @@
 #include "object/error.h"
 #include "object/info.h"
 #include "progress/wait.h"
+#include "protocol/helper.h"
 #include "protocol/queues.h"
 #include "report/error.h"
 #include "rma/epoch.h"
@@ -209,6 +210,22 @@ void wf_win_poll(struct wf_win *win)
 
     wf_progress_poll_for_test(win->wf, wf_comm_endpoint_mask(win->comm),
                               &cause);
+}
+
+void wf_win_serve(struct wf_win *win)
+{
+    if (wf_map_has_lock_words(win))
+        win->map->looks =
+            wf_progress_is_oversubscribed(win->wf) ? 0 : WF_MAP_LOOKS;
+    else
+        win->attends = !win->no_locks && wf_helper_attend(win->wf);
+}
+
+void wf_win_stop_serving(struct wf_win *win)
+{
+    if (win->attends)
+        wf_helper_stop_attending(win->wf);
+    win->attends = false;
 }
 
 /* ---- owner of errors ----------------------------------------------------- */

@@ -201,6 +201,11 @@ void wf_win_notify(struct wf_win *);
 /* Polls once, for calls that do not wait. */
 void wf_win_poll(struct wf_win *);
 
+/* Let the operations of others on a window that is complete be performed while
+ * the program computes: by the progress thread, unless they need nobody. */
+void wf_win_serve(struct wf_win *);
+void wf_win_stop_serving(struct wf_win *);
+
 /* True if the member is known to be gone. */
 static inline bool wf_win_peer_is_lost(const struct wf_win_peer *p)
 {
