@@ -245,7 +245,8 @@ static void wrong_rules_about_communicators_are_explained(void **state)
     assert_problem("[route a]\nkind = rma\nuse = tcp\n",
                    "text:2:8: route 'a': kind = rma: operations on windows "
                    "take the way of the pair's other messages");
-    assert_problem("[route a]\nkind = io\nuse = tcp\n", "kind = io: this");
+    assert_problem("[route a]\nkind = io\nuse = tcp\n",
+                   "kind = io: accesses to files");
     assert_problem("[route a]\nkind = send\nuse = tcp\n",
                    "any|pt2pt|collective");
     assert_problem("[route a]\ncomm = x\nuse = tcp\nfailover = yes\n",
