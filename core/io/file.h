@@ -22,6 +22,7 @@ struct wf_errhandler;
 struct wf_fs_file;
 struct wf_info;
 struct wf_req;
+struct wf_shared; /* io/shared.h */
 struct wf_view;
 
 /* The split collective that is under way. */
@@ -33,16 +34,6 @@ enum wf_split {
     WF_SPLIT_WRITE_ALL,
     WF_SPLIT_READ_ORDERED,
     WF_SPLIT_WRITE_ORDERED
-};
-
-/* The head of what keeps a shared file pointer. */
-struct wf_shared_pointer {
-    /* Sets it to shared_start: all members do so in a collective call. */
-    void (*reset)(struct wf_file *);
-    /* Tells its value, bytes of the stream: all members are in a collective
-     * call, and get the same. */
-    int (*tell)(struct wf_file *, uint64_t *bytes);
-    void (*destroy)(struct wf_file *);
 };
 
 struct wf_file {
@@ -60,8 +51,8 @@ struct wf_file {
     uint32_t under_way; /* accesses that run outside the section */
     uint8_t split;      /* enum wf_split */
     struct wf_req *split_request;
-    struct wf_shared_pointer *shared; /* io/shared.h */
-    uint64_t shared_start;            /* its value at first, in bytes */
+    struct wf_shared *shared; /* the shared file pointer */
+    uint64_t shared_start;    /* its value at first, bytes of the stream */
 
     struct wf_file *next_lost; /* files.h */
 

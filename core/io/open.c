@@ -211,7 +211,7 @@ int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
     if (f) {
         close_here(f);
         if (f->shared)
-            f->shared->destroy(f);
+            wf_shared_destroy(f);
         wf_file_put(f);
     }
     return rc;
@@ -257,7 +257,7 @@ int wf_mpi_file_close(struct wf_instance *wf, MPI_File *fh)
 
     finish_accesses(f);
     rc = wf_file_agree(f->comm, close_here(f));
-    f->shared->destroy(f);
+    wf_shared_destroy(f);
     if (f->amode & MPI_MODE_DELETE_ON_CLOSE)
         rc = delete_closed(f, rc);
     *fh = MPI_FILE_NULL;

@@ -11,6 +11,7 @@
 #include "datatype/predefined.h"
 #include "io/datarep.h"
 #include "io/file.h"
+#include "io/shared.h"
 #include "io/view.h"
 #include "object/error.h"
 
@@ -37,7 +38,7 @@ static int find_displacement(struct wf_file *f, MPI_Offset disp, int64_t *out)
                             "MPI_MODE_SEQUENTIAL and takes "
                             "MPI_DISPLACEMENT_CURRENT only",
                             (long long)disp);
-        rc = f->shared->tell(f, &stream);
+        rc = wf_shared_add(f, 0, &stream);
         if (rc == MPI_SUCCESS && wf_view_find_byte(f->view, stream, &at))
             *out = (int64_t)at;
         return rc;
@@ -99,7 +100,7 @@ int wf_mpi_file_set_view(struct wf_instance *wf, struct wf_file *fh,
     wf_view_put(fh->view);
     fh->view = view;
     fh->position = fh->shared_start = 0;
-    fh->shared->reset(fh);
+    wf_shared_set(fh, fh->shared_start);
     return MPI_SUCCESS;
 }
 

@@ -52,12 +52,11 @@ struct asked {
 struct table {
     struct wf_active_handler handler;
     struct wf_instance *wf;
-    struct wf_list files; /* struct shared */
+    struct wf_list files; /* struct wf_shared */
     struct wf_list early; /* struct kept: of files that it does not have yet */
 };
 
-struct shared {
-    struct wf_shared_pointer base; /* must be first */
+struct wf_shared {
     struct wf_file *file;
     struct table *table;
     struct wf_list link;     /* in the table */
@@ -75,19 +74,14 @@ static struct table *table_of(struct wf_active_handler *h)
     return wf_container(h, struct table, handler);
 }
 
-static struct shared *shared_of(const struct wf_file *f)
-{
-    return (struct shared *)f->shared;
-}
-
-static bool is_keeper(const struct shared *s)
+static bool is_keeper(const struct wf_shared *s)
 {
     return s->file->comm->rank == KEEPER;
 }
 
 /* ---- the keeper ---------------------------------------------------------- */
 
-static bool add_bytes(struct shared *s, uint64_t bytes, uint64_t *old)
+static bool add_bytes(struct wf_shared *s, uint64_t bytes, uint64_t *old)
 {
     if (bytes > INT64_MAX - s->value)
         return false;
@@ -102,26 +96,37 @@ static int report_overflow(void)
                                  "largest file offset");
 }
 
-static void send_answer(struct shared *s, struct weft_loc *from,
-                        const struct wf_active_head *h)
+/* Sends what a request gets: an ANSWER with the old value, or a REFUSAL with an
+ * error class. */
+static void send_reply(struct weft_loc *from, const struct wf_active_head *h,
+                       uint32_t what, uint64_t c)
 {
     struct wf_active_head back = {.context = h->context,
                                   .source = h->target,
                                   .target = h->source,
-                                  .word = ANSWER,
+                                  .word = what,
+                                  .c = c,
                                   .d = h->d};
 
-    if (!add_bytes(s, h->c, &back.c)) {
-        back.word = REFUSAL;
-        back.c = MPI_ERR_ARG;
-    }
     wf_active_send_short(from, WF_SPACE_FILE, &back, NULL, 0);
+}
+
+static void serve_request(struct wf_shared *s, struct weft_loc *from,
+                          const struct wf_active_head *h)
+{
+    uint64_t old;
+
+    if (add_bytes(s, h->c, &old))
+        send_reply(from, h, ANSWER, old);
+    else
+        send_reply(from, h, REFUSAL, MPI_ERR_ARG);
     if (!s->attends)
         s->attends = wf_file_attend(s->file->wf);
 }
 
 /* Whether a request is of an age that the keeper has not reached. */
-static bool is_too_new(const struct shared *s, const struct wf_active_head *h)
+static bool is_too_new(const struct wf_shared *s,
+                       const struct wf_active_head *h)
 {
     return ((h->word - s->age) & ~KIND_MASK) - 1 < ~KIND_MASK / 2;
 }
@@ -131,15 +136,9 @@ static void keep_message(struct wf_list *list, struct weft_loc *from,
                          const struct wf_active_head *h)
 {
     struct kept *k = malloc(sizeof *k);
-    struct wf_active_head back = {.context = h->context,
-                                  .source = h->target,
-                                  .target = h->source,
-                                  .word = REFUSAL,
-                                  .c = MPI_ERR_NO_MEM,
-                                  .d = h->d};
 
     if (!k) {
-        wf_active_send_short(from, WF_SPACE_FILE, &back, NULL, 0);
+        send_reply(from, h, REFUSAL, MPI_ERR_NO_MEM);
         return;
     }
     k->from = from;
@@ -147,17 +146,17 @@ static void keep_message(struct wf_list *list, struct weft_loc *from,
     wf_list_append(list, &k->link);
 }
 
-static void serve_message(struct shared *s, struct weft_loc *from,
+static void serve_message(struct wf_shared *s, struct weft_loc *from,
                           const struct wf_active_head *h)
 {
     if (is_too_new(s, h))
         keep_message(&s->kept, from, h);
     else
-        send_answer(s, from, h);
+        serve_request(s, from, h);
 }
 
 /* Serves the messages of a list that have waited; those of other files stay. */
-static void serve_kept(struct shared *s, struct wf_list *list)
+static void serve_kept(struct wf_shared *s, struct wf_list *list)
 {
     struct wf_list *last = list->prev, *next;
 
@@ -178,10 +177,10 @@ static void serve_kept(struct shared *s, struct wf_list *list)
 
 /* ---- messages ------------------------------------------------------------ */
 
-static struct shared *find_shared(struct table *t, uint32_t context)
+static struct wf_shared *find_shared(struct table *t, uint32_t context)
 {
     for (struct wf_list *l = t->files.next; l != &t->files; l = l->next) {
-        struct shared *s = wf_container(l, struct shared, link);
+        struct wf_shared *s = wf_container(l, struct wf_shared, link);
 
         if (s->file->comm->context == context)
             return s;
@@ -197,7 +196,7 @@ static void end_asked(struct asked *a, int error, uint64_t value)
     a->over = true;
 }
 
-static void take_answer(struct shared *s, const struct wf_active_head *h)
+static void take_answer(struct wf_shared *s, const struct wf_active_head *h)
 {
     for (struct wf_list *l = s->asked.next; l != &s->asked; l = l->next) {
         struct asked *a = wf_container(l, struct asked, link);
@@ -219,7 +218,7 @@ static void handle_arrival(struct wf_active_handler *handler,
                            size_t bytes)
 {
     struct table *t = table_of(handler);
-    struct shared *s = find_shared(t, h->context);
+    struct wf_shared *s = find_shared(t, h->context);
 
     if ((h->word & KIND_MASK) != REQUEST) {
         if (s)
@@ -253,7 +252,7 @@ static void handle_loss(struct wf_active_handler *handler, struct weft_loc *loc)
 
     forget_kept(&t->early, loc);
     for (struct wf_list *l = t->files.next; l != &t->files; l = l->next) {
-        struct shared *s = wf_container(l, struct shared, link);
+        struct wf_shared *s = wf_container(l, struct wf_shared, link);
 
         forget_kept(&s->kept, loc);
         if (s->keeper != loc)
@@ -292,7 +291,7 @@ static bool is_over(void *arg)
     return ((struct asked *)arg)->over;
 }
 
-static void await_answer(struct shared *s, struct asked *a,
+static void await_answer(struct wf_shared *s, struct asked *a,
                          struct weft_loc *keeper)
 {
     struct wf_flag_wait watch = {.loc = keeper};
@@ -313,7 +312,7 @@ static int report_refusal(const struct asked *a)
                           "gone");
 }
 
-static int ask_keeper(struct shared *s, uint64_t bytes, uint64_t *old)
+static int ask_keeper(struct wf_shared *s, uint64_t bytes, uint64_t *old)
 {
     struct wf_comm *comm = s->file->comm;
     int status = 0;
@@ -343,7 +342,7 @@ static int ask_keeper(struct shared *s, uint64_t bytes, uint64_t *old)
 
 int wf_shared_add(struct wf_file *f, uint64_t bytes, uint64_t *old)
 {
-    struct shared *s = shared_of(f);
+    struct wf_shared *s = f->shared;
 
     if (!is_keeper(s))
         return ask_keeper(s, bytes, old);
@@ -351,7 +350,7 @@ int wf_shared_add(struct wf_file *f, uint64_t bytes, uint64_t *old)
 }
 
 /* Begins a new age, and serves what has waited for it. */
-static void begin_age(struct shared *s)
+static void begin_age(struct wf_shared *s)
 {
     s->age++;
     if (is_keeper(s))
@@ -360,7 +359,7 @@ static void begin_age(struct shared *s)
 
 void wf_shared_set(struct wf_file *f, uint64_t bytes)
 {
-    struct shared *s = shared_of(f);
+    struct wf_shared *s = f->shared;
 
     s->value = bytes;
     begin_age(s);
@@ -369,7 +368,7 @@ void wf_shared_set(struct wf_file *f, uint64_t bytes)
 /* Tells all members where the pointer is, when the keeper has moved it by the
  * bytes of all. When it does, all have entered the call, so that no request of
  * this age is left. */
-static int take_base(struct shared *s, uint64_t sum, uint64_t *base)
+static int take_base(struct wf_shared *s, uint64_t sum, uint64_t *base)
 {
     struct wf_comm *comm = s->file->comm;
     int rc;
@@ -386,7 +385,7 @@ static int take_base(struct shared *s, uint64_t sum, uint64_t *base)
 
 int wf_shared_add_ordered(struct wf_file *f, uint64_t bytes, uint64_t *old)
 {
-    struct shared *s = shared_of(f);
+    struct wf_shared *s = f->shared;
     struct wf_comm *comm = f->comm;
     uint64_t *all = malloc((size_t)comm->size * sizeof *all);
     uint64_t sum = 0, before = 0, base = 0;
@@ -410,19 +409,9 @@ int wf_shared_add_ordered(struct wf_file *f, uint64_t bytes, uint64_t *old)
 
 /* ---- life ---------------------------------------------------------------- */
 
-static void reset_pointer(struct wf_file *f)
+void wf_shared_destroy(struct wf_file *f)
 {
-    wf_shared_set(f, f->shared_start);
-}
-
-static int tell_pointer(struct wf_file *f, uint64_t *bytes)
-{
-    return wf_shared_add(f, 0, bytes);
-}
-
-static void destroy_pointer(struct wf_file *f)
-{
-    struct shared *s = shared_of(f);
+    struct wf_shared *s = f->shared;
     struct table *t = s->table;
 
     f->shared = NULL;
@@ -444,23 +433,20 @@ static void destroy_pointer(struct wf_file *f)
 
 int wf_shared_create(struct wf_file *f)
 {
-    struct shared *s = calloc(1, sizeof *s);
+    struct wf_shared *s = calloc(1, sizeof *s);
 
     if (!s)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a file");
-    s->base.reset = reset_pointer;
-    s->base.tell = tell_pointer;
-    s->base.destroy = destroy_pointer;
     s->file = f;
     wf_list_init(&s->kept);
     wf_list_init(&s->asked);
-    f->shared = &s->base;
+    f->shared = s;
     return prepare_engine(f->wf);
 }
 
 int wf_shared_attach(struct wf_file *f)
 {
-    struct shared *s = shared_of(f);
+    struct wf_shared *s = f->shared;
     int rc = prepare_engine(f->wf);
 
     if (rc)

@@ -27,6 +27,8 @@ int wf_shared_create(struct wf_file *);
  * possible where that is another one only. */
 int wf_shared_attach(struct wf_file *);
 
+void wf_shared_destroy(struct wf_file *);
+
 /* Adds to the pointer, and tells what it was: bytes of the stream. Waits for
  * the keeper. An error class. */
 int wf_shared_add(struct wf_file *, uint64_t bytes, uint64_t *old);
