@@ -9,30 +9,43 @@
 #include "object/status.h"
 #include "protocol/request.h"
 
+int wf_file_finish_call(struct wf_file *f, struct wf_access *a, int rc,
+                        MPI_Status *status)
+{
+    if (wf_unlikely(rc))
+        return rc;
+    rc = wf_file_run(f, a);
+    wf_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, a->bytes_done, false);
+    return rc;
+}
+
+int wf_file_start_call(struct wf_file *f, const struct wf_access *a, int rc,
+                       const char *what, MPI_Request *request)
+{
+    struct wf_req *r;
+
+    if (rc == MPI_SUCCESS)
+        rc = wf_file_start(f, a, what, &r);
+    if (rc == MPI_SUCCESS)
+        *request = (MPI_Request)r;
+    return rc;
+}
+
 static int run_call(const struct wf_file_call *c, MPI_Status *status)
 {
     struct wf_access a;
     int rc = wf_file_prepare(c, &a);
 
-    if (wf_unlikely(rc))
-        return rc;
-    rc = wf_file_run(c->file, &a);
-    wf_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, a.bytes_done, false);
-    return rc;
+    return wf_file_finish_call(c->file, &a, rc, status);
 }
 
 static int start_call(const struct wf_file_call *c, const char *what,
                       MPI_Request *request)
 {
     struct wf_access a;
-    struct wf_req *r;
     int rc = wf_file_prepare(c, &a);
 
-    if (rc == MPI_SUCCESS)
-        rc = wf_file_start(c->file, &a, what, &r);
-    if (rc == MPI_SUCCESS)
-        *request = (MPI_Request)r;
-    return rc;
+    return wf_file_start_call(c->file, &a, rc, what, request);
 }
 
 /* ---- explicit offsets ---------------------------------------------------- */

@@ -82,6 +82,11 @@ struct wf_file_vote {
 /* Agrees; returns vote->rc. If another member failed, records which one. */
 int wf_file_vote(struct wf_comm *, struct wf_file_vote *);
 
+/* The same for a call that may have changed the hints: members agree whether
+ * writes are sieved, too. f: NULL, if vote->rc is an error. */
+int wf_file_vote_hints(struct wf_comm *, struct wf_file *f,
+                       struct wf_file_vote *);
+
 /* Agrees on the outcome of a collective call alone. */
 int wf_file_agree(struct wf_comm *, int rc);
 
@@ -89,6 +94,9 @@ int wf_file_agree(struct wf_comm *, int rc);
  * wf_file_record_vote records whose it was; returns its class. */
 int64_t wf_file_encode_vote(int rc, int rank);
 int wf_file_record_vote(int64_t word);
+
+/* The error of a call that sequential mode forbids. */
+int wf_file_refuse_sequential(void);
 
 /* ---- positions ----------------------------------------------------------- */
 
@@ -137,6 +145,13 @@ int wf_file_start(struct wf_file *, const struct wf_access *, const char *what,
                   struct wf_req **);
 int wf_file_start_collective(struct wf_file *, const struct wf_access *, int rc,
                              const char *what, struct wf_req **);
+
+/* Run, or start, what a call was prepared to, and give the program the status,
+ * or the request. rc: the outcome of that; an error is returned. */
+int wf_file_finish_call(struct wf_file *, struct wf_access *, int rc,
+                        MPI_Status *);
+int wf_file_start_call(struct wf_file *, const struct wf_access *, int rc,
+                       const char *what, MPI_Request *);
 
 /* Begin a split collective with a request that was started, and end it. */
 int wf_file_check_split(const struct wf_file *);

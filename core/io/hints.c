@@ -172,10 +172,7 @@ int wf_mpi_file_set_info(struct wf_instance *wf, struct wf_file *fh,
 {
     struct wf_file_vote vote = {.rc = wf_file_set_hints(fh, info)};
 
-    vote.most = fh->hints.sieve.write == WF_SIEVE_ALWAYS;
-    wf_file_vote(fh->comm, &vote);
-    fh->sieves_writes = vote.most > 0;
-    return vote.rc;
+    return wf_file_vote_hints(fh->comm, fh, &vote);
 }
 
 static int complete_hints(const struct wf_file *f, struct wf_info *info)

@@ -148,10 +148,7 @@ static int open_everywhere(struct wf_comm *comm, struct wf_file *f, int amode,
     } else if (vote.rc == MPI_SUCCESS) {
         vote.rc = open_here(f, true);
     }
-    vote.most = f && f->hints.sieve.write == WF_SIEVE_ALWAYS;
-    if (wf_file_vote(comm, &vote) == MPI_SUCCESS)
-        f->sieves_writes = vote.most > 0;
-    return vote.rc;
+    return wf_file_vote_hints(comm, f, &vote);
 }
 
 /* Agrees with the other members on the file's communicator. */

@@ -12,6 +12,13 @@
 #include "object/error.h"
 #include "process/instance.h"
 
+int wf_file_refuse_sequential(void)
+{
+    return wf_error(MPI_ERR_UNSUPPORTED_OPERATION,
+                    "the file was opened with MPI_MODE_SEQUENTIAL, which has "
+                    "shared file pointers only");
+}
+
 static int refuse_mode(const struct wf_file_call *c)
 {
     if (c->write && c->file->amode & MPI_MODE_RDONLY)
@@ -22,9 +29,7 @@ static int refuse_mode(const struct wf_file_call *c)
         return wf_error(MPI_ERR_ACCESS,
                         "the file was opened with MPI_MODE_WRONLY and cannot "
                         "be read");
-    return wf_error(MPI_ERR_UNSUPPORTED_OPERATION,
-                    "the file was opened with MPI_MODE_SEQUENTIAL, which has "
-                    "shared file pointers only");
+    return wf_file_refuse_sequential();
 }
 
 static bool is_mode_wrong(const struct wf_file_call *c)

@@ -30,14 +30,10 @@ int wf_mpi_file_get_amode(struct wf_instance *wf, struct wf_file *fh,
 
 /* ---- sizes --------------------------------------------------------------- */
 
-/* Returns the error of a call that sequential mode forbids. */
-static int refuse_sequential(const struct wf_file *f)
+static int check_sequential(const struct wf_file *f)
 {
-    if (!(f->amode & MPI_MODE_SEQUENTIAL))
-        return MPI_SUCCESS;
-    return wf_error(MPI_ERR_UNSUPPORTED_OPERATION,
-                    "the file was opened with MPI_MODE_SEQUENTIAL, which has "
-                    "shared file pointers only");
+    return f->amode & MPI_MODE_SEQUENTIAL ? wf_file_refuse_sequential()
+                                          : MPI_SUCCESS;
 }
 
 static int check_new_size(const struct wf_file *f, MPI_Offset size)
@@ -49,7 +45,7 @@ static int check_new_size(const struct wf_file *f, MPI_Offset size)
         return wf_error(MPI_ERR_READ_ONLY,
                         "the file was opened with MPI_MODE_RDONLY: its size "
                         "stays");
-    return refuse_sequential(f);
+    return check_sequential(f);
 }
 
 /* Changes the size in one member, when all have agreed on it. */
@@ -171,7 +167,7 @@ int wf_file_find_position(const struct wf_file *f, MPI_Offset offset,
 int wf_mpi_file_seek(struct wf_instance *wf, struct wf_file *fh,
                      MPI_Offset offset, int whence)
 {
-    int rc = refuse_sequential(fh);
+    int rc = check_sequential(fh);
 
     return rc ? rc
               : wf_file_find_position(fh, offset, whence, fh->position,
@@ -186,7 +182,7 @@ MPI_Offset wf_file_count_etypes(const struct wf_file *f, uint64_t bytes)
 int wf_mpi_file_get_position(struct wf_instance *wf, struct wf_file *fh,
                              MPI_Offset *offset)
 {
-    int rc = refuse_sequential(fh);
+    int rc = check_sequential(fh);
 
     if (rc == MPI_SUCCESS)
         *offset = wf_file_count_etypes(fh, fh->position);

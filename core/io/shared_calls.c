@@ -33,25 +33,16 @@ static int run_call(const struct wf_file_call *c, MPI_Status *status)
     struct wf_access a;
     int rc = prepare_next(c, &a);
 
-    if (rc)
-        return rc;
-    rc = wf_file_run(c->file, &a);
-    wf_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, a.bytes_done, false);
-    return rc;
+    return wf_file_finish_call(c->file, &a, rc, status);
 }
 
 static int start_call(const struct wf_file_call *c, const char *what,
                       MPI_Request *request)
 {
     struct wf_access a;
-    struct wf_req *r;
     int rc = prepare_next(c, &a);
 
-    if (rc == MPI_SUCCESS)
-        rc = wf_file_start(c->file, &a, what, &r);
-    if (rc == MPI_SUCCESS)
-        *request = (MPI_Request)r;
-    return rc;
+    return wf_file_start_call(c->file, &a, rc, what, request);
 }
 
 int wf_mpi_file_read_shared(struct wf_instance *wf, struct wf_file *fh,

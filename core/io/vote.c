@@ -68,6 +68,15 @@ int wf_file_vote(struct wf_comm *comm, struct wf_file_vote *vote)
     return vote->rc;
 }
 
+int wf_file_vote_hints(struct wf_comm *comm, struct wf_file *f,
+                       struct wf_file_vote *vote)
+{
+    vote->most = f && f->hints.sieve.write == WF_SIEVE_ALWAYS;
+    if (wf_file_vote(comm, vote) == MPI_SUCCESS)
+        f->sieves_writes = vote->most > 0;
+    return vote->rc;
+}
+
 int wf_file_agree(struct wf_comm *comm, int rc)
 {
     struct wf_file_vote vote = {.rc = rc};
