@@ -108,11 +108,9 @@ void wf_comm_update_hints(struct wf_comm *comm)
     comm->asserts = 0;
     if (!comm->channel)
         wf_channel_remove_keys(comm->info);
-    for (int i = 0; i < KNOWN; i++) {
-        const char *value = wf_info_find(comm->info, known[i].key);
-        if (value && !strcmp(value, "true"))
+    for (int i = 0; i < KNOWN; i++)
+        if (wf_info_is_true(comm->info, known[i].key))
             comm->asserts |= known[i].bit;
-    }
     if (!comm->wf->rank->options->exact_length)
         comm->asserts &= (uint8_t)~WF_ASSERT_EXACT;
     /* the fast path, which uses contacts, does not check it */

@@ -14,6 +14,7 @@
 
 #include "config/model.h"
 #include "config/sections.h"
+#include "os/hash.h"
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define ORDER "little-endian"
@@ -119,23 +120,19 @@ void wf_config_shared(const struct wf_config *c, bool set,
         share_rule(c, i, take, user);
 }
 
-/* Add a text to an FNV-1a hash of 64 bits. It finds mistakes, not attacks. */
-static void hash_text(uint64_t *hash, const char *text)
-{
-    do {
-        *hash = (*hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    } while (*text++ != '\0');
-}
-
+/* Add a setting to the hash, which finds mistakes, not attacks. The ends of the
+ * texts count. */
 static void hash_setting(void *user, const char *key, const char *value)
 {
-    hash_text(user, key);
-    hash_text(user, value);
+    uint64_t *hash = user;
+
+    *hash = wf_hash_bytes(*hash, key, strlen(key) + 1);
+    *hash = wf_hash_bytes(*hash, value, strlen(value) + 1);
 }
 
 uint64_t wf_config_hash(const struct wf_config *c)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = WF_HASH_EMPTY;
     wf_config_shared(c, false, hash_setting, &hash);
     return hash;
 }

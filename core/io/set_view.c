@@ -14,6 +14,7 @@
 #include "io/shared.h"
 #include "io/view.h"
 #include "object/error.h"
+#include "os/hash.h"
 
 static int check_committed(const struct wf_type *t, const char *name)
 {
@@ -66,16 +67,6 @@ static int make_view(struct wf_file *f, struct wf_view_wish *w, MPI_Offset disp,
     return rc ? rc : wf_view_create(f->wf, w, view);
 }
 
-/* A number by which names are compared: they differ if it does. */
-static int64_t hash_name(const char *name)
-{
-    uint64_t h = 14695981039346656037u;
-
-    while (*name)
-        h = (h ^ (unsigned char)*name++) * 1099511628211u;
-    return (int64_t)h;
-}
-
 int wf_mpi_file_set_view(struct wf_instance *wf, struct wf_file *fh,
                          MPI_Offset disp, struct wf_type *etype,
                          struct wf_type *filetype, const char *datarep,
@@ -84,19 +75,18 @@ int wf_mpi_file_set_view(struct wf_instance *wf, struct wf_file *fh,
     struct wf_view_wish w = {0, etype, filetype, datarep,
                              !(fh->amode & MPI_MODE_RDONLY)};
     struct wf_view *view = NULL;
-    struct wf_file_vote vote = {.same = {etype->extent, hash_name(datarep)},
-                                .names = {"the extent of etype", "datarep"}};
+    struct wf_file_vote vote = {
+        .same = {etype->extent, (int64_t)wf_hash_text(datarep)},
+        .names = {"the extent of etype", "datarep"}};
 
     vote.rc = make_view(fh, &w, disp, &view);
     if (vote.rc == MPI_SUCCESS)
         vote.rc = wf_file_set_hints(fh, info);
-    vote.most = fh->hints.sieve.write == WF_SIEVE_ALWAYS;
-    if (wf_file_vote(fh->comm, &vote) != MPI_SUCCESS) {
+    if (wf_file_vote_hints(fh->comm, fh, &vote) != MPI_SUCCESS) {
         if (view)
             wf_view_put(view);
         return vote.rc;
     }
-    fh->sieves_writes = vote.most > 0;
     wf_view_put(fh->view);
     fh->view = view;
     fh->position = fh->shared_start = 0;

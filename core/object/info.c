@@ -119,6 +119,13 @@ bool wf_info_is_boolean(const char *value)
     return !strcmp(value, "true") || !strcmp(value, "false");
 }
 
+bool wf_info_is_true(const struct wf_info *info, const char *key)
+{
+    const char *value = wf_info_find(info, key);
+
+    return value && !strcmp(value, "true");
+}
+
 static void remove_at(struct wf_info *info, int i)
 {
     free(info->list[i].key);

@@ -30,6 +30,8 @@ const char *wf_info_find(const struct wf_info *, const char *key);
 int wf_info_put(struct wf_info *, const char *key, const char *value);
 /* Returns true if a value is "true" or "false". */
 bool wf_info_is_boolean(const char *value);
+/* Returns true if a key is there with the value "true"; info may be NULL. */
+bool wf_info_is_true(const struct wf_info *, const char *key);
 /* Remove a key; info may be NULL, and need not have it. */
 void wf_info_remove(struct wf_info *, const char *key);
 

@@ -18,18 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/hash.h"
 #include "os/shortage.h"
 #include "os/trust.h"
-
-/* Continues an FNV-1a hash of 64 bits. */
-static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
-{
-    const unsigned char *p = data;
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ p[i]) * 0x100000001b3u;
-    return h;
-}
 
 /* Returns false, with errno set, if the id could not be read because memory or
  * descriptors are short: another process of the machine may have read it, so no
@@ -45,24 +36,24 @@ static bool hash_boot_id(uint64_t *h)
     if (fd >= 0)
         close(fd);
     if (n > 0)
-        *h = hash_bytes(*h, id, (size_t)n);
+        *h = wf_hash_bytes(*h, id, (size_t)n);
     else if (gethostname(id, sizeof id) == 0) /* there is no /proc */
-        *h = hash_bytes(*h, id, strnlen(id, sizeof id));
+        *h = wf_hash_bytes(*h, id, strnlen(id, sizeof id));
     return true;
 }
 
 bool wf_node_id(uint64_t *id)
 {
     const char *node = wf_trust_getenv("WEFT_NODE");
-    uint64_t h = 0xcbf29ce484222325u;
+    uint64_t h = WF_HASH_EMPTY;
     struct stat st;
 
     if (!hash_boot_id(&h))
         return false;
     if (stat("/proc/self/ns/net", &st) == 0)
-        h = hash_bytes(h, &st.st_ino, sizeof st.st_ino);
+        h = wf_hash_bytes(h, &st.st_ino, sizeof st.st_ino);
     if (node)
-        h = hash_bytes(h, node, strlen(node));
+        h = wf_hash_bytes(h, node, strlen(node));
     *id = h;
     return true;
 }

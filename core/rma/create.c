@@ -20,6 +20,7 @@
 #include "object/attr.h"
 #include "object/errhandler.h"
 #include "object/error.h"
+#include "object/info.h"
 #include "process/rank.h"
 #include "rma/info.h"
 #include "rma/lock_queue.h"
@@ -111,7 +112,7 @@ static int exchange_members(struct wf_win *win)
 
     if (!wf_windows_add(win))
         me.unit = 0; /* the sign of a failure */
-    if (wf_win_hint_is_true(win, "alloc_shared_noncontig"))
+    if (wf_info_is_true(win->info, "alloc_shared_noncontig"))
         me.flags |= WF_MEMBER_NONCONTIG;
     rc = wf_mpi_allgather(win->wf, &me, 4, word, win->members, 4, word,
                           win->comm);

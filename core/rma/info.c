@@ -68,13 +68,6 @@ static bool is_ignored(const struct wf_win *win, const struct wf_info_entry *e)
     return false;
 }
 
-bool wf_win_hint_is_true(const struct wf_win *win, const char *key)
-{
-    const char *value = wf_info_find(win->info, key);
-
-    return value && !strcmp(value, "true");
-}
-
 int wf_win_set_hints(struct wf_win *win, const struct wf_info *info)
 {
     int rc = MPI_SUCCESS;
@@ -84,7 +77,7 @@ int wf_win_set_hints(struct wf_win *win, const struct wf_info *info)
     for (int i = 0; info && i < info->count && rc == MPI_SUCCESS; i++)
         if (!is_ignored(win, &info->list[i]))
             rc = wf_info_put(win->info, info->list[i].key, info->list[i].value);
-    win->no_locks = wf_win_hint_is_true(win, "no_locks");
+    win->no_locks = wf_info_is_true(win->info, "no_locks");
     return rc;
 }
 

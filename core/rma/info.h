@@ -11,7 +11,5 @@ struct wf_win;
 
 /* Takes over the hints of info, which may be NULL. Returns an error class. */
 int wf_win_set_hints(struct wf_win *, const struct wf_info *);
-/* Returns true if the window has this hint, and it is "true". */
-bool wf_win_hint_is_true(const struct wf_win *, const char *key);
 
 #endif

@@ -21,6 +21,7 @@
 #include "config/config.h"
 #include "config/shared.h"
 #include "os/byte_order.h"
+#include "os/hash.h"
 #include "process/rank.h"
 #include "report/error.h"
 #include "route/links.h"
@@ -289,11 +290,7 @@ int wf_card_compare(struct weft_loc *below)
 
 uint64_t wf_card_host_node(const char *host)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-
-    for (; *host; host++)
-        h = (h ^ (uint8_t)*host) * 0x100000001b3u;
-    return h;
+    return wf_hash_text(host);
 }
 
 /* Fill host and node of this process itself, which needs no card. */
