@@ -128,35 +128,29 @@ static int ask_by_message(struct wf_win_peer *p, bool release)
     return MPI_SUCCESS;
 }
 
-static bool is_local_by_message(const struct wf_win_peer *p)
+const struct wf_leg wf_leg_message = {.start = wf_rma_start,
+                                      .ask = ask_by_message};
+
+/* ---- completion ---------------------------------------------------------- */
+
+bool wf_win_peer_is_local(const struct wf_win_peer *p)
 {
     return p->pending == 0;
 }
 
-static bool is_remote_by_message(const struct wf_win_peer *p)
+bool wf_win_peer_is_remote(const struct wf_win_peer *p)
 {
     return p->pending == 0 && (p->answered == p->asked || p->lost);
 }
 
-const struct wf_leg wf_leg_message = {.start = wf_rma_start,
-                                      .ask = ask_by_message,
-                                      .is_local = is_local_by_message,
-                                      .is_remote = is_remote_by_message};
-
-/* ---- completion ---------------------------------------------------------- */
-
 static bool is_local(void *peer)
 {
-    const struct wf_win_peer *p = peer;
-
-    return p->leg->is_local(p);
+    return wf_win_peer_is_local(peer);
 }
 
 static bool is_remote(void *peer)
 {
-    const struct wf_win_peer *p = peer;
-
-    return p->leg->is_remote(p);
+    return wf_win_peer_is_remote(peer);
 }
 
 int wf_epoch_take_error(struct wf_win_peer *p)

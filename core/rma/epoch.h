@@ -17,10 +17,11 @@ struct wf_leg {
     /* Has all operations so far completed at the target; with release, the lock
      * given back after that. Does not wait. */
     int (*ask)(struct wf_win_peer *, bool release);
-    /* True once all operations are complete here, or here and there. */
-    bool (*is_local)(const struct wf_win_peer *);
-    bool (*is_remote)(const struct wf_win_peer *);
 };
+
+/* Whether all operations on a member are complete here, or here and there. */
+bool wf_win_peer_is_local(const struct wf_win_peer *);
+bool wf_win_peer_is_remote(const struct wf_win_peer *);
 
 /* Operations by messages: the arrival unit of the target performs them. */
 extern const struct wf_leg wf_leg_message;

@@ -149,11 +149,9 @@ static bool is_contiguous(const struct wf_win *win)
     return false;
 }
 
-static bool add_aligned(size_t *at, size_t align, uint64_t more)
+static size_t align_up(size_t n, size_t align)
 {
-    size_t up = (*at + align - 1) & ~(align - 1);
-
-    return !__builtin_add_overflow(up, more, at) && *at < SIZE_MAX / 2;
+    return (n + align - 1) & ~(align - 1);
 }
 
 /* Computes where everything is, the same in all mates. lazy: the bytes after
@@ -166,19 +164,19 @@ static bool lay_out(const struct wf_win *win, struct wf_win_map *m,
     m->contiguous = is_contiguous(win);
     m->header_bytes = wf_rma_header_bytes(m->mates);
     at = m->mates * m->header_bytes;
-    if (m->mates > WF_RMA_MEMBERS_MOST || !add_aligned(&at, PAGE, 0))
+    if (m->mates > WF_RMA_MEMBERS_MOST || at >= SIZE_MAX / 2)
         return false;
-    first = at = (at + PAGE - 1) & ~(size_t)(PAGE - 1);
+    first = at = align_up(at, PAGE);
     for (uint32_t i = 0; i < m->mates; i++) {
         uint64_t size = win->members[m->ranks[i]].size;
         size_t align = m->contiguous ? 1 : size < PAGE ? BASE_ALIGN : PAGE;
 
-        at = (at + align - 1) & ~(align - 1);
-        m->places[i] = at;
-        if (!add_aligned(&at, 1, size))
+        m->places[i] = align_up(at, align);
+        if (__builtin_add_overflow(m->places[i], size, &at) ||
+            at >= SIZE_MAX / 2)
             return false;
     }
-    m->bytes = (at + PAGE - 1) & ~(size_t)(PAGE - 1);
+    m->bytes = align_up(at, PAGE);
     if (m->bytes < WF_SHARE_FROM) /* transports have no less */
         m->bytes = WF_SHARE_FROM;
     *lazy = m->bytes - first;
@@ -233,7 +231,7 @@ static enum outcome use_memory(struct wf_win *win, struct wf_memory *memory)
 
 static enum outcome take_own_memory(struct wf_win *win)
 {
-    size_t room = ((size_t)win->size + BASE_ALIGN) & ~(size_t)(BASE_ALIGN - 1);
+    size_t room = align_up((size_t)win->size + 1, BASE_ALIGN);
 
     win->memory = aligned_alloc(BASE_ALIGN, room);
     if (!win->memory)

@@ -137,20 +137,7 @@ static int ask_mapped(struct wf_win_peer *p, bool release)
     return wf_leg_message.ask(p, release);
 }
 
-static bool is_local_mapped(const struct wf_win_peer *p)
-{
-    return wf_leg_message.is_local(p);
-}
-
-static bool is_remote_mapped(const struct wf_win_peer *p)
-{
-    return wf_leg_message.is_remote(p);
-}
-
-const struct wf_leg wf_leg_mapped = {.start = start_mapped,
-                                     .ask = ask_mapped,
-                                     .is_local = is_local_mapped,
-                                     .is_remote = is_remote_mapped};
+const struct wf_leg wf_leg_mapped = {.start = start_mapped, .ask = ask_mapped};
 
 /* ---- the state about a member -------------------------------------------- */
 

@@ -199,7 +199,7 @@ static bool is_ready(void *peer)
     const struct wf_win_peer *p = peer;
 
     return wf_win_peer_is_lost(p) ? p->pending == 0
-                                  : p->posted && p->leg->is_local(p);
+                                  : p->posted && wf_win_peer_is_local(p);
 }
 
 /* Tells the members with which all is done. Returns one that is left, or

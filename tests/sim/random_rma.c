@@ -317,7 +317,7 @@ static void end_flush(int origin, int target)
     struct pair *p = &pairs[origin][target];
     struct wf_win_peer *peer = peer_of(origin, target);
 
-    if (!wf_leg_message.is_remote(peer))
+    if (!wf_win_peer_is_remote(peer))
         return;
     if (peer->error)
         fail_with("an operation failed", peer->error);

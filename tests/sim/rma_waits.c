@@ -90,10 +90,10 @@ int main(void)
     for (int i = 0; i < 3; i++)
         start_call(0, WF_RMA_GET, 1);
     ask_and_step(0, false);
-    require_that(!wf_leg_message.is_remote(reach_target(0)),
+    require_that(!wf_win_peer_is_remote(reach_target(0)),
                  "a flush ends before the lock is there");
     ask_and_step(HOLDER, true);
-    require_that(wf_leg_message.is_remote(reach_target(0)),
+    require_that(wf_win_peer_is_remote(reach_target(0)),
                  "a flush waits for operations that do not leave");
     ask_and_step(0, true);
     for (int i = 0; i < RANKS; i++)
