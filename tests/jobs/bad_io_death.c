@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "check.h"
+#include "strided_view.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -29,30 +29,6 @@ static int write_once(MPI_File f, const char *how)
     return rc ? rc : MPI_Wait(&q, MPI_STATUS_IGNORE);
 }
 
-/* Opens the file, with a view of every n-th piece. */
-static MPI_File open_view(int rank, int n, const char *path)
-{
-    MPI_Datatype piece, tile;
-    MPI_File f = MPI_FILE_NULL;
-    MPI_Info info;
-
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "romio_cb_write", "enable");
-    MPI_Info_set(info, "cb_buffer_size", "4096");
-    CHECK(MPI_File_open(MPI_COMM_WORLD, path,
-                        MPI_MODE_RDWR | MPI_MODE_CREATE, info, &f) ==
-          MPI_SUCCESS);
-    MPI_Info_free(&info);
-    MPI_Type_contiguous(PIECE, MPI_BYTE, &piece);
-    MPI_Type_create_resized(piece, 0, PIECE * n, &tile);
-    MPI_Type_commit(&tile);
-    CHECK(MPI_File_set_view(f, rank * PIECE, MPI_BYTE, tile, "native",
-                            MPI_INFO_NULL) == MPI_SUCCESS);
-    MPI_Type_free(&piece);
-    MPI_Type_free(&tile);
-    return f;
-}
-
 static void die_soon(int sig)
 {
     raise(SIGKILL);
@@ -72,7 +48,7 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/weft-death-%d", folder ? folder : "/tmp",
              (int)getpid());
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
-    f = open_view(rank, n, path);
+    f = open_strided(path, PIECE, "enable", NULL);
     /* the keeper of the shared pointer is rank 0 */
     dying = strcmp(argv[1], "shared") ? n - 1 : 0;
     if (rank == dying) {

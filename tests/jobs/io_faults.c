@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "../fake/file_faults.h"
-#include "check.h"
+#include "strided_view.h"
 
 enum { PIECE = 100, EACH = 60, SWEEP = 12 }; /* EACH pieces of each rank */
 
@@ -26,25 +26,7 @@ static int offset_of(int k)
 
 static MPI_File open_file(const char *two_phases)
 {
-    MPI_Datatype piece, tile;
-    MPI_File f = MPI_FILE_NULL;
-    MPI_Info info;
-
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "romio_cb_write", two_phases);
-    MPI_Info_set(info, "romio_cb_read", two_phases);
-    MPI_Info_set(info, "cb_buffer_size", "4096");
-    CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE,
-                        info, &f) == MPI_SUCCESS);
-    MPI_Info_free(&info);
-    MPI_Type_contiguous(PIECE, MPI_BYTE, &piece);
-    MPI_Type_create_resized(piece, 0, PIECE * ranks, &tile);
-    MPI_Type_commit(&tile);
-    CHECK(MPI_File_set_view(f, me * PIECE, MPI_BYTE, tile, "native",
-                            MPI_INFO_NULL) == MPI_SUCCESS);
-    MPI_Type_free(&piece);
-    MPI_Type_free(&tile);
-    return f;
+    return open_strided(path, PIECE, two_phases, two_phases);
 }
 
 /* All ranks have the same outcome; returns its class. */
