@@ -158,21 +158,15 @@ static int complete_hints(struct wf_info *info)
         if (!value || !wf_info_is_boolean(value))
             rc = wf_info_put(info, known[i].key, "false");
     }
-    return rc == MPI_SUCCESS
-               ? wf_info_put(info, WF_INFO_ALLOC_KINDS, WF_ALLOC_KINDS)
-               : rc;
+    return rc;
 }
 
 int wf_mpi_comm_get_info(struct wf_instance *wf, struct wf_comm *comm,
                          MPI_Info *info_used)
 {
     struct wf_info *copy = wf_info_copy(comm->info);
-    if (!copy || complete_hints(copy) != MPI_SUCCESS) {
-        wf_info_destroy(copy);
-        return wf_error(MPI_ERR_NO_MEM, "no memory for an info object");
-    }
-    *info_used = (MPI_Info)copy;
-    return MPI_SUCCESS;
+    return wf_info_answer(copy, copy ? complete_hints(copy) : MPI_ERR_NO_MEM,
+                          info_used);
 }
 
 /* ---- freeing ------------------------------------------------------------- */

@@ -184,9 +184,7 @@ static int complete_hints(const struct wf_file *f, struct wf_info *info)
             rc = wf_info_put(info, known[i].key, known[i].value);
     if (rc == MPI_SUCCESS && f->sieves_writes)
         rc = wf_info_put(info, "romio_ds_write", "enable");
-    return rc == MPI_SUCCESS
-               ? wf_info_put(info, WF_INFO_ALLOC_KINDS, WF_ALLOC_KINDS)
-               : rc;
+    return rc;
 }
 
 int wf_mpi_file_get_info(struct wf_instance *wf, struct wf_file *fh,
@@ -194,10 +192,6 @@ int wf_mpi_file_get_info(struct wf_instance *wf, struct wf_file *fh,
 {
     struct wf_info *copy = wf_info_copy(fh->info);
 
-    if (!copy || complete_hints(fh, copy) != MPI_SUCCESS) {
-        wf_info_destroy(copy);
-        return wf_error(MPI_ERR_NO_MEM, "no memory for an info object");
-    }
-    *info_used = (MPI_Info)copy;
-    return MPI_SUCCESS;
+    return wf_info_answer(
+        copy, copy ? complete_hints(fh, copy) : MPI_ERR_NO_MEM, info_used);
 }

@@ -126,6 +126,18 @@ bool wf_info_is_true(const struct wf_info *info, const char *key)
     return value && !strcmp(value, "true");
 }
 
+int wf_info_answer(struct wf_info *copy, int rc, MPI_Info *info_used)
+{
+    if (copy && rc == MPI_SUCCESS)
+        rc = wf_info_put(copy, WF_INFO_ALLOC_KINDS, WF_ALLOC_KINDS);
+    if (!copy || rc) {
+        wf_info_destroy(copy);
+        return wf_error(MPI_ERR_NO_MEM, "no memory for an info object");
+    }
+    *info_used = (MPI_Info)copy;
+    return MPI_SUCCESS;
+}
+
 static void remove_at(struct wf_info *info, int i)
 {
     free(info->list[i].key);

@@ -39,6 +39,9 @@ void wf_info_remove(struct wf_info *, const char *key);
  * its value: memory that MPI or the system allocates (s11.4.3). */
 #define WF_INFO_ALLOC_KINDS "mpi_memory_alloc_kinds"
 #define WF_ALLOC_KINDS      "mpi,system"
+/* Gives the program a copy of an object's hints, with that key; rc: whether the
+ * others could be put there. copy NULL, or an error: MPI_ERR_NO_MEM. */
+int wf_info_answer(struct wf_info *copy, int rc, MPI_Info *info_used);
 
 struct wf_instance;
 

@@ -98,9 +98,7 @@ static int complete_hints(const struct wf_win *win, struct wf_info *info)
             (win->flavor == MPI_WIN_FLAVOR_SHARED ||
              strcmp(known[i].key, "alloc_shared_noncontig")))
             rc = wf_info_put(info, known[i].key, known[i].value);
-    return rc == MPI_SUCCESS
-               ? wf_info_put(info, WF_INFO_ALLOC_KINDS, WF_ALLOC_KINDS)
-               : rc;
+    return rc;
 }
 
 int wf_mpi_win_get_info(struct wf_instance *wf, struct wf_win *win,
@@ -108,10 +106,6 @@ int wf_mpi_win_get_info(struct wf_instance *wf, struct wf_win *win,
 {
     struct wf_info *copy = wf_info_copy(win->info);
 
-    if (!copy || complete_hints(win, copy) != MPI_SUCCESS) {
-        wf_info_destroy(copy);
-        return wf_error(MPI_ERR_NO_MEM, "no memory for an info object");
-    }
-    *info_used = (MPI_Info)copy;
-    return MPI_SUCCESS;
+    return wf_info_answer(
+        copy, copy ? complete_hints(win, copy) : MPI_ERR_NO_MEM, info_used);
 }
