@@ -1,9 +1,11 @@
 /* Passive targets (MPI-5.0 s12.5.3, s12.5.4): lock, unlock, flush.
  *
- * MPI_Win_lock sends nothing: the first operation asks for the lock, or the
- * unlock does. Only the lock on a process's own memory is waited for, because
- * loads and stores follow. MPI_Win_lock_all wants the lock of each member that
- * an operation goes to, and costs nothing for the others.
+ * Locks are words in shared memory where all members are on one node; else
+ * they are given by messages. Then MPI_Win_lock sends nothing: the first
+ * operation asks for the lock, or the unlock does. Only the lock on a process's
+ * own memory is waited for, because loads and stores follow. MPI_Win_lock_all
+ * wants the lock of each member that an operation goes to, and costs nothing
+ * for the others.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,17 +25,29 @@ static int check_locks(const struct wf_win *win)
                     wf_win_name(win).text);
 }
 
+/* ---- the two ways of a lock ---------------------------------------------- */
+
+/* How the locks of a window are taken and given back. */
+struct lock_way {
+    struct wf_win_peer *(*find)(struct wf_win *, int rank, int *rc);
+    int (*take)(struct wf_win_peer *, enum wf_lock_type, bool nocheck);
+    int (*give_back)(struct wf_win_peer *);
+    int (*take_all)(struct wf_win *);
+    void (*give_all_back)(struct wf_win *); /* all operations are complete */
+};
+
 /* Takes the lock on a member that is a word in shared memory. */
-static int lock_word(struct wf_win_peer *p, bool exclusive, bool nocheck)
+static int take_word(struct wf_win_peer *p, enum wf_lock_type type,
+                     bool nocheck)
 {
     struct wf_win *win = p->win;
     int rc = MPI_SUCCESS;
 
-    p->lock_type = exclusive ? WF_LOCK_EXCLUSIVE : WF_LOCK_SHARED;
+    p->lock_type = type;
     p->lock_nocheck = nocheck;
     p->lock_state = WF_LOCK_ASKED;
     if (!nocheck) {
-        rc = wf_map_lock(p, exclusive);
+        rc = wf_map_lock(p, type == WF_LOCK_EXCLUSIVE);
         win->words_held += !rc;
     }
     p->lock_state = rc ? WF_LOCK_OPEN : WF_LOCK_HELD;
@@ -42,7 +56,7 @@ static int lock_word(struct wf_win_peer *p, bool exclusive, bool nocheck)
     return rc;
 }
 
-static int unlock_word(struct wf_win_peer *p)
+static int give_word_back(struct wf_win_peer *p)
 {
     if (!p->lock_nocheck) {
         p->win->words_held--;
@@ -52,13 +66,74 @@ static int unlock_word(struct wf_win_peer *p)
     return wf_epoch_take_error(p);
 }
 
+static int take_all_words(struct wf_win *win)
+{
+    int rc = wf_map_lock_all(win);
+
+    win->access = rc ? WF_ACCESS_NONE : WF_ACCESS_LOCK_ALL;
+    return rc;
+}
+
+static const struct lock_way by_words = {.find = wf_win_find,
+                                         .take = take_word,
+                                         .give_back = give_word_back,
+                                         .take_all = take_all_words,
+                                         .give_all_back = wf_map_unlock_all};
+
 /* Takes the lock on memory of this process. */
-static int lock_own_memory(struct wf_win_peer *p)
+static int take_own(struct wf_win_peer *p)
 {
     int rc = wf_rma_ask(p, WF_RMA_FLUSH);
 
     return rc ? rc : wf_epoch_flush(p);
 }
+
+static int want_lock(struct wf_win_peer *p, enum wf_lock_type type,
+                     bool nocheck)
+{
+    wf_epoch_want_lock(p, type, nocheck);
+    return p->rank == p->win->comm->rank && !p->lock_nocheck ? take_own(p)
+                                                             : MPI_SUCCESS;
+}
+
+static int give_lock_back(struct wf_win_peer *p)
+{
+    int rc = p->leg->ask(p, true);
+    int error = wf_epoch_flush(p);
+
+    wf_rma_mark_clean(p);
+    return rc ? rc : error;
+}
+
+static int want_own_shared(struct wf_win *win)
+{
+    int rc;
+    struct wf_win_peer *own = wf_win_reach(win, win->comm->rank, &rc);
+
+    if (!own)
+        return rc;
+    wf_epoch_want_lock(own, WF_LOCK_SHARED, false);
+    wf_rma_mark_dirty(own);
+    return take_own(own);
+}
+
+/* The flush that completed the operations gave the locks back. */
+static void note_given_back(struct wf_win *win)
+{
+}
+
+static const struct lock_way by_messages = {.find = wf_win_reach,
+                                            .take = want_lock,
+                                            .give_back = give_lock_back,
+                                            .take_all = want_own_shared,
+                                            .give_all_back = note_given_back};
+
+static const struct lock_way *lock_way_of(const struct wf_win *win)
+{
+    return wf_map_has_lock_words(win) ? &by_words : &by_messages;
+}
+
+/* ---- lock and unlock ----------------------------------------------------- */
 
 int wf_mpi_win_lock(struct wf_instance *wf, int lock_type, int rank, int assert,
                     struct wf_win *win)
@@ -80,8 +155,7 @@ int wf_mpi_win_lock(struct wf_instance *wf, int lock_type, int rank, int assert,
         rc = wf_epoch_check_open(win, "MPI_Win_lock");
     if (rc || rank == MPI_PROC_NULL)
         return rc;
-    p = wf_map_has_lock_words(win) ? wf_win_find(win, rank, &rc)
-                                   : wf_win_reach(win, rank, &rc);
+    p = lock_way_of(win)->find(win, rank, &rc);
     if (!p)
         return rc;
     if (p->lock_state != WF_LOCK_OPEN)
@@ -90,14 +164,9 @@ int wf_mpi_win_lock(struct wf_instance *wf, int lock_type, int rank, int assert,
                         wf_win_name(win).text);
     win->access = WF_ACCESS_LOCK;
     win->locks++;
-    if (wf_map_has_lock_words(win))
-        return lock_word(p, lock_type == MPI_LOCK_EXCLUSIVE,
-                         assert &MPI_MODE_NOCHECK);
-    wf_epoch_want_lock(
+    return lock_way_of(win)->take(
         p, lock_type == MPI_LOCK_SHARED ? WF_LOCK_SHARED : WF_LOCK_EXCLUSIVE,
         assert &MPI_MODE_NOCHECK);
-    return rank == win->comm->rank && !p->lock_nocheck ? lock_own_memory(p)
-                                                       : MPI_SUCCESS;
 }
 
 /* Returns the state about a member that this process has locked. NULL: it has
@@ -115,7 +184,6 @@ int wf_mpi_win_unlock(struct wf_instance *wf, int rank, struct wf_win *win)
 {
     int rc;
     struct wf_win_peer *p = find_locked(win, rank, &rc);
-    int error = MPI_SUCCESS;
 
     if (win->access == WF_ACCESS_LOCK_ALL && rc == MPI_SUCCESS &&
         rank != MPI_PROC_NULL)
@@ -125,17 +193,11 @@ int wf_mpi_win_unlock(struct wf_instance *wf, int rank, struct wf_win *win)
                         wf_win_name(win).text);
     if (!p)
         return rc;
-    if (wf_map_has_lock_words(win)) {
-        rc = unlock_word(p);
-    } else {
-        rc = p->leg->ask(p, true);
-        error = wf_epoch_flush(p);
-        wf_rma_mark_clean(p);
-    }
+    rc = lock_way_of(win)->give_back(p);
     p->lock_state = WF_LOCK_OPEN;
     if (--win->locks == 0)
         win->access = WF_ACCESS_NONE;
-    return rc ? rc : error;
+    return rc;
 }
 
 int wf_mpi_win_lock_all(struct wf_instance *wf, int assert, struct wf_win *win)
@@ -150,19 +212,7 @@ int wf_mpi_win_lock_all(struct wf_instance *wf, int assert, struct wf_win *win)
         return rc;
     win->access = WF_ACCESS_LOCK_ALL;
     win->all_nocheck = assert &MPI_MODE_NOCHECK;
-    if (win->all_nocheck)
-        return MPI_SUCCESS;
-    if (wf_map_has_lock_words(win)) {
-        rc = wf_map_lock_all(win);
-        win->access = rc ? WF_ACCESS_NONE : WF_ACCESS_LOCK_ALL;
-        return rc;
-    }
-    struct wf_win_peer *own = wf_win_reach(win, win->comm->rank, &rc);
-    if (!own)
-        return rc;
-    wf_epoch_want_lock(own, WF_LOCK_SHARED, false);
-    wf_rma_mark_dirty(own);
-    return lock_own_memory(own);
+    return win->all_nocheck ? MPI_SUCCESS : lock_way_of(win)->take_all(win);
 }
 
 int wf_mpi_win_unlock_all(struct wf_instance *wf, struct wf_win *win)
@@ -172,8 +222,8 @@ int wf_mpi_win_unlock_all(struct wf_instance *wf, struct wf_win *win)
                         "MPI_Win_lock_all was not called on %s",
                         wf_win_name(win).text);
     int rc = wf_epoch_flush_all(win, true);
-    if (wf_map_has_lock_words(win) && !win->all_nocheck)
-        wf_map_unlock_all(win);
+    if (!win->all_nocheck)
+        lock_way_of(win)->give_all_back(win);
     win->access = WF_ACCESS_NONE;
     return rc;
 }
