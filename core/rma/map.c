@@ -24,7 +24,7 @@
 #include <sys/mman.h>
 
 #include "coll/path.h"
-#include "coll/shm/memory.h"
+#include "comm/memory.h"
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "object/error.h"

@@ -24,8 +24,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_COLL_SHM_MEMORY_H
-#define WF_COLL_SHM_MEMORY_H
+#ifndef WF_COMM_MEMORY_H
+#define WF_COMM_MEMORY_H
 
 #include "base.h"
 

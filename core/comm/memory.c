@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "coll/shm/memory.h"
+#include "comm/memory.h"
 
 #include <errno.h>
 #include <stdarg.h>
