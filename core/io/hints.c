@@ -15,6 +15,7 @@
 #include "core_api.h"
 #include "io/file.h"
 #include "io/fs.h"
+#include "io/vote.h"
 #include "object/error.h"
 #include "object/info.h"
 

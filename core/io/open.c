@@ -21,6 +21,7 @@
 #include "io/fs.h"
 #include "io/owner.h"
 #include "io/view.h"
+#include "io/vote.h"
 #include "io/wait.h"
 #include "object/errhandler.h"
 #include "object/error.h"

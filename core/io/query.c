@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include "io/fs.h"
 #include "io/view.h"
+#include "io/vote.h"
 #include "object/error.h"
 
 int wf_mpi_file_get_group(struct wf_instance *wf, struct wf_file *fh,

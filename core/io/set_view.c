@@ -13,6 +13,7 @@
 #include "io/file.h"
 #include "io/shared.h"
 #include "io/view.h"
+#include "io/vote.h"
 #include "object/error.h"
 #include "os/hash.h"
 

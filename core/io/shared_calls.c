@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include "io/shared.h"
 #include "io/view.h"
+#include "io/vote.h"
 #include "object/error.h"
 #include "object/status.h"
 #include "process/instance.h"

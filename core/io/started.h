@@ -1,4 +1,4 @@
-/* A nonblocking access that is under way: start.c, start_collective.c.
+/* A nonblocking access that is under way: started.c, start_collective.c.
  *
  * LOCK  the API section of the file's engine; while a job runs, rc, cause and
  * the access are the job's.

@@ -16,6 +16,7 @@
 #include "io/file.h"
 #include "io/fs.h"
 #include "io/view.h"
+#include "io/vote.h"
 #include "io/wait.h"
 #include "object/error.h"
 #include "process/rank.h"

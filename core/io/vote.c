@@ -7,6 +7,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "io/vote.h"
+
 #include "core_api.h"
 #include "datatype/op.h"
 #include "datatype/predefined.h"

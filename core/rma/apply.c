@@ -7,6 +7,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "rma/apply.h"
+
 #include <stdlib.h>
 #include <sys/uio.h>
 

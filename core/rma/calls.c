@@ -12,6 +12,7 @@
 #include "object/error.h"
 #include "process/instance.h"
 #include "protocol/queues.h"
+#include "rma/apply.h"
 #include "rma/epoch.h"
 #include "rma/operation.h"
 #include "rma/target.h"

@@ -18,9 +18,11 @@
 
 #include "object/error.h"
 #include "protocol/queues.h"
+#include "rma/finish.h"
 #include "rma/map.h"
 #include "rma/message.h"
 #include "rma/operation.h"
+#include "rma/start.h"
 
 /* ---- rules --------------------------------------------------------------- */
 

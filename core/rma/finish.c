@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "rma/finish.h"
+
 #include <stdlib.h>
 
 #include "datatype/move.h"
@@ -11,6 +13,7 @@
 #include "report/error.h"
 #include "rma/message.h"
 #include "rma/operation.h"
+#include "rma/start.h"
 
 void wf_rma_mark_dirty(struct wf_win_peer *p)
 {

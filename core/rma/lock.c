@@ -12,9 +12,12 @@
 #include "core_api.h"
 #include "object/error.h"
 #include "rma/epoch.h"
+#include "rma/finish.h"
 #include "rma/map.h"
+#include "rma/map_wait.h"
 #include "rma/message.h"
 #include "rma/operation.h"
+#include "rma/start.h"
 
 static int check_locks(const struct wf_win *win)
 {

@@ -32,6 +32,7 @@
 #include "os/pages.h"
 #include "os/tuning.h"
 #include "report/error.h"
+#include "rma/map_wait.h"
 
 enum { PAGE = 4096, BASE_ALIGN = 64 };
 

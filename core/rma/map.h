@@ -68,15 +68,5 @@ static inline bool wf_map_has_lock_words(const struct wf_win *win)
 /* Prepares the state about a member: its leg and its atomicity domain. False:
  * out of memory. */
 bool wf_map_init_peer(struct wf_win_peer *);
-/* A process is gone: those that wait for it do not wait for ever. */
-void wf_map_lose(struct wf_win *, struct weft_loc *);
-/* Prepares map->waiting. False: out of memory. */
-bool wf_map_init_waiting(struct wf_win *);
-
-/* The lock on a member, and on all, as words; see lock.c. */
-int wf_map_lock(struct wf_win_peer *, bool exclusive);
-void wf_map_unlock(struct wf_win_peer *, bool exclusive);
-int wf_map_lock_all(struct wf_win *);
-void wf_map_unlock_all(struct wf_win *);
 
 #endif

@@ -16,6 +16,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "rma/map_wait.h"
+
 #include <stdlib.h>
 
 #include "core_api.h"

@@ -20,8 +20,10 @@
 #include "rma/atomic.h"
 #include "rma/direct.h"
 #include "rma/epoch.h"
+#include "rma/finish.h"
 #include "rma/map.h"
 #include "rma/operation.h"
+#include "rma/start.h"
 #include "route/location.h"
 
 /* ---- permission ---------------------------------------------------------- */

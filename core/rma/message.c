@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "rma/operation.h"
+#include "rma/start.h"
 #include "rma/win.h"
 
 static struct wf_active_head head_of(const struct wf_win_peer *p,

@@ -64,27 +64,4 @@ static inline bool wf_rma_has_result(enum wf_rma_kind kind)
     return kind == WF_RMA_GET || kind == WF_RMA_GET_ACC || kind == WF_RMA_CAS;
 }
 
-/* Starts an operation by messages. *req: the program's request is wanted if req
- * is not NULL. */
-int wf_rma_start(struct wf_win_peer *, const struct wf_rma_call *,
-                 struct wf_req **req);
-/* Puts a question, FLUSH or UNLOCK, behind the operations of the queue. */
-int wf_rma_ask(struct wf_win_peer *, enum wf_rma_kind);
-/* Sends what waits in the queue, as far as it may go. */
-void wf_rma_pump(struct wf_win_peer *);
-/* Ends all operations with a target that is gone. */
-void wf_rma_lose_target(struct wf_win_peer *);
-/* Handle messages that come back from a target. */
-void wf_rma_take_result(struct wf_win_peer *, struct wf_rma_message *);
-void wf_rma_take_answer(struct wf_win_peer *, const struct wf_rma_message *);
-void wf_rma_take_failure(struct wf_win_peer *, const struct wf_rma_message *);
-/* Ends one part of an operation; the last one completes it and frees it. */
-void wf_rma_end_part(struct wf_rma_op *, uint8_t part);
-/* Creates the request of an operation. NULL: out of memory, recorded. */
-struct wf_req *wf_rma_create_request(struct wf_rma_op *);
-/* Notes that a target has work that is not synchronised. */
-void wf_rma_mark_dirty(struct wf_win_peer *);
-/* The place in win->dirty is given back. */
-void wf_rma_mark_clean(struct wf_win_peer *);
-
 #endif

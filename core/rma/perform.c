@@ -25,6 +25,7 @@
 #include "protocol/receive.h"
 #include "protocol/send.h"
 #include "report/error.h"
+#include "rma/apply.h"
 #include "rma/atomic.h"
 #include "rma/lock_queue.h"
 #include "rma/operation.h"

@@ -19,8 +19,10 @@
 #include "core_api.h"
 #include "object/error.h"
 #include "rma/epoch.h"
+#include "rma/finish.h"
 #include "rma/message.h"
 #include "rma/operation.h"
+#include "rma/start.h"
 
 /* ---- groups -------------------------------------------------------------- */
 

@@ -9,6 +9,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "rma/start.h"
+
 #include <stdlib.h>
 
 #include "datatype/describe.h"
@@ -18,6 +20,7 @@
 #include "process/instance.h"
 #include "protocol/receive.h"
 #include "protocol/send.h"
+#include "rma/finish.h"
 #include "rma/message.h"
 #include "rma/operation.h"
 

@@ -15,6 +15,7 @@
 #include "process/rank.h"
 #include "protocol/failure.h"
 #include "report/error.h"
+#include "rma/finish.h"
 #include "rma/lock_queue.h"
 #include "rma/operation.h"
 #include "rma/pscw.h"

@@ -10,8 +10,10 @@
 #include "process/instance.h"
 #include "rma/lock_queue.h"
 #include "rma/map.h"
+#include "rma/map_wait.h"
 #include "rma/message.h"
 #include "rma/operation.h"
+#include "rma/start.h"
 #include "rma/target.h"
 #include "rma/win.h"
 

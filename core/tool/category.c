@@ -5,6 +5,7 @@
 #include "core_api.h"
 #include "tool/cvar.h"
 #include "tool/event.h"
+#include "tool/event_types.h"
 #include "tool/pvar.h"
 #include "tool/tool.h"
 

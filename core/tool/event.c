@@ -10,6 +10,8 @@
 #include "core_api.h"
 #include "object/info.h"
 #include "os/clock.h"
+#include "tool/event_delivery.h"
+#include "tool/event_types.h"
 #include "tool/tool.h"
 
 /* ---- the source ---------------------------------------------------------- */

@@ -6,6 +6,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "tool/event_delivery.h"
+
 #include <stdlib.h>
 
 #include "core_api.h"
@@ -17,6 +19,7 @@
 #include "process/rank.h"
 #include "report/trace_note.h"
 #include "tool/event.h"
+#include "tool/event_types.h"
 #include "tool/handles.h"
 
 enum level { NONE, RESTRICTED, THREAD_SAFE, SIGNAL_SAFE, LEVELS, NO_LEVEL };

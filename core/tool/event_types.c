@@ -3,6 +3,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "tool/event_types.h"
+
 #include "tool/event.h"
 
 #include <stdio.h>

@@ -11,6 +11,8 @@
 #include "lock/critical.h"
 #include "tool/cvar.h"
 #include "tool/event.h"
+#include "tool/event_delivery.h"
+#include "tool/event_types.h"
 
 static struct users {
     struct wf_lock lock;

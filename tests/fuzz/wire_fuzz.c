@@ -19,6 +19,7 @@
 #include "route/links.h"
 #include "rma/epoch.h"
 #include "rma/operation.h"
+#include "rma/start.h"
 #include "sim/window.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

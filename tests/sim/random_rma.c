@@ -24,6 +24,7 @@
 #include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "rma/epoch.h"
+#include "rma/finish.h"
 #include "rma/message.h"
 #include "rma/operation.h"
 #include "sim/window.h"

@@ -1,0 +1,20 @@
+/* The beginning of operations by message at their origin, and their queue.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_RMA_START_H
+#define WF_RMA_START_H
+
+#include "rma/operation.h"
+
+/* Starts an operation by messages. *req: the program's request is wanted if req
+ * is not NULL. */
+int wf_rma_start(struct wf_win_peer *, const struct wf_rma_call *,
+                 struct wf_req **req);
+/* Puts a question, FLUSH or UNLOCK, behind the operations of the queue. */
+int wf_rma_ask(struct wf_win_peer *, enum wf_rma_kind);
+/* Sends what waits in the queue, as far as it may go. */
+void wf_rma_pump(struct wf_win_peer *);
+/* Ends all operations with a target that is gone. */
+void wf_rma_lose_target(struct wf_win_peer *);
+
+#endif
