@@ -9,7 +9,8 @@ the upper folder has registered. Nor may a source file include a header of a
 folder above, so that nothing knows what is inside of a structure above it; and
 no header includes itself by way of others. No file of a folder whose result is
 a status names an MPI error class. The record that all see, struct wf_instance,
-stays small, and few files see those of the layers that it points to.
+stays small, and few files see those of the layers that it points to. What x.c
+has for others is declared in x.h, nearly always.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import collections
@@ -24,6 +25,7 @@ ROW = re.compile(r"^\| `([a-z0-9]+)/` \| (status|class|both) \|", re.M)
 INSTANCE = "core/process/instance.h"
 MEMBERS_MOST = 17  # of struct wf_instance
 SEERS_MOST = 39    # files that include it themselves; others declare it
+OWN_LEAST = 0.95   # functions that are declared in the header of their file
 # The records of the routes and of progress: fewer source files see each.
 SEEN = {"core/route/links.h": 40, "core/progress/wait.h": 40}
 CLASS = re.compile(r'\bMPI_(?:SUCCESS|ERR_[A-Z_]+)\b|"object/error\.h"')
@@ -152,6 +154,35 @@ def large_record(files):
                f"{MEMBERS_MOST} are allowed: is it the state of one layer?")
 
 
+def functions(path):
+    """The global functions of an object file that the sources declare: not
+    those of MPI, nor the core's, of which prototypes are generated."""
+    out = subprocess.run(["nm", "-g", "--defined-only", path],
+                         capture_output=True, text=True, check=True).stdout
+    names = (line.split()[2] for line in out.splitlines()
+             if line.split()[1] == "T")
+    return {name for name in names
+            if not re.match("(wf_)?(mpi_|vendor_)|P?MPI_", name)}
+
+
+def declared_elsewhere(build):
+    """Yields a sentence if too many functions are not declared in the header
+    that has the name of their source."""
+    total, own = 0, 0
+    for path, source in objects(build):
+        header = os.path.join(ROOT, source[:-len(".c")] + ".h")
+        text = ""
+        if os.path.exists(header):
+            with open(header, encoding="utf-8") as f:
+                text = f.read()
+        names = functions(path)
+        total += len(names)
+        own += sum(bool(re.search(rf"\b{name}\b", text)) for name in names)
+    if own < OWN_LEAST * total:
+        yield (f"only {own} of {total} functions are declared in the header of "
+               f"their own file: {OWN_LEAST:.0%} should be")
+
+
 def main(build, verbose):
     """Prints what goes up; the exit status."""
     results = dict(folders())
@@ -176,7 +207,8 @@ def main(build, verbose):
                 bad.append(f"{source} needs {name} of {home[name]}")
     files = includes()
     bad += [*upward_includes(files, order), *circles(files),
-            *widely_seen(files), *large_record(files)]
+            *widely_seen(files), *large_record(files),
+            *declared_elsewhere(build)]
     for line in sorted(set(bad)):
         print(line)
     if verbose:

@@ -35,7 +35,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "boot/auth_key.h"
+#include "boot/auth_inside.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,8 @@
  */
 #include "boot/auth_key.h"
 
+#include "boot/auth_inside.h"
+
 #include <errno.h>
 #include <sys/random.h>
 

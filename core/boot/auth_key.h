@@ -1,5 +1,4 @@
-/* A key, and the numbers of which texts for its MACs consist: for auth.c, which
- * makes the handshake, and auth_key.c, which derives keys.
+/* Keys, and what is derived from them.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_BOOT_AUTH_KEY_H
@@ -7,52 +6,45 @@
 
 #include "boot/auth.h"
 
-enum { WF_AUTH_MAC = 32, WF_AUTH_NAME_MAX = 64 };
+/* Generate random key bytes for a new job. WEFT_ESYS: no randomness. */
+int wf_auth_key_generate(unsigned char bytes[WF_AUTH_KEY_BYTES]);
 
-struct wf_auth_key {
-    unsigned char secret[WF_AUTH_KEY_BYTES];
-    unsigned char job[WF_AUTH_NAME_MAX]; /* zero padded */
-    uint64_t datagram[2];                /* key of mac64() */
-    uint64_t id;  /* says in a handshake which key it is */
-    uint32_t tag; /* of the job: process/job.h */
+/* Allocate memory for a key, kept out of core dumps as far as the system
+ * allows, and cleared by wf_auth_key_free; NULL: out of memory. It has to be
+ * filled before use. */
+struct wf_auth_key *wf_auth_key_alloc(void);
+/* Derive the key from secret bytes of any length >= 1 (WEFT_EINVAL when n is 0)
+ * and the name of the job, which both sides must agree on. It allocates
+ * nothing. */
+int wf_auth_key_fill(struct wf_auth_key *, const void *bytes, size_t n,
+                     const char *job);
+/* Allocate and fill a key. */
+int wf_auth_key_create(const void *bytes, size_t n, const char *job,
+                       struct wf_auth_key **out);
+void wf_auth_key_free(struct wf_auth_key *);
+
+/* Returns the tag of the job that has this key and the name with which it was
+ * derived: process/job.h. */
+uint32_t wf_auth_tag(const struct wf_auth_key *);
+
+/* The endpoint that a seed (weft_open.seed) belongs to. */
+struct wf_auth_endpoint {
+    const char *transport; /* its section of mpi.ini */
+    uint32_t rank;
+    unsigned engine;
 };
 
-static inline void wf_auth_put_u32(unsigned char *p, uint32_t v)
-{
-    for (int i = 0; i < 4; i++)
-        p[i] = (unsigned char)(v >> 8 * i);
-}
-
-static inline uint32_t wf_auth_get_u32(const unsigned char *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-           (uint32_t)p[3] << 24;
-}
-
-static inline void wf_auth_put_u64(unsigned char *p, uint64_t v)
-{
-    wf_auth_put_u32(p, (uint32_t)v);
-    wf_auth_put_u32(p + 4, (uint32_t)(v >> 32));
-}
-
-static inline uint64_t wf_auth_get_u64(const unsigned char *p)
-{
-    return wf_auth_get_u32(p) | (uint64_t)wf_auth_get_u32(p + 4) << 32;
-}
-
-/* A name travels as tag and index. */
-static inline void wf_auth_put_name(unsigned char *p, uint64_t name)
-{
-    wf_auth_put_u32(p, (uint32_t)(name >> 32));
-    wf_auth_put_u32(p + 4, (uint32_t)name);
-}
-
-static inline uint64_t wf_auth_get_name(const unsigned char *p)
-{
-    return (uint64_t)wf_auth_get_u32(p) << 32 | wf_auth_get_u32(p + 4);
-}
-
-/* Fill with random bytes. WEFT_ESYS: there are none. */
-int wf_auth_fill_random(void *, size_t);
+/* Compute the seed of an endpoint: all processes of the job get the same, and
+ * nobody without the key can tell it. */
+void wf_auth_derive_seed(const struct wf_auth_key *,
+                         const struct wf_auth_endpoint *,
+                         unsigned char seed[WEFT_SEED]);
+/* Compute a code that only the processes of the job can make; wf_auth_mac64
+ * implements weft_host.mac64. The instance must have a key, which it has before
+ * it meets a peer. */
+uint64_t wf_auth_mac64(struct weft_core *core, uint64_t nonce,
+                       const struct iovec *, int n);
+uint64_t wf_auth_mac(const struct wf_auth_key *, uint64_t nonce,
+                     const struct iovec *, int n);
 
 #endif

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "boot/auth.h"
+#include "boot/auth_key.h"
 #include "boot/foreign.h"
 #include "boot/memory.h"
 #include "boot/pmi1.h"

@@ -27,6 +27,7 @@
 
 #include "base.h"
 #include "boot/auth.h"
+#include "boot/auth_key.h"
 #include "boot/boot.h"
 #include "os/futex.h"
 #include "os/secret.h"

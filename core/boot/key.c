@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "boot/auth.h"
+#include "boot/auth_key.h"
 #include "boot/boot.h"
 #include "config/config.h"
 #include "config/shared.h"

@@ -13,6 +13,7 @@
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/helper.h"
+#include "protocol/helper_requests.h"
 
 /* ---- running ------------------------------------------------------------- */
 

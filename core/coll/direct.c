@@ -22,6 +22,7 @@
  */
 #include "coll/direct.h"
 
+#include "coll/lengths.h"
 #include "coll/run.h"
 #include "coll/vertex.h"
 #include "protocol/try.h"

@@ -4,6 +4,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/lengths.h"
+
 #include "coll/vertex.h"
 #include "datatype/move.h"
 #include "object/error.h"

@@ -31,6 +31,7 @@
  */
 #include "coll/run.h"
 
+#include "coll/lengths.h"
 #include "coll/vertex.h"
 #include "group/describe_wait.h"
 #include "object/error.h"

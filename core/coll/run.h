@@ -8,7 +8,6 @@
 
 struct wf_req;
 struct wf_sched;
-struct wf_sched_block;
 
 /* Makes vertices be performed when they are made, as long as that takes no
  * waiting (direct.c). To be called before the first vertex of a schedule that
@@ -33,13 +32,5 @@ void wf_sched_start_part(struct wf_sched *, void (*ended)(void *arg, int error),
 
 /* Makes an inactive persistent request that owns the schedule. */
 int wf_sched_make_persistent(struct wf_sched *, struct wf_req **out);
-
-/* Compares the length of a message of a collective with the one that its
- * receiver expects. */
-WF_COLD int wf_sched_bad_length(int source, uint64_t got, uint64_t expected);
-
-/* Copies between two blocks of this process. As for a message to itself,
- * different lengths are an error. */
-int wf_sched_copy_now(struct wf_sched_block from, struct wf_sched_block to);
 
 #endif

@@ -20,6 +20,7 @@
 #ifndef WF_VERTEX_H
 #define WF_VERTEX_H
 
+#include "coll/lengths.h"
 #include "coll/run.h"
 #include "coll/schedule.h"
 #include "object/error.h"

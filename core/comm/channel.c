@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "comm/agree.h"
+#include "comm/channel_info.h"
 #include "comm/engines.h"
 #include "progress/progress.h"
 #include "progress/wait.h"

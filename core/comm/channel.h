@@ -17,14 +17,7 @@
 #include "group/comm.h"
 #include "protocol/reserve.h"
 
-struct wf_info;
-
-/* The wishes of a program, from its info keys. */
-struct wf_channel_terms {
-    bool wanted;
-    uint64_t bytes; /* of the largest message */
-    uint64_t rate;  /* starts per second from one member to another */
-};
+struct wf_channel_terms; /* comm/channel_info.h */
 
 /* The channel of a communicator. */
 struct wf_channel {
@@ -34,18 +27,6 @@ struct wf_channel {
     void (*free)(struct wf_comm *);
 };
 
-/* Read the terms from the keys of info, which may be NULL. MPI_ERR_INFO_VALUE:
- * a value is none of its key's. */
-int wf_channel_read(const struct wf_info *info, struct wf_channel_terms *);
-/* The same for a communicator that gets no channel: only the values are
- * checked. */
-int wf_channel_check(const struct wf_info *info);
-/* Whether a key is one of those. */
-bool wf_channel_has_key(const char *key);
-/* Remove the keys from info, which may be NULL: they are not in force. */
-void wf_channel_remove_keys(struct wf_info *info);
-/* Put those that the terms say. */
-void wf_channel_put_keys(struct wf_info *, const struct wf_channel_terms *);
 /* Make the channel of a new communicator that no call has used yet; all
  * members call this, inside the section of the parent's engine, with a channel
  * that they have taken. With the result MPI_SUCCESS either all members have

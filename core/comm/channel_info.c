@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "comm/channel_info.h"
+
 #include <stdio.h>
 
 #include "comm/channel.h"

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "comm/channel.h"
+#include "comm/channel_info.h"
 #include "comm/derive.h"
 #include "comm/engines.h"
 #include "comm/query.h"

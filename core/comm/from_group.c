@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "comm/channel.h"
+#include "comm/channel_info.h"
 #include "comm/derive.h"
 #include "comm/inter.h"
 #include "comm/query.h"

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "comm/channel.h"
+#include "comm/channel_info.h"
 #include "config/config.h"
 #include "core_api.h"
 #include "group/comm.h"

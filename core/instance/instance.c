@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "boot/auth.h"
+#include "boot/auth_key.h"
 #include "boot/boot.h"
 #include "boot/fatal_message.h"
 #include "boot/key.h"

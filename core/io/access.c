@@ -13,8 +13,10 @@
 #include "datatype/move.h"
 #include "datatype/segments.h"
 #include "datatype/type.h"
+#include "io/convert.h"
 #include "io/datarep.h"
 #include "io/fs.h"
+#include "io/sieve.h"
 #include "io/view.h"
 #include "object/error.h"
 

@@ -60,11 +60,4 @@ int wf_access_run(struct wf_access *);
 /* Moves the bytes of an access that are the same in memory and in the file. */
 int wf_access_transfer(struct wf_access *);
 
-/* Performs an access by the pieces' extents (sieve.c). */
-bool wf_access_should_sieve(const struct wf_access *);
-int wf_access_sieve(struct wf_access *);
-
-/* Performs an access that converts its data (convert.c). */
-int wf_access_convert(struct wf_access *);
-
 #endif

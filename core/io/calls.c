@@ -3,8 +3,12 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "io/calls.h"
+
 #include "core_api.h"
 #include "io/file.h"
+#include "io/prepare.h"
+#include "io/started.h"
 #include "object/error.h"
 #include "object/status.h"
 #include "protocol/request.h"

@@ -2,7 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "io/collective.h"
+
 #include "io/file.h"
+#include "io/prepare.h"
 #include "io/twophase.h"
 #include "object/error.h"
 #include "protocol/request.h"

@@ -9,7 +9,10 @@
 #include "io/collective_calls.h"
 
 #include "core_api.h"
+#include "io/collective.h"
 #include "io/file.h"
+#include "io/prepare.h"
+#include "io/start_collective.h"
 #include "object/error.h"
 #include "object/status.h"
 #include "process/instance.h"

@@ -8,6 +8,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "io/convert.h"
+
 #include <stdlib.h>
 
 #include "core_api.h"

@@ -50,13 +50,6 @@ struct wf_exchange {
     struct wf_io_ask *sorted; /* for the plan */
 };
 
-/* Makes the memory that a plan needs. False: out of memory. */
-bool wf_exchange_init(struct wf_exchange *, int members);
-void wf_exchange_fini(struct wf_exchange *);
-/* Chooses whether the access goes in two phases, by what all have told, and
- * divides the file. False: it does not. */
-bool wf_exchange_plan(struct wf_twophase *);
-
 /* Finds what goes to each aggregator in this round. */
 void wf_exchange_begin_round(struct wf_twophase *);
 /* Put the messages of the stages into a schedule. */

@@ -100,7 +100,4 @@ struct wf_fs {
 /* Files of the operating system (posix.c). */
 extern const struct wf_fs wf_fs_posix;
 
-/* Returns the error class of an errno of a call on files (fs_error.c). */
-int wf_fs_error_class(int error);
-
 #endif

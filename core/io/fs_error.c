@@ -3,6 +3,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "io/fs_error.h"
+
 #include <errno.h>
 
 #include "io/fs.h"

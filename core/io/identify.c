@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "io/fs_error.h"
 #include "io/posix.h"
 #include "object/error.h"
 

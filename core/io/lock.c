@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "io/fs_error.h"
 #include "io/posix.h"
 #include "object/error.h"
 

@@ -4,6 +4,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "io/plan.h"
+
 #include <stdlib.h>
 
 #include "coll/layout.h"

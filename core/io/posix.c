@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/fs_error.h"
 #include "object/error.h"
 
 enum {

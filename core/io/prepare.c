@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "io/prepare.h"
+
 #include "core_api.h"
 #include "datatype/type.h"
 #include "io/datarep.h"

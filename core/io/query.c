@@ -4,12 +4,15 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "io/query.h"
+
 #include "core_api.h"
 #include "datatype/type.h"
 #include "group/group.h"
 #include "io/datarep.h"
 #include "io/file.h"
 #include "io/fs.h"
+#include "io/prepare.h"
 #include "io/view.h"
 #include "io/vote.h"
 #include "object/error.h"

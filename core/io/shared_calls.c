@@ -7,8 +7,12 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
+#include "io/calls.h"
+#include "io/collective.h"
 #include "io/collective_calls.h"
 #include "io/file.h"
+#include "io/prepare.h"
+#include "io/query.h"
 #include "io/shared.h"
 #include "io/view.h"
 #include "io/vote.h"

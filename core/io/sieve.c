@@ -12,6 +12,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "io/sieve.h"
+
 #include <stdlib.h>
 
 #include "datatype/move.h"

@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "io/start_collective.h"
+
 #include <stdlib.h>
 
 #include "io/file.h"

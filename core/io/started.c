@@ -11,6 +11,7 @@
 
 #include "io/datarep.h"
 #include "io/file.h"
+#include "io/prepare.h"
 #include "io/started.h"
 #include "io/view.h"
 #include "io/worker.h"

@@ -38,4 +38,9 @@ void wf_started_record(struct wf_started *, int rc);
 /* Completes the request with the outcome. */
 void wf_started_complete(struct wf_started *);
 
+/* Starts an access as a request, which owns a copy of it. what: the name of the
+ * MPI function. */
+int wf_file_start(struct wf_file *, const struct wf_access *, const char *what,
+                  struct wf_req **);
+
 #endif

@@ -15,6 +15,8 @@
 #include "io/datarep.h"
 #include "io/file.h"
 #include "io/fs.h"
+#include "io/plan.h"
+#include "io/prepare.h"
 #include "io/view.h"
 #include "io/vote.h"
 #include "io/wait.h"

@@ -8,6 +8,7 @@
 #include "io/file.h"
 #include "progress/wait.h"
 #include "protocol/helper.h"
+#include "protocol/helper_requests.h"
 
 void wf_file_wait(const struct wf_file *f, uint32_t mask, bool (*done)(void *),
                   void *arg)

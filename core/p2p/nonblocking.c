@@ -10,6 +10,7 @@
 #include "os/tuning.h"
 #include "p2p/blocking.h"
 #include "protocol/helper.h"
+#include "protocol/helper_requests.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/send.h"

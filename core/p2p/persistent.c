@@ -7,6 +7,7 @@
 #include "object/error.h"
 #include "p2p/buffered.h"
 #include "protocol/helper.h"
+#include "protocol/helper_requests.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"

@@ -12,6 +12,7 @@
 #include "protocol/comm_route.h"
 #include "protocol/failure.h"
 #include "protocol/helper.h"
+#include "protocol/helper_requests.h"
 #include "protocol/queues.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"

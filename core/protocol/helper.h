@@ -5,9 +5,9 @@
 #ifndef WF_HELPER_H
 #define WF_HELPER_H
 
-#include "os/tuning.h"
-#include "progress/wait.h"
-#include "protocol/queues.h"
+#include "base.h"
+
+struct wf_instance;
 
 /* The progress threads that act at any time. A program gets them with
  * -Wl,-u,weft_helpers, which mpicc adds, or by a nonblocking call; a static one
@@ -20,31 +20,5 @@ struct wf_helpers {
     void (*start)(struct wf_instance *);
 };
 extern const struct wf_helpers weft_helpers __attribute__((weak));
-
-/* Leave r to the progress thread unless r is done or not worth it. Called in a
- * nonblocking call, with the section held or off; starts the thread if there is
- * none. */
-void wf_helper_register(struct wf_req *r);
-/* Have the progress thread serve peers from now on, whatever the program does:
- * they may operate on memory of this process without its calls. False: there
- * is no such thread, and they wait for its calls. Called with the section held
- * or off. */
-bool wf_helper_attend(struct wf_instance *);
-/* Take back one wf_helper_attend that returned true. */
-void wf_helper_stop_attending(struct wf_instance *);
-/* Poll a moment for the announcement of the message of r, a receive that was
- * just posted, if it is large. Called in a nonblocking call, with the section
- * held or off. */
-void wf_helper_poll_announcement(struct wf_req *r);
-
-/* Leave the request to the progress thread if that is worth it. */
-static inline void wf_register_with_helper(struct wf_req *r)
-{
-    if (wf_req_done(r) ||
-        (r->type == WF_REQ_RECV && wf_p2p_of(r)->bytes < WF_HELP_MIN_BYTES))
-        return;
-    if (r->wf->progress->may_help)
-        wf_helper_register(r);
-}
 
 #endif

@@ -4,6 +4,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "protocol/helper_requests.h"
+
 #include "os/tuning.h"
 #include "progress/progress.h"
 #include "protocol/helper.h"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "boot/auth.h"
+#include "boot/auth_key.h"
 #include "config/config.h"
 #include "os/hosts.h"
 #include "process/rank.h"

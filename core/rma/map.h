@@ -65,8 +65,4 @@ static inline bool wf_map_has_lock_words(const struct wf_win *win)
     return win->map && win->map->mates == (uint32_t)win->comm->size;
 }
 
-/* Prepares the state about a member: its leg and its atomicity domain. False:
- * out of memory. */
-bool wf_map_init_peer(struct wf_win_peer *);
-
 #endif

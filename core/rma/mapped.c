@@ -10,6 +10,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "rma/mapped.h"
+
 #include <stdlib.h>
 
 #include "datatype/op.h"

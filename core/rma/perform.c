@@ -12,6 +12,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "rma/perform.h"
+
 #include "rma/target.h"
 
 #include <stdlib.h>

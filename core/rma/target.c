@@ -18,6 +18,7 @@
 #include "rma/finish.h"
 #include "rma/lock_queue.h"
 #include "rma/operation.h"
+#include "rma/perform.h"
 #include "rma/pscw.h"
 
 struct wf_kept {

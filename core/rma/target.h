@@ -10,10 +10,6 @@
 struct wf_rma_swap;
 struct wf_type;
 
-/* Performs a message whose origin has the lock, or needs none. */
-void wf_rma_perform(struct wf_win_peer *, const struct wf_rma_message *);
-/* Logs a message that makes no sense. */
-void wf_rma_log_skipped(const struct wf_win_peer *, const char *why);
 /* Handles a message of one-sided communication. */
 void wf_rma_arrive(struct wf_windows *, struct weft_loc *from,
                    const struct wf_rma_message *);

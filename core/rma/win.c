@@ -18,10 +18,12 @@
 #include "object/info.h"
 #include "progress/wait.h"
 #include "protocol/helper.h"
+#include "protocol/helper_requests.h"
 #include "protocol/queues.h"
 #include "report/error.h"
 #include "rma/epoch.h"
 #include "rma/map.h"
+#include "rma/mapped.h"
 #include "rma/owner.h"
 #include "rma/target.h"
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "boot/auth.h"
+#include "boot/auth_key.h"
 #include "boot/hosted.h"
 #include "config/addresses.h"
 #include "config/config.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "boot/auth.h"
+#include "boot/auth_key.h"
 #include "process/rank.h"
 #include "report/error.h"
 #include "route/card.h"

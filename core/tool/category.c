@@ -6,7 +6,7 @@
 #include "tool/cvar.h"
 #include "tool/event.h"
 #include "tool/event_types.h"
-#include "tool/pvar.h"
+#include "tool/pvar_table.h"
 #include "tool/tool.h"
 
 static bool is_of_transport(const struct wf_pvar *v)

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "tool/pvar.h"
+#include "tool/pvar_table.h"
 
 #include <stdlib.h>
 

@@ -35,7 +35,7 @@
 #include "protocol/traffic.h"
 #include "report/call_time.h"
 #include "route/links.h"
-#include "tool/pvar.h"
+#include "tool/pvar_table.h"
 #include "tool/tool.h"
 
 enum place {

@@ -14,6 +14,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "coll/lengths.h"
 #include "coll/run.h"
 #include "schedules_call.h"
 

@@ -9,6 +9,7 @@
 
 #include "process/endpoint.h"
 #include "boot/auth.h"
+#include "boot/auth_key.h"
 #include "process/rank.h"
 
 struct side {

@@ -33,6 +33,7 @@
 #include "protocol/queues.h"
 #include "coll_types.h"
 #include "../dice.h"
+#include "protocol/helper_requests.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
 #include "protocol/send.h"

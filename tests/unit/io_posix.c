@@ -9,6 +9,7 @@
 
 #include "../fake/file_faults.h"
 #include "io/fs.h"
+#include "io/fs_error.h"
 #include "object/error.h"
 
 enum { BYTES = 10000, BLOCKS = 2500 };

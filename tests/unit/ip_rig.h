@@ -25,6 +25,7 @@
 
 #include "../../plugins/ip/ip.h"
 #include "boot/auth.h"
+#include "boot/auth_key.h"
 
 extern const weft_plugin RIG_PLUGIN;
 

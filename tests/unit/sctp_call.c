@@ -15,6 +15,7 @@
 #include "../../plugins/ip/call.h"
 #include "../../plugins/ip/ip.h"
 #include "boot/auth.h"
+#include "boot/auth_key.h"
 
 #define TIMEOUT UINT64_C(2000000000)
 

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "boot/auth_key.h"
 #include "udp_rig.h"
 
 #include <errno.h>

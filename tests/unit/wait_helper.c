@@ -11,6 +11,7 @@
 #include "process/endpoint.h"
 #include "process/rank.h"
 #include "protocol/helper.h"
+#include "protocol/helper_requests.h"
 
 static struct wf_p2p left; /* something that is left to itself */
 

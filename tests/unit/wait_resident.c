@@ -8,6 +8,7 @@
 #include "wait_rig.h"
 
 #include "protocol/helper.h"
+#include "protocol/helper_requests.h"
 
 static wf_atomic_u32 arrived;
 static struct wf_transport_config with_thread = {.name = "fab", .thread = true};

@@ -6,6 +6,7 @@
 #define WF_SHMCOLL_CONTRIBUTION_H
 
 #include "coll/args.h"
+#include "coll/lengths.h"
 #include "coll/run.h"
 #include "coll/shm/shmcoll.h"
 #include "coll/vertex.h"

@@ -31,6 +31,7 @@
 
 #include <sys/mman.h>
 
+#include "coll/lengths.h"
 #include "coll/shm/contribution.h"
 #include "group/describe_wait.h"
 #include "object/error.h"

@@ -2,8 +2,8 @@
  * anyway.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WF_TOOL_PVAR_H
-#define WF_TOOL_PVAR_H
+#ifndef WF_TOOL_PVAR_TABLE_H
+#define WF_TOOL_PVAR_TABLE_H
 
 #include "base.h"
 

@@ -1,0 +1,13 @@
+/* The mapped leg of a window.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_RMA_MAPPED_H
+#define WF_RMA_MAPPED_H
+
+#include "rma/map.h"
+
+/* Prepares the state about a member: its leg and its atomicity domain. False:
+ * out of memory. */
+bool wf_map_init_peer(struct wf_win_peer *);
+
+#endif
