@@ -1,6 +1,6 @@
 /* Nonblocking accesses of one process.
  *
- *   wf_file_start --job--> I/O thread --> done --> request complete
+ *   wf_file_start --task--> I/O thread --> done --> request complete
  *
  * Where the program's functions convert data the access runs in the call: they
  * are not called in a thread that the program does not know.
@@ -78,7 +78,7 @@ struct wf_started *wf_started_create(struct wf_file *f,
     s->req->context = s;
     s->req->explain = explain_failure;
     s->req->destroy = destroy_request;
-    s->job.wf = f->wf;
+    s->task.wf = f->wf;
     s->file = f;
     f->object.refs++;
     if (a) {
@@ -98,23 +98,23 @@ void wf_started_discard(struct wf_started *s)
     wf_req_abandon(s->req);
 }
 
-/* ---- the job ------------------------------------------------------------- */
+/* ---- the task ------------------------------------------------------------ */
 
-static struct wf_started *started_of(struct wf_io_job *job)
+static struct wf_started *started_of(struct wf_io_task *task)
 {
-    return wf_container(job, struct wf_started, job);
+    return wf_container(task, struct wf_started, task);
 }
 
-static void run_access(struct wf_io_job *job)
+static void run_access(struct wf_io_task *task)
 {
-    struct wf_started *s = started_of(job);
+    struct wf_started *s = started_of(task);
 
     wf_started_record(s, wf_access_run(&s->access));
 }
 
-static void end_access(struct wf_io_job *job)
+static void end_access(struct wf_io_task *task)
 {
-    wf_started_complete(started_of(job));
+    wf_started_complete(started_of(task));
 }
 
 static bool runs_in_call(const struct wf_access *a)
@@ -127,20 +127,20 @@ void wf_started_begin(struct wf_started *s)
     int rc;
 
     if (!s->has_access) {
-        end_access(&s->job);
+        end_access(&s->task);
         return;
     }
     if (runs_in_call(&s->access)) {
         wf_started_record(s, wf_file_run(s->file, &s->access));
-        end_access(&s->job);
+        end_access(&s->task);
         return;
     }
-    s->job.run = run_access;
-    s->job.done = end_access;
-    rc = wf_io_submit(&s->job);
+    s->task.run = run_access;
+    s->task.done = end_access;
+    rc = wf_io_submit(&s->task);
     if (rc) {
         wf_started_record(s, rc);
-        end_access(&s->job);
+        end_access(&s->task);
     }
 }
 

@@ -1,7 +1,7 @@
 /* A nonblocking access that is under way: started.c, start_collective.c.
  *
- * LOCK  the API section of the file's engine; while a job runs, rc, cause and
- * the access are the job's.
+ * LOCK  the API section of the file's engine; while a task runs, rc, cause and
+ * the access are the task's.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_IO_STARTED_H
@@ -15,7 +15,7 @@ struct wf_req;
 
 /* It is the context of its request. */
 struct wf_started {
-    struct wf_io_job job;
+    struct wf_io_task task;
     struct wf_file *file; /* referenced */
     struct wf_req *req;
     struct wf_access access;

@@ -191,17 +191,17 @@ static void finish_schedule(void *arg, int error)
     start_stages(arg);
 }
 
-static void run_access(struct wf_io_job *job)
+static void run_access(struct wf_io_task *task)
 {
-    struct wf_twophase *t = wf_container(job, struct wf_twophase, job);
+    struct wf_twophase *t = wf_container(task, struct wf_twophase, task);
 
     wf_twophase_note(t, t->stage == WF_STAGE_ACCESS ? wf_access_run(&t->access)
                                                     : wf_exchange_transfer(t));
 }
 
-static void finish_access(struct wf_io_job *job)
+static void finish_access(struct wf_io_task *task)
 {
-    struct wf_twophase *t = wf_container(job, struct wf_twophase, job);
+    struct wf_twophase *t = wf_container(task, struct wf_twophase, task);
 
     end_stage(t, MPI_SUCCESS);
     start_stages(t);
@@ -224,13 +224,13 @@ static void start_stage(struct wf_twophase *t)
         wf_sched_start_part(build_stage(t), finish_schedule, t);
         return;
     }
-    t->job = (struct wf_io_job){
+    t->task = (struct wf_io_task){
         .wf = t->file->wf, .run = run_access, .done = finish_access};
-    rc = has_access_to_make(t) ? wf_io_submit(&t->job) : MPI_SUCCESS;
+    rc = has_access_to_make(t) ? wf_io_submit(&t->task) : MPI_SUCCESS;
     if (rc)
-        run_access(&t->job); /* there is no way to a thread */
+        run_access(&t->task); /* there is no way to a thread */
     if (rc || !has_access_to_make(t))
-        finish_access(&t->job);
+        finish_access(&t->task);
 }
 
 /* Starts stages as long as they end at once. */
@@ -264,7 +264,7 @@ static void run_stage(struct wf_twophase *t)
         rc = wf_sched_run(build_stage(t));
     } else if (has_access_to_make(t)) {
         wf_cs_leave(&wf->api);
-        run_access(&t->job);
+        run_access(&t->task);
         wf_cs_enter(&wf->api);
     }
     end_stage(t, rc);

@@ -12,13 +12,13 @@
  *      v
  *   vote      the outcome: class, and what was surely written
  *
- * Each stage is a schedule (coll/schedule.h), but for accesses, which are jobs
+ * Each stage is a schedule (coll/schedule.h), but for accesses, which are tasks
  * of the I/O threads, or run in the thread of a blocking call. All messages of
  * a call have one tag; the stages of a member begin one after the other, so
  * they match in their order. Which stages there are follows from the records
  * that all have: a member that fails goes on with all of them, without data.
  *
- * LOCK  the API section of the file's engine; a job has what it accesses for
+ * LOCK  the API section of the file's engine; a task has what it accesses for
  * itself.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -69,7 +69,7 @@ struct wf_twophase {
     enum wf_io_stage stage;
     int tag; /* of all messages */
     bool has_tag;
-    struct wf_io_job job;
+    struct wf_io_task task;
     struct wf_io_ask ask, *asks; /* of this member, and of all */
     struct wf_exchange x;
     int64_t vote[2], votes[2]; /* outcome, and - of the first byte that was not

@@ -1,18 +1,19 @@
 /* I/O threads.
  *
- *     ports (one per engine) --jobs--> crew: queue and threads
- *        ^                               |
- *        +---- done: a stack ------------+
+ *     completion queues, one per engine --tasks--> pool of threads
+ *        ^                                            |
+ *        +--------------- done: a stack --------------+
  *
- * DESIGN  A crew serves all ports of the process. It is made with the first
- * port and ends with the last one; a port that is opened while a crew ends gets
- * a new one. An I/O thread knows nothing of the engine: it puts a job that was
- * run on the stack of its port, which is an event source, and wakes those that
- * have armed it. So the engine's section need not be on for it.
+ * DESIGN  A pool serves all completion queues of the process. It is made with
+ * the first queue and ends with the last one; a queue that is opened while a
+ * pool ends gets a new one. An I/O thread knows nothing of the engine: it puts
+ * a task that was run on the stack of its queue, which is an event source, and
+ * wakes those that have armed it. So the engine's section need not be on for
+ * it.
  *
  *   I/O thread                       thread that is about to sleep
- *   push the job                     armed = 1
- *   if armed was 1: ring the bell    if the stack is not empty: stay awake
+ *   push the task                    armed = 1
+ *   if armed was 1: signal           if the stack is not empty: stay awake
  *
  * A full fence stands between both lines, so one of the two sees what the other
  * did.
@@ -40,123 +41,123 @@
 
 enum { THREADS_MOST = 16 };
 
-/* LOCK  the pool's. */
-struct crew {
-    pthread_cond_t work; /* there are jobs, or the threads are to end */
-    struct wf_io_job *first, **last;
+/* LOCK  that of `shared`. */
+struct thread_pool {
+    pthread_cond_t work; /* there are tasks, or the threads are to end */
+    struct wf_io_task *first, **last;
     bool ends;
     unsigned idle, threads, most;
     pthread_t thread[THREADS_MOST];
 };
 
-struct port {
+struct completions {
     struct wf_event_source source;
     struct wf_instance *wf;
     unsigned pending; /* submitted and not done. LOCK the API section */
-    struct wf_io_job *_Atomic done;
-    wf_atomic_u32 armed, rung;
-    /* LOCK  the pool's. */
-    unsigned in_hand; /* jobs that threads have not given back yet */
-    struct port *next;
+    struct wf_io_task *_Atomic done;
+    wf_atomic_u32 armed, signalled;
+    /* LOCK  that of `shared`. */
+    unsigned in_hand; /* tasks that threads have not given back yet */
+    struct completions *next;
 };
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t given_back; /* some in_hand has become 0 */
-    struct crew *crew;         /* NULL: there is no port */
-    struct port *ports;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
-          .given_back = PTHREAD_COND_INITIALIZER};
+    struct thread_pool *pool;  /* NULL: there is no queue */
+    struct completions *queues;
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER,
+            .given_back = PTHREAD_COND_INITIALIZER};
 
-/* Inside the pool's lock. */
-static struct port *find_port_inside(const struct wf_instance *wf)
+/* Inside the lock of `shared`. */
+static struct completions *find_queue_inside(const struct wf_instance *wf)
 {
-    struct port *p = pool.ports;
+    struct completions *p = shared.queues;
 
     while (p && p->wf != wf)
         p = p->next;
     return p;
 }
 
-static struct port *find_port(const struct wf_instance *wf)
+static struct completions *find_queue(const struct wf_instance *wf)
 {
-    struct port *p;
+    struct completions *p;
 
-    pthread_mutex_lock(&pool.lock);
-    p = find_port_inside(wf);
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_lock(&shared.lock);
+    p = find_queue_inside(wf);
+    pthread_mutex_unlock(&shared.lock);
     return p;
 }
 
 /* ---- the threads --------------------------------------------------------- */
 
-static void ring_bell(struct port *p)
+static void signal_queue(struct completions *p)
 {
     uint64_t one = 1;
 
     if (write(p->source.fd, &one, sizeof one) == sizeof one)
-        wf_store_release(&p->rung, 1); /* pairs with silence_bell */
+        wf_store_release(&p->signalled, 1); /* pairs with clear_signal */
 }
 
-/* Once the job is on the stack it may be done and freed at any time; the port
- * stays while the job is in hand. */
-static void give_back(struct port *p, struct wf_io_job *j)
+/* Once the task is on the stack it may be done and freed at any time; the queue
+ * stays while the task is in hand. */
+static void give_back(struct completions *p, struct wf_io_task *j)
 {
-    struct wf_io_job *top = wf_load_relaxed(&p->done);
+    struct wf_io_task *top = wf_load_relaxed(&p->done);
 
     do
         j->next = top;
     while (!wf_cas_acq_rel(&p->done, &top, j)); /* pairs with take_done */
-    wf_fence_full();                            /* pairs with arm_port */
+    wf_fence_full();                            /* pairs with arm_queue */
     if (wf_exchange_acq_rel(&p->armed, 0))
-        ring_bell(p);
+        signal_queue(p);
 }
 
-static struct wf_io_job *take_job(struct crew *c)
+static struct wf_io_task *take_task(struct thread_pool *c)
 {
-    struct wf_io_job *j = c->first;
+    struct wf_io_task *j = c->first;
 
     if (j && !(c->first = j->next))
         c->last = &c->first;
     return j;
 }
 
-/* Runs a job; inside the pool's lock, which is left meanwhile. */
-static void run_outside(struct wf_io_job *j)
+/* Runs a task; inside the lock of `shared`, which is left meanwhile. */
+static void run_outside(struct wf_io_task *j)
 {
-    struct port *p = find_port_inside(j->wf);
+    struct completions *p = find_queue_inside(j->wf);
 
     p->in_hand++;
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&shared.lock);
     j->run(j);
     give_back(p, j);
-    pthread_mutex_lock(&pool.lock);
+    pthread_mutex_lock(&shared.lock);
     if (--p->in_hand == 0)
-        pthread_cond_broadcast(&pool.given_back);
+        pthread_cond_broadcast(&shared.given_back);
 }
 
 static void *run_thread(void *arg)
 {
-    struct crew *c = arg;
-    struct wf_io_job *j;
+    struct thread_pool *c = arg;
+    struct wf_io_task *j;
 
-    pthread_mutex_lock(&pool.lock);
-    while ((j = take_job(c)) || !c->ends) {
+    pthread_mutex_lock(&shared.lock);
+    while ((j = take_task(c)) || !c->ends) {
         if (j) {
             run_outside(j);
             continue;
         }
         c->idle++;
-        pthread_cond_wait(&c->work, &pool.lock);
+        pthread_cond_wait(&c->work, &shared.lock);
         c->idle--;
     }
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&shared.lock);
     return NULL;
 }
 
 /* Starts a thread. It blocks all signals, for the program's handlers run in the
  * program's threads. */
-static void start_thread(struct crew *c)
+static void start_thread(struct thread_pool *c)
 {
     sigset_t all, old;
 
@@ -171,15 +172,15 @@ unsigned wf_io_count_threads(void)
 {
     unsigned n;
 
-    pthread_mutex_lock(&pool.lock);
-    n = pool.crew ? pool.crew->threads : 0;
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_lock(&shared.lock);
+    n = shared.pool ? shared.pool->threads : 0;
+    pthread_mutex_unlock(&shared.lock);
     return n;
 }
 
-static struct crew *create_crew(unsigned threads)
+static struct thread_pool *create_pool(unsigned threads)
 {
-    struct crew *c = calloc(1, sizeof *c);
+    struct thread_pool *c = calloc(1, sizeof *c);
 
     if (!c)
         return NULL;
@@ -189,45 +190,46 @@ static struct crew *create_crew(unsigned threads)
     return c;
 }
 
-/* It has no port any more, and the pool does not know it. */
-static void end_crew(struct crew *c)
+/* It has no queue any more, and `shared` does not name it. */
+static void end_pool(struct thread_pool *c)
 {
-    pthread_mutex_lock(&pool.lock);
+    pthread_mutex_lock(&shared.lock);
     WF_ASSERT(!c->first);
     c->ends = true;
     pthread_cond_broadcast(&c->work);
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&shared.lock);
     for (unsigned i = 0; i < c->threads; i++)
         pthread_join(c->thread[i], NULL);
     pthread_cond_destroy(&c->work);
     free(c);
 }
 
-/* ---- ports --------------------------------------------------------------- */
+/* ---- completion queues --------------------------------------------------- */
 
-static struct port *port_of(wf_source_object *object)
+static struct completions *queue_of(wf_source_object *object)
 {
-    return (struct port *)object;
+    return (struct completions *)object;
 }
 
-/* The descriptor may be readable before `rung` is set: then the next poll
- * silences it. */
-static void silence_bell(struct port *p)
+/* The descriptor may be readable before `signalled` is set: then the next poll
+ * clears it. */
+static void clear_signal(struct completions *p)
 {
     uint64_t count;
 
-    if (wf_load_relaxed(&p->rung) && wf_exchange_acq_rel(&p->rung, 0) &&
+    if (wf_load_relaxed(&p->signalled) &&
+        wf_exchange_acq_rel(&p->signalled, 0) &&
         read(p->source.fd, &count, sizeof count) < 0)
         return; /* it was read before */
 }
 
-/* Takes the jobs that were run, the first one first. */
-static struct wf_io_job *take_done(struct port *p)
+/* Takes the tasks that were run, the first one first. */
+static struct wf_io_task *take_done(struct completions *p)
 {
-    struct wf_io_job *top = wf_exchange_acq_rel(&p->done, NULL), *list = NULL;
+    struct wf_io_task *top = wf_exchange_acq_rel(&p->done, NULL), *list = NULL;
 
     while (top) {
-        struct wf_io_job *next = top->next;
+        struct wf_io_task *next = top->next;
         top->next = list;
         list = top;
         top = next;
@@ -235,16 +237,16 @@ static struct wf_io_job *take_done(struct port *p)
     return list;
 }
 
-static int poll_port(wf_source_object *object, int budget)
+static int poll_queue(wf_source_object *object, int budget)
 {
-    struct port *p = port_of(object);
-    struct wf_io_job *next;
+    struct completions *p = queue_of(object);
+    struct wf_io_task *next;
     int n = 0;
 
-    silence_bell(p);
+    clear_signal(p);
     if (!wf_load_relaxed(&p->done))
         return 0;
-    for (struct wf_io_job *j = take_done(p); j; j = next, n++) {
+    for (struct wf_io_task *j = take_done(p); j; j = next, n++) {
         next = j->next;
         WF_ASSERT(p->pending > 0);
         p->pending--;
@@ -253,21 +255,21 @@ static int poll_port(wf_source_object *object, int budget)
     return n;
 }
 
-static int arm_port(wf_source_object *object, uint64_t *deadline)
+static int arm_queue(wf_source_object *object, uint64_t *deadline)
 {
-    struct port *p = port_of(object);
+    struct completions *p = queue_of(object);
 
     wf_store_relaxed(&p->armed, 1);
     wf_fence_full(); /* pairs with give_back */
     return wf_load_acquire(&p->done) ? WEFT_EAGAIN : WEFT_OK;
 }
 
-static int open_source(struct port *p)
+static int open_source(struct completions *p)
 {
     p->source = (struct wf_event_source){.name = "I/O threads",
                                          .object = (wf_source_object *)p,
-                                         .poll = poll_port,
-                                         .arm = arm_port};
+                                         .poll = poll_queue,
+                                         .arm = arm_queue};
     p->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (p->source.fd < 0)
         return wf_error(MPI_ERR_OTHER, "no descriptor for nonblocking I/O: %s",
@@ -280,62 +282,62 @@ static int open_source(struct port *p)
                     strerror(errno));
 }
 
-static void close_source(struct port *p)
+static void close_source(struct completions *p)
 {
     wf_source_remove(p->wf, &p->source);
     close(p->source.fd);
 }
 
-/* Gives the port to the crew of the process, which is made for its first
- * port. */
-static bool join_crew(struct port *p)
+/* Gives the queue to the pool of the process, which is made for its first
+ * queue. */
+static bool join_pool(struct completions *p)
 {
     bool joined;
 
-    pthread_mutex_lock(&pool.lock);
-    if (!pool.crew)
-        pool.crew = create_crew((unsigned)p->wf->rank->options->io_threads);
-    joined = pool.crew != NULL;
+    pthread_mutex_lock(&shared.lock);
+    if (!shared.pool)
+        shared.pool = create_pool((unsigned)p->wf->rank->options->io_threads);
+    joined = shared.pool != NULL;
     if (joined) {
-        p->next = pool.ports;
-        pool.ports = p;
+        p->next = shared.queues;
+        shared.queues = p;
     }
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&shared.lock);
     return joined;
 }
 
-/* Takes the port from the crew, when no thread has it in hand any more. The
- * last port ends the crew. */
-static void leave_crew(struct port *p)
+/* Takes the queue from the pool, when no thread has it in hand any more. The
+ * last queue ends the pool. */
+static void leave_pool(struct completions *p)
 {
-    struct port **at = &pool.ports;
-    struct crew *c = NULL;
+    struct completions **at = &shared.queues;
+    struct thread_pool *c = NULL;
 
-    pthread_mutex_lock(&pool.lock);
+    pthread_mutex_lock(&shared.lock);
     while (p->in_hand)
-        pthread_cond_wait(&pool.given_back, &pool.lock);
+        pthread_cond_wait(&shared.given_back, &shared.lock);
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
-    if (!pool.ports) {
-        c = pool.crew;
-        pool.crew = NULL;
+    if (!shared.queues) {
+        c = shared.pool;
+        shared.pool = NULL;
     }
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&shared.lock);
     if (c)
-        end_crew(c);
+        end_pool(c);
 }
 
-static int open_port(struct wf_instance *wf, struct port **out)
+static int open_queue(struct wf_instance *wf, struct completions **out)
 {
-    struct port *p = calloc(1, sizeof *p);
+    struct completions *p = calloc(1, sizeof *p);
     int rc;
 
     if (!p)
         return wf_error(MPI_ERR_NO_MEM, "no memory for nonblocking I/O");
     p->wf = wf;
     rc = open_source(p);
-    if (!rc && !join_crew(p)) {
+    if (!rc && !join_pool(p)) {
         close_source(p);
         rc = wf_error(MPI_ERR_NO_MEM, "no memory for I/O threads");
     }
@@ -348,14 +350,14 @@ static int open_port(struct wf_instance *wf, struct port **out)
 
 /* ---- the callers --------------------------------------------------------- */
 
-/* Queues a job for a thread. False: there is none, and none can be started. */
-static bool enqueue_job(struct wf_io_job *j)
+/* Queues a task for a thread. False: there is none, and none can be started. */
+static bool enqueue_task(struct wf_io_task *j)
 {
-    struct crew *c;
+    struct thread_pool *c;
     bool queued;
 
-    pthread_mutex_lock(&pool.lock);
-    c = pool.crew;
+    pthread_mutex_lock(&shared.lock);
+    c = shared.pool;
     if (!c->idle && c->threads < c->most)
         start_thread(c);
     queued = c->threads > 0;
@@ -364,20 +366,20 @@ static bool enqueue_job(struct wf_io_job *j)
         c->last = &j->next;
         pthread_cond_signal(&c->work);
     }
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&shared.lock);
     return queued;
 }
 
-int wf_io_submit(struct wf_io_job *j)
+int wf_io_submit(struct wf_io_task *j)
 {
-    struct port *p = find_port(j->wf);
-    int rc = p ? MPI_SUCCESS : open_port(j->wf, &p);
+    struct completions *p = find_queue(j->wf);
+    int rc = p ? MPI_SUCCESS : open_queue(j->wf, &p);
 
     if (rc)
         return rc;
     j->next = NULL;
     p->pending++;
-    if (!enqueue_job(j)) {
+    if (!enqueue_task(j)) {
         j->run(j);
         give_back(p, j);
     }
@@ -386,19 +388,19 @@ int wf_io_submit(struct wf_io_job *j)
 
 uint32_t wf_io_source_mask(struct wf_instance *wf)
 {
-    struct port *p = find_port(wf);
+    struct completions *p = find_queue(wf);
 
     return p ? wf_source_mask(&p->source) : 0;
 }
 
 void wf_io_end(struct wf_instance *wf)
 {
-    struct port *p = find_port(wf);
+    struct completions *p = find_queue(wf);
 
     if (!p)
         return;
     WF_ASSERT(!p->pending && !wf_load_relaxed(&p->done));
-    leave_crew(p);
+    leave_pool(p);
     close_source(p);
     free(p);
 }
