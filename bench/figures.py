@@ -104,6 +104,39 @@ def over_ranks(name, title, **more):
                   quick=("2", "16"), **more)
 
 
+# ranks of each case, and what it must reach; the slowest of a library that is
+# cut off come last
+IO_CALLS = {"open-close": (2, "<= 100"), "write-at-8": (2, "<= 1.2 raw"),
+            "read-at-8": (2, "<= 1.2 raw"), "atomic-4K": (2, "<= 4"),
+            "shared-100": (2, "<= 2"), "ordered-100": (2, None),
+            "at-all-100": (2, None), "shared-100 4": (4, None),
+            "ordered-100 4": (4, "<= 30"), "at-all-100 4": (4, "<= 30"),
+            "open-close 16": (16, "<= 300")}
+IO_RATES = {"write-16M": ">= 0.95 raw", "read-16M": ">= 0.95 raw",
+            "interleaved-64K": ">= 1 peer", "interleaved-1K": ">= 4, >= 1 peer",
+            "interleaved-64": ">= 1.5, >= 1 peer"}
+
+
+def over_files(suffix, folder):
+    """The figures of files in one file system."""
+    where = "in memory" if not suffix else "on the disk of the build"
+    ranks = {case: count for case, (count, _) in IO_CALLS.items()}
+    calls = {case: target for case, (_, target) in IO_CALLS.items() if target}
+    run = f"io {{case}} {{ms}} {folder}"
+    return [
+        Figure("io-calls" + suffix, f"calls on a file {where}; rows with a "
+               "number: of so many ranks, else 2", "us", "us", run, run,
+               ranks=ranks, cases=tuple(ranks), targets=calls),
+        Figure("io-rates" + suffix, f"bytes of both ranks {where}; interleaved: "
+               "1 MB each by MPI_File_write_all, in pieces of so many bytes "
+               "(raw: a call for each)", "GB/s", "gbs", run, run, more=True,
+               cases=tuple(IO_RATES), targets=IO_RATES),
+        Figure("io-hidden" + suffix, "part of a 16 MB MPI_File_iwrite_at "
+               f"{where} that is hidden behind computation", "percent",
+               "percent", run, cases=("hidden-16M",), more=True,
+               ranks=1, targets={"hidden-16M": ">= 90"})]
+
+
 def senders(form, title, **more):
     """n threads of a process to n processes, and n processes to n others; beside:
     one process, which has another thread, that sleeps."""
@@ -244,6 +277,8 @@ FIGURES = [
             "groups": "<= 600", "allocate-free": "<= 24000"}),
           ("-tcp", "tcp", ("lock-put-unlock", "put-8", "fetch-and-op",
                            "compare-and-swap"), None))),
+    *(figure for suffix, folder in (("", "/dev/shm"), ("-disk", "{out}"))
+      for figure in over_files(suffix, folder)),
     Figure("idle", "half round trip of 1 byte, alone and beside an idle "
            "transport", "us", "us", "pingpong beside 1 1 4 {ms}",
            fabric="{case}", cases=("shm", "shm+tcp", "tcp", "tcp+shm"),
