@@ -142,6 +142,12 @@ class Arguments(Body):
                     how = "_ordered" if ordered else ""
                     self.refuse = (f"wf_file_refuse{how}({p.name}_p, {{}}, "
                                    f"{str(waits).lower()})")
+                self.refuse_agreement(f"{p.name}_p->comm")
+
+    def refuse_agreement(self, comm):
+        if self.family in rules.FILE_AGREED:
+            self.refuse = (f"wf_file_refuse_vote({comm}, {{}}, "
+                           f"{rules.FILE_AGREED[self.family]})")
 
     def own_handler(self):
         if self.family in rules.OWN_HANDLER:
@@ -165,6 +171,7 @@ class Arguments(Body):
                 self.comm = f"{p.name}_p"
         if len(comms) == 1 and self.comm != "NULL" and not self.early:
             self.engine_of_comm()  # before others are in registers
+            self.refuse_agreement(self.comm)
         root = any(p.name == "root" for p in self.f.parameters)
         self.rooted = root and self.comm != "NULL"
         if self.rooted:

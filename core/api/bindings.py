@@ -239,6 +239,8 @@ def files(families):
                 head += '#include "protocol/fastpath.h"\n'
             if family in rules.FILE_COLLECTIVE | rules.FILE_ORDERED:
                 head += '#include "io/collective_calls.h"\n'
+            if family in rules.FILE_AGREED:
+                head += '#include "io/file.h"\n#include "io/vote.h"\n'
             body = bodies(functions)
         out[f"mpi_{family}.c"] = head + "\n" + "\n".join(body)
     return out

@@ -155,6 +155,10 @@ FILE_COLLECTIVE = {f"file_{i}{access}{at}_all{begin}"
 FILE_ORDERED = {f"file_{access}_ordered{begin}" for begin in ("", "_begin")
                 for access in ("read", "write")}
 
+# Collective calls that agree on an outcome (core/io/vote.h), likewise: on so many
+# words that must be equal in all processes.
+FILE_AGREED = {"file_open": 1, "file_set_view": 2, "file_set_info": 0}
+
 # A predefined type that the Fortran compiler does not have is an argument of
 # the functions that say so (MPI-5.0 s21.4).
 ABSENT_TYPES = {"type_size", "type_size_x"}

@@ -15,6 +15,7 @@
 #include "io/file.h"
 #include "object/error.h"
 #include "object/error_text.h"
+#include "process/instance.h"
 
 enum { SAME = 3, WORDS = 2 + 2 * SAME };
 
@@ -84,4 +85,17 @@ int wf_file_agree(struct wf_comm *comm, int rc)
     struct wf_file_vote vote = {.rc = rc};
 
     return wf_file_vote(comm, &vote);
+}
+
+int wf_file_refuse_vote(struct wf_comm *comm, int rc, int words)
+{
+    struct wf_file_vote vote = {.rc = rc};
+
+    WF_ASSERT(words <= SAME);
+    for (int i = 0; i < words; i++)
+        vote.names[i] = "";
+    if (!comm->inter) /* of which all members refuse to open a file */
+        WF_SECTION(api, comm->wf)
+            wf_file_vote(comm, &vote);
+    return rc;
 }

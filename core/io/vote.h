@@ -29,6 +29,11 @@ int wf_file_vote_hints(struct wf_comm *, struct wf_file *f,
 /* Agrees on the outcome of a collective call alone. */
 int wf_file_agree(struct wf_comm *, int rc);
 
+/* Takes part in the agreement of a call whose arguments are wrong here, so that
+ * the others do not wait for this process. rc: the error class; it is returned.
+ * words: those of the vote that must be equal. Called outside the section. */
+int wf_file_refuse_vote(struct wf_comm *, int rc, int words);
+
 /* An outcome as a word: the greatest of all members is that of the call.
  * wf_file_record_vote records whose it was; returns its class. */
 int64_t wf_file_encode_vote(int rc, int rank);

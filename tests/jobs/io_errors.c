@@ -155,8 +155,26 @@ static void test_wrong_arguments(void)
     MPI_File f = open_file(RW | MPI_MODE_DELETE_ON_CLOSE);
     MPI_Request r;
     MPI_Status status;
+    MPI_File none = MPI_FILE_NULL;
+    MPI_Info nonsense = (MPI_Info)MPI_INT;
     int x = 1, last = rank == size - 1, rc;
 
+    CHECK(class_of(MPI_File_open(MPI_COMM_WORLD, last ? NULL : name, RW,
+                                 MPI_INFO_NULL, &none)) == MPI_ERR_ARG);
+    CHECK(class_of(MPI_File_open(MPI_COMM_WORLD, name, RW | MPI_MODE_EXCL,
+                                 last ? nonsense : MPI_INFO_NULL, &none)) ==
+          MPI_ERR_INFO);
+    CHECK(class_of(MPI_File_open(MPI_COMM_WORLD, name, RW, MPI_INFO_NULL,
+                                 last ? NULL : &none)) == MPI_ERR_ARG);
+    CHECK(none == MPI_FILE_NULL);
+    CHECK(class_of(MPI_File_set_info(f, last ? nonsense : MPI_INFO_NULL)) ==
+          MPI_ERR_INFO);
+    CHECK(class_of(MPI_File_set_view(f, 0, MPI_INT,
+                                     last ? MPI_DATATYPE_NULL : MPI_INT,
+                                     "native", MPI_INFO_NULL)) == MPI_ERR_TYPE);
+    CHECK(class_of(MPI_File_set_view(f, 0, MPI_INT, MPI_INT,
+                                     last ? NULL : "native", MPI_INFO_NULL)) ==
+          MPI_ERR_ARG);
     CHECK(class_of(MPI_File_write_all(f, &x, last ? -1 : 1, MPI_INT,
                                       &status)) == MPI_ERR_COUNT);
     CHECK(class_of(MPI_File_read_at_all(f, last ? -1 : 0, &x, 1, MPI_INT,
