@@ -1,8 +1,8 @@
 /* This program measures accesses to a file: a call, a rate, or the part of a
  * write that is hidden behind computation.
  *
- *   mpi_io CASE [RANKS] MS DIR     the file is DIR/weft-bench-io, deleted at the
- *                                  end; RANKS only names the row
+ *   mpi_io CASE [RANKS] MS DIR    the file is DIR/weft-bench-io, deleted at the
+ *                                 end; RANKS only names the row
  *
  * All ranks do the same, each on bytes of its own, and the time is that until
  * the last one is ready; but "one" of the table: rank 0 alone.
@@ -24,7 +24,7 @@ static char path[4096], *buffer;
 static MPI_Offset place; /* of this rank's next access */
 static long times = 1, turns;
 
-static void check(int rc, const char *what)
+static void check_class(int rc, const char *what)
 {
     char text[MPI_MAX_ERROR_STRING];
     int n;
@@ -38,8 +38,10 @@ static void check(int rc, const char *what)
 
 static void open_file(void)
 {
-    check(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR,
-                        MPI_INFO_NULL, &file), "opening");
+    check_class(MPI_File_open(MPI_COMM_WORLD, path,
+                              MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                              &file),
+                "opening");
 }
 
 static void operate_open(void)
@@ -192,9 +194,9 @@ static void make_file(int what)
     MPI_Type_vector(SHARE / cases[what].piece, cases[what].piece,
                     size * cases[what].piece, MPI_BYTE, &tile);
     MPI_Type_commit(&tile);
-    check(MPI_File_set_view(file, (MPI_Offset)rank * cases[what].piece,
-                            MPI_BYTE, tile, "native", MPI_INFO_NULL),
-          "setting a view of");
+    check_class(MPI_File_set_view(file, (MPI_Offset)rank * cases[what].piece,
+                                  MPI_BYTE, tile, "native", MPI_INFO_NULL),
+                "setting a view of");
     MPI_Type_free(&tile);
 }
 

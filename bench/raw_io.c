@@ -18,7 +18,7 @@ static char path[4096], *buffer;
 static int fd, who;
 static long times = 1;
 
-static void check(long got, const char *what)
+static void check_result(long got, const char *what)
 {
     if (got >= 0)
         return;
@@ -36,12 +36,12 @@ static void operate_open(int piece)
 
 static void operate_write(int piece)
 {
-    check(pwrite(fd, buffer, SMALL, 0), "pwrite");
+    check_result(pwrite(fd, buffer, SMALL, 0), "pwrite");
 }
 
 static void operate_read(int piece)
 {
-    check(pread(fd, buffer, SMALL, 0), "pread");
+    check_result(pread(fd, buffer, SMALL, 0), "pread");
 }
 
 static void operate_locked(int piece)
@@ -49,32 +49,33 @@ static void operate_locked(int piece)
     struct flock lock = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = BLOCK};
 
-    check(fcntl(fd, F_OFD_SETLKW, &lock), "locking");
-    check(pwrite(fd, buffer, BLOCK, 0), "pwrite");
+    check_result(fcntl(fd, F_OFD_SETLKW, &lock), "locking");
+    check_result(pwrite(fd, buffer, BLOCK, 0), "pwrite");
     lock.l_type = F_UNLCK;
-    check(fcntl(fd, F_OFD_SETLK, &lock), "unlocking");
+    check_result(fcntl(fd, F_OFD_SETLK, &lock), "unlocking");
 }
 
 static void operate_shared(int piece)
 {
-    check(write(fd, buffer, RECORD), "write");
+    check_result(write(fd, buffer, RECORD), "write");
 }
 
 static void operate_large_write(int piece)
 {
-    check(pwrite(fd, buffer, LARGE, (off_t)who * LARGE), "pwrite");
+    check_result(pwrite(fd, buffer, LARGE, (off_t)who * LARGE), "pwrite");
 }
 
 static void operate_large_read(int piece)
 {
-    check(pread(fd, buffer, LARGE, (off_t)who * LARGE), "pread");
+    check_result(pread(fd, buffer, LARGE, (off_t)who * LARGE), "pread");
 }
 
 static void operate_interleaved(int piece)
 {
     for (long at = 0; at < SHARE; at += piece)
-        check(pwrite(fd, buffer + at, (size_t)piece, 2 * at + who * piece),
-              "pwrite");
+        check_result(
+            pwrite(fd, buffer + at, (size_t)piece, 2 * at + who * piece),
+            "pwrite");
 }
 
 /* bytes: of one process; 0: the result is a time. */
@@ -153,9 +154,9 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/" BENCH_FILE, argv[3]);
     buffer = allocate_buffer(LARGE);
     fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    check(fd, path);
+    check_result(fd, path);
     operate_large_write(0);
-    check(pwrite(fd, buffer, LARGE, LARGE), "pwrite");
+    check_result(pwrite(fd, buffer, LARGE, LARGE), "pwrite");
     if (cases[t.what].processes == 2)
         return in_two(measure_side, operate_for_ever, &t) | unlink(path);
     bind_rank(0);

@@ -464,12 +464,14 @@ int wf_instance_destroy(struct wf_instance *wf)
 
     for_each_engine(wf, stop_helper);
     if (wf->rank->files)
-        wf->rank->files->free(wf->rank->files);
+        wf->rank->files->finish(wf->rank->files);
     if (wf->rank->handle_ints)
         wf->rank->handle_ints->free(wf->rank->handle_ints);
     wf_bsend_release(wf, &wf->rank->bsend);
     WF_SECTION(api, wf)
         leave_job(wf);
+    if (wf->rank->files)
+        wf->rank->files->free(wf->rank->files);
     wf_world_end(wf, true);
     wf_memory_fini(wf);
     wf_env_fini(wf);

@@ -54,6 +54,7 @@ struct wf_file {
     struct wf_shared *shared; /* the shared file pointer */
     uint64_t shared_start;    /* its value at first, bytes of the stream */
 
+    struct wf_list link;       /* of those that are open: files.h */
     struct wf_file *next_lost; /* files.h */
 
     uint64_t block; /* of the file system; 0: it was not asked yet */

@@ -11,13 +11,60 @@
 #include "io/datarep.h"
 #include "io/file.h"
 #include "io/owner.h"
+#include "io/wait.h"
 #include "io/worker.h"
 #include "object/errhandler.h"
+
+static struct wf_file *first_open(struct wf_files_state *s, int engine)
+{
+    struct wf_list *l = &s->open[engine];
+
+    return wf_list_empty(l) ? NULL
+                            : wf_container(l->next, struct wf_file, link);
+}
+
+static bool has_no_task(void *engine)
+{
+    return !wf_io_is_idle || wf_io_is_idle(engine);
+}
+
+/* Waits until no thread accesses a file that the program has left open. */
+static void finish_state(struct wf_files *base)
+{
+    struct wf_files_state *s = (struct wf_files_state *)base;
+
+    for (int i = 0; i < WF_ENGINES_ALL; i++) {
+        struct wf_file *f = first_open(s, i);
+
+        if (f)
+            WF_SECTION(api, f->wf)
+                wf_file_wait(f, UINT32_MAX, has_no_task, f->wf);
+    }
+}
+
+/* Releases the files that the program has left open, but for those of which a
+ * collective access is unfinished. */
+static void release_files(struct wf_files_state *s)
+{
+    for (int i = 0; i < WF_ENGINES_ALL; i++) {
+        struct wf_list *l = s->open[i].next, *next;
+
+        for (; l != &s->open[i]; l = next) {
+            struct wf_file *f = wf_container(l, struct wf_file, link);
+            struct wf_instance *wf = f->wf;
+
+            next = l->next;
+            WF_SECTION(api, wf)
+                s->release(f);
+        }
+    }
+}
 
 static void free_state(struct wf_files *base)
 {
     struct wf_files_state *s = (struct wf_files_state *)base;
 
+    release_files(s);
     while (s->lost) {
         struct wf_file *f = s->lost;
 
@@ -37,7 +84,10 @@ struct wf_files_state *wf_files_state(struct wf_instance *wf)
     struct wf_files_state *s = (struct wf_files_state *)wf->rank->files;
 
     if (!s && (s = calloc(1, sizeof *s)) != NULL) {
+        s->base.finish = finish_state;
         s->base.free = free_state;
+        for (int i = 0; i < WF_ENGINES_ALL; i++)
+            wf_list_init(&s->open[i]);
         s->null_handler = wf_errhandler_of(MPI_ERRORS_RETURN);
         wf->rank->files = &s->base;
         wf_owner_register(wf, &wf_file_owner_kind);
@@ -52,16 +102,17 @@ void *wf_file_null(struct wf_instance *wf)
     return s ? s->null_handler : wf_errhandler_of(MPI_ERRORS_RETURN);
 }
 
-void wf_files_count_open(struct wf_instance *wf)
+void wf_files_note_open(struct wf_file *f, void (*release)(struct wf_file *))
 {
-    wf_files_state(wf)->open[wf->number]++;
+    struct wf_files_state *s = wf_files_state(f->wf);
+
+    wf_list_append(&s->open[f->wf->number], &f->link);
+    s->release = release;
 }
 
-void wf_files_count_close(struct wf_instance *wf)
+void wf_files_note_close(struct wf_file *f)
 {
-    struct wf_files_state *s = wf_files_state(wf);
-
-    WF_ASSERT(s && s->open[wf->number] > 0);
-    if (--s->open[wf->number] == 0 && wf_io_end)
-        wf_io_end(wf);
+    wf_list_remove(&f->link);
+    if (wf_list_empty(&wf_files_state(f->wf)->open[f->wf->number]) && wf_io_end)
+        wf_io_end(f->wf);
 }

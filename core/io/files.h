@@ -20,15 +20,19 @@ struct wf_files_state {
     const struct wf_fs *fs; /* the file system; NULL: wf_fs_posix */
     struct wf_file *lost; /* closed, but data of them were lost: wf_raise still
                              needs them */
-    uint32_t open[WF_ENGINES_ALL]; /* files of each engine. LOCK: its section */
+    struct wf_list open[WF_ENGINES_ALL]; /* files of each engine. LOCK: its
+                                            section */
+    void (*release)(struct wf_file *);   /* closes one that the program has left
+                                            open; set with the first open one */
 };
 
 /* Returns the state of the calling rank; NULL: out of memory. */
 struct wf_files_state *wf_files_state(struct wf_instance *);
 
-/* Counts a file of an engine that was opened, or the end of one; with the last
- * one the engine has no more to do with I/O threads. */
-void wf_files_count_open(struct wf_instance *);
-void wf_files_count_close(struct wf_instance *);
+/* Notes a file that was opened, with the function that releases it if it is not
+ * closed, or the end of one; with the last one its engine has no more to do
+ * with I/O threads. */
+void wf_files_note_open(struct wf_file *, void (*release)(struct wf_file *));
+void wf_files_note_close(struct wf_file *);
 
 #endif

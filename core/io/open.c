@@ -132,6 +132,60 @@ static int close_here(struct wf_file *f)
     return fs_file ? fs_file->fs->close(fs_file) : MPI_SUCCESS;
 }
 
+static bool is_idle(void *arg)
+{
+    const struct wf_file *f = arg;
+
+    return f->under_way == 0;
+}
+
+/* Ends what the program has left under way, so that no access outlives the
+ * file. */
+static void finish_accesses(struct wf_file *f)
+{
+    if (f->split_request) {
+        struct wf_req *r = f->split_request;
+
+        f->split_request = NULL;
+        wf_wait(&r, MPI_STATUS_IGNORE);
+    }
+    f->split = WF_SPLIT_NONE;
+    if (f->under_way)
+        wf_file_wait(f, UINT32_MAX, is_idle, f);
+}
+
+/* Deletes the file after its end, as the mode demands. */
+static int delete_here(const struct wf_file *f)
+{
+    bool deletes = f->amode & MPI_MODE_DELETE_ON_CLOSE && f->comm->rank == 0;
+
+    return deletes ? file_system(f->wf)->remove(f->path) : MPI_SUCCESS;
+}
+
+/* Closes a file that the program has left open, at the end of the rank, and
+ * without the other members. One that has an access under way stays: it is a
+ * collective one that others have not joined. */
+static void release_file(struct wf_file *f)
+{
+    const char *path = f->path;
+    int rc;
+
+    wf_log(f->wf, WF_LOG_INFO, "unfinished at the end: file '%s' is open",
+           path);
+    if (f->under_way)
+        return;
+    finish_accesses(f);
+    rc = close_here(f);
+    if (rc == MPI_SUCCESS)
+        rc = delete_here(f);
+    if (rc)
+        wf_log(f->wf, WF_LOG_WARN, "file '%s', which the program left open: %s",
+               path, wf_error_last()->text);
+    wf_shared_destroy(f);
+    wf_files_note_close(f);
+    wf_file_end(f, MPI_SUCCESS);
+}
+
 /* ---- all members --------------------------------------------------------- */
 
 /* Opens the file in all members. rc: the error of this one so far. */
@@ -202,7 +256,7 @@ int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
     if (rc == MPI_SUCCESS)
         rc = attach_pointer(comm, f);
     if (rc == MPI_SUCCESS) {
-        wf_files_count_open(f->wf);
+        wf_files_note_open(f, release_file);
         *fh = (MPI_File)f;
         return MPI_SUCCESS;
     }
@@ -217,36 +271,6 @@ int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
 
 /* ---- the end ------------------------------------------------------------- */
 
-static bool is_idle(void *arg)
-{
-    const struct wf_file *f = arg;
-
-    return f->under_way == 0;
-}
-
-/* Ends what the program has left under way, so that no access outlives the
- * file. */
-static void finish_accesses(struct wf_file *f)
-{
-    if (f->split_request) {
-        struct wf_req *r = f->split_request;
-
-        f->split_request = NULL;
-        wf_wait(&r, MPI_STATUS_IGNORE);
-    }
-    f->split = WF_SPLIT_NONE;
-    if (f->under_way)
-        wf_file_wait(f, UINT32_MAX, is_idle, f);
-}
-
-/* Deletes the file once all members have closed it. None returns before. */
-static int delete_closed(struct wf_file *f, int rc)
-{
-    if (f->comm->rank == 0 && rc == MPI_SUCCESS)
-        rc = file_system(f->wf)->remove(f->path);
-    return wf_file_agree(f->comm, rc);
-}
-
 /* The file is closed in any case; the error says that data were lost. */
 int wf_mpi_file_close(struct wf_instance *wf, MPI_File *fh)
 {
@@ -256,10 +280,10 @@ int wf_mpi_file_close(struct wf_instance *wf, MPI_File *fh)
     finish_accesses(f);
     rc = wf_file_agree(f->comm, close_here(f));
     wf_shared_destroy(f);
-    if (f->amode & MPI_MODE_DELETE_ON_CLOSE)
-        rc = delete_closed(f, rc);
+    if (f->amode & MPI_MODE_DELETE_ON_CLOSE) /* all have closed it */
+        rc = wf_file_agree(f->comm, rc ? rc : delete_here(f));
     *fh = MPI_FILE_NULL;
-    wf_files_count_close(f->wf);
+    wf_files_note_close(f);
     wf_file_end(f, rc);
     return rc;
 }

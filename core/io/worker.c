@@ -393,6 +393,13 @@ uint32_t wf_io_source_mask(struct wf_instance *wf)
     return p ? wf_source_mask(&p->source) : 0;
 }
 
+bool wf_io_is_idle(struct wf_instance *wf)
+{
+    const struct completions *p = find_queue(wf);
+
+    return !p || !p->pending;
+}
+
 void wf_io_end(struct wf_instance *wf)
 {
     struct completions *p = find_queue(wf);

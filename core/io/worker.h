@@ -40,6 +40,10 @@ uint32_t wf_io_source_mask(struct wf_instance *);
  * Programs that submit none do not have this function. */
 void wf_io_end(struct wf_instance *) __attribute__((weak));
 
+/* Whether no task of the engine is queued or runs, and each is done. Called in
+ * its section. */
+bool wf_io_is_idle(struct wf_instance *) __attribute__((weak));
+
 /* The number of I/O threads of the process. */
 unsigned wf_io_count_threads(void);
 

@@ -36,7 +36,8 @@ struct wf_handle_ints {
 /* The state of MPI-IO: io/files.h, which is linked only into programs that use
  * files. */
 struct wf_files {
-    void (*free)(struct wf_files *);
+    void (*finish)(struct wf_files *); /* waits for the I/O threads */
+    void (*free)(struct wf_files *);   /* when the rank has left the job */
 };
 
 struct wf_rank {

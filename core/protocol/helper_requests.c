@@ -127,7 +127,8 @@ void wf_helper_stop_attending(struct wf_instance *wf)
     struct wf_helper *h = wf->progress->helper;
 
     WF_ASSERT(wf->api.kept_on > 0);
-    wf_store_relaxed(&h->attends, wf_load_relaxed(&h->attends) - 1);
+    if (h) /* it ends before the files that the program has left open */
+        wf_store_relaxed(&h->attends, wf_load_relaxed(&h->attends) - 1);
     wf_cs_stop_keeping_on(&wf->api);
 }
 
