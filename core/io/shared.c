@@ -1,9 +1,13 @@
 /* The counter of a shared file pointer, and the messages to its keeper.
  *
- *   word     what         c             d
- *   REQUEST | age         bytes to add  number of the request
- *   ANSWER                old value     number
- *   REFUSAL               error class   number
+ *   word               what         c             d        data
+ *   REQUEST | age                   bytes to add  number
+ *   REQUEST | MAPS | age            the same of a member that has memory
+ *   ANSWER                          old value     number   the memory's offer
+ *   REFUSAL                         error class   number
+ *
+ * The first answer brings a member the pointer's memory, if all members share a
+ * node (pointer.h); then it asks only where the keeper is late.
  *
  * A message may come before the keeper has the file: the table of the engine
  * keeps it. It was made before the members agreed on the communicator, so that
@@ -18,8 +22,10 @@
 
 #include "core_api.h"
 #include "coll/args.h"
+#include "comm/memory.h"
 #include "group/endpoint_mask.h"
 #include "io/file.h"
+#include "io/pointer.h"
 #include "io/wait.h"
 #include "object/error.h"
 #include "process/instance.h"
@@ -31,7 +37,11 @@
 
 enum { KEEPER = 0 };
 static const uint32_t REQUEST = 0, ANSWER = 1u << 30, REFUSAL = 2u << 30;
+static const uint32_t MAPS = 1u << 29;
 #define KIND_MASK (3u << 30)
+#define AGE_MASK  ((1u << 29) - 1)
+/* Beside the bytes of an ordered access: this member has no memory. */
+static const uint64_t UNMAPPED = UINT64_C(1) << 63;
 
 /* A message that the keeper cannot answer yet. */
 struct kept {
@@ -46,6 +56,8 @@ struct asked {
     uint64_t number, value;
     int error;
     bool over;
+    bool has_offer;
+    struct wf_memory_offer offer;
 };
 
 /* The files of an engine. */
@@ -62,7 +74,7 @@ struct wf_shared {
     struct wf_list link;     /* in the table */
     struct wf_list kept;     /* struct kept */
     struct wf_list asked;    /* struct asked */
-    uint64_t value;          /* in the keeper */
+    struct wf_pointer pointer;
     struct weft_loc *keeper; /* that was asked last */
     uint64_t last_number;
     uint32_t age;
@@ -81,15 +93,6 @@ static bool is_keeper(const struct wf_shared *s)
 
 /* ---- the keeper ---------------------------------------------------------- */
 
-static bool add_bytes(struct wf_shared *s, uint64_t bytes, uint64_t *old)
-{
-    if (bytes > INT64_MAX - s->value)
-        return false;
-    *old = s->value;
-    s->value += bytes;
-    return true;
-}
-
 static int report_overflow(void)
 {
     return wf_error(MPI_ERR_ARG, "the shared file pointer would be beyond the "
@@ -97,9 +100,10 @@ static int report_overflow(void)
 }
 
 /* Sends what a request gets: an ANSWER with the old value, or a REFUSAL with an
- * error class. */
+ * error class. offer: of the memory, or NULL. */
 static void send_reply(struct weft_loc *from, const struct wf_active_head *h,
-                       uint32_t what, uint64_t c)
+                       uint32_t what, uint64_t c,
+                       const struct wf_memory_offer *offer)
 {
     struct wf_active_head back = {.context = h->context,
                                   .source = h->target,
@@ -108,19 +112,22 @@ static void send_reply(struct weft_loc *from, const struct wf_active_head *h,
                                   .c = c,
                                   .d = h->d};
 
-    wf_active_send_short(from, WF_SPACE_FILE, &back, NULL, 0);
+    wf_active_send_short(from, WF_SPACE_FILE, &back, offer,
+                         offer ? sizeof *offer : 0);
 }
 
 static void serve_request(struct wf_shared *s, struct weft_loc *from,
                           const struct wf_active_head *h)
 {
+    const struct wf_memory_offer *offer =
+        h->word & MAPS ? NULL : wf_pointer_offer(&s->pointer, s->file->comm);
     uint64_t old;
 
-    if (add_bytes(s, h->c, &old))
-        send_reply(from, h, ANSWER, old);
+    if (wf_pointer_add(&s->pointer, s->age, h->c, &old))
+        send_reply(from, h, ANSWER, old, offer);
     else
-        send_reply(from, h, REFUSAL, MPI_ERR_ARG);
-    if (!s->attends)
+        send_reply(from, h, REFUSAL, MPI_ERR_ARG, NULL);
+    if (!s->attends && !wf_pointer_is_mapped(&s->pointer))
         s->attends = wf_file_attend(s->file->wf);
 }
 
@@ -128,7 +135,7 @@ static void serve_request(struct wf_shared *s, struct weft_loc *from,
 static bool is_too_new(const struct wf_shared *s,
                        const struct wf_active_head *h)
 {
-    return ((h->word - s->age) & ~KIND_MASK) - 1 < ~KIND_MASK / 2;
+    return ((h->word - s->age) & AGE_MASK) - 1 < AGE_MASK / 2;
 }
 
 /* Keeps a message. Without memory it is refused. */
@@ -138,7 +145,7 @@ static void keep_message(struct wf_list *list, struct weft_loc *from,
     struct kept *k = malloc(sizeof *k);
 
     if (!k) {
-        send_reply(from, h, REFUSAL, MPI_ERR_NO_MEM);
+        send_reply(from, h, REFUSAL, MPI_ERR_NO_MEM, NULL);
         return;
     }
     k->from = from;
@@ -196,13 +203,17 @@ static void end_asked(struct asked *a, int error, uint64_t value)
     a->over = true;
 }
 
-static void take_answer(struct wf_shared *s, const struct wf_active_head *h)
+static void take_answer(struct wf_shared *s, const struct wf_active_head *h,
+                        const void *data, size_t bytes)
 {
     for (struct wf_list *l = s->asked.next; l != &s->asked; l = l->next) {
         struct asked *a = wf_container(l, struct asked, link);
 
         if (a->number != h->d)
             continue;
+        a->has_offer = bytes == sizeof a->offer;
+        if (a->has_offer)
+            memcpy(&a->offer, data, bytes);
         if ((h->word & KIND_MASK) == ANSWER)
             end_asked(a, MPI_SUCCESS, h->c);
         else
@@ -221,8 +232,8 @@ static void handle_arrival(struct wf_active_handler *handler,
     struct wf_shared *s = find_shared(t, h->context);
 
     if ((h->word & KIND_MASK) != REQUEST) {
-        if (s)
-            take_answer(s, h);
+        if (s && s->keeper == from)
+            take_answer(s, h, data, bytes);
     } else if (!s) {
         keep_message(&t->early, from, h);
     } else if (is_keeper(s)) {
@@ -321,7 +332,9 @@ static int ask_keeper(struct wf_shared *s, uint64_t bytes, uint64_t *old)
     struct wf_active_head h = {.context = comm->context,
                                .source = (uint32_t)comm->rank,
                                .target = KEEPER,
-                               .word = REQUEST | (s->age & ~KIND_MASK),
+                               .word = REQUEST |
+                                       (s->pointer.has_asked ? MAPS : 0) |
+                                       (s->age & AGE_MASK),
                                .c = bytes,
                                .d = a.number};
 
@@ -334,6 +347,9 @@ static int ask_keeper(struct wf_shared *s, uint64_t bytes, uint64_t *old)
     else
         wf_active_send_short(keeper, WF_SPACE_FILE, &h, NULL, 0);
     await_answer(s, &a, keeper);
+    s->pointer.has_asked = true;
+    if (a.has_offer && !wf_pointer_is_mapped(&s->pointer))
+        wf_pointer_accept(&s->pointer, comm, &a.offer);
     if (a.error)
         return report_refusal(&a);
     *old = a.value;
@@ -344,14 +360,19 @@ int wf_shared_add(struct wf_file *f, uint64_t bytes, uint64_t *old)
 {
     struct wf_shared *s = f->shared;
 
-    if (!is_keeper(s))
+    if (!is_keeper(s) && (!wf_pointer_is_mapped(&s->pointer) ||
+                          !wf_pointer_has_age(&s->pointer, s->age)))
         return ask_keeper(s, bytes, old);
-    return add_bytes(s, bytes, old) ? MPI_SUCCESS : report_overflow();
+    return wf_pointer_add(&s->pointer, s->age, bytes, old) ? MPI_SUCCESS
+                                                           : report_overflow();
 }
 
-/* Begins a new age, and serves what has waited for it. */
-static void begin_age(struct wf_shared *s)
+/* Begins a new age with this value, which the keeper has, and serves what has
+ * waited for it. */
+static void begin_age(struct wf_shared *s, uint64_t value)
 {
+    if (is_keeper(s))
+        wf_pointer_set(&s->pointer, s->age, value);
     s->age++;
     if (is_keeper(s))
         serve_kept(s, &s->kept);
@@ -359,28 +380,26 @@ static void begin_age(struct wf_shared *s)
 
 void wf_shared_set(struct wf_file *f, uint64_t bytes)
 {
-    struct wf_shared *s = f->shared;
-
-    s->value = bytes;
-    begin_age(s);
+    begin_age(f->shared, bytes);
 }
 
-/* Tells all members where the pointer is, when the keeper has moved it by the
- * bytes of all. When it does, all have entered the call, so that no request of
- * this age is left. */
-static int take_base(struct wf_shared *s, uint64_t sum, uint64_t *base)
+/* Moves the pointer of all members, of which none adds to it any more, by the
+ * bytes of all, and tells where it was. */
+static int take_base(struct wf_shared *s, uint64_t sum, bool mapped,
+                     uint64_t *base)
 {
     struct wf_comm *comm = s->file->comm;
-    int rc;
+    int rc = MPI_SUCCESS;
 
-    if (is_keeper(s) && !add_bytes(s, sum, base))
-        *base = UINT64_MAX;
-    rc = wf_mpi_bcast(comm->wf, base, sizeof *base, wf_coll_byte(), KEEPER,
-                      comm);
-    begin_age(s);
-    if (rc)
-        return rc;
-    return *base == UINT64_MAX ? report_overflow() : MPI_SUCCESS;
+    if (mapped || is_keeper(s))
+        *base = wf_pointer_value(&s->pointer, s->age);
+    if (!mapped)
+        rc = wf_mpi_bcast(comm->wf, base, sizeof *base, wf_coll_byte(), KEEPER,
+                          comm);
+    if (rc == MPI_SUCCESS && sum > INT64_MAX - *base)
+        rc = report_overflow();
+    begin_age(s, rc ? *base : *base + sum);
+    return rc;
 }
 
 int wf_shared_add_ordered(struct wf_file *f, uint64_t bytes, uint64_t *old)
@@ -388,21 +407,25 @@ int wf_shared_add_ordered(struct wf_file *f, uint64_t bytes, uint64_t *old)
     struct wf_shared *s = f->shared;
     struct wf_comm *comm = f->comm;
     uint64_t *all = malloc((size_t)comm->size * sizeof *all);
-    uint64_t sum = 0, before = 0, base = 0;
-    int rc;
+    uint64_t sum = 0, before = 0, base = 0, unmapped = 0;
+    int rc = MPI_SUCCESS;
 
     if (!all)
         return wf_error(MPI_ERR_NO_MEM, "no memory for an ordered access");
+    if (!is_keeper(s) && !s->pointer.has_asked)
+        (void)ask_keeper(s, 0, old); /* for the memory */
+    bytes |= wf_pointer_is_mapped(&s->pointer) ? 0 : UNMAPPED;
     rc = wf_mpi_allgather(comm->wf, &bytes, sizeof bytes, wf_coll_byte(), all,
                           sizeof bytes, wf_coll_byte(), comm);
     for (int i = 0; !rc && i < comm->size; i++) {
         before = i == comm->rank ? sum : before;
-        if (__builtin_add_overflow(sum, all[i], &sum))
+        unmapped |= all[i] & UNMAPPED;
+        if (__builtin_add_overflow(sum, all[i] & ~UNMAPPED, &sum))
             sum = UINT64_MAX; /* more than the pointer can be moved by */
     }
     free(all);
     if (!rc)
-        rc = take_base(s, sum, &base);
+        rc = take_base(s, sum, !unmapped, &base);
     *old = base + before;
     return rc;
 }
@@ -415,6 +438,7 @@ void wf_shared_destroy(struct wf_file *f)
     struct table *t = s->table;
 
     f->shared = NULL;
+    wf_pointer_fini(&s->pointer);
     if (!t) {
         free(s); /* the file was not opened */
         return;
@@ -438,6 +462,7 @@ int wf_shared_create(struct wf_file *f)
     if (!s)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a file");
     s->file = f;
+    wf_pointer_init(&s->pointer, 0);
     wf_list_init(&s->kept);
     wf_list_init(&s->asked);
     f->shared = s;
@@ -451,7 +476,7 @@ int wf_shared_attach(struct wf_file *f)
 
     if (rc)
         return rc;
-    s->value = f->shared_start;
+    wf_pointer_init(&s->pointer, f->shared_start);
     s->table = table_of(f->wf->engine->active[WF_SPACE_FILE]);
     wf_list_append(&s->table->files, &s->link);
     serve_kept(s, &s->table->early);

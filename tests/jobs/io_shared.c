@@ -5,6 +5,8 @@
  */
 #include "check.h"
 
+#include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { RECORDS = 60, INTS = 4 };
@@ -250,6 +252,38 @@ static void make_mistakes(MPI_File f)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static MPI_Offset file_size(void)
+{
+    struct stat s;
+
+    return stat(path, &s) ? -1 : s.st_size;
+}
+
+/* Where all share memory, others move the pointer while its keeper calls
+ * nothing. */
+static void write_beside_keeper(MPI_File f)
+{
+    struct record r = make_record(me, 0);
+    const char *expect = getenv("IO_EXPECT");
+    MPI_Offset end = file_size();
+
+    if (!expect || strcmp(expect, "shared") != 0)
+        return;
+    end += (MPI_Offset)sizeof r * RECORDS * (ranks - 1);
+    CHECK(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, "native",
+                            MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_seek_shared(f, 0, MPI_SEEK_END) == MPI_SUCCESS);
+    CHECK(tell_position(f) > 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < RECORDS && me > 0; i++)
+        CHECK(MPI_File_write_shared(f, &r, INTS, MPI_INT,
+                                    MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    while (me == 0 && file_size() < end)
+        sched_yield();
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(4 * tell_position(f) == end);
+}
+
 static void open_sequential(void)
 {
     MPI_File f;
@@ -280,6 +314,7 @@ int main(int argc, char **argv)
     write_in_order(f);
     seek_pointer(f);
     make_mistakes(f);
+    write_beside_keeper(f);
     CHECK(MPI_File_close(&f) == MPI_SUCCESS);
     open_sequential();
     f = open_file(MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE);
