@@ -1,5 +1,6 @@
 /* Collective accesses of a blocking call, and split ones.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "io/collective.h"

@@ -4,6 +4,7 @@
  * A process with a wrong argument takes part without data, so that the others
  * get its error instead of waiting for it.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "io/collective_calls.h"

@@ -4,6 +4,7 @@
  * go on behind it. A nonblocking call waits for the keeper of the pointer, not
  * for the disk.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"

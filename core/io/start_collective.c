@@ -1,5 +1,6 @@
 /* Nonblocking collective accesses: a request over the stages of twophase.h.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "io/start_collective.h"

@@ -5,6 +5,7 @@
  * Where the program's functions convert data the access runs in the call: they
  * are not called in a thread that the program does not know.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>

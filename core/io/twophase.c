@@ -1,5 +1,6 @@
 /* The stages of a collective access: see twophase.h.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "io/twophase.h"

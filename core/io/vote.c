@@ -5,6 +5,7 @@
  *   [2..]   each word that must be equal, and its complement: the greatest of
  *           both tell the greatest and the least
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "io/vote.h"
