@@ -58,6 +58,7 @@ struct wf_file {
     struct wf_file *next_lost; /* files.h */
 
     uint64_t block; /* of the file system; 0: it was not asked yet */
+    bool is_local;  /* the file system, likewise */
     struct wf_file_hints hints;
     struct wf_errhandler *errhandler;
     struct wf_info *info;

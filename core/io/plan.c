@@ -43,7 +43,7 @@ static bool do_ranges_interleave(struct wf_io_ask *sorted,
 
 /* The sums and extremes of what all members have told. */
 struct summary {
-    uint64_t first, last, bytes, pieces, buffer, block;
+    uint64_t first, last, bytes, pieces, buffer, block, large;
     uint32_t use_least, use_most, cpus, aggregators;
     bool alone;
 };
@@ -64,6 +64,7 @@ static void add_ask(struct summary *s, const struct wf_io_ask *a)
     s->last = a->last > s->last ? a->last : s->last;
     s->bytes += a->bytes;
     s->pieces += a->pieces;
+    s->large = a->large < s->large ? a->large : s->large;
 }
 
 static bool does_pay(const struct summary *s, const struct wf_twophase *t,
@@ -73,7 +74,7 @@ static bool does_pay(const struct summary *s, const struct wf_twophase *t,
         return false;
     if (s->use_most == WF_HINT_ENABLE)
         return true;
-    return s->bytes / s->pieces < WF_IO_PIECE_LARGE &&
+    return s->bytes / s->pieces < s->large &&
            (s->last - s->first) / WF_IO_SPARSE < s->bytes &&
            do_ranges_interleave(t->x.sorted, t->asks, n);
 }
@@ -134,6 +135,7 @@ bool wf_exchange_plan(struct wf_twophase *t)
     struct summary s = {.first = UINT64_MAX,
                         .buffer = UINT64_MAX,
                         .block = 1,
+                        .large = UINT64_MAX,
                         .use_least = WF_HINT_ENABLE,
                         .cpus = UINT32_MAX};
     int n = t->file->comm->size;

@@ -22,6 +22,7 @@
 #include "io/vote.h"
 #include "io/wait.h"
 #include "object/error.h"
+#include "os/tuning.h"
 #include "process/rank.h"
 #include "protocol/request.h"
 
@@ -273,16 +274,25 @@ static void run_stage(struct wf_twophase *t)
 
 /* ---- the whole ----------------------------------------------------------- */
 
-/* Returns the block of the file system, which is asked once for a file. */
-static uint64_t find_block(struct wf_file *f)
+/* Asks about the file system, once for a file. */
+static void identify_file_system(struct wf_file *f)
 {
-    struct wf_fs_identity id = {.block = 4096};
+    struct wf_fs_identity id = {.kind = WF_FS_LOCAL, .block = 4096};
 
-    if (!f->block) {
-        (void)f->fs_file->fs->identify(f->fs_file, &id);
-        f->block = id.block;
-    }
-    return f->block;
+    if (f->block)
+        return;
+    (void)f->fs_file->fs->identify(f->fs_file, &id);
+    f->block = id.block;
+    f->is_local = id.kind == WF_FS_LOCAL;
+}
+
+/* Returns the size of pieces from which two phases do not pay. Reads of a local
+ * file system find the pages that another process has read. */
+static uint64_t find_large_piece(const struct wf_file *f, bool write)
+{
+    if (!f->is_local)
+        return WF_IO_PIECE_REMOTE;
+    return write ? WF_IO_PIECE_LOCAL : 0;
 }
 
 static void fill_ask(struct wf_twophase *t)
@@ -291,11 +301,12 @@ static void fill_ask(struct wf_twophase *t)
     const struct wf_access *a = &t->access;
     struct wf_io_ask *ask = &t->ask;
 
+    identify_file_system(t->file);
     *ask = (struct wf_io_ask){.use = WF_HINT_AUTOMATIC,
                               .cpus = t->file->wf->rank->cpus,
                               .aggregators = (uint32_t)h->cb_nodes,
                               .buffer = h->cb_buffer_size,
-                              .block = find_block(t->file)};
+                              .block = t->file->block};
     ask->cpus += !ask->cpus;
     ask->alone = !wf_layout_of(t->file->comm);
     if (!t->has_access)
@@ -306,6 +317,7 @@ static void fill_ask(struct wf_twophase *t)
     ask->alone |= t->accessed || a->locks || !a->view->ascending ||
                   a->view->datarep->kind != WF_REP_NATIVE;
     ask->bytes = a->stream_bytes;
+    ask->large = find_large_piece(t->file, a->write);
     wf_view_find_byte(a->view, a->stream, &ask->first);
     wf_view_find_byte(a->view, a->stream + a->stream_bytes - 1, &ask->last);
     ask->pieces = a->view->linear || a->view->piece <= 0

@@ -52,6 +52,7 @@ struct wf_io_ask {
     uint32_t cpus;
     uint32_t aggregators; /* the hint; 0: none */
     uint64_t buffer, block;
+    uint64_t large; /* a piece that it would rather access by itself */
 };
 
 struct wf_twophase {

@@ -246,15 +246,20 @@ enum {
     /* ---- files (io/) ---- */
 
     /* Bytes from one small piece of a file to the next up to which a read
-     * fetches the extent. A call takes as long as reading so much from the page
-     * cache. */
+     * fetches the extent. Both ways took as long with 4 KB in tmpfs, with 8 to
+     * 16 in ext4, where a call costs more: files.md, as those below. */
     WF_SIEVE_SPACING = 4096,
     /* Collective accesses: bytes of a piece from which each process performs
-     * its own, as it does where less than one of so many bytes is accessed; and
-     * of a gap that an aggregator reads with what is around it. Not
-     * measured. */
-    WF_IO_PIECE_LARGE = 64 << 10,
+     * its own write. Both ways took as long with 1 to 4 KB in tmpfs, with 8 to
+     * 32 in ext4. Of a file system that is not local, where reads go in two
+     * phases, too: not measured. */
+    WF_IO_PIECE_LOCAL = 8 << 10,
+    WF_IO_PIECE_REMOTE = 64 << 10,
+    /* So many bytes of which one is accessed make it independent: both ways
+     * took as long with 16 to 32. */
     WF_IO_SPARSE = 16,
+    /* Bytes of a gap that an aggregator reads with what is around it. Not
+     * measured where two phases are used for reads. */
     WF_IO_GAP_READ = 16 << 10,
 
     /* ---- ranks that are threads (thread/) ---- */

@@ -181,6 +181,41 @@ static void do_without_locks(void)
     CHECK(MPI_File_close(&f) == MPI_SUCCESS);
 }
 
+/* Returns the transfers of this rank and, in *all, those of all. */
+static int count_transfers(int *all)
+{
+    int own = (int)file_faults.transfers;
+
+    MPI_Allreduce(&own, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return own;
+}
+
+/* In a local file system small pieces are written in two phases, larger ones by
+ * a call each, and what is read each rank reads by itself, all at once. */
+static void choose_ways(void)
+{
+    enum { LARGE = 8 << 10, COUNT = 3 };
+    static char large[COUNT * LARGE];
+    MPI_File f = open_file("automatic");
+    MPI_Status status;
+    int all;
+
+    no_file_faults();
+    CHECK(access_by(0, f, 1, &status) == MPI_SUCCESS);
+    count_transfers(&all);
+    CHECK(ranks == 1 || all < ranks * EACH / 4);
+    no_file_faults();
+    CHECK(access_by(0, f, 0, &status) == MPI_SUCCESS);
+    CHECK(count_transfers(&all) == 1);
+    CHECK(MPI_File_close(&f) == MPI_SUCCESS);
+    f = open_strided(path, LARGE, "automatic", "automatic");
+    no_file_faults();
+    CHECK(MPI_File_write_all(f, large, sizeof large, MPI_BYTE, &status) ==
+          MPI_SUCCESS);
+    CHECK(count_transfers(&all) == (ranks == 1 ? 1 : COUNT));
+    CHECK(MPI_File_close(&f) == MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const forms[] = {"enable", "disable"};
@@ -203,6 +238,7 @@ int main(int argc, char **argv)
             fill_disk(forms[i / 2], i % 2);
     }
     do_without_locks();
+    choose_ways();
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0)
         remove(path);
