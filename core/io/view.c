@@ -73,6 +73,8 @@ static void set_form(struct wf_view *v)
 
     v->linear = t->size > 0 && wf_type_is_contiguous(t) && t->extent == t->size;
     v->start = t->size > 0 ? v->disp + wf_type_locate(t, 0) : v->disp;
+    if (v->linear && v->start < INT64_MAX - t->true_extent)
+        v->near = (uint64_t)(INT64_MAX - t->true_extent - v->start);
     if (t->size > 0) {
         v->piece = t->size / wf_type_count_segments(t);
         v->spacing = t->extent / wf_type_count_segments(t);
@@ -199,7 +201,7 @@ int wf_view_check_range(const struct wf_view *v, uint64_t stream,
 {
     uint64_t last, end;
 
-    if (bytes == 0)
+    if (bytes == 0 || (bytes <= v->near && stream <= v->near - bytes))
         return MPI_SUCCESS;
     if (v->tile->size == 0)
         return wf_error(MPI_ERR_ARG,
