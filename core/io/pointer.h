@@ -30,7 +30,6 @@ struct wf_pointer_words {
 struct wf_pointer {
     struct wf_pointer_words own, *words; /* these, or in the memory */
     struct wf_memory *memory; /* of the keeper that has offered some, or NULL */
-    bool has_asked;           /* of another member: for the memory */
 };
 
 /* Makes the keeper's pointer. */

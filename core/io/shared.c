@@ -2,12 +2,14 @@
  *
  *   word               what         c             d        data
  *   REQUEST | age                   bytes to add  number
- *   REQUEST | MAPS | age            the same of a member that has memory
+ *   REQUEST | ASKED | age           the same of a member that had an answer
  *   ANSWER                          old value     number   the memory's offer
  *   REFUSAL                         error class   number
+ *   MAPPED                          the sender has mapped the memory
  *
  * The first answer brings a member the pointer's memory, if all members share a
- * node (pointer.h); then it asks only where the keeper is late.
+ * node (pointer.h); then it asks only where the keeper is late. The progress
+ * thread of the keeper serves members that have no memory.
  *
  * A message may come before the keeper has the file: the table of the engine
  * keeps it. It was made before the members agreed on the communicator, so that
@@ -37,11 +39,9 @@
 
 enum { KEEPER = 0 };
 static const uint32_t REQUEST = 0, ANSWER = 1u << 30, REFUSAL = 2u << 30;
-static const uint32_t MAPS = 1u << 29;
+static const uint32_t MAPPED = 3u << 30, ASKED = 1u << 29;
 #define KIND_MASK (3u << 30)
 #define AGE_MASK  ((1u << 29) - 1)
-/* Beside the bytes of an ordered access: this member has no memory. */
-static const uint64_t UNMAPPED = UINT64_C(1) << 63;
 
 /* A message that the keeper cannot answer yet. */
 struct kept {
@@ -78,7 +78,10 @@ struct wf_shared {
     struct weft_loc *keeper; /* that was asked last */
     uint64_t last_number;
     uint32_t age;
-    bool attends; /* the progress thread serves the other members */
+    bool has_asked; /* the keeper: for the memory */
+    uint32_t
+        without;  /* members that have asked the keeper and have no memory */
+    bool attends; /* the progress thread serves them */
 };
 
 static struct table *table_of(struct wf_active_handler *h)
@@ -116,19 +119,32 @@ static void send_reply(struct weft_loc *from, const struct wf_active_head *h,
                          offer ? sizeof *offer : 0);
 }
 
+/* A member is the first time here, or has its memory now. */
+static void count_without(struct wf_shared *s, int more)
+{
+    s->without += (uint32_t)more;
+    if (s->without && !s->attends) {
+        s->attends = wf_file_attend(s->file->wf);
+    } else if (!s->without && s->attends) {
+        wf_file_stop_attending(s->file->wf);
+        s->attends = false;
+    }
+}
+
 static void serve_request(struct wf_shared *s, struct weft_loc *from,
                           const struct wf_active_head *h)
 {
-    const struct wf_memory_offer *offer =
-        h->word & MAPS ? NULL : wf_pointer_offer(&s->pointer, s->file->comm);
+    const struct wf_memory_offer *offer = NULL;
     uint64_t old;
 
+    if (!(h->word & ASKED)) {
+        offer = wf_pointer_offer(&s->pointer, s->file->comm);
+        count_without(s, 1);
+    }
     if (wf_pointer_add(&s->pointer, s->age, h->c, &old))
         send_reply(from, h, ANSWER, old, offer);
     else
         send_reply(from, h, REFUSAL, MPI_ERR_ARG, NULL);
-    if (!s->attends && !wf_pointer_is_mapped(&s->pointer))
-        s->attends = wf_file_attend(s->file->wf);
 }
 
 /* Whether a request is of an age that the keeper has not reached. */
@@ -231,7 +247,10 @@ static void handle_arrival(struct wf_active_handler *handler,
     struct table *t = table_of(handler);
     struct wf_shared *s = find_shared(t, h->context);
 
-    if ((h->word & KIND_MASK) != REQUEST) {
+    if ((h->word & KIND_MASK) == MAPPED) {
+        if (s && s->without)
+            count_without(s, -1);
+    } else if ((h->word & KIND_MASK) != REQUEST) {
         if (s && s->keeper == from)
             take_answer(s, h, data, bytes);
     } else if (!s) {
@@ -323,33 +342,47 @@ static int report_refusal(const struct asked *a)
                           "gone");
 }
 
-static int ask_keeper(struct wf_shared *s, uint64_t bytes, uint64_t *old)
+/* Sends the keeper a message of this member. */
+static void send_keeper(const struct wf_shared *s, uint32_t word, uint64_t c,
+                        uint64_t d)
 {
     struct wf_comm *comm = s->file->comm;
-    int status = 0;
-    struct weft_loc *keeper = wf_peer_location(comm, KEEPER, &status);
-    struct asked a = {.number = ++s->last_number};
     struct wf_active_head h = {.context = comm->context,
                                .source = (uint32_t)comm->rank,
                                .target = KEEPER,
-                               .word = REQUEST |
-                                       (s->pointer.has_asked ? MAPS : 0) |
-                                       (s->age & AGE_MASK),
-                               .c = bytes,
-                               .d = a.number};
+                               .word = word,
+                               .c = c,
+                               .d = d};
+
+    wf_active_send_short(s->keeper, WF_SPACE_FILE, &h, NULL, 0);
+}
+
+static void map_memory(struct wf_shared *s, const struct wf_memory_offer *offer)
+{
+    wf_pointer_accept(&s->pointer, s->file->comm, offer);
+    if (wf_pointer_is_mapped(&s->pointer))
+        send_keeper(s, MAPPED, 0, 0);
+}
+
+static int ask_keeper(struct wf_shared *s, uint64_t bytes, uint64_t *old)
+{
+    int status = 0;
+    struct weft_loc *keeper = wf_peer_location(s->file->comm, KEEPER, &status);
+    struct asked a = {.number = ++s->last_number};
+    uint32_t asked = s->has_asked ? ASKED : 0;
 
     if (!keeper)
         return wf_error_class(status);
     s->keeper = keeper;
+    s->has_asked = true;
     wf_list_append(&s->asked, &a.link);
     if (keeper->failed)
         end_asked(&a, wf_error_class(wf_location_status(keeper)), 0);
     else
-        wf_active_send_short(keeper, WF_SPACE_FILE, &h, NULL, 0);
+        send_keeper(s, REQUEST | asked | (s->age & AGE_MASK), bytes, a.number);
     await_answer(s, &a, keeper);
-    s->pointer.has_asked = true;
-    if (a.has_offer && !wf_pointer_is_mapped(&s->pointer))
-        wf_pointer_accept(&s->pointer, comm, &a.offer);
+    if (a.has_offer)
+        map_memory(s, &a.offer);
     if (a.error)
         return report_refusal(&a);
     *old = a.value;
@@ -383,50 +416,31 @@ void wf_shared_set(struct wf_file *f, uint64_t bytes)
     begin_age(f->shared, bytes);
 }
 
-/* Moves the pointer of all members, of which none adds to it any more, by the
- * bytes of all, and tells where it was. */
-static int take_base(struct wf_shared *s, uint64_t sum, bool mapped,
-                     uint64_t *base)
+bool wf_shared_has_memory(struct wf_file *f)
 {
-    struct wf_comm *comm = s->file->comm;
-    int rc = MPI_SUCCESS;
+    struct wf_shared *s = f->shared;
+    uint64_t old;
 
-    if (mapped || is_keeper(s))
-        *base = wf_pointer_value(&s->pointer, s->age);
-    if (!mapped)
-        rc = wf_mpi_bcast(comm->wf, base, sizeof *base, wf_coll_byte(), KEEPER,
-                          comm);
-    if (rc == MPI_SUCCESS && sum > INT64_MAX - *base)
-        rc = report_overflow();
-    begin_age(s, rc ? *base : *base + sum);
-    return rc;
+    if (!is_keeper(s) && !s->has_asked)
+        (void)ask_keeper(s, 0, &old);
+    return wf_pointer_is_mapped(&s->pointer);
 }
 
-int wf_shared_add_ordered(struct wf_file *f, uint64_t bytes, uint64_t *old)
+int wf_shared_move(struct wf_file *f, uint64_t bytes, bool in_memory,
+                   uint64_t *old)
 {
     struct wf_shared *s = f->shared;
     struct wf_comm *comm = f->comm;
-    uint64_t *all = malloc((size_t)comm->size * sizeof *all);
-    uint64_t sum = 0, before = 0, base = 0, unmapped = 0;
     int rc = MPI_SUCCESS;
 
-    if (!all)
-        return wf_error(MPI_ERR_NO_MEM, "no memory for an ordered access");
-    if (!is_keeper(s) && !s->pointer.has_asked)
-        (void)ask_keeper(s, 0, old); /* for the memory */
-    bytes |= wf_pointer_is_mapped(&s->pointer) ? 0 : UNMAPPED;
-    rc = wf_mpi_allgather(comm->wf, &bytes, sizeof bytes, wf_coll_byte(), all,
-                          sizeof bytes, wf_coll_byte(), comm);
-    for (int i = 0; !rc && i < comm->size; i++) {
-        before = i == comm->rank ? sum : before;
-        unmapped |= all[i] & UNMAPPED;
-        if (__builtin_add_overflow(sum, all[i] & ~UNMAPPED, &sum))
-            sum = UINT64_MAX; /* more than the pointer can be moved by */
-    }
-    free(all);
-    if (!rc)
-        rc = take_base(s, sum, !unmapped, &base);
-    *old = base + before;
+    if (in_memory || is_keeper(s))
+        *old = wf_pointer_value(&s->pointer, s->age);
+    if (!in_memory)
+        rc = wf_mpi_bcast(comm->wf, old, sizeof *old, wf_coll_byte(), KEEPER,
+                          comm);
+    if (rc == MPI_SUCCESS && bytes > INT64_MAX - *old)
+        rc = report_overflow();
+    begin_age(s, rc ? *old : *old + bytes);
     return rc;
 }
 

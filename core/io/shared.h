@@ -32,9 +32,15 @@ void wf_shared_destroy(struct wf_file *);
 /* Adds to the pointer, and tells what it was: bytes of the stream. Waits for
  * the keeper. An error class. */
 int wf_shared_add(struct wf_file *, uint64_t bytes, uint64_t *old);
-/* The same by all members, in the order of their ranks. rc: the error that this
- * one has met, which adds nothing. */
+/* The same by all members, in the order of their ranks (ordered.c). */
 int wf_shared_add_ordered(struct wf_file *, uint64_t bytes, uint64_t *old);
+/* Whether this member has the pointer's memory, for which it asks the keeper at
+ * first. Waits for the keeper. */
+bool wf_shared_has_memory(struct wf_file *);
+/* Adds the bytes of all members, which are in the same call, to the pointer,
+ * and tells what it was. in_memory: all have its memory. */
+int wf_shared_move(struct wf_file *, uint64_t bytes, bool in_memory,
+                   uint64_t *old);
 /* Sets the pointer, in a collective call. The keeper's value counts, and it
  * calls this before it agrees with the others on the outcome, the others
  * after it. */
