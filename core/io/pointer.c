@@ -11,6 +11,7 @@
 #include "comm/memory.h"
 #include "group/comm.h"
 #include "group/envelope.h"
+#include "object/error.h"
 #include "os/tuning.h"
 
 /* Transports give out no less; the pages behind the first are not used. */
@@ -43,6 +44,12 @@ bool wf_pointer_add(struct wf_pointer *p, uint32_t age, uint64_t bytes,
             return false;
     } while (!wf_cas_acq_rel(value, old, *old + bytes));
     return true;
+}
+
+int wf_pointer_report_overflow(void)
+{
+    return wf_error(MPI_ERR_ARG, "the shared file pointer would be beyond the "
+                                 "largest file offset");
 }
 
 uint64_t wf_pointer_value(const struct wf_pointer *p, uint32_t age)
@@ -84,7 +91,7 @@ const struct wf_memory_offer *wf_pointer_offer(struct wf_pointer *p,
     return &m->offer;
 }
 
-void wf_pointer_accept(struct wf_pointer *p, struct wf_comm *comm,
+bool wf_pointer_accept(struct wf_pointer *p, struct wf_comm *comm,
                        const struct wf_memory_offer *offer)
 {
     struct wf_memory m = describe_memory(comm);
@@ -93,4 +100,5 @@ void wf_pointer_accept(struct wf_pointer *p, struct wf_comm *comm,
     wf_memory_accept(&m);
     if (m.base)
         p->words = m.base;
+    return m.base != NULL;
 }

@@ -51,6 +51,7 @@ static inline bool wf_pointer_has_age(const struct wf_pointer *p, uint32_t age)
 /* Adds to the value of this age. False: it would be too great. */
 bool wf_pointer_add(struct wf_pointer *, uint32_t age, uint64_t bytes,
                     uint64_t *old);
+int wf_pointer_report_overflow(void);
 uint64_t wf_pointer_value(const struct wf_pointer *, uint32_t age);
 /* Begins the age behind this one, in the keeper. */
 void wf_pointer_set(struct wf_pointer *, uint32_t age, uint64_t value);
@@ -59,8 +60,8 @@ void wf_pointer_set(struct wf_pointer *, uint32_t age, uint64_t value);
  * memory. */
 const struct wf_memory_offer *wf_pointer_offer(struct wf_pointer *,
                                                struct wf_comm *);
-/* Maps what the keeper has offered, if that is possible. May wait. */
-void wf_pointer_accept(struct wf_pointer *, struct wf_comm *,
+/* Maps what the keeper has offered. False: that is impossible. May wait. */
+bool wf_pointer_accept(struct wf_pointer *, struct wf_comm *,
                        const struct wf_memory_offer *);
 
 #endif

@@ -55,8 +55,7 @@ struct asked {
     struct wf_list link;
     uint64_t number, value;
     int error;
-    bool over;
-    bool has_offer;
+    bool over, has_offer;
     struct wf_memory_offer offer;
 };
 
@@ -96,15 +95,20 @@ static bool is_keeper(const struct wf_shared *s)
 
 /* ---- the keeper ---------------------------------------------------------- */
 
-static int report_overflow(void)
+/* The way of the file's messages; where a route gives none that reaches, that
+ * of other messages. */
+static struct wf_active_way way_to(struct wf_shared *s, struct weft_loc *loc)
 {
-    return wf_error(MPI_ERR_ARG, "the shared file pointer would be beyond the "
-                                 "largest file offset");
+    struct wf_active_way way = {.loc = loc, .space = WF_SPACE_FILE};
+
+    (void)wf_comm_route_choose_lane(s->file->comm, WF_SPACE_FILE, loc,
+                                    &way.lane);
+    return way;
 }
 
 /* Sends what a request gets: an ANSWER with the old value, or a REFUSAL with an
  * error class. offer: of the memory, or NULL. */
-static void send_reply(struct weft_loc *from, const struct wf_active_head *h,
+static void send_reply(struct wf_active_way to, const struct wf_active_head *h,
                        uint32_t what, uint64_t c,
                        const struct wf_memory_offer *offer)
 {
@@ -115,8 +119,7 @@ static void send_reply(struct weft_loc *from, const struct wf_active_head *h,
                                   .c = c,
                                   .d = h->d};
 
-    wf_active_send_short(from, WF_SPACE_FILE, &back, offer,
-                         offer ? sizeof *offer : 0);
+    wf_active_send_short(to, &back, offer, offer ? sizeof *offer : 0);
 }
 
 /* A member is the first time here, or has its memory now. */
@@ -134,6 +137,7 @@ static void count_without(struct wf_shared *s, int more)
 static void serve_request(struct wf_shared *s, struct weft_loc *from,
                           const struct wf_active_head *h)
 {
+    struct wf_active_way back = way_to(s, from);
     const struct wf_memory_offer *offer = NULL;
     uint64_t old;
 
@@ -142,9 +146,9 @@ static void serve_request(struct wf_shared *s, struct weft_loc *from,
         count_without(s, 1);
     }
     if (wf_pointer_add(&s->pointer, s->age, h->c, &old))
-        send_reply(from, h, ANSWER, old, offer);
+        send_reply(back, h, ANSWER, old, offer);
     else
-        send_reply(from, h, REFUSAL, MPI_ERR_ARG, NULL);
+        send_reply(back, h, REFUSAL, MPI_ERR_ARG, NULL);
 }
 
 /* Whether a request is of an age that the keeper has not reached. */
@@ -154,14 +158,16 @@ static bool is_too_new(const struct wf_shared *s,
     return ((h->word - s->age) & AGE_MASK) - 1 < AGE_MASK / 2;
 }
 
-/* Keeps a message. Without memory it is refused. */
+/* Keeps a message. Without memory it is refused, by the lane of other messages:
+ * its file may not be open here. */
 static void keep_message(struct wf_list *list, struct weft_loc *from,
                          const struct wf_active_head *h)
 {
     struct kept *k = malloc(sizeof *k);
 
     if (!k) {
-        send_reply(from, h, REFUSAL, MPI_ERR_NO_MEM, NULL);
+        send_reply((struct wf_active_way){from, WF_LANE_ORDER, WF_SPACE_FILE},
+                   h, REFUSAL, MPI_ERR_NO_MEM, NULL);
         return;
     }
     k->from = from;
@@ -334,7 +340,7 @@ static void await_answer(struct wf_shared *s, struct asked *a,
 static int report_refusal(const struct asked *a)
 {
     if (a->error == MPI_ERR_ARG)
-        return report_overflow();
+        return wf_pointer_report_overflow();
     return wf_error(a->error, "%s",
                     a->error == MPI_ERR_NO_MEM
                         ? "rank 0 has no memory for the shared file pointer"
@@ -343,7 +349,7 @@ static int report_refusal(const struct asked *a)
 }
 
 /* Sends the keeper a message of this member. */
-static void send_keeper(const struct wf_shared *s, uint32_t word, uint64_t c,
+static void send_keeper(struct wf_shared *s, uint32_t word, uint64_t c,
                         uint64_t d)
 {
     struct wf_comm *comm = s->file->comm;
@@ -354,14 +360,7 @@ static void send_keeper(const struct wf_shared *s, uint32_t word, uint64_t c,
                                .c = c,
                                .d = d};
 
-    wf_active_send_short(s->keeper, WF_SPACE_FILE, &h, NULL, 0);
-}
-
-static void map_memory(struct wf_shared *s, const struct wf_memory_offer *offer)
-{
-    wf_pointer_accept(&s->pointer, s->file->comm, offer);
-    if (wf_pointer_is_mapped(&s->pointer))
-        send_keeper(s, MAPPED, 0, 0);
+    wf_active_send_short(way_to(s, s->keeper), &h, NULL, 0);
 }
 
 static int ask_keeper(struct wf_shared *s, uint64_t bytes, uint64_t *old)
@@ -381,8 +380,8 @@ static int ask_keeper(struct wf_shared *s, uint64_t bytes, uint64_t *old)
     else
         send_keeper(s, REQUEST | asked | (s->age & AGE_MASK), bytes, a.number);
     await_answer(s, &a, keeper);
-    if (a.has_offer)
-        map_memory(s, &a.offer);
+    if (a.has_offer && wf_pointer_accept(&s->pointer, s->file->comm, &a.offer))
+        send_keeper(s, MAPPED, 0, 0);
     if (a.error)
         return report_refusal(&a);
     *old = a.value;
@@ -396,8 +395,9 @@ int wf_shared_add(struct wf_file *f, uint64_t bytes, uint64_t *old)
     if (!is_keeper(s) && (!wf_pointer_is_mapped(&s->pointer) ||
                           !wf_pointer_has_age(&s->pointer, s->age)))
         return ask_keeper(s, bytes, old);
-    return wf_pointer_add(&s->pointer, s->age, bytes, old) ? MPI_SUCCESS
-                                                           : report_overflow();
+    return wf_pointer_add(&s->pointer, s->age, bytes, old)
+               ? MPI_SUCCESS
+               : wf_pointer_report_overflow();
 }
 
 /* Begins a new age with this value, which the keeper has, and serves what has
@@ -439,7 +439,7 @@ int wf_shared_move(struct wf_file *f, uint64_t bytes, bool in_memory,
         rc = wf_mpi_bcast(comm->wf, old, sizeof *old, wf_coll_byte(), KEEPER,
                           comm);
     if (rc == MPI_SUCCESS && bytes > INT64_MAX - *old)
-        rc = report_overflow();
+        rc = wf_pointer_report_overflow();
     begin_age(s, rc ? *old : *old + bytes);
     return rc;
 }
