@@ -17,6 +17,7 @@
 #include "group/group.h"
 #include "group/raise.h"
 #include "io/collective_calls.h"
+#include "io/vote.h"
 #include "lock/critical.h"
 #include "object/errhandler.h"
 #include "object/error.h"
@@ -186,6 +187,10 @@ int wf_file_refuse(struct wf_file *file, int rc, bool waits)
     return rc;
 }
 int wf_file_refuse_ordered(struct wf_file *file, int rc, bool waits)
+{
+    return rc;
+}
+int wf_file_refuse_vote(struct wf_comm *comm, int rc, int words)
 {
     return rc;
 }
