@@ -140,7 +140,8 @@ static int by_plugin_fence_end(struct wf_boot *boot)
 
 static bool is_set_valid(const weft_boot_pset *set, uint32_t size)
 {
-    bool valid = set->count && set->ranks && set->name && set->name[0];
+    bool valid = set->count && set->ranks && set->name && set->name[0] &&
+                 strlen(set->name) < MPI_MAX_PSET_NAME_LEN;
 
     for (uint32_t i = 0; valid && i < set->count; i++)
         valid = set->ranks[i] < size;

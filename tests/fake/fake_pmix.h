@@ -268,7 +268,7 @@ static inline pmix_info_t *fake_members(const char *name)
 pmix_status_t PMIx_Query_info(pmix_query_t q[], size_t nq, pmix_info_t **out,
                               size_t *n)
 {
-    char names[256] = "";
+    char names[4096] = "";
 
     pmix.queries++;
     *out = NULL;

@@ -300,8 +300,12 @@ static void the_servers_process_sets_are_listed(void **state)
 {
     struct wf_boot *b = open_job(1);
     const struct wf_boot_pset *sets = NULL;
+    char too_long[MPI_MAX_PSET_NAME_LEN + 1] = "";
     uint32_t count;
 
+    memset(too_long, 'x', sizeof too_long - 1);
+    pmix.sets[3][0] = too_long;
+    pmix.sets[3][1] = "ab";
     pmix.sets[0][0] = "app/left";
     pmix.sets[0][1] = "ab";
     pmix.sets[1][0] = "app/others";
@@ -317,11 +321,11 @@ static void the_servers_process_sets_are_listed(void **state)
     assert_int_equal(sets[1].count, 2);
     assert_int_equal(sets[1].ranks[0], 3);
     assert_int_equal(sets[1].ranks[1], 1);
-    assert_int_equal(pmix.queries, 4);
+    assert_int_equal(pmix.queries, 5);
     pmix.sets[0][0] = NULL; /* they stay as they were */
     assert_int_equal(b->ops->psets(b, &sets, &count), 0);
     assert_int_equal(count, 2);
-    assert_int_equal(pmix.queries, 4);
+    assert_int_equal(pmix.queries, 5);
     end_job(b);
 }
 
