@@ -2,7 +2,7 @@
 # weft_boot_NAME.so, built where the library and its header are. What is built in
 # makes a program of libmpi.a need the library, too.
 #
-#   plugins/pmix   libpmix: Open MPI's mpirun, srun --mpi=pmix, PRRTE
+#   plugins/pmix   libpmix 4.1 or later: Open MPI's mpirun, srun --mpi=pmix, PRRTE
 set(WEFT_BOOTSTRAPS "pmix" CACHE STRING
   "bootstraps built as weft_boot_NAME.so, where their libraries are")
 set(WEFT_BUILTIN_BOOTSTRAPS "" CACHE STRING
@@ -30,6 +30,9 @@ function(weft_find_pmix)
     set(CMAKE_REQUIRED_INCLUDES ${PMIX_INCLUDE_DIR})
     set(CMAKE_REQUIRED_LIBRARIES ${PMIX_LIBRARY})
     check_c_source_compiles("#include <pmix.h>
+#if !defined(PMIX_ERR_LOST_CONNECTION) || !defined(PMIX_QUERY_PSET_MEMBERSHIP)
+#error too old
+#endif
 int main(void) { return PMIx_Init(0, 0, 0); }" WEFT_HAS_PMIX)
     set(PMIX_FOUND ${WEFT_HAS_PMIX})
   endif()

@@ -63,11 +63,7 @@ static void note_loss(size_t registration, pmix_status_t status,
 /* Have the loss of the server reported. Without that the job goes on. */
 static void watch_server(struct weft_boot *b)
 {
-#ifdef PMIX_ERR_LOST_CONNECTION
     pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
-#else
-    pmix_status_t code = PMIX_ERR_LOST_CONNECTION_TO_SERVER;
-#endif
     pmix_info_t self;
     pmix_status_t r;
 

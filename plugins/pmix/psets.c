@@ -9,8 +9,6 @@
 
 #include "client.h"
 
-#ifdef PMIX_QUERY_PSET_MEMBERSHIP
-
 /* Ask one question. Returns its answers, *n of them, or NULL. */
 static pmix_info_t *ask_query(const char *key, pmix_info_t *qualifier,
                               size_t *n)
@@ -141,13 +139,3 @@ int wf_pmix_list_psets(struct weft_boot *b, weft_boot_pset **sets)
     free(names);
     return rc;
 }
-
-#else
-
-int wf_pmix_list_psets(struct weft_boot *b, weft_boot_pset **sets)
-{
-    *sets = NULL;
-    return 0;
-}
-
-#endif
