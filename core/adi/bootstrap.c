@@ -57,15 +57,15 @@ static void describe_failure(const struct wf_search *s, char *err,
 {
     if (!&weft_dl_loader)
         snprintf(err, err_len,
-                 "it is not built in, and this program has no plugin loader; "
-                 "link with mpicc, without -static");
+                 "there is none in this program, which has no plugin loader; "
+                 "link it with mpicc, and without -static");
     else if (!wf_trust_caller())
         snprintf(err, err_len,
-                 "it cannot be loaded; a set-user-ID program does not show "
-                 "why");
+                 "none can be loaded; a set-user-ID program does not show why");
     else
         snprintf(err, err_len, "%s%s",
-                 s->there ? "it cannot be loaded" : "it was not found",
+                 s->there ? "the first that was found cannot be loaded"
+                          : "none was found",
                  s->tried);
 }
 

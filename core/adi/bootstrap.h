@@ -15,7 +15,8 @@ extern const weft_bootstrap *const weft_boot_builtin[];
 
 /* Find a bootstrap plugin: in that table, or as a file weft_boot_NAME.so, which
  * is looked for as transports are and must be trusted as they. config may be
- * NULL. When NULL is returned, err says why. */
+ * NULL. When NULL is returned, err says why: in a few words, and behind a
+ * semicolon in many. */
 const weft_bootstrap *wf_bootstrap_find(const struct wf_config *,
                                         const char *name, char *err,
                                         size_t err_len);

@@ -11,11 +11,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "adi/bootstrap.h"
 #include "boot/boot.h"
 #include "boot/by_plugin.h"
+#include "boot/fatal_message.h"
 #include "os/trust.h"
 
 static const char taken[] = "WEFT_PMIX_TAKEN"; /* by the process with this id */
@@ -60,41 +62,48 @@ static int refuse_stranger(char *err, size_t err_len)
     return WEFT_EUNREACH;
 }
 
-static const weft_bootstrap *find_plugin(const struct wf_config *config,
-                                         char *err, size_t err_len)
+/* Write why there is no plugin, and what to do. The files that were tried may
+ * take more room than an error has: they are printed. */
+static void describe_absence(char *why, char *err, size_t err_len)
 {
-    char why[2500];
-    const weft_bootstrap *plugin =
-        wf_bootstrap_find(config, "pmix", why, sizeof why);
+    char line[2600], *tried = strchr(why, ';');
+    int n;
 
-    if (!plugin)
-        snprintf(err, err_len,
-                 "a PMIx server started this process (PMIX_NAMESPACE=%.40s), "
-                 "and Weft's plugin for that is missing here: use the mpirun "
-                 "that was installed with Weft, or srun --mpi=pmi2, or a Weft "
-                 "built with libpmix, or a directory of weft_boot_pmix.so in "
-                 "WEFT_PLUGIN_PATH, or WEFT_SET=core.bootstrap=single to run "
-                 "each process alone; of the plugin: %s",
-                 getenv("PMIX_NAMESPACE"), why);
-    return plugin;
+    if (tried && wf_boot_pmix_size() != 1) {
+        n = snprintf(line, sizeof line, "weft: weft_boot_pmix.so:%s\n",
+                     tried + 1);
+        wf_boot_print_fatal(line, (size_t)n);
+    }
+    if (tried)
+        *tried = 0;
+    snprintf(err, err_len,
+             "a PMIx server started this process (PMIX_NAMESPACE=%.24s), and "
+             "of weft_boot_pmix.so, Weft's plugin for that, %.80s: use the "
+             "mpirun that was installed with Weft, or srun --mpi=pmi2, or name "
+             "its directory in WEFT_PLUGIN_PATH, or set WEFT_SET="
+             "core.bootstrap=single to run each process alone",
+             getenv("PMIX_NAMESPACE"), why);
 }
 
 int wf_boot_pmix_open(const struct wf_config *config, struct wf_boot **out,
                       char *err, size_t err_len)
 {
     const weft_bootstrap *plugin;
-    char why[300] = "", own[16];
+    char why[2500] = "", own[16];
     int rc = refuse_stranger(err, err_len);
 
     if (rc < 0)
         return rc;
-    plugin = find_plugin(config, err, err_len);
-    if (!plugin)
+    plugin = wf_bootstrap_find(config, "pmix", why, sizeof why);
+    if (!plugin) {
+        describe_absence(why, err, err_len);
         return WEFT_EUNREACH;
+    }
     rc = wf_boot_by_plugin_open(plugin, out, why, sizeof why);
     if (rc < 0) {
         snprintf(err, err_len,
-                 "no connection to the PMIx server of PMIX_NAMESPACE=%.40s: %s",
+                 "no connection to the PMIx server of PMIX_NAMESPACE=%.40s: "
+                 "%.255s",
                  getenv("PMIX_NAMESPACE"), why);
         return rc;
     }

@@ -130,7 +130,8 @@ class OpenMpi(Pmix):
             self.assertEqual(job.stdout, "")
             self.assertIn("use the mpirun that was installed with Weft",
                           job.stderr)
-            self.assertIn("weft_boot_pmix.so", job.stderr)
+            self.assertIn("to run each process alone", job.stderr)
+            self.assertIn(f"tried {d}/weft_boot_pmix.so", job.stderr)
             job = self.run_job("-n", 1, PROGRAM, WEFT_PLUGIN_PATH=d)
             self.check_world(job, 1)
 
