@@ -50,6 +50,20 @@ class Pmix(unittest.TestCase):
         return [s[2:] for s in said]
 
 
+class Info(unittest.TestCase):
+    def test_weft_info_says_whether_the_plugin_is_found(self):
+        with tempfile.TemporaryDirectory() as d:
+            with open(os.path.join(d, "weft_boot_pmix.so"), "wb"):
+                pass
+            for path, said in (("", "yes"), (d, "the first that was found "
+                                                "cannot be loaded")):
+                done = subprocess.run(
+                    [os.path.join(BUILD, "bin", "weft-info")], text=True,
+                    capture_output=True, timeout=launch.LIMIT, check=True,
+                    env={**ENV, "WEFT_PLUGIN_PATH": path})
+                self.assertIn(f"\nbootstrap by PMIx: {said}\n", done.stdout)
+
+
 class OpenMpi(Pmix):
     """mpirun of Open MPI starts the ranks."""
 
