@@ -102,8 +102,7 @@ int wf_boot_pmix_open(const struct wf_config *config, struct wf_boot **out,
     rc = wf_boot_by_plugin_open(plugin, out, why, sizeof why);
     if (rc < 0) {
         snprintf(err, err_len,
-                 "no connection to the PMIx server of PMIX_NAMESPACE=%.40s: "
-                 "%.255s",
+                 "no start by PMIx (PMIX_NAMESPACE=%.40s): %.255s",
                  getenv("PMIX_NAMESPACE"), why);
         return rc;
     }

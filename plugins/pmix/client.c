@@ -16,9 +16,12 @@
 #include "client.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { GET_LIMIT = 60 }; /* s */
 
@@ -39,6 +42,22 @@ static int explain_failure(pmix_status_t rc, const char *what,
     return rc == PMIX_ERR_NOMEM     ? WEFT_ENOMEM
            : rc == PMIX_ERR_UNREACH ? WEFT_EUNREACH
                                     : WEFT_ESYS;
+}
+
+/* Ask this node's server, which asks others only if `far`. */
+static pmix_status_t ask_server(const struct weft_boot *b, uint32_t rank,
+                                const char *key, bool far, pmix_value_t **v)
+{
+    pmix_proc_t of = b->me;
+    pmix_info_t how;
+
+    of.rank = rank;
+    wf_pmix_set_flag(&how, far ? PMIX_TIMEOUT : PMIX_IMMEDIATE, true);
+    if (far) {
+        how.value.type = PMIX_INT;
+        how.value.data.integer = GET_LIMIT;
+    }
+    return PMIx_Get(&of, key, &how, 1, v);
 }
 
 /* ---- the server is lost -------------------------------------------------- */
@@ -122,6 +141,53 @@ static int read_job(struct weft_boot *b, weft_boot_job *job,
     return WEFT_ENOMEM;
 }
 
+/* Refuse a second program of one rank: a server takes it for the first, whose
+ * values the others may still get, or never answers. A program leaves a file in
+ * the server's directory, which goes with the job. Where that is not known, or
+ * is not writable, nothing is refused, and path becomes "". */
+static int mark_rank(char path[static PATH_MAX], weft_boot_error *why)
+{
+    const char *dir = getenv("PMIX_SERVER_TMPDIR");
+    const char *space = getenv("PMIX_NAMESPACE"), *rank = getenv("PMIX_RANK");
+    int n, fd;
+
+    path[0] = 0;
+    if (!dir || !*dir || !space || !rank)
+        return 0;
+    n = snprintf(path, PATH_MAX, "%s/weft.%s.%s", dir, space, rank);
+    fd = n < PATH_MAX
+             ? open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600)
+             : -1;
+    if (fd >= 0) {
+        close(fd);
+        return 0;
+    }
+    path[0] = 0;
+    if (n >= PATH_MAX || errno != EEXIST)
+        return 0;
+    snprintf(why->text, sizeof why->text,
+             "an earlier program of rank %.12s has used MPI: let each rank run "
+             "one program that does, or start the launcher for each of them",
+             rank);
+    return WEFT_EUNREACH;
+}
+
+static int start_client(struct weft_boot *b, weft_boot_error *why)
+{
+    char mark[PATH_MAX];
+    int rc = mark_rank(mark, why);
+    pmix_status_t r;
+
+    if (rc != 0)
+        return rc;
+    r = PMIx_Init(&b->me, NULL, 0);
+    if (r == PMIX_SUCCESS)
+        return 0;
+    if (mark[0])
+        unlink(mark);
+    return explain_failure(r, "PMIx_Init", why);
+}
+
 static void pmix_close(weft_boot *b)
 {
     stop_watching(b);
@@ -132,7 +198,6 @@ static int pmix_open(const weft_boot_host *host, weft_boot **out,
                      weft_boot_job *job, weft_boot_error *why)
 {
     struct weft_boot *b = calloc(1, sizeof *b);
-    pmix_status_t r;
     int rc;
 
     if (!b) {
@@ -141,15 +206,14 @@ static int pmix_open(const weft_boot_host *host, weft_boot **out,
     }
     b->host = host;
     b->handler = -1;
-    r = PMIx_Init(&b->me, NULL, 0);
-    if (r != PMIX_SUCCESS) {
-        free(b);
-        return explain_failure(r, "PMIx_Init", why);
+    rc = start_client(b, why);
+    if (rc == 0) {
+        b->connected = true;
+        rc = read_job(b, job, why);
+        if (rc != 0)
+            PMIx_Finalize(NULL, 0);
     }
-    b->connected = true;
-    rc = read_job(b, job, why);
     if (rc != 0) {
-        PMIx_Finalize(NULL, 0);
         free(b);
         return rc;
     }
@@ -173,22 +237,6 @@ static int pmix_put(weft_boot *b, const char *key, const void *value, size_t n,
         return explain_failure(r, "PMIx_Put", why);
     b->fresh = true;
     return 0;
-}
-
-/* Ask this node's server, which asks others only if `far`. */
-static pmix_status_t ask_server(const struct weft_boot *b, uint32_t rank,
-                                const char *key, bool far, pmix_value_t **v)
-{
-    pmix_proc_t of = b->me;
-    pmix_info_t how;
-
-    of.rank = rank;
-    wf_pmix_set_flag(&how, far ? PMIX_TIMEOUT : PMIX_IMMEDIATE, true);
-    if (far) {
-        how.value.type = PMIX_INT;
-        how.value.data.integer = GET_LIMIT;
-    }
-    return PMIx_Get(&of, key, &how, 1, v);
 }
 
 /* Copy a value out, wipe PMIx's copy, which may be the job key, and release

@@ -127,6 +127,12 @@ class OpenMpi(Pmix):
         self.assertIn("child: 1\n", job.stdout)
         self.assertIn("has started this program", job.stderr)
 
+    def test_a_rank_has_one_program_that_uses_mpi(self):
+        job = self.run_job("-n", 2, "sh", "-c", f"{PROGRAM} && {PROGRAM}")
+        self.assertNotEqual(job.returncode, 0)
+        self.assertEqual(len(LINE.findall(job.stdout)), 2)
+        self.assertRegex(job.stderr, "earlier program of rank . has used MPI")
+
     def test_mpi_ends_once(self):
         job = self.run_job("-n", 2, PROGRAM, "again")
         self.check_world(job, 2)
@@ -186,6 +192,13 @@ class Srun(Pmix):
         self.assertNotEqual(job.returncode, 0)
         self.assertEqual(job.stdout, "")
         self.assertIn("called MPI_Abort with error code 42", job.stderr)
+
+    def test_a_rank_has_one_program_that_uses_mpi(self):
+        job = self.cluster.run("srun", "--mpi=pmix", "-N2", "-n2", "sh", "-c",
+                               f"{PROGRAM}; {PROGRAM}")
+        self.assertNotEqual(job.returncode, 0)
+        self.assertEqual(len(LINE.findall(job.stdout)), 2)
+        self.assertRegex(job.stderr, "earlier program of rank . has used MPI")
 
     def test_the_death_of_a_rank_ends_the_step(self):
         job = self.srun(4, "kill")

@@ -3,12 +3,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "directory.h"
+
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -343,6 +340,40 @@ static void a_server_without_process_sets_has_none(void **state)
     end_job(b);
 }
 
+/* A server takes it for the first, and may never answer it. */
+static void a_second_program_of_a_rank_is_refused(void **state)
+{
+    struct wf_boot *b;
+    char at[256];
+    int rc;
+
+    snprintf(at, sizeof at, "%s", (char *)*state);
+    setenv("PMIX_SERVER_TMPDIR", at, 1);
+    setenv("PMIX_NAMESPACE", "job-17", 1);
+    setenv("PMIX_RANK", "2", 1);
+    fake_reset(2, 4);
+    pmix.init = PMIX_ERR_UNREACH; /* a start that failed does not count */
+    assert_null(try_to_open(&rc));
+    assert_int_not_equal(access("weft.job-17.2", F_OK), 0);
+    b = open_job(2);
+    assert_int_equal(access("weft.job-17.2", F_OK), 0);
+    end_job(b);
+    assert_null(try_to_open(&rc));
+    assert_int_equal(rc, WEFT_EUNREACH);
+    assert_non_null(strstr(err, "an earlier program of rank 2 has used MPI"));
+    assert_int_equal(pmix.inits, 1); /* libpmix is not even asked */
+    setenv("PMIX_RANK", "3", 1);
+    end_job(open_job(3));
+    setenv("PMIX_SERVER_TMPDIR", "/proc/none", 1);
+    end_job(open_job(3)); /* without the directory nobody can tell */
+}
+
+static int clear_environment(void **state)
+{
+    unsetenv("PMIX_SERVER_TMPDIR");
+    return leave_directory(state);
+}
+
 static int clear_values(void **state)
 {
     fake_reset(0, 0);
@@ -368,6 +399,8 @@ int main(void)
         CASE(a_process_ends_when_its_server_is_gone),
         CASE(the_servers_process_sets_are_listed),
         CASE(a_server_without_process_sets_has_none),
+        cmocka_unit_test_setup_teardown(a_second_program_of_a_rank_is_refused,
+                                        enter_directory, clear_environment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
