@@ -139,19 +139,22 @@ needs="$needs cmake:cmake ninja-build:ninja python3:python3
  libsodium-dev${foreign:+:$foreign}:libsodium.a"
 [ "$command" != test ] ||
     needs="$needs pkg-config:pkg-config libcmocka-dev:cmocka.h"
-# Without it the sctp transport is built, and says at load what it lacks.
-extras='libusrsctp-dev:<usrsctp.h>'
+# Without the first the sctp transport is built, and says at load what it lacks.
+# With the second there is weft_boot_pmix.so, for launchers that are PMIx servers.
+extras='libusrsctp-dev:<usrsctp.h> libpmix-dev:libpmix.so'
 # Some tests count instructions or system calls, filter packets, go through models
-# of protocols and of memory, or make packages, with these and are skipped without;
+# of protocols and of memory, make packages, or run under another MPI's launcher,
+# with these and are skipped without;
 # so is the matrix's build with another C library.
 wishes='valgrind:valgrind strace:strace spin:spin musl-tools:musl-gcc
  debhelper:dh lintian:lintian meson:meson groff-base:groff
+ openmpi-bin:mpirun.openmpi
  nftables:nft relacy-dev:/usr/include/relacy/relacy.hpp'
 
 present()
 {
     case $1 in
-    lib*.a) # the compiler knows a whole path for a library that it finds
+    lib*.a | lib*.so) # the compiler knows a whole path for a library that it finds
         case $("${target:+$target-}gcc" -print-file-name="$1" 2>/dev/null) in
         /*) return 0 ;;
         *) return 1 ;;

@@ -5,6 +5,7 @@
 #
 #   inih, libsodium   members are inside libmpi.a and libmpi_abi.so (vendor.cmake)
 #   usrsctp           is loaded by the sctp transport, where that knows how
+#   pmix              is loaded with the bootstrap for PMIx servers
 #   the C library     is inside programs that are linked statically
 # SPDX-License-Identifier: BSD-3-Clause
 include(CheckIncludeFile)
@@ -68,6 +69,9 @@ if(WEFT_HAS_USRSCTP_H AND "sctp" IN_LIST SBOM_TRANSPORTS)
   find_library(USRSCTP_LIBRARY NAMES usrsctp) # for its version only
   mark_as_advanced(USRSCTP_LIBRARY)
   weft_add_component(usrsctp "${USRSCTP_LIBRARY}" -)
+endif()
+if("pmix" IN_LIST WEFT_BUILTIN_BOOTSTRAPS OR TARGET weft_boot_pmix)
+  weft_add_component(pmix "${PMIX_LIBRARY}" -)
 endif()
 if(WEFT_STATIC OR WEFT_STATIC_LAUNCHER)
   weft_add_c_library()

@@ -24,6 +24,9 @@ KNOWN = {
                 "optional", "It is not inside: the sctp transport loads "
                 "libusrsctp.so.2 where it is installed; the version is that of "
                 "the header."),
+    "pmix": ("BSD-3-Clause", "https://github.com/openpmix/openpmix", "optional",
+             "It is not inside: the bootstrap for PMIx servers is linked with "
+             "libpmix.so.2; the version is that of the header."),
     "glibc": ("LGPL-2.1-or-later", "https://sourceware.org/glibc", "required",
               IN_PROGRAMS),
     "musl": ("MIT", "https://musl.libc.org", "required", IN_PROGRAMS),

@@ -1,73 +1,30 @@
 /* Finding a plugin by name, and refusing one that does not fit.
  *
- * The search goes through the built-in table (unless the section gives a path),
- * the path, the directories of WEFT_PLUGIN_PATH and of [core] plugin_path,
- * lib/weft of the installation of the library, and that of the launcher. No
- * directory is scanned; only named plugins are looked for.
- *
- * INVARIANT  Only descriptors of wf_trust_open() are loaded.
+ * The search goes through the built-in table, unless the section gives a path,
+ * and then through files (search.h).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "adi/loader.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "adi/search.h"
 #include "config/config.h"
 #include "config/options.h"
 #include "os/dl.h"
-#include "os/library.h"
 #include "os/trust.h"
 #include "process/endpoint.h"
-
-/* The state of a search. */
-struct search {
-    char symbol[96], name[64];
-    char tried[2048]; /* the attempts, for the message */
-    size_t used;
-    bool there; /* a file ended the search that cannot be used */
-    const weft_plugin *found;
-    char **left; /* receives the name of a file instead of loading it; NULL */
-    int lack;    /* ENOMEM or EMFILE: why a file could not be loaded */
-};
-
-static void note_attempt(struct search *s, const char *what, const char *why)
-{
-    size_t len = strlen(what);
-    int n;
-
-    if (strncmp(why, what, len) == 0 && strncmp(why + len, ": ", 2) == 0)
-        why += len + 2; /* the reason begins with the name already */
-    if (strstr(why, strerror(ENOMEM)))
-        s->lack = ENOMEM;
-    else if (strstr(why, strerror(EMFILE)))
-        s->lack = EMFILE;
-    n = snprintf(s->tried + s->used, sizeof s->tried - s->used,
-                 "; tried %s: %s", what, why);
-    if (n > 0 && s->used + (size_t)n < sizeof s->tried)
-        s->used += (size_t)n;
-}
-
-/* Copy a name with "_" for "-": "udp-reliable" and "udp_reliable" are equal. */
-static void copy_canonical(char *out, size_t n, const char *name)
-{
-    snprintf(out, n, "%s", name);
-    for (; *out; out++)
-        if (*out == '-')
-            *out = '_';
-}
 
 static bool is_same_name(const char *a, const char *b)
 {
     char x[64], y[64];
 
-    copy_canonical(x, sizeof x, a);
-    copy_canonical(y, sizeof y, b);
+    wf_search_copy_name(x, sizeof x, a);
+    wf_search_copy_name(y, sizeof y, b);
     return strcmp(x, y) == 0;
 }
 
@@ -153,97 +110,6 @@ int wf_plugin_check_caps(const weft_plugin *p, uint32_t caps, char *why,
     return WEFT_EINVAL;
 }
 
-/* Load the file, or with s->left only name it. Returns the fault or NULL; errno
- * is ENOEXEC if the file is for another kind of machine. */
-static const char *load_or_name(struct search *s, int fd, const char *file,
-                                char *why, size_t n)
-{
-    const weft_plugin *p;
-
-    if (s->left) {
-        close(fd);
-        *s->left = strdup(file);
-        return NULL;
-    }
-    p = weft_dl_loader.load(fd, file, s->symbol, why, n);
-    if (!p)
-        return why;
-    errno = 0;
-    if (wf_plugin_check(p, s->name, file, why, n) != 0)
-        return why;
-    s->found = p;
-    return NULL;
-}
-
-/* Try to load a file; true: the search ends. It ends at the first file that is
- * there, whether it can be used or not, for another file of the same name is
- * not the one that was meant. Directories of several kinds of machines may
- * stand in one list. */
-static bool try_file(struct search *s, const char *file)
-{
-    char why[WF_TRUST_WHY_MAX] = "";
-    int fd = wf_trust_open(file, why, sizeof why);
-    const char *fault = why;
-    bool foreign = false;
-
-    if (fd >= 0) {
-        fault = load_or_name(s, fd, file, why, sizeof why);
-        foreign = fault && errno == ENOEXEC;
-    }
-    if (!fault)
-        return true;
-    note_attempt(s, file, fault);
-    s->there = fd != WF_TRUST_ABSENT && !foreign;
-    return s->there;
-}
-
-static bool try_dirs(struct search *s, const char *dirs)
-{
-    char file[PATH_MAX];
-
-    while (dirs && *dirs) {
-        size_t n = strcspn(dirs, ":");
-        snprintf(file, sizeof file, "%.*s/weft_%s.so", (int)n, dirs, s->name);
-        if (n && *dirs != '/')
-            note_attempt(s, file,
-                         "the directory is relative; write an absolute one");
-        else if (n && try_file(s, file))
-            return true;
-        dirs += n + (dirs[n] == ':');
-    }
-    return false;
-}
-
-/* Try the installation of the library, then that of the mpirun or weft-info
- * which started the process. */
-static bool try_installed(struct search *s)
-{
-    const char *lib = wf_library_dir();
-    const char *launcher = wf_trust_getenv("WEFT_LAUNCHER_PLUGINS");
-    char **left = s->left, dir[PATH_MAX] = "";
-    bool done;
-
-    s->left = NULL;
-    if (lib)
-        snprintf(dir, sizeof dir, "%s/weft", lib);
-    if (launcher && strcmp(launcher, dir) == 0)
-        launcher = NULL;
-    done = try_dirs(s, dir) || try_dirs(s, launcher);
-    s->left = left;
-    return done;
-}
-
-static bool try_named(struct search *s, const struct wf_config *config,
-                      const struct wf_transport_config *t)
-{
-    if (t->path && *t->path != '/')
-        note_attempt(s, t->path, "the path is relative; write an absolute one");
-    else if (t->path)
-        try_file(s, t->path);
-    return t->path || try_dirs(s, wf_trust_getenv("WEFT_PLUGIN_PATH")) ||
-           try_dirs(s, wf_config_core(config)->plugin_path);
-}
-
 /* List the transports in the program, each after a blank. */
 static void list_builtin(char *text, size_t n)
 {
@@ -254,7 +120,7 @@ static void list_builtin(char *text, size_t n)
 }
 
 /* Describe the end of a search that found nothing. */
-static void describe_failure(const struct search *s,
+static void describe_failure(const struct wf_search *s,
                              const struct wf_transport_config *t, char *err,
                              size_t err_len)
 {
@@ -281,22 +147,28 @@ static void describe_failure(const struct search *s,
     }
 }
 
+static int check_record(const void *record, const char *name, const char *from,
+                        char *err, size_t err_len)
+{
+    return wf_plugin_check(record, name, from, err, err_len);
+}
+
 const weft_plugin *wf_plugin_find_or_name(const struct wf_config *config,
                                   const struct wf_transport_config *t,
                                   char *err, size_t err_len, char **left)
 {
-    struct search s = {.left = left};
+    struct wf_search s = {.path = t->path, .left = left, .check = check_record};
     const weft_plugin *p = t->path ? NULL : find_builtin(t->plugin);
 
     errno = 0;
     if (p)
         return wf_plugin_check(p, t->plugin, "built in", err, err_len) ? NULL
                                                                        : p;
-    copy_canonical(s.name, sizeof s.name, t->plugin);
+    wf_search_copy_name(s.name, sizeof s.name, t->plugin);
     snprintf(s.symbol, sizeof s.symbol, "weft_plugin_%d_%s", WEFT_ABI_MAJOR,
              s.name);
-    if (&weft_dl_loader && !try_named(&s, config, t))
-        try_installed(&s);
+    if (&weft_dl_loader)
+        wf_search_run(&s, config);
     if (!s.found && (!left || !*left))
         describe_failure(&s, t, err, err_len);
     errno = s.lack;

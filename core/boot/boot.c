@@ -1,8 +1,9 @@
 /* Choosing a bootstrap provider.
  *
  * The launcher decides first (PMI_FD, PMI_PORT), then the configuration and
- * WEFT_RANK/WEFT_SIZE; without these the process is a singleton. A process that
- * is one of several under a launcher with another protocol is refused: N
+ * WEFT_RANK/WEFT_SIZE, then a PMIx server, which a process may have inherited
+ * with its environment; without these the process is a singleton. A process
+ * that is one of several under a launcher with another protocol is refused: N
  * programs that each take themselves for rank 0 of 1 would look like a job.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -22,6 +23,7 @@
 #include "boot/foreign.h"
 #include "boot/memory.h"
 #include "boot/pmi1.h"
+#include "boot/pmix.h"
 #include "boot/static.h"
 #include "config/config.h"
 #include "os/trust.h"
@@ -97,6 +99,17 @@ bool wf_boot_is_static(const struct wf_config *config)
            (mode == WF_BOOT_AUTO && !has_pmi() && has_static_variables());
 }
 
+/* Open PMIx. A process that knows itself alone in its job may do without. */
+static int open_pmix(const struct wf_config *config, struct wf_boot **out,
+                     char *err, size_t err_len)
+{
+    int pmix = wf_boot_pmix_open(config, out, err, err_len);
+
+    if (pmix == WEFT_EUNREACH && wf_boot_pmix_size() == 1)
+        return wf_boot_singleton_open(out, err, err_len);
+    return pmix;
+}
+
 static int open_auto(const struct wf_config *config, struct wf_boot **out,
                      char *err, size_t err_len)
 {
@@ -110,6 +123,8 @@ static int open_auto(const struct wf_config *config, struct wf_boot **out,
     }
     if (has_static_variables())
         return wf_boot_static_open(config, out, err, err_len);
+    if (wf_boot_has_pmix())
+        return open_pmix(config, out, err, err_len);
     int rc = wf_boot_refuse_foreign(err, err_len);
     return rc ? rc : wf_boot_singleton_open(out, err, err_len);
 }
@@ -129,6 +144,14 @@ int wf_boot_open(const struct wf_config *config, struct wf_boot **out,
         snprintf(err, err_len,
                  "core.bootstrap is pmi, but neither PMI_FD nor PMI_PORT is "
                  "set: start the program with mpirun, or set it to auto");
+        return WEFT_EINVAL;
+    case WF_BOOT_PMIX:
+        if (wf_boot_has_pmix())
+            return wf_boot_pmix_open(config, out, err, err_len);
+        snprintf(err, err_len,
+                 "core.bootstrap is pmix, but PMIX_NAMESPACE and PMIX_RANK are "
+                 "not set: start the program by a PMIx server, or set it to "
+                 "auto");
         return WEFT_EINVAL;
     default:
         return open_auto(config, out, err, err_len);

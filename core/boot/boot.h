@@ -4,10 +4,12 @@
  *
  *   open -> put* -> fence -> get* ... -> finalize -> close
  *
- * Providers: pmi1 (mpirun, Hydra), static (addresses in mpi.ini), singleton,
- * and hosted (hosted.h) if a process holds several ranks.
+ * Providers: pmi1 (mpirun, Hydra), static (addresses in mpi.ini), pmix (a
+ * plugin: by_plugin.h), singleton, and hosted (hosted.h) if a process holds
+ * several ranks.
  * wf_boot_open picks one: PMI_FD or PMI_PORT in the environment -> pmi1;
- * [core] bootstrap = static, or WEFT_RANK/WEFT_SIZE -> static; else singleton.
+ * [core] bootstrap = static, or WEFT_RANK/WEFT_SIZE -> static; PMIX_NAMESPACE
+ * and PMIX_RANK -> pmix; else singleton.
  * Only core/boot reads launcher variables.
  *
  * ERRORS  negative WEFT_E*; open writes the cause into err, the other calls
@@ -27,8 +29,15 @@ struct wf_auth_key;
 struct wf_boot;
 struct wf_config;
 
+/* A set of processes that the launcher has named. */
+struct wf_boot_pset {
+    const char *name;
+    uint32_t count;
+    const uint32_t *ranks; /* [count] */
+};
+
 struct wf_boot_ops {
-    const char *name; /* "pmi1", "static", "singleton" */
+    const char *name; /* "pmi1", "static", "pmix", "singleton" */
     /* Publish bytes under a key of [a-zA-Z0-9._-]; they are visible after the
      * fence. The provider encodes them and cuts them as its launcher needs. */
     int (*put)(struct wf_boot *, const char *key, const void *value, size_t n);
@@ -63,6 +72,11 @@ struct wf_boot_ops {
      * process whether it is in MPI. The answers are in wf_boot.said after
      * one of the next calls of hear(). NULL: the launcher cannot tell. */
     void (*ask_state)(struct wf_boot *, uint32_t rank);
+    /* List the launcher's process sets that this process is in. They stay as
+     * they were at the first call, until close. WEFT_ENOMEM. NULL: the launcher
+     * knows none. */
+    int (*psets)(struct wf_boot *, const struct wf_boot_pset **,
+                 uint32_t *count);
 };
 
 /* The state of a process, as the launcher last said. WF_BOOT_CALLED: it runs,
@@ -97,6 +111,8 @@ struct wf_boot {
     /* No launcher started this process: who is where, and at which address,
      * stands in mpi.ini, and others may start later. */
     int is_static;
+    /* A launcher started this process, and passes business cards on. */
+    int is_launched;
     /* The launcher answers a get of a business card as soon as the card is
      * there (Weft's mpirun), so that no process needs the fence at start. */
     int awaits;

@@ -1,8 +1,9 @@
 /* Recognising launchers that Weft cannot talk to.
  *
- * Under Open MPI's mpirun, or srun without PMI, every process would find no
- * bootstrap and become rank 0 of 1. If the environment says that there are
- * several processes, this is an error whose text names the remedy.
+ * Under srun without PMI, for instance, every process would find no bootstrap
+ * and become rank 0 of 1. If the environment says that there are several
+ * processes, this is an error whose text names the remedy. PMIx servers are
+ * recognised before (pmix.h).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "boot/foreign.h"

@@ -413,6 +413,7 @@ int wf_boot_pmi1_open(struct wf_boot **out, char *err, size_t err_len)
     if (!p)
         return rc;
     p->base.ops = &pmi1_ops;
+    p->base.is_launched = 1;
     rc = wf_pmi_channel_open(&p->channel, err, err_len);
     if (rc < 0)
         goto err_free;

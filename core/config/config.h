@@ -24,7 +24,8 @@ enum wf_bootstrap_mode {
     WF_BOOT_AUTO,
     WF_BOOT_PMI,
     WF_BOOT_STATIC,
-    WF_BOOT_SINGLE
+    WF_BOOT_SINGLE,
+    WF_BOOT_PMIX
 };
 enum wf_failure_mode { WF_FAIL_ERROR, WF_FAIL_ABORT };
 

@@ -5,11 +5,13 @@
  *   mpi://SELF    this process
  *   weft://NODE   the processes on the same node, where the launcher tells the
  *                 nodes
+ *   others        those of the launcher (PMIx) that this process is in
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "boot/boot.h"
@@ -19,6 +21,7 @@
 #include "object/info.h"
 #include "object/session.h"
 #include "process/rank.h"
+#include "progress/launcher.h"
 
 static struct wf_group *make_world_group(struct wf_instance *wf)
 {
@@ -52,10 +55,36 @@ static const struct pset {
     {"weft://NODE", make_node_group}, /* last: not always there */
 };
 
-static int count_psets(const struct wf_instance *wf)
+/* The sets of a process: some of our own, then the launcher's. */
+struct pset_list {
+    int own, count;
+    const struct wf_boot_pset *launched;
+};
+
+static int list_psets(struct wf_instance *wf, struct pset_list *list)
 {
-    int n = sizeof psets / sizeof psets[0];
-    return wf->rank->boot->node_of ? n : n - 1;
+    uint32_t launched;
+    int r = wf_launcher_psets(wf, &list->launched, &launched);
+    if (r < 0)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for process sets");
+    list->own = sizeof psets / sizeof psets[0] - !wf->rank->boot->node_of;
+    list->count = list->own + (int)launched;
+    return MPI_SUCCESS;
+}
+
+static const char *name_of_pset(const struct pset_list *list, int i)
+{
+    return i < list->own ? psets[i].name : list->launched[i - list->own].name;
+}
+
+static struct wf_group *make_launched_group(struct wf_instance *wf,
+                                            const struct wf_boot_pset *set)
+{
+    uint32_t *procs = malloc(set->count * sizeof *procs);
+    if (!procs)
+        return NULL;
+    memcpy(procs, set->ranks, set->count * sizeof *procs);
+    return wf_group_create(wf, (int)set->count, procs);
 }
 
 /* Create the group of a process set, with a reference for the caller. */
@@ -63,15 +92,19 @@ static int make_group_of_pset(struct wf_session *session, const char *name,
                               struct wf_group **out)
 {
     struct wf_instance *wf = session->wf;
-    int i = 0;
-    while (i < count_psets(wf) && strcasecmp(psets[i].name, name)) /* a URI */
+    struct pset_list list;
+    int rc = list_psets(wf, &list), i = 0;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    while (i < list.count && strcasecmp(name_of_pset(&list, i), name)) /* URI */
         i++;
-    if (i == count_psets(wf))
+    if (i == list.count)
         return wf_error(MPI_ERR_ARG,
                         "there is no process set '%s'; "
                         "MPI_Session_get_nth_pset tells which there are",
                         name);
-    *out = psets[i].group(wf);
+    *out = i < list.own ? psets[i].group(wf)
+                        : make_launched_group(wf, &list.launched[i - list.own]);
     if (!*out)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a group");
     wf_group_join_session(*out, session);
@@ -92,8 +125,11 @@ int wf_mpi_session_get_num_psets(struct wf_instance *wf,
                                  struct wf_session *session,
                                  struct wf_info *info, int *npset_names)
 {
-    *npset_names = count_psets(wf);
-    return MPI_SUCCESS;
+    struct pset_list list;
+    int rc = list_psets(wf, &list);
+    if (rc == MPI_SUCCESS)
+        *npset_names = list.count;
+    return rc;
 }
 
 /* *pset_len counts the null character. It is the size of pset_name, and becomes
@@ -103,14 +139,18 @@ int wf_mpi_session_get_nth_pset(struct wf_instance *wf,
                                 struct wf_info *info, int n, int *pset_len,
                                 char *pset_name)
 {
-    if (n < 0 || n >= count_psets(wf))
+    struct pset_list list;
+    int rc = list_psets(wf, &list);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (n < 0 || n >= list.count)
         return wf_error(MPI_ERR_ARG, "n is %d, but there are %d process sets",
-                        n, count_psets(wf));
+                        n, list.count);
     if (*pset_len < 0)
         return wf_error(MPI_ERR_ARG, "*pset_len is %d", *pset_len);
     if (*pset_len > 0)
-        snprintf(pset_name, (size_t)*pset_len, "%s", psets[n].name);
-    *pset_len = (int)strlen(psets[n].name) + 1;
+        snprintf(pset_name, (size_t)*pset_len, "%s", name_of_pset(&list, n));
+    *pset_len = (int)strlen(name_of_pset(&list, n)) + 1;
     return MPI_SUCCESS;
 }
 

@@ -200,9 +200,9 @@ static const void *find_own_symbol(void *handle, const char *file,
 
     if (!p)
         snprintf(err, err_len,
-                 "%s: exports no symbol %s, so it is no transport of this name "
-                 "and plugin ABI; WEFT_PLUGIN of this weft_transport.h makes "
-                 "one",
+                 "%s: exports no symbol %s, so it is no plugin of this kind, "
+                 "name and ABI; WEFT_PLUGIN of this weft_transport.h makes a "
+                 "transport",
                  file, symbol);
     else if (dlinfo(handle, RTLD_DI_LINKMAP, &own) == 0 && dladdr(p, &info) &&
              strcmp(info.dli_fname, own->l_name) == 0)
@@ -212,9 +212,8 @@ static const void *find_own_symbol(void *handle, const char *file,
     return NULL;
 }
 
-static const weft_plugin *load_plugin(int fd, const char *file,
-                                      const char *symbol, char *err,
-                                      size_t err_len)
+static const void *load_plugin(int fd, const char *file, const char *symbol,
+                               char *err, size_t err_len)
 {
     struct stat st;
     const char *fault =

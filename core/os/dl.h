@@ -13,12 +13,13 @@ extern const weft_plugin *const weft_builtin[];
 /* The plugin loader. dlopen is used only in core/os/dl.c; the address of
  * weft_dl_loader is NULL in programs without that file. */
 struct weft_dl {
-    /* Load a plugin and close the descriptor, which wf_trust_open() has
-     * checked, or keep it while the plugin is loaded. `file` names it for
-     * messages and is loaded where there is no /proc. If NULL is returned,
-     * errno is ENOEXEC for a file of another kind of machine, else another. */
-    const weft_plugin *(*load)(int fd, const char *file, const char *symbol,
-                               char *err, size_t err_len);
+    /* Load a plugin and return the address of its symbol. The descriptor, which
+     * wf_trust_open() has checked, is closed, or kept while the plugin is
+     * loaded. `file` names it for messages and is loaded where there is no
+     * /proc. If NULL is returned, errno is ENOEXEC for a file of another kind
+     * of machine, else another. */
+    const void *(*load)(int fd, const char *file, const char *symbol, char *err,
+                        size_t err_len);
     /* The directory of libmpi_abi.so; NULL in a program that contains it. */
     const char *(*library_dir)(void);
     /* In such a program, the file of a library that defines MPI_Init too, as

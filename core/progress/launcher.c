@@ -62,6 +62,27 @@ int wf_launcher_put(struct wf_instance *wf, const char *key, const void *value,
     return r;
 }
 
+int wf_launcher_psets(struct wf_instance *wf, const struct wf_boot_pset **sets,
+                      uint32_t *count)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_boot *boot = wf->rank->boot;
+    int r = 0;
+
+    *count = 0;
+    if (!boot->ops->psets)
+        return 0;
+    if (!all)
+        return boot->ops->psets(boot, sets, count);
+    WF_SECTION(boot, all) {
+        while (!try_connection(all))
+            sched_yield(); /* it is used for a moment only */
+        r = boot->ops->psets(boot, sets, count);
+        return_connection(all);
+    }
+    return r;
+}
+
 bool wf_launcher_give_up(struct wf_instance *wf, uint32_t id)
 {
     struct wf_engines *all = wf_engines(wf);

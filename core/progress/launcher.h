@@ -26,6 +26,10 @@ int wf_launcher_put(struct wf_instance *, const char *key, const void *value,
 /* Get a value, as wf_boot_ops.get does. */
 int wf_launcher_get(struct wf_instance *, const char *key, void **value,
                     size_t *n);
+/* List the launcher's process sets, as wf_boot_ops.psets does; none if it knows
+ * none. */
+int wf_launcher_psets(struct wf_instance *, const struct wf_boot_pset **,
+                      uint32_t *count);
 /* Tell that this process has given up process `id`. false: try again later. A
  * launcher is told, and knows, nothing of processes of other jobs. */
 bool wf_launcher_give_up(struct wf_instance *, uint32_t id);

@@ -274,8 +274,7 @@ bool wf_card_is_comparable(const struct wf_instance *wf)
 {
     /* Without a launcher the rank below may not have started yet. */
     bool launched = !wf->rank->boot->is_static &&
-                    (wf->rank->boot->awaits ||
-                     strcmp(wf->rank->boot->ops->name, "pmi1") == 0);
+                    (wf->rank->boot->awaits || wf->rank->boot->is_launched);
 
     return wf->rank->id > 0 && wf->rank->options->check && launched &&
            !wf_boot_hosted_has(wf->rank->boot, wf->rank->id - 1);

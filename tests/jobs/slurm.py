@@ -25,6 +25,7 @@ CredType=cred/munge
 AuthInfo=socket={dir}/munge/socket
 StateSaveLocation={dir}/state
 SlurmdSpoolDir={dir}/spool.%n
+TmpFS={dir}/tmp.%n
 SlurmctldPidFile={dir}/slurmctld.pid
 SlurmdPidFile={dir}/slurmd.%n.pid
 SlurmctldLogFile={dir}/slurmctld.log
@@ -99,7 +100,8 @@ class Cluster:
         return os.path.join(self.dir, *names)
 
     def start(self):
-        for name in ("munge", "state", "spool.weft1", "spool.weft2"):
+        for name in ("munge", "state", "spool.weft1", "spool.weft2",
+                     "tmp.weft1", "tmp.weft2"):
             os.mkdir(self.path(name), 0o755)
         os.chmod(self.dir, 0o755)
         with open(self.path("munge", "key"), "wb") as f:

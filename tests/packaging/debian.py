@@ -101,7 +101,7 @@ class Packages(unittest.TestCase):
         with open(root + "/usr/share/doc/weft-bin/weft.cdx.json") as f:
             components = json.load(f)["components"]
         self.assertEqual([c["name"] for c in components],
-                         ["inih", "libsodium", "usrsctp"])
+                         ["inih", "libsodium", "usrsctp", "pmix"])
         said = must("dpkg-deb", "-f", self.deb("weft-bin"),
                     "Static-Built-Using")
         for c in components[:2]:

@@ -59,6 +59,8 @@ class List(unittest.TestCase):
                        for name in os.listdir(plugins) if name.endswith(".so"))]:
             if holds(path, b"libusrsctp.so."):
                 contained.add("usrsctp")
+            if holds(path, b"libpmix.so."):
+                contained.add("pmix")
         if "INTERP" not in must("readelf", "-lW", BUILD + "/bin/mpirun"):
             contained.add("glibc")
         self.assertEqual(set(self.components), contained)
@@ -79,8 +81,8 @@ class List(unittest.TestCase):
         for c in self.bom["components"]:
             self.assertEqual(c["type"], "library")
             self.assertTrue(c["licenses"][0]["expression"], c)
-            self.assertEqual(c["scope"], "optional" if c["name"] == "usrsctp"
-                             else "required")
+            self.assertEqual(c["scope"], "optional" if c["name"] in
+                             ("usrsctp", "pmix") else "required")
 
     def test_versions_and_hashes_are_those_of_the_archives(self):
         for name, variable in (("inih", "INIH_LIBRARY"),
@@ -106,7 +108,8 @@ class List(unittest.TestCase):
                 ("CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER")]
         texts = []
         for more in ([], [], ["-DWEFT_PLUGINS=shm;tcp", "-DWEFT_ARCHIVES=",
-                              "-DWEFT_STATIC_LAUNCHER=OFF"]):
+                              "-DWEFT_STATIC_LAUNCHER=OFF",
+                              "-DWEFT_BOOTSTRAPS="]):
             with tempfile.TemporaryDirectory() as folder:
                 must("cmake", "-S", SOURCE, "-B", folder, "-G",
                      cached("CMAKE_GENERATOR"), "-DWEFT_TESTS=OFF", *keep, *more)

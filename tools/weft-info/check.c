@@ -88,7 +88,8 @@ static const char *name_bootstrap(const struct wf_config *config)
     static const char *const names[] = {[WF_BOOT_AUTO] = "auto",
                                         [WF_BOOT_PMI] = "pmi",
                                         [WF_BOOT_STATIC] = "static",
-                                        [WF_BOOT_SINGLE] = "single"};
+                                        [WF_BOOT_SINGLE] = "single",
+                                        [WF_BOOT_PMIX] = "pmix"};
     return names[wf_config_core(config)->bootstrap];
 }
 

@@ -357,7 +357,8 @@ static const char *bootstrap_of(const struct info *info, const char **meaning)
         return "single";
     }
     *meaning = "a launcher passes addresses on";
-    return "pmi";
+    return wf_config_core(info->config)->bootstrap == WF_BOOT_PMIX ? "pmix"
+                                                                   : "pmi";
 }
 
 static void write_end(struct json *j, const char *key,

@@ -2,6 +2,7 @@
  * plugins, transports, and every option with its value and where that was set.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "adi/bootstrap.h"
 #include "os/dl.h"
 #include "info.h"
 
@@ -45,9 +46,18 @@ static void print_options(const struct info *info, const char *section,
     }
 }
 
+/* Whether a program of this configuration may join jobs of PMIx servers. */
+static const char *describe_pmix(const struct info *info, char *why, size_t n)
+{
+    if (wf_bootstrap_find(info->config, "pmix", why, n) != NULL)
+        return "yes";
+    why[strcspn(why, ";")] = '\0';
+    return why;
+}
+
 static void print_head(const struct info *info)
 {
-    char functions[32];
+    char functions[32], why[2500];
     info_function_count(functions, sizeof functions);
     printf("weft %s, MPI %d.%d, ABI %d.%d, plugin ABI %d.%d, compiler %s\n",
            WEFT_VERSION, MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION,
@@ -59,8 +69,9 @@ static void print_head(const struct info *info)
            wf_config_source(info->config));
     for (const weft_plugin *const *p = weft_builtin; *p != NULL; p++)
         printf("  %-14s %-8s %s\n", (*p)->name, (*p)->version, (*p)->desc);
-    printf("plugin loader: %s\n\n",
+    printf("plugin loader: %s\n",
            &weft_dl_loader != NULL ? "yes" : "no (static program)");
+    printf("bootstrap by PMIx: %s\n\n", describe_pmix(info, why, sizeof why));
 }
 
 static void print_transport(const struct info *info,
@@ -153,7 +164,7 @@ static void write_options(struct json *j, const struct info *info,
 
 static void write_head(struct json *j, const struct info *info)
 {
-    char abi[32], functions[32];
+    char abi[32], functions[32], why[2500];
     info_function_count(functions, sizeof functions);
     json_text(j, "functions", functions);
     json_text(j, "version", WEFT_VERSION);
@@ -167,6 +178,7 @@ static void write_head(struct json *j, const struct info *info)
     json_text(j, "granularity", WEFT_GRANULARITY);
     json_text(j, "configuration", wf_config_source(info->config));
     json_flag(j, "loader", &weft_dl_loader != NULL);
+    json_text(j, "pmix", describe_pmix(info, why, sizeof why));
     json_open(j, "plugins", '[');
     for (const weft_plugin *const *p = weft_builtin; *p != NULL; p++) {
         json_open(j, NULL, '{');
