@@ -25,6 +25,7 @@
 #include "rma/info.h"
 #include "rma/lock_queue.h"
 #include "rma/map.h"
+#include "rma/open.h"
 #include "rma/operation.h"
 #include "rma/owner.h"
 #include "rma/win.h"
@@ -224,7 +225,7 @@ int wf_mpi_win_create_dynamic(struct wf_instance *wf, struct wf_info *info,
 
 static int check_idle(const struct wf_win *win)
 {
-    if (win->access > WF_ACCESS_FENCE || win->exposed ||
+    if (wf_win_access(win) > WF_ACCESS_FENCE || win->exposed ||
         !wf_list_empty(&win->dirty))
         return wf_error(MPI_ERR_RMA_SYNC,
                         "%s has an epoch open: end it before MPI_Win_free",
@@ -246,6 +247,7 @@ int wf_mpi_win_free(struct wf_instance *wf, MPI_Win *handle)
         return rc;
     rc = wf_mpi_barrier(win->wf, win->comm);
     win->freed = true;
+    wf_open_set_access(win, WF_ACCESS_NONE);
     *handle = MPI_WIN_NULL;
     discard_win(win);
     return rc;

@@ -77,6 +77,7 @@ static void free_map(struct wf_win_map *m)
         munmap(m->segment, m->bytes);
     free(m->watches);
     free(m->gone);
+    free(m->due);
     free(m->places);
     free(m->ranks);
     free(m);
@@ -95,7 +96,8 @@ static struct wf_win_map *find_mates(const struct wf_win *win)
         n += all[i].node == node;
     if (!m || !(m->ranks = malloc(n * sizeof *m->ranks)) ||
         !(m->places = calloc(n, sizeof *m->places)) ||
-        !(m->gone = calloc(n, sizeof *m->gone))) {
+        !(m->gone = calloc(n, sizeof *m->gone)) ||
+        !(m->due = calloc(n, sizeof *m->due))) {
         free_map(m);
         return NULL;
     }

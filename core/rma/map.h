@@ -32,6 +32,9 @@ struct wf_win_map {
     bool contiguous; /* these follow each other without a gap */
     bool *gone;     /* mates that have ended */
     struct wf_rma_waiting waiting;
+    wf_atomic_u32 busy;           /* a thread of this process is at the locks */
+    bool *due;                    /* mates to wake, when it has left them, */
+    bool any_due;                 /* if there are some */
     int looks;                    /* at a word, before the engine is driven */
     unsigned waits;               /* calls that wait for a word, and */
     struct wf_flag_wait *watches; /* those that they watch, by mate */
