@@ -37,16 +37,14 @@ win_lock win_unlock win_lock_all win_unlock_all
 # Of these, the ones that try the usual call before all checks
 # (core/rma/fastpath.h), with these arguments.
 ONE_SIDED_SHORT = {
-    "put": "win, origin_addr, origin_count, origin_datatype, target_rank, "
-           "target_disp, target_count, target_datatype",
-    "get": "win, origin_addr, origin_count, origin_datatype, target_rank, "
-           "target_disp, target_count, target_datatype",
-    "accumulate": "win, origin_addr, origin_count, origin_datatype, target_rank, "
-                  "target_disp, target_count, target_datatype, op",
-    "fetch_and_op": "win, origin_addr, result_addr, datatype, target_rank, "
-                    "target_disp, op",
-    "compare_and_swap": "win, origin_addr, compare_addr, result_addr, datatype, "
-                        "target_rank, target_disp",
+    **{family: "win, &(struct wf_rma_usual){origin_addr, origin_count, "
+               "origin_datatype, target_rank, target_disp, target_count, "
+               "target_datatype}" + more
+       for family, more in (("put", ""), ("get", ""), ("accumulate", ", op"))},
+    **{family: "win, &(struct wf_rma_single){origin_addr, result_addr, datatype, "
+               "target_rank, target_disp}, " + more
+       for family, more in (("fetch_and_op", "op"),
+                            ("compare_and_swap", "compare_addr"))},
     "win_flush": "win, rank",
     "win_lock": "win, lock_type, rank, assert",
     "win_unlock": "win, rank",

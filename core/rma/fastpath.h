@@ -61,48 +61,51 @@ static inline bool wf_rma_is_special(const void *buf)
     return (uintptr_t)buf <= 2;
 }
 
+/* The arguments of a call that moves data. */
+struct wf_rma_usual {
+    const void *origin;
+    MPI_Count origin_count;
+    MPI_Datatype origin_type;
+    int rank;
+    MPI_Aint disp;
+    MPI_Count count;
+    MPI_Datatype type;
+};
+
 /* Finds the memory of a put or get whose sides have as many bytes. */
 static inline __attribute__((always_inline)) bool
-wf_rma_fast_move(struct wf_rma_spot *s, MPI_Win h, const void *origin,
-                 MPI_Count origin_count, MPI_Datatype origin_type, int rank,
-                 MPI_Aint disp, MPI_Count count, MPI_Datatype type)
+wf_rma_fast_move(struct wf_rma_spot *s, MPI_Win h, const struct wf_rma_usual *a)
 {
-    if (wf_unlikely((uint64_t)count > INT_MAX ||
-                    (uint64_t)origin_count > INT_MAX ||
-                    wf_rma_is_special(origin)))
+    if (wf_unlikely((uint64_t)a->count > INT_MAX ||
+                    (uint64_t)a->origin_count > INT_MAX ||
+                    wf_rma_is_special(a->origin)))
         return false;
-    s->bytes = (uint64_t)count * wf_type_contig_size(type);
+    s->bytes = (uint64_t)a->count * wf_type_contig_size(a->type);
     return s->bytes != 0 &&
-           s->bytes ==
-               (uint64_t)origin_count * wf_type_contig_size(origin_type) &&
-           wf_rma_fast_find(s, h, rank, disp, WF_OPEN_ACTIVE);
+           s->bytes == (uint64_t)a->origin_count *
+                           wf_type_contig_size(a->origin_type) &&
+           wf_rma_fast_find(s, h, a->rank, a->disp, WF_OPEN_ACTIVE);
 }
 
 static inline __attribute__((always_inline)) bool
-wf_rma_fast_put(MPI_Win h, const void *origin, MPI_Count origin_count,
-                MPI_Datatype origin_type, int rank, MPI_Aint disp,
-                MPI_Count count, MPI_Datatype type)
+wf_rma_fast_put(MPI_Win h, const struct wf_rma_usual *a)
 {
     struct wf_rma_spot s;
 
-    if (wf_unlikely(!wf_rma_fast_move(&s, h, origin, origin_count, origin_type,
-                                      rank, disp, count, type)))
+    if (wf_unlikely(!wf_rma_fast_move(&s, h, a)))
         return false;
-    wf_copy_short(s.at, origin, s.bytes);
+    wf_copy_short(s.at, a->origin, s.bytes);
     return true;
 }
 
 static inline __attribute__((always_inline)) bool
-wf_rma_fast_get(MPI_Win h, void *origin, MPI_Count origin_count,
-                MPI_Datatype origin_type, int rank, MPI_Aint disp,
-                MPI_Count count, MPI_Datatype type)
+wf_rma_fast_get(MPI_Win h, const struct wf_rma_usual *a)
 {
     struct wf_rma_spot s;
 
-    if (wf_unlikely(!wf_rma_fast_move(&s, h, origin, origin_count, origin_type,
-                                      rank, disp, count, type)))
+    if (wf_unlikely(!wf_rma_fast_move(&s, h, a)))
         return false;
-    wf_copy_short(origin, s.at, s.bytes);
+    wf_copy_short((void *)(uintptr_t)a->origin, s.at, s.bytes);
     return true;
 }
 
@@ -134,77 +137,83 @@ wf_rma_fast_get(MPI_Win h, void *origin, MPI_Count origin_count,
 WF_RMA_FAST_WORD(32)
 WF_RMA_FAST_WORD(64)
 
+/* The arguments of a call about one element. */
+struct wf_rma_single {
+    const void *origin;
+    void *result; /* NULL: nobody asks for it */
+    MPI_Datatype type;
+    int rank;
+    MPI_Aint disp;
+};
+
 /* Finds the memory of one integer, and says how many bytes it has; 0: the call
  * is not a usual one. */
 static inline __attribute__((always_inline)) unsigned
-wf_rma_fast_integer(struct wf_rma_spot *s, MPI_Win h, MPI_Datatype type,
-                    int rank, MPI_Aint disp)
+wf_rma_fast_integer(struct wf_rma_spot *s, MPI_Win h,
+                    const struct wf_rma_single *a)
 {
-    unsigned size = wf_type_integer_size(type);
+    unsigned size = wf_type_integer_size(a->type);
     const struct wf_win_peer *p;
 
     s->bytes = size;
     if (wf_unlikely(size < 4))
         return 0;
-    p = wf_rma_fast_find(s, h, rank, disp, WF_OPEN_ACTIVE);
+    p = wf_rma_fast_find(s, h, a->rank, a->disp, WF_OPEN_ACTIVE);
     return wf_likely(p && !p->domain.bulk && wf_rma_is_aligned(s->at, size))
                ? size
                : 0;
 }
 
-/* result: NULL if nobody asks for it. */
 static inline __attribute__((always_inline)) bool
-wf_rma_fast_update(MPI_Win h, const void *origin, void *result,
-                   MPI_Datatype type, int rank, MPI_Aint disp, MPI_Op op)
+wf_rma_fast_update(MPI_Win h, const struct wf_rma_single *a, MPI_Op op)
 {
     struct wf_rma_spot s;
-    unsigned size = wf_rma_fast_integer(&s, h, type, rank, disp);
+    unsigned size = wf_rma_fast_integer(&s, h, a);
 
     if (wf_likely(size == 8))
-        return wf_rma_fast_word_64((uintptr_t)op, s.at, origin, result);
+        return wf_rma_fast_word_64((uintptr_t)op, s.at, a->origin, a->result);
     return size == 4 &&
-           wf_rma_fast_word_32((uintptr_t)op, s.at, origin, result);
+           wf_rma_fast_word_32((uintptr_t)op, s.at, a->origin, a->result);
 }
 
 static inline __attribute__((always_inline)) bool
-wf_rma_fast_fetch_and_op(MPI_Win h, const void *origin, void *result,
-                         MPI_Datatype type, int rank, MPI_Aint disp, MPI_Op op)
+wf_rma_fast_fetch_and_op(MPI_Win h, const struct wf_rma_single *a, MPI_Op op)
 {
     if (wf_unlikely(
-            wf_rma_is_special(result) ||
-            (wf_rma_is_special(origin) && (uintptr_t)op != WF_OP_NO_OP)))
+            wf_rma_is_special(a->result) ||
+            (wf_rma_is_special(a->origin) && (uintptr_t)op != WF_OP_NO_OP)))
         return false;
-    return wf_rma_fast_update(h, origin, result, type, rank, disp, op);
+    return wf_rma_fast_update(h, a, op);
 }
 
 static inline __attribute__((always_inline)) bool
-wf_rma_fast_accumulate(MPI_Win h, const void *origin, MPI_Count origin_count,
-                       MPI_Datatype origin_type, int rank, MPI_Aint disp,
-                       MPI_Count count, MPI_Datatype type, MPI_Op op)
+wf_rma_fast_accumulate(MPI_Win h, const struct wf_rma_usual *a, MPI_Op op)
 {
-    if (wf_unlikely(count != 1 || origin_count != 1 || type != origin_type ||
-                    wf_rma_is_special(origin) || (uintptr_t)op == WF_OP_NO_OP))
+    if (wf_unlikely(a->count != 1 || a->origin_count != 1 ||
+                    a->type != a->origin_type || wf_rma_is_special(a->origin) ||
+                    (uintptr_t)op == WF_OP_NO_OP))
         return false;
-    return wf_rma_fast_update(h, origin, NULL, type, rank, disp, op);
+    return wf_rma_fast_update(
+        h, &(struct wf_rma_single){a->origin, NULL, a->type, a->rank, a->disp},
+        op);
 }
 
 static inline __attribute__((always_inline)) bool
-wf_rma_fast_compare_and_swap(MPI_Win h, const void *origin, const void *compare,
-                             void *result, MPI_Datatype type, int rank,
-                             MPI_Aint disp)
+wf_rma_fast_compare_and_swap(MPI_Win h, const struct wf_rma_single *a,
+                             const void *compare)
 {
     struct wf_rma_spot s;
     uint64_t value, old;
 
-    if (wf_unlikely(wf_rma_is_special(result) || wf_rma_is_special(origin) ||
+    if (wf_unlikely(wf_rma_is_special(a->result) ||
+                    wf_rma_is_special(a->origin) ||
                     wf_rma_is_special(compare) ||
-                    wf_rma_fast_integer(&s, h, type, rank, disp) !=
-                        sizeof value))
+                    wf_rma_fast_integer(&s, h, a) != sizeof value))
         return false;
     memcpy(&old, compare, sizeof old);
-    memcpy(&value, origin, sizeof value);
+    memcpy(&value, a->origin, sizeof value);
     (void)wf_cas_acq_rel((wf_atomic_u64 *)(void *)s.at, &old, value);
-    memcpy(result, &old, sizeof old);
+    memcpy(a->result, &old, sizeof old);
     return true;
 }
 
@@ -214,14 +223,14 @@ wf_rma_fast_compare_and_swap(MPI_Win h, const void *origin, const void *compare,
 static inline __attribute__((always_inline)) bool wf_rma_fast_flush(MPI_Win h,
                                                                     int rank)
 {
-    unsigned calls = wf_open_unpolled + 1;
+    unsigned calls = wf_call_now.unpolled + 1;
 
     if (wf_unlikely(
             !wf_is_object(h, WF_KIND_WIN) || wf_call_is_timed() ||
             calls % WF_OPEN_POLL_EVERY == 0 ||
             !wf_open_find((const struct wf_win *)h, rank, WF_OPEN_FLUSH)))
         return false;
-    wf_open_unpolled = calls;
+    wf_call_now.unpolled = calls;
     wf_fence_full();
     return true;
 }

@@ -105,7 +105,7 @@ bool wf_rma_fast_unlock(MPI_Win h, int rank)
     struct wf_win_peer *p = win ? wf_open_find(win, rank, WF_OPEN_FLUSH) : NULL;
     bool done = false;
 
-    if (wf_unlikely(!p || (wf_open_unpolled + 1) % WF_OPEN_POLL_EVERY == 0))
+    if (wf_unlikely(!p || (wf_call_now.unpolled + 1) % WF_OPEN_POLL_EVERY == 0))
         return false;
     wf_map_enter_words(win->map);
     if (wf_likely(p->lock_state == WF_LOCK_HELD && !p->lock_nocheck)) {
@@ -114,7 +114,7 @@ bool wf_rma_fast_unlock(MPI_Win h, int rank)
         win->words_held--;
         wf_rma_unlock(&all, &target, p->lock_type == WF_LOCK_EXCLUSIVE);
         note_unlock(p);
-        wf_open_unpolled++;
+        wf_call_now.unpolled++;
         done = true;
     }
     wf_map_leave_words(win);

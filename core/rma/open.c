@@ -1,12 +1,10 @@
-/* What threads may do beside the API section: see open.h.
+/* The permission to access memory beside the API section: see open.h.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "rma/open.h"
 
 #include "rma/epoch.h"
 #include "rma/map.h"
-
-_Thread_local unsigned wf_open_unpolled WF_TLS_NEAR;
 
 enum { OPERATIONS = WF_OPEN_ACTIVE | WF_OPEN_PASSIVE };
 

@@ -1,5 +1,6 @@
-/* What a thread may do on a member's memory beside the API section: operations
- * of the mapped leg, and flushes where they have nothing to wait for.
+/* The permission for threads to access a member's memory beside the API
+ * section: by operations of the mapped leg, and by flushes that have nothing to
+ * wait for.
  *
  *   a call that changes an epoch   publishes what is allowed from then on
  *   the loss of a member           takes it back for good (`mapped`)
@@ -21,6 +22,7 @@
 #ifndef WF_RMA_OPEN_H
 #define WF_RMA_OPEN_H
 
+#include "report/state.h"
 #include "rma/win.h"
 
 enum wf_open {
@@ -67,13 +69,10 @@ static inline bool wf_open_allows_all(const struct wf_win *win, uint32_t need)
     return !(need & ~wf_load_acquire(&win->open)); /* wf_open_publish_win */
 }
 
-/* The calls of this thread that have not polled. */
-extern _Thread_local unsigned wf_open_unpolled WF_TLS_NEAR WF_HIDDEN;
-
 /* Returns whether a call that waits for nothing is to poll; it counts. */
 static inline bool wf_open_is_poll_due(void)
 {
-    return ++wf_open_unpolled % WF_OPEN_POLL_EVERY == 0;
+    return ++wf_call_now.unpolled % WF_OPEN_POLL_EVERY == 0;
 }
 
 #endif

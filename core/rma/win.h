@@ -138,7 +138,8 @@ struct wf_win {
     void *memory;           /* of its own, freed with the window; or NULL */
     struct wf_win_map *map; /* shared with others of the node; or NULL */
     struct wf_rma_stripe *stripes; /* of memory that is not shared; or NULL */
-    void *scratch;                 /* while the window is made */
+    void *scratch;                 /* while the window is made, */
+    struct wf_comm *parent;        /* and the communicator over which it is */
     struct wf_win_member *members;
     struct wf_win_peer **peers; /* NULL: nothing to do with it yet */
     struct wf_list dirty;       /* peers that are not synchronised */

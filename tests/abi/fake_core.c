@@ -81,8 +81,6 @@ bool wf_receive_fast(struct wf_comm *comm, struct weft_loc *loc,
 
 struct wf_type_sizes wf_type_sizes[WF_TYPES_END];
 
-_Thread_local unsigned wf_open_unpolled;
-
 bool wf_rma_fast_lock(MPI_Win h, int lock_type, int rank, int assert)
 {
     return false;

@@ -12,12 +12,12 @@
 #include "process/instance.h"
 #include "rma/handle.h"
 
-enum { WORDS = 64, PATIENCE_S = 300 };
+enum { WORDS = 64, LIMIT_S = 300 };
 
 static MPI_Win win;
 static int target;
 
-static void operate(void)
+static void operate_once(void)
 {
     long one = 1, old = 0, in[2] = {0}, out[2] = {7, 9}, seven = 7, eight = 8;
     double x = 2.5, y = 0;
@@ -78,7 +78,7 @@ static void *operate_in_epoch(void *arg)
 {
     struct work *w = arg;
 
-    operate();
+    operate_once();
     operate_on_vectors(w->every_second);
     operate_with_requests(w->requests);
     CHECK(MPI_Win_flush_all(win) == MPI_SUCCESS);
@@ -94,11 +94,11 @@ static void *operate_in_locks(void *arg)
 
     for (int i = 0; i < 2; i++) {
         MPI_Win_lock(types[i], target, 0, win);
-        operate();
+        operate_once();
         MPI_Win_unlock(target, win);
     }
     MPI_Win_lock_all(0, win);
-    operate();
+    operate_once();
     MPI_Win_unlock_all(win);
     w->failures = job_failures;
     return NULL;
@@ -112,7 +112,7 @@ static void run_beside(void *(*work)(void *), struct work *w)
     pthread_t thread;
 
     clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += PATIENCE_S;
+    end.tv_sec += LIMIT_S;
     pthread_create(&thread, NULL, work, w);
     wf_enter_api(wf);
     CHECK(wf->api.on);
