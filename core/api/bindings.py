@@ -33,6 +33,10 @@ class Binding(Arguments):
         mark = self.f.large and self.family in rules.LARGE_CALLS
         mark_name = self.f.large and named_inside
         large = "large" if self.shared else "true"
+        if self.family in rules.ONE_SIDED:
+            self.line(core)
+            self.failure("wf")
+            return
         several = self.family in rules.SEVERAL
         if several:
             self.several(args)
@@ -132,6 +136,8 @@ class Binding(Arguments):
             self.shared_head()
         elif self.family in rules.SHORT:
             self.out = ShortWay(self.f).text()
+        elif self.family in rules.ONE_SIDED_SHORT:
+            self.short_of_memory()
         else:
             self.out.append(wrap(self.f.prototype("P" + self.f.name)) + "\n{")
         self.timed()
@@ -160,6 +166,24 @@ class Binding(Arguments):
             text = re.sub(r"    static const char fn\[\].*\n", "", text)
         return text
 
+    def try_short(self):
+        """The lines that try the usual one-sided call."""
+        family = self.family
+        if family not in rules.ONE_SIDED_SHORT:
+            return ""
+        test = wrap(f"if (wf_likely(wf_rma_fast_{family.removeprefix('win_')}("
+                    f"{rules.ONE_SIDED_SHORT[family]})))", 4)
+        return test + "\n        return MPI_SUCCESS;\n"
+
+    def short_of_memory(self):
+        """A function that tries the usual call, and the head of the rest."""
+        name = self.f.name
+        long = wrap(f"static WF_SLOW_PATH {self.f.prototype('long_' + name)}")
+        rest = ", ".join(p.name for p in self.f.parameters)
+        self.out = [long + ";", wrap(self.f.prototype("P" + name)) + "\n{",
+                    self.try_short() + f"    return long_{name}({rest});\n}}\n",
+                    long + "\n{"]
+
     def timed(self):
         """A call whose time is measured calls itself once more. One that may
         move nothing is measured behind the question whether it does:
@@ -170,7 +194,7 @@ class Binding(Arguments):
         names = [p.name for p in self.f.parameters]
         if self.shared:
             again, names = f"either_{self.f.base.name}", names + ["large"]
-        elif self.family in rules.SHORT:
+        elif self.family in rules.SHORT or self.family in rules.ONE_SIDED_SHORT:
             again = f"long_{self.f.name}"
         else:
             again = f"P{self.f.name}"
@@ -182,7 +206,7 @@ class Binding(Arguments):
         """The two functions that share the body."""
         args = ", ".join(p.name for p in self.f.parameters)
         return "\n".join(
-            wrap(f.prototype("P" + f.name)) + "\n{\n" +
+            wrap(f.prototype("P" + f.name)) + "\n{\n" + self.try_short() +
             wrap(f"return either_{self.f.base.name}({args}, {large});", 4) +
             f"\n}}\nWF_WEAK({f.name});\n"
             for f, large in ((self.f.base, "false"), (self.f, "true")))
@@ -237,6 +261,8 @@ def files(families):
             head += '#include "core_api.h"\n'
             if family in rules.SHORT:
                 head += '#include "protocol/fastpath.h"\n'
+            if family in rules.ONE_SIDED_SHORT:
+                head += '#include "rma/fastpath.h"\n'
             if family in rules.FILE_COLLECTIVE | rules.FILE_ORDERED:
                 head += '#include "io/collective_calls.h"\n'
             if family in rules.FILE_AGREED:

@@ -25,6 +25,33 @@ OUTSIDE = INITIAL | {"finalize", "session_init", "session_finalize"} | {
     # enter the sections of all engines, or end registrations, which does so
     "t_event_handle_alloc", "t_event_handle_free", "t_finalize"}
 
+# One-sided calls whose core functions enter the section themselves, if they
+# need it: core/rma/open.h.
+ONE_SIDED = set("""
+put get accumulate get_accumulate fetch_and_op compare_and_swap
+rput rget raccumulate rget_accumulate
+win_flush win_flush_all win_flush_local win_flush_local_all
+win_lock win_unlock win_lock_all win_unlock_all
+""".split())
+
+# Of these, the ones that try the usual call before all checks
+# (core/rma/fastpath.h), with these arguments.
+ONE_SIDED_SHORT = {
+    **{family: "win, &(struct wf_rma_usual){origin_addr, origin_count, "
+               "origin_datatype, target_rank, target_disp, target_count, "
+               "target_datatype}" + more
+       for family, more in (("put", ""), ("get", ""), ("accumulate", ", op"))},
+    **{family: "win, &(struct wf_rma_single){origin_addr, result_addr, datatype, "
+               "target_rank, target_disp}, " + more
+       for family, more in (("fetch_and_op", "op"),
+                            ("compare_and_swap", "compare_addr"))},
+    "win_flush": "win, rank",
+    "win_lock": "win, lock_type, rank, assert",
+    "win_unlock": "win, rank",
+    "win_lock_all": "win, assert",
+    "win_unlock_all": "win",
+}
+
 # Short-message paths: the section is entered inline.
 HOT = set("""
 send recv isend irecv sendrecv wait test waitall waitany testall testany

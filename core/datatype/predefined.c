@@ -84,10 +84,17 @@ static struct wf_predefined facts[COUNT] = {
 #undef PAIR
 };
 
-uint8_t wf_type_contig_sizes[WF_TYPES_END] = {
-#define TYPE(name, C, scalar, group, external) [ABI(name)] = sizeof(C),
+enum {
+    INTEGERS = WF_GROUP_C_INTEGER | WF_GROUP_FORTRAN_INTEGER | WF_GROUP_MULTI
+};
+#define INTEGER_SIZE(size, group)                                              \
+    ((group) & INTEGERS && (size) <= 8 ? (size) : 0)
+
+struct wf_type_sizes wf_type_sizes[WF_TYPES_END] = {
+#define TYPE(name, C, scalar, group, external)                                 \
+    [ABI(name)] = {sizeof(C), INTEGER_SIZE(sizeof(C), group)},
 #define PAIR(name, C, scalar, value, index)                                    \
-    [ABI(name)] = sizeof(C) == PAIR_BYTES(C) ? sizeof(C) : 0,
+    [ABI(name)] = {sizeof(C) == PAIR_BYTES(C) ? sizeof(C) : 0, 0},
 #include "datatype/predefined.def"
 #undef TYPE
 #undef PAIR
@@ -145,7 +152,8 @@ void wf_type_set_like(MPI_Datatype type, const struct wf_type *like,
     t->size = t->extent = t->true_extent = size;
     t->flags = WF_TYPE_PREDEFINED | WF_TYPE_COMMITTED | WF_TYPE_CONTIG;
     t->layout = NULL; /* a type without holes needs no layout */
-    wf_type_contig_sizes[abi] = (uint8_t)size;
+    wf_type_sizes[abi].contig = (uint8_t)size;
+    wf_type_sizes[abi].integer = (uint8_t)INTEGER_SIZE(size, p->group);
     p->scalar = scalar;
     p->align = l->align;
     if (p->value)
@@ -159,5 +167,5 @@ void wf_type_set_like(MPI_Datatype type, const struct wf_type *like,
 void wf_type_remove(MPI_Datatype type)
 {
     types[(uintptr_t)type - FIRST].flags = 0;
-    wf_type_contig_sizes[(uintptr_t)type] = 0;
+    wf_type_sizes[(uintptr_t)type] = (struct wf_type_sizes){0};
 }

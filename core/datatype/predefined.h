@@ -64,10 +64,14 @@ struct wf_predefined {
 /* Returns the facts about a predefined type; NULL for a derived one. */
 const struct wf_predefined *wf_predefined(const struct wf_type *);
 
-/* Bytes of one element of a contiguous predefined type, indexed by its ABI
- * value; else 0. */
+/* Bytes of one element of a predefined type, indexed by its ABI value; else
+ * 0. */
+struct wf_type_sizes {
+    uint8_t contig;  /* of a type without holes */
+    uint8_t integer; /* of an integer of 1 to 8 bytes */
+};
 enum { WF_TYPES_END = 0x2f0 };
-extern uint8_t wf_type_contig_sizes[WF_TYPES_END] WF_HIDDEN;
+extern struct wf_type_sizes wf_type_sizes[WF_TYPES_END] WF_HIDDEN;
 
 /* Returns the bytes of one element of a contiguous predefined type; 0 for any
  * other handle. */
@@ -75,7 +79,15 @@ static inline unsigned wf_type_contig_size(MPI_Datatype h)
 {
     uintptr_t i = (uintptr_t)h;
 
-    return wf_likely(i < WF_TYPES_END) ? wf_type_contig_sizes[i] : 0;
+    return wf_likely(i < WF_TYPES_END) ? wf_type_sizes[i].contig : 0;
+}
+
+/* The same of an integer, whose operations a processor has. */
+static inline unsigned wf_type_integer_size(MPI_Datatype h)
+{
+    uintptr_t i = (uintptr_t)h;
+
+    return wf_likely(i < WF_TYPES_END) ? wf_type_sizes[i].integer : 0;
 }
 
 /* Returns the type with this ABI value (MPI_INT is 0x209), or NULL. */

@@ -65,12 +65,23 @@ void wf_comm_get(struct wf_comm *comm)
     comm->object.refs++;
 }
 
+static void drop_kept(struct wf_comm *comm)
+{
+    struct wf_comm_kept *k;
+
+    while ((k = comm->kept)) {
+        comm->kept = k->next;
+        k->drop(k);
+    }
+}
+
 void wf_comm_put(struct wf_comm *comm)
 {
     if (--comm->object.refs > 0)
         return;
     struct wf_env *env = comm->wf->rank->env; /* NULL at the instance's end */
     comm->wf->rank->comm_handlers->release(comm);
+    drop_kept(comm);
     if (comm->local_comm)
         wf_comm_put(comm->local_comm);
     wf_group_put(comm->local);

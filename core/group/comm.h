@@ -42,6 +42,13 @@ struct wf_comm_handlers {
     void (*release)(struct wf_comm *);
 };
 
+/* An upper layer may keep something with a communicator, which is dropped when
+ * the last reference to it is gone. */
+struct wf_comm_kept {
+    struct wf_comm_kept *next;
+    void (*drop)(struct wf_comm_kept *);
+};
+
 struct wf_comm {
     struct wf_object object;
     uint32_t contact_end;       /* number of ranks in contacts: 0, or all */
@@ -65,6 +72,7 @@ struct wf_comm {
     bool errhandler_given; /* set by MPI_Comm_set_errhandler on this object */
     struct wf_attr *attrs;
     struct wf_info *info;
+    struct wf_comm_kept *kept;
     struct wf_comm *local_comm; /* inter: intracommunicator of the local group,
                                    for collectives and merge */
     struct wf_topo *topo;       /* topo/topo.h; or NULL */

@@ -56,7 +56,13 @@ typedef _Atomic uint64_t wf_atomic_u64;
 /* Orders stores for the compiler alone: for a reader of what is left when this
  * process is gone. */
 #define wf_fence_compiler() atomic_signal_fence(memory_order_seq_cst)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__)
+/* A locked instruction orders as much as mfence, and takes half the time. */
+#define wf_fence_full()                                                        \
+    __asm__ __volatile__("lock orl $0, -4(%%rsp)" ::: "memory", "cc")
+#else
 #define wf_fence_full() atomic_thread_fence(memory_order_seq_cst)
+#endif
 
 /* For thread-local variables that every call reads: they are found without the
  * function call that this otherwise takes in a shared library. */

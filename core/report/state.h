@@ -36,6 +36,8 @@ struct wf_call_now {
      * (core/api/forms.py). */
     bool large;
     uint64_t begun; /* report/call_time.h; 0: it is not timed */
+    unsigned
+        unpolled; /* calls of the thread that have not polled: rma/open.h */
 };
 extern _Thread_local struct wf_call_now wf_call_now
     __attribute__((tls_model("initial-exec")));

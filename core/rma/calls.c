@@ -14,6 +14,8 @@
 #include "protocol/queues.h"
 #include "rma/apply.h"
 #include "rma/epoch.h"
+#include "rma/mapped.h"
+#include "rma/open.h"
 #include "rma/operation.h"
 #include "rma/target.h"
 
@@ -145,27 +147,30 @@ static int fill_call(struct wf_win *win, const struct arguments *a,
     return rc;
 }
 
+/* Makes a call of arguments that are right. */
+static int prepare_call(struct wf_win *win, const struct arguments *a,
+                        struct wf_rma_call *c)
+{
+    int rc = fill_call(win, a, c);
+
+    if (rc == MPI_SUCCESS && a->op && c->bytes) {
+        rc = find_basic(a, &c->basic);
+        c->op = a->op->predefined;
+    }
+    return rc;
+}
+
 /* ---- the way of all calls ------------------------------------------------ */
 
-static int start_call(struct wf_win *win, const struct arguments *a)
+static int start_inside(struct wf_win *win, const struct arguments *a)
 {
-    struct wf_req *done = &win->wf->engine->sent, *req = done;
+    struct wf_req *req = &win->wf->engine->sent;
     struct wf_rma_call c = {0};
     struct wf_win_peer *p;
-    int rc = wf_epoch_check_rank(win, a->rank);
+    int rc = wf_epoch_check_access(win, a->rank, a->request != NULL);
 
-    if (a->request)
-        *a->request = (MPI_Request)done;
-    if (rc || a->rank == MPI_PROC_NULL)
-        return rc;
-    rc = wf_epoch_check_access(win, a->rank, a->request != NULL);
-    if (rc)
-        return rc;
-    rc = fill_call(win, a, &c);
-    if (rc == MPI_SUCCESS && a->op && c.bytes) {
-        rc = find_basic(a, &c.basic);
-        c.op = a->op->predefined;
-    }
+    if (rc == MPI_SUCCESS)
+        rc = prepare_call(win, a, &c);
     if (rc || c.bytes == 0)
         return rc;
     p = wf_win_find(win, a->rank, &rc);
@@ -175,6 +180,35 @@ static int start_call(struct wf_win *win, const struct arguments *a)
     rc = p->leg->start(p, &c, a->request ? &req : NULL);
     if (a->request)
         *a->request = (MPI_Request)req;
+    return rc;
+}
+
+static int start_beside(struct wf_win_peer *p, const struct arguments *a)
+{
+    struct wf_rma_call c = {0};
+    int rc = prepare_call(p->win, a, &c);
+
+    return rc || c.bytes == 0 ? rc : wf_rma_perform_mapped(p, &c);
+}
+
+/* Outside of the section, which only the message leg and the first operation of
+ * an epoch need. */
+static int start_call(struct wf_win *win, const struct arguments *a)
+{
+    struct wf_win_peer *p;
+    int rc = wf_epoch_check_rank(win, a->rank);
+
+    if (a->request)
+        *a->request = (MPI_Request)&win->wf->engine->sent;
+    if (rc || a->rank == MPI_PROC_NULL)
+        return rc;
+    p = wf_open_find(win, a->rank,
+                     a->request ? WF_OPEN_PASSIVE : WF_OPEN_ACTIVE);
+    if (p)
+        return start_beside(p, a);
+    wf_enter_api(win->wf);
+    rc = start_inside(win, a);
+    wf_leave_api(win->wf);
     return rc;
 }
 

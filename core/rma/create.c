@@ -25,6 +25,7 @@
 #include "rma/info.h"
 #include "rma/lock_queue.h"
 #include "rma/map.h"
+#include "rma/open.h"
 #include "rma/operation.h"
 #include "rma/owner.h"
 #include "rma/win.h"
@@ -88,15 +89,13 @@ static int exchange_members(struct wf_win *win)
 {
     struct wf_win_member me = {(uint64_t)win->size, (uint64_t)win->unit,
                                win->wf->rank->node, 0};
-    struct wf_type *word = wf_type_of(MPI_UINT64_T);
     int rc;
 
     if (!wf_windows_add(win))
         me.unit = 0; /* the sign of a failure */
     if (wf_info_is_true(win->info, "alloc_shared_noncontig"))
         me.flags |= WF_MEMBER_NONCONTIG;
-    rc = wf_mpi_allgather(win->wf, &me, 4, word, win->members, 4, word,
-                          win->comm);
+    rc = wf_map_gather(win, &me, sizeof me, win->members);
     for (int i = 0; rc == MPI_SUCCESS && i < win->comm->size; i++)
         if (!win->members[i].unit)
             rc = i == win->comm->rank
@@ -140,11 +139,13 @@ static int create_win(struct wf_comm *comm, const struct wish *w,
     win->wf = own->wf;
     wf_owner_register(win->wf, &wf_win_owner_kind);
     wf_engine_switch(comm->wf, win->wf);
+    win->parent = comm;
     rc = exchange_members(win);
     if (rc == MPI_SUCCESS)
         rc = wf_map_share_memory(win);
     free(win->scratch);
     win->scratch = NULL;
+    win->parent = NULL;
     if (rc)
         discard_win(win);
     else
@@ -205,7 +206,7 @@ int wf_mpi_win_create_dynamic(struct wf_instance *wf, struct wf_info *info,
 
 static int check_idle(const struct wf_win *win)
 {
-    if (win->access > WF_ACCESS_FENCE || win->exposed ||
+    if (wf_win_access(win) > WF_ACCESS_FENCE || win->exposed ||
         !wf_list_empty(&win->dirty))
         return wf_error(MPI_ERR_RMA_SYNC,
                         "%s has an epoch open: end it before MPI_Win_free",
@@ -226,7 +227,10 @@ int wf_mpi_win_free(struct wf_instance *wf, MPI_Win *handle)
     if (rc)
         return rc;
     rc = wf_mpi_barrier(win->wf, win->comm);
+    if (rc)
+        wf_map_spoil(win);
     win->freed = true;
+    wf_open_set_access(win, WF_ACCESS_NONE);
     *handle = MPI_WIN_NULL;
     discard_win(win);
     return rc;

@@ -21,6 +21,7 @@
 #include "rma/finish.h"
 #include "rma/map.h"
 #include "rma/message.h"
+#include "rma/open.h"
 #include "rma/operation.h"
 #include "rma/start.h"
 
@@ -55,13 +56,21 @@ int wf_epoch_check_assert(int assert, int known)
 
 int wf_epoch_check_open(struct wf_win *win, const char *call)
 {
-    if (win->access == WF_ACCESS_FENCE && !win->fence_used)
-        win->access = WF_ACCESS_NONE;
-    if (win->access == WF_ACCESS_NONE)
+    if (wf_win_access(win) == WF_ACCESS_FENCE && !win->fence_used)
+        wf_open_set_access(win, WF_ACCESS_NONE);
+    if (wf_win_access(win) == WF_ACCESS_NONE)
         return MPI_SUCCESS;
     return wf_error(MPI_ERR_RMA_SYNC,
                     "%s while %s has %s open: end that one first", call,
-                    wf_win_name(win).text, name_access(win->access));
+                    wf_win_name(win).text, name_access(wf_win_access(win)));
+}
+
+static void note_fence_used(struct wf_win *win, bool passive)
+{
+    if (win->fence_used || passive)
+        return;
+    win->fence_used = true;
+    wf_open_publish_win(win);
 }
 
 int wf_epoch_check_access(struct wf_win *win, int rank, bool passive)
@@ -69,9 +78,9 @@ int wf_epoch_check_access(struct wf_win *win, int rank, bool passive)
     struct wf_win_peer *p = rank >= 0 ? win->peers[rank] : NULL;
     bool open = false;
 
-    switch (win->access) {
+    switch (wf_win_access(win)) {
     case WF_ACCESS_FENCE:
-        win->fence_used = win->fence_used || !passive;
+        note_fence_used(win, passive);
         open = !passive;
         break;
     case WF_ACCESS_START:
@@ -82,17 +91,59 @@ int wf_epoch_check_access(struct wf_win *win, int rank, bool passive)
         break;
     case WF_ACCESS_LOCK_ALL:
         open = true;
+        break;
+    case WF_ACCESS_NONE:
+        break;
     }
     if (open)
         return MPI_SUCCESS;
+    return wf_error(
+        MPI_ERR_RMA_SYNC,
+        "rank %d of %s may not be accessed: this process has %s "
+        "open%s",
+        rank, wf_win_name(win).text, name_access(wf_win_access(win)),
+        passive              ? ", and the call needs a lock on that rank"
+        : wf_win_access(win) ? ", which is not for that rank"
+                             : "; call MPI_Win_fence, MPI_Win_start or "
+                               "MPI_Win_lock first");
+}
+
+struct wf_win_peer *wf_epoch_find_locked(struct wf_win *win, int rank, int *rc)
+{
+    *rc = wf_epoch_check_rank(win, rank);
+    if (*rc || rank == MPI_PROC_NULL)
+        return NULL;
+    *rc = wf_epoch_check_access(win, rank, true);
+    return *rc ? NULL : win->peers[rank];
+}
+
+struct wf_win_peer *wf_epoch_find_unlockable(struct wf_win *win, int rank,
+                                             int *rc)
+{
+    struct wf_win_peer *p = wf_epoch_find_locked(win, rank, rc);
+
+    if (wf_win_access(win) != WF_ACCESS_LOCK_ALL || *rc ||
+        rank == MPI_PROC_NULL)
+        return p;
+    *rc = wf_error(MPI_ERR_RMA_SYNC,
+                   "%s is locked by MPI_Win_lock_all: call MPI_Win_unlock_all",
+                   wf_win_name(win).text);
+    return NULL;
+}
+
+int wf_epoch_check_all_locked(const struct wf_win *win)
+{
+    if (wf_win_access(win) == WF_ACCESS_LOCK_ALL)
+        return MPI_SUCCESS;
+    return wf_error(MPI_ERR_RMA_SYNC, "MPI_Win_lock_all was not called on %s",
+                    wf_win_name(win).text);
+}
+
+int wf_epoch_report_locked(const struct wf_win_peer *p)
+{
     return wf_error(MPI_ERR_RMA_SYNC,
-                    "rank %d of %s may not be accessed: this process has %s "
-                    "open%s",
-                    rank, wf_win_name(win).text, name_access(win->access),
-                    passive       ? ", and the call needs a lock on that rank"
-                    : win->access ? ", which is not for that rank"
-                                  : "; call MPI_Win_fence, MPI_Win_start or "
-                                    "MPI_Win_lock first");
+                    "this process has locked rank %d of %s already", p->rank,
+                    wf_win_name(p->win).text);
 }
 
 void wf_epoch_want_lock(struct wf_win_peer *p, enum wf_lock_type type,
@@ -103,12 +154,13 @@ void wf_epoch_want_lock(struct wf_win_peer *p, enum wf_lock_type type,
     p->lock_nocheck = nocheck;
     p->lock_probed = false;
     p->early = 0;
+    wf_open_publish_peer(p);
 }
 
 void wf_epoch_prepare(struct wf_win_peer *p)
 {
-    if (p->win->access != WF_ACCESS_LOCK_ALL || p->lock_state != WF_LOCK_OPEN ||
-        wf_map_has_lock_words(p->win) ||
+    if (wf_win_access(p->win) != WF_ACCESS_LOCK_ALL ||
+        p->lock_state != WF_LOCK_OPEN || wf_map_has_lock_words(p->win) ||
         (p->win->all_nocheck && p->leg == &wf_leg_mapped))
         return; /* nothing has to be asked for */
     wf_epoch_want_lock(p, WF_LOCK_SHARED, p->win->all_nocheck);
@@ -180,9 +232,7 @@ int wf_epoch_take_error(struct wf_win_peer *p)
 
 void wf_epoch_poll_sometimes(struct wf_win *win)
 {
-    enum { POLL_EVERY = 16 };
-
-    if (++win->unpolled % POLL_EVERY == 0)
+    if (wf_open_is_poll_due())
         wf_win_poll(win);
 }
 
@@ -243,6 +293,7 @@ int wf_epoch_flush_all(struct wf_win *win, bool release)
         wf_rma_mark_clean(p);
         if (release)
             p->lock_state = WF_LOCK_OPEN;
+        wf_open_publish_peer(p);
     }
     return rc;
 }

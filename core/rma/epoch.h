@@ -33,6 +33,16 @@ extern const struct wf_leg wf_leg_mapped;
 int wf_epoch_check_access(struct wf_win *, int rank, bool passive);
 /* Checks that a new access epoch may be opened. */
 int wf_epoch_check_open(struct wf_win *, const char *call);
+/* Returns the state about a member that this process has locked. NULL: it has
+ * not, *rc; or the rank is MPI_PROC_NULL, *rc MPI_SUCCESS. */
+struct wf_win_peer *wf_epoch_find_locked(struct wf_win *, int rank, int *rc);
+/* The same for MPI_Win_unlock, which is not for MPI_Win_lock_all. */
+struct wf_win_peer *wf_epoch_find_unlockable(struct wf_win *, int rank,
+                                             int *rc);
+/* Checks that all members are locked by MPI_Win_lock_all. */
+int wf_epoch_check_all_locked(const struct wf_win *);
+/* Reports that a member is locked already. */
+int wf_epoch_report_locked(const struct wf_win_peer *);
 /* Wants the lock on a member: the next message asks for it. */
 void wf_epoch_want_lock(struct wf_win_peer *, enum wf_lock_type, bool nocheck);
 /* Prepares for an operation on a member: in an epoch of MPI_Win_lock_all the

@@ -11,6 +11,7 @@
 #include "core_api.h"
 #include "object/error.h"
 #include "rma/epoch.h"
+#include "rma/open.h"
 
 static int check_fence(struct wf_win *win, int assert)
 {
@@ -18,7 +19,7 @@ static int check_fence(struct wf_win *win, int assert)
                                                MPI_MODE_NOPRECEDE |
                                                MPI_MODE_NOSUCCEED);
 
-    if (rc == MPI_SUCCESS && win->access != WF_ACCESS_FENCE)
+    if (rc == MPI_SUCCESS && wf_win_access(win) != WF_ACCESS_FENCE)
         rc = wf_epoch_check_open(win, "MPI_Win_fence");
     if (rc == MPI_SUCCESS && win->exposed)
         rc = wf_error(MPI_ERR_RMA_SYNC,
@@ -38,7 +39,8 @@ int wf_mpi_win_fence(struct wf_instance *wf, int assert, struct wf_win *win)
     rc = wf_epoch_flush_all(win, false);
     if ((assert &ALONE) != ALONE)
         barrier = wf_mpi_barrier(wf, win->comm);
-    win->access = assert &MPI_MODE_NOSUCCEED ? WF_ACCESS_NONE : WF_ACCESS_FENCE;
     win->fence_used = false;
+    wf_open_set_access(win, assert &MPI_MODE_NOSUCCEED ? WF_ACCESS_NONE
+                                                       : WF_ACCESS_FENCE);
     return rc ? rc : barrier;
 }

@@ -12,6 +12,7 @@
 #include "protocol/receive.h"
 #include "report/error.h"
 #include "rma/message.h"
+#include "rma/open.h"
 #include "rma/operation.h"
 #include "rma/start.h"
 
@@ -118,6 +119,7 @@ static void note_lock_held(struct wf_win_peer *p)
     if (p->lock_state != WF_LOCK_ASKED)
         return;
     p->lock_state = WF_LOCK_HELD;
+    wf_open_publish_peer(p);
     p->lock_probed = false;
     wf_rma_pump(p);
 }

@@ -4,16 +4,15 @@
  *   version, members, who the owner is, whether it sleeps
  *   lock        word of the member's lock                 a line
  *   all         word of the window-wide lock              a line, used in one
- *   exposure    count of completed accesses               a line   member only
+ *                                                         member only
  *   stripes     locks of the member's locations           a line each
- *   pairs       of each other member: its posts           a line each
  *   nodes       of each other member: its place in `lock`, then in `all`
  *
  * DESIGN  All ids are numbers of members, 0 to members - 1; an id is stored
  * plus one, and 0 means none. Zeroed memory with version and members is a
- * header whose locks are free and whose counters are equal. A line is written
- * by one member, or is a word that all compete for. Lines that nobody touches
- * cost no memory where the mapping is sparse.
+ * header whose locks are free. A line is written by one member, or is a word
+ * that all compete for. Lines that nobody touches cost no memory where the
+ * mapping is sparse.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -25,7 +24,7 @@
 #include "os/process_mark.h"
 
 enum {
-    WF_RMA_VERSION = 1,
+    WF_RMA_VERSION = 2,
     WF_RMA_MEMBERS_MOST = 65534, /* an id has 16 bits in a lock word */
     WF_RMA_ANY_MEMBER = 65535,
     WF_RMA_STRIPES = 64
@@ -60,17 +59,6 @@ struct wf_lock_node {
     wf_atomic_u32 held[2];  /* holds by wf_hold_kind: shared; announced */
 };
 
-struct wf_rma_pair {
-    _Alignas(WF_CACHE_LINE) wf_atomic_u32 posted; /* by the other member */
-    wf_atomic_u32 started; /* of these, by the owner of the header */
-};
-
-struct wf_rma_exposure {
-    _Alignas(WF_CACHE_LINE)
-        wf_atomic_u32 completed; /* by members that access */
-    wf_atomic_u32 expected;      /* of these, by the owner of the header */
-};
-
 struct wf_rma_stripe {
     _Alignas(WF_CACHE_LINE) wf_atomic_u32 owner; /* member + 1; 0: free */
 };
@@ -80,17 +68,15 @@ struct wf_rma_header {
     wf_atomic_u32 asleep; /* threads of the owner that wait for a word */
     struct wf_process_mark process; /* of the owner */
     struct wf_lock_word lock, all;
-    struct wf_rma_exposure exposure;
     struct wf_rma_stripe stripes[WF_RMA_STRIPES];
-    struct wf_rma_pair pairs[];
+    struct wf_lock_node nodes[]; /* for `lock`, then for `all` */
 };
 
 /* Returns the bytes of the header of one of so many members, whole lines. */
 static inline size_t wf_rma_header_bytes(uint32_t members)
 {
     return sizeof(struct wf_rma_header) +
-           members *
-               (sizeof(struct wf_rma_pair) + 2 * sizeof(struct wf_lock_node));
+           2 * members * sizeof(struct wf_lock_node);
 }
 
 /* Prepares zeroed memory, aligned to a line, before others see it. */
@@ -104,7 +90,7 @@ static inline void wf_rma_header_init(struct wf_rma_header *h, uint32_t members)
 /* Return the nodes of the members for `lock` and for `all`. */
 static inline struct wf_lock_node *wf_rma_lock_nodes(struct wf_rma_header *h)
 {
-    return (struct wf_lock_node *)(void *)(h->pairs + h->members);
+    return h->nodes;
 }
 
 static inline struct wf_lock_node *wf_rma_all_nodes(struct wf_rma_header *h)
@@ -113,10 +99,9 @@ static inline struct wf_lock_node *wf_rma_all_nodes(struct wf_rma_header *h)
 }
 
 _Static_assert(sizeof(struct wf_rma_header) ==
-                   (4 + WF_RMA_STRIPES) * WF_CACHE_LINE,
+                   (3 + WF_RMA_STRIPES) * WF_CACHE_LINE,
                "the fixed part of a header is part of its version");
-_Static_assert(sizeof(struct wf_lock_node) == WF_CACHE_LINE &&
-                   sizeof(struct wf_rma_pair) == WF_CACHE_LINE,
-               "a member's records fill one line each");
+_Static_assert(sizeof(struct wf_lock_node) == WF_CACHE_LINE,
+               "a member's record fills a line");
 
 #endif

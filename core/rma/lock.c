@@ -1,21 +1,23 @@
 /* Passive targets (MPI-5.0 s12.5.3, s12.5.4): lock, unlock, flush.
  *
- * Locks are words in shared memory where all members are on one node; else
- * they are given by messages. Then MPI_Win_lock sends nothing: the first
- * operation asks for the lock, or the unlock does. Only the lock on a process's
- * own memory is waited for, because loads and stores follow. MPI_Win_lock_all
- * wants the lock of each member that an operation goes to, and costs nothing
- * for the others.
+ * Locks are words in shared memory where all members are on one node
+ * (lock_beside.c); else they are given by messages. Then MPI_Win_lock sends
+ * nothing: the first operation asks for the lock, or the unlock does. Only the
+ * lock on a process's own memory is waited for, because loads and stores
+ * follow. MPI_Win_lock_all wants the lock of each member that an operation goes
+ * to, and costs nothing for the others.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"
 #include "object/error.h"
+#include "process/instance.h"
 #include "rma/epoch.h"
 #include "rma/finish.h"
+#include "rma/lock_beside.h"
 #include "rma/map.h"
-#include "rma/map_wait.h"
 #include "rma/message.h"
+#include "rma/open.h"
 #include "rma/operation.h"
 #include "rma/start.h"
 
@@ -28,60 +30,7 @@ static int check_locks(const struct wf_win *win)
                     wf_win_name(win).text);
 }
 
-/* ---- the two ways of a lock ---------------------------------------------- */
-
-/* How the locks of a window are taken and given back. */
-struct lock_way {
-    struct wf_win_peer *(*find)(struct wf_win *, int rank, int *rc);
-    int (*take)(struct wf_win_peer *, enum wf_lock_type, bool nocheck);
-    int (*give_back)(struct wf_win_peer *);
-    int (*take_all)(struct wf_win *);
-    void (*give_all_back)(struct wf_win *); /* all operations are complete */
-};
-
-/* Takes the lock on a member that is a word in shared memory. */
-static int take_word(struct wf_win_peer *p, enum wf_lock_type type,
-                     bool nocheck)
-{
-    struct wf_win *win = p->win;
-    int rc = MPI_SUCCESS;
-
-    p->lock_type = type;
-    p->lock_nocheck = nocheck;
-    p->lock_state = WF_LOCK_ASKED;
-    if (!nocheck) {
-        rc = wf_map_lock(p, type == WF_LOCK_EXCLUSIVE);
-        win->words_held += !rc;
-    }
-    p->lock_state = rc ? WF_LOCK_OPEN : WF_LOCK_HELD;
-    if (rc && --win->locks == 0)
-        win->access = WF_ACCESS_NONE;
-    return rc;
-}
-
-static int give_word_back(struct wf_win_peer *p)
-{
-    if (!p->lock_nocheck) {
-        p->win->words_held--;
-        wf_map_unlock(p, p->lock_type == WF_LOCK_EXCLUSIVE);
-    }
-    wf_epoch_poll_sometimes(p->win);
-    return wf_epoch_take_error(p);
-}
-
-static int take_all_words(struct wf_win *win)
-{
-    int rc = wf_map_lock_all(win);
-
-    win->access = rc ? WF_ACCESS_NONE : WF_ACCESS_LOCK_ALL;
-    return rc;
-}
-
-static const struct lock_way by_words = {.find = wf_win_find,
-                                         .take = take_word,
-                                         .give_back = give_word_back,
-                                         .take_all = take_all_words,
-                                         .give_all_back = wf_map_unlock_all};
+/* ---- locks that are given by messages ------------------------------------ */
 
 /* Takes the lock on memory of this process. */
 static int take_own(struct wf_win_peer *p)
@@ -99,6 +48,24 @@ static int want_lock(struct wf_win_peer *p, enum wf_lock_type type,
                                                              : MPI_SUCCESS;
 }
 
+static int lock_inside(struct wf_win *win, int rank, enum wf_lock_type type,
+                       bool nocheck)
+{
+    struct wf_win_peer *p;
+    int rc = MPI_SUCCESS;
+
+    if (wf_win_access(win) != WF_ACCESS_LOCK)
+        rc = wf_epoch_check_open(win, "MPI_Win_lock");
+    p = rc ? NULL : wf_win_reach(win, rank, &rc);
+    if (!p)
+        return rc;
+    if (p->lock_state != WF_LOCK_OPEN)
+        return wf_epoch_report_locked(p);
+    wf_open_set_access(win, WF_ACCESS_LOCK);
+    win->locks++;
+    return want_lock(p, type, nocheck);
+}
+
 static int give_lock_back(struct wf_win_peer *p)
 {
     int rc = p->leg->ask(p, true);
@@ -108,11 +75,33 @@ static int give_lock_back(struct wf_win_peer *p)
     return rc ? rc : error;
 }
 
-static int want_own_shared(struct wf_win *win)
+static int unlock_inside(struct wf_win *win, int rank)
 {
     int rc;
-    struct wf_win_peer *own = wf_win_reach(win, win->comm->rank, &rc);
+    struct wf_win_peer *p = wf_epoch_find_unlockable(win, rank, &rc);
 
+    if (!p)
+        return rc;
+    rc = give_lock_back(p);
+    p->lock_state = WF_LOCK_OPEN;
+    wf_open_publish_peer(p);
+    if (--win->locks == 0)
+        wf_open_set_access(win, WF_ACCESS_NONE);
+    return rc;
+}
+
+static int lock_all_inside(struct wf_win *win, bool nocheck)
+{
+    struct wf_win_peer *own;
+    int rc = wf_epoch_check_open(win, "MPI_Win_lock_all");
+
+    if (rc)
+        return rc;
+    win->all_nocheck = nocheck;
+    wf_open_set_access(win, WF_ACCESS_LOCK_ALL);
+    if (nocheck)
+        return MPI_SUCCESS;
+    own = wf_win_reach(win, win->comm->rank, &rc);
     if (!own)
         return rc;
     wf_epoch_want_lock(own, WF_LOCK_SHARED, false);
@@ -120,20 +109,15 @@ static int want_own_shared(struct wf_win *win)
     return take_own(own);
 }
 
-/* The flush that completed the operations gave the locks back. */
-static void note_given_back(struct wf_win *win)
+static int unlock_all_inside(struct wf_win *win)
 {
-}
+    int rc = wf_epoch_check_all_locked(win);
 
-static const struct lock_way by_messages = {.find = wf_win_reach,
-                                            .take = want_lock,
-                                            .give_back = give_lock_back,
-                                            .take_all = want_own_shared,
-                                            .give_all_back = note_given_back};
-
-static const struct lock_way *lock_way_of(const struct wf_win *win)
-{
-    return wf_map_has_lock_words(win) ? &by_words : &by_messages;
+    if (rc)
+        return rc;
+    rc = wf_epoch_flush_all(win, true);
+    wf_open_set_access(win, WF_ACCESS_NONE);
+    return rc;
 }
 
 /* ---- lock and unlock ----------------------------------------------------- */
@@ -141,7 +125,9 @@ static const struct lock_way *lock_way_of(const struct wf_win *win)
 int wf_mpi_win_lock(struct wf_instance *wf, int lock_type, int rank, int assert,
                     struct wf_win *win)
 {
-    struct wf_win_peer *p;
+    bool nocheck = assert &MPI_MODE_NOCHECK;
+    enum wf_lock_type type =
+        lock_type == MPI_LOCK_SHARED ? WF_LOCK_SHARED : WF_LOCK_EXCLUSIVE;
     int rc = wf_epoch_check_rank(win, rank);
 
     if (rc == MPI_SUCCESS)
@@ -154,91 +140,92 @@ int wf_mpi_win_lock(struct wf_instance *wf, int lock_type, int rank, int assert,
                       "lock_type is %d but must be MPI_LOCK_SHARED or "
                       "MPI_LOCK_EXCLUSIVE",
                       lock_type);
-    if (rc == MPI_SUCCESS && win->access != WF_ACCESS_LOCK)
-        rc = wf_epoch_check_open(win, "MPI_Win_lock");
     if (rc || rank == MPI_PROC_NULL)
         return rc;
-    p = lock_way_of(win)->find(win, rank, &rc);
-    if (!p)
-        return rc;
-    if (p->lock_state != WF_LOCK_OPEN)
-        return wf_error(MPI_ERR_RMA_SYNC,
-                        "this process has locked rank %d of %s already", rank,
-                        wf_win_name(win).text);
-    win->access = WF_ACCESS_LOCK;
-    win->locks++;
-    return lock_way_of(win)->take(
-        p, lock_type == MPI_LOCK_SHARED ? WF_LOCK_SHARED : WF_LOCK_EXCLUSIVE,
-        assert &MPI_MODE_NOCHECK);
-}
-
-/* Returns the state about a member that this process has locked. NULL: it has
- * not, *rc; or the rank is MPI_PROC_NULL, *rc MPI_SUCCESS. */
-static struct wf_win_peer *find_locked(struct wf_win *win, int rank, int *rc)
-{
-    *rc = wf_epoch_check_rank(win, rank);
-    if (*rc || rank == MPI_PROC_NULL)
-        return NULL;
-    *rc = wf_epoch_check_access(win, rank, true);
-    return *rc ? NULL : win->peers[rank];
+    if (wf_map_has_lock_words(win))
+        return wf_lock_beside(win, rank, type, nocheck);
+    wf_enter_api(win->wf);
+    rc = lock_inside(win, rank, type, nocheck);
+    wf_leave_api(win->wf);
+    return rc;
 }
 
 int wf_mpi_win_unlock(struct wf_instance *wf, int rank, struct wf_win *win)
 {
     int rc;
-    struct wf_win_peer *p = find_locked(win, rank, &rc);
 
-    if (win->access == WF_ACCESS_LOCK_ALL && rc == MPI_SUCCESS &&
-        rank != MPI_PROC_NULL)
-        return wf_error(MPI_ERR_RMA_SYNC,
-                        "%s is locked by MPI_Win_lock_all: call "
-                        "MPI_Win_unlock_all",
-                        wf_win_name(win).text);
-    if (!p)
-        return rc;
-    rc = lock_way_of(win)->give_back(p);
-    p->lock_state = WF_LOCK_OPEN;
-    if (--win->locks == 0)
-        win->access = WF_ACCESS_NONE;
+    if (wf_map_has_lock_words(win))
+        return wf_unlock_beside(win, rank);
+    wf_enter_api(win->wf);
+    rc = unlock_inside(win, rank);
+    wf_leave_api(win->wf);
     return rc;
 }
 
 int wf_mpi_win_lock_all(struct wf_instance *wf, int assert, struct wf_win *win)
 {
+    bool nocheck = assert &MPI_MODE_NOCHECK;
     int rc = check_locks(win);
 
     if (rc == MPI_SUCCESS)
         rc = wf_epoch_check_assert(assert, MPI_MODE_NOCHECK);
-    if (rc == MPI_SUCCESS)
-        rc = wf_epoch_check_open(win, "MPI_Win_lock_all");
     if (rc)
         return rc;
-    win->access = WF_ACCESS_LOCK_ALL;
-    win->all_nocheck = assert &MPI_MODE_NOCHECK;
-    return win->all_nocheck ? MPI_SUCCESS : lock_way_of(win)->take_all(win);
+    if (wf_map_has_lock_words(win))
+        return wf_lock_all_beside(win, nocheck);
+    wf_enter_api(win->wf);
+    rc = lock_all_inside(win, nocheck);
+    wf_leave_api(win->wf);
+    return rc;
 }
 
 int wf_mpi_win_unlock_all(struct wf_instance *wf, struct wf_win *win)
 {
-    if (win->access != WF_ACCESS_LOCK_ALL)
-        return wf_error(MPI_ERR_RMA_SYNC,
-                        "MPI_Win_lock_all was not called on %s",
-                        wf_win_name(win).text);
-    int rc = wf_epoch_flush_all(win, true);
-    if (!win->all_nocheck)
-        lock_way_of(win)->give_all_back(win);
-    win->access = WF_ACCESS_NONE;
+    int rc;
+
+    if (wf_map_has_lock_words(win))
+        return wf_unlock_all_beside(win);
+    wf_enter_api(win->wf);
+    rc = unlock_all_inside(win);
+    wf_leave_api(win->wf);
     return rc;
 }
 
 /* ---- flush --------------------------------------------------------------- */
 
+/* Runs the rest of a call inside the section. */
+static int flush_inside(struct wf_win *win, int rank,
+                        int (*flush)(struct wf_win_peer *))
+{
+    struct wf_win_peer *p;
+    int rc;
+
+    wf_enter_api(win->wf);
+    p = wf_epoch_find_locked(win, rank, &rc);
+    if (p)
+        rc = flush(p);
+    wf_leave_api(win->wf);
+    return rc;
+}
+
+/* Makes what was stored visible before whatever this thread does next: there is
+ * nothing to wait for. */
+static int flush_beside(struct wf_win *win)
+{
+    wf_fence_full();
+    if (!wf_open_is_poll_due())
+        return MPI_SUCCESS;
+    wf_enter_api(win->wf);
+    wf_win_poll(win);
+    wf_leave_api(win->wf);
+    return MPI_SUCCESS;
+}
+
 int wf_mpi_win_flush(struct wf_instance *wf, int rank, struct wf_win *win)
 {
-    int rc;
-    struct wf_win_peer *p = find_locked(win, rank, &rc);
-
-    return p ? wf_epoch_flush(p) : rc;
+    return wf_open_find(win, rank, WF_OPEN_FLUSH)
+               ? flush_beside(win)
+               : flush_inside(win, rank, wf_epoch_flush);
 }
 
 /* Results come once what asks for them has left. */
@@ -250,10 +237,9 @@ static int flush_local(struct wf_win_peer *p)
 
 int wf_mpi_win_flush_local(struct wf_instance *wf, int rank, struct wf_win *win)
 {
-    int rc;
-    struct wf_win_peer *p = find_locked(win, rank, &rc);
-
-    return p ? flush_local(p) : rc;
+    return wf_open_find(win, rank, WF_OPEN_FLUSH)
+               ? flush_beside(win)
+               : flush_inside(win, rank, flush_local);
 }
 
 /* Waits for the members with operations, one after the other. Another thread
@@ -274,22 +260,37 @@ static int wait_for_each(struct wf_win *win, int (*flush)(struct wf_win_peer *))
 
 /* Asks all members first, then waits for each. Unlike at the end of an epoch
  * they stay in the list, because they hold locks. */
+static int flush_all_inside(struct wf_win *win, bool local)
+{
+    int rc = wf_epoch_check_access(win, MPI_PROC_NULL, true), error;
+
+    if (rc || local)
+        return rc ? rc : wait_for_each(win, flush_local);
+    rc = wf_epoch_ask_all(win, false);
+    error = wait_for_each(win, wf_epoch_flush);
+    return rc ? rc : error;
+}
+
+static int flush_all(struct wf_win *win, bool local)
+{
+    int rc;
+
+    if (wf_open_allows_all(win, WF_OPEN_FLUSH))
+        return flush_beside(win);
+    wf_enter_api(win->wf);
+    rc = flush_all_inside(win, local);
+    wf_leave_api(win->wf);
+    return rc;
+}
+
 int wf_mpi_win_flush_all(struct wf_instance *wf, struct wf_win *win)
 {
-    int rc = wf_epoch_check_access(win, MPI_PROC_NULL, true);
-
-    if (rc)
-        return rc;
-    rc = wf_epoch_ask_all(win, false);
-    int error = wait_for_each(win, wf_epoch_flush);
-    return rc ? rc : error;
+    return flush_all(win, false);
 }
 
 int wf_mpi_win_flush_local_all(struct wf_instance *wf, struct wf_win *win)
 {
-    int rc = wf_epoch_check_access(win, MPI_PROC_NULL, true);
-
-    return rc ? rc : wait_for_each(win, flush_local);
+    return flush_all(win, true);
 }
 
 /* Memory and window are one: what was stored is seen by operations, and what

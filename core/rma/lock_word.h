@@ -47,8 +47,8 @@
  * A holder of a lost lock may still leave it. A waiter whose `wait` returns an
  * error loses the lock as well, for its successors cannot pass it.
  *
- * LOCK  Calls of one member are made one at a time, except that others may run
- * while one of them is in `wait`.
+ * LOCK  Calls of one member are made one at a time (map->busy), except that
+ * others may run while one of them is in `wait`.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,7 +1,8 @@
 /* Memory of a window that the members of a node share: see map.h.
  *
  *   all              know size and node of each member
- *   first of a node  takes memory for all its mates from a transport
+ *   first of a node  takes memory for all its mates from a
+ *                    transport, or one that is kept (segment.h)
  *   all              get the offers (one allgather), map that of their node
  *   all              tell who has mapped it, and take their pages
  *   all              tell who has memory
@@ -73,10 +74,11 @@ static void free_map(struct wf_win_map *m)
 {
     if (!m)
         return;
-    if (m->segment)
-        munmap(m->segment, m->bytes);
+    if (m->owner)
+        wf_segment_put(m->owner);
     free(m->watches);
     free(m->gone);
+    free(m->due);
     free(m->places);
     free(m->ranks);
     free(m);
@@ -95,7 +97,8 @@ static struct wf_win_map *find_mates(const struct wf_win *win)
         n += all[i].node == node;
     if (!m || !(m->ranks = malloc(n * sizeof *m->ranks)) ||
         !(m->places = calloc(n, sizeof *m->places)) ||
-        !(m->gone = calloc(n, sizeof *m->gone))) {
+        !(m->gone = calloc(n, sizeof *m->gone)) ||
+        !(m->due = calloc(n, sizeof *m->due))) {
         free_map(m);
         return NULL;
     }
@@ -138,6 +141,25 @@ static bool has_mates(const struct wf_win *win)
 }
 
 /* ---- the segment --------------------------------------------------------- */
+
+/* The offer of a first mate to the others. */
+struct segment_offer {
+    uint64_t known;   /* number of a segment that all have; 0: memory */
+    uint64_t keep_as; /* number by which all keep the new one; or 0 */
+    uint64_t forget;  /* number of one to be forgotten; or 0 */
+    struct wf_memory_offer memory;
+};
+
+/* Makes the record of memory that this process has mapped. */
+static struct wf_segment *own_mapping(struct wf_memory *memory)
+{
+    struct wf_segment *s =
+        memory->base ? wf_segment_make(memory->base, memory->bytes) : NULL;
+
+    if (memory->base && !s)
+        munmap(memory->base, memory->bytes);
+    return s;
+}
 
 /* Shared windows are contiguous unless all members allow that they are not. */
 static bool is_contiguous(const struct wf_win *win)
@@ -184,13 +206,25 @@ static bool lay_out(const struct wf_win *win, struct wf_win_map *m,
     return true;
 }
 
-/* Takes the pages of this member's memory. */
+/* Takes the pages of this member's memory, and clears it if another window had
+ * the segment before. */
 static bool take_pages(const struct wf_win *win, const struct wf_win_map *m)
 {
     size_t from = m->places[m->me] & ~(size_t)(PAGE - 1);
     size_t to = m->places[m->me] + (size_t)win->size;
+    struct wf_segment *s = m->owner;
 
-    return win->size == 0 || wf_pages_populate(m->segment + from, to - from);
+    if (win->size == 0)
+        return true;
+    if (from < s->taken_from || to > s->taken_to) {
+        if (!wf_pages_populate(m->segment + from, to - from))
+            return false;
+        s->taken_from = from;
+        s->taken_to = to;
+    }
+    if (m->reused)
+        memset(m->segment + m->places[m->me], 0, (size_t)win->size);
+    return true;
 }
 
 /* Checks what the first mate has prepared. */
@@ -203,29 +237,90 @@ static bool are_headers_valid(const struct wf_win_map *m)
     return true;
 }
 
+/* Prepares the headers, all of whose words are 0 then but for the marks of
+ * processes, which stay those of the mates. */
 static void init_headers(struct wf_win_map *m)
 {
-    for (uint32_t i = 0; i < m->mates; i++)
-        wf_rma_header_init(wf_map_header(m, i), m->mates);
+    for (uint32_t i = 0; i < m->mates; i++) {
+        struct wf_rma_header *h = wf_map_header(m, i);
+
+        memset(&h->lock, 0,
+               m->header_bytes - offsetof(struct wf_rma_header, lock));
+        wf_rma_header_init(h, m->mates);
+    }
 }
 
-/* Maps the offer of the first mate, or what this process has made as such. */
-static enum outcome use_memory(struct wf_win *win, struct wf_memory *memory)
+/* Makes the first mate's offer: a segment that is kept, or new memory. */
+static void make_offer(struct wf_win *win, struct wf_memory *memory,
+                       struct segment_offer *o)
 {
     struct wf_win_map *m = win->map;
 
-    if (m->me > 0 && memory->bytes)
+    m->owner = wf_segment_choose(win->parent, m->bytes);
+    m->reused = m->owner != NULL;
+    if (m->owner) {
+        o->known = m->owner->id;
+    } else {
+        wf_memory_offer(memory);
+        m->owner = own_mapping(memory);
+        if (m->owner && m->bytes <= WF_SEGMENT_KEPT_MOST)
+            o->keep_as = wf_segment_next_id(win->parent);
+        if (m->owner)
+            o->memory = memory->offer;
+    }
+    o->forget = wf_segment_choose_oldest(win->parent);
+    if (!m->owner)
+        return;
+    m->segment = m->owner->base;
+    init_headers(m);
+}
+
+/* Maps the offer of the first mate. */
+static void accept_offer(struct wf_win *win, struct wf_memory *memory,
+                         const struct segment_offer *o)
+{
+    struct wf_win_map *m = win->map;
+
+    if (o->known) {
+        m->owner = wf_segment_find(win->parent, o->known);
+        m->reused = true;
+        if (!m->owner)
+            wf_memory_give_reason(memory, "a segment was not kept");
+    } else if (memory->bytes) {
+        memory->offer = o->memory;
         wf_memory_accept(memory);
-    m->segment = memory->base;
+        m->owner = own_mapping(memory);
+    }
+    m->segment = m->owner ? m->owner->base : NULL;
+}
+
+/* Has this mate use what the first one offers. */
+static enum outcome use_memory(struct wf_win *win, struct wf_memory *memory,
+                               const struct segment_offer *o)
+{
+    struct wf_win_map *m = win->map;
+
+    if (m->me > 0)
+        accept_offer(win, memory, o);
+    m->keep_as = o->keep_as;
+    if (o->forget)
+        wf_segment_forget(win->parent, o->forget);
     if (!m->segment)
         return NOT_SHARED;
     if (!are_headers_valid(m)) {
         wf_memory_give_reason(memory, "another version of Weft made it");
         return NOT_SHARED;
     }
-    wf_process_mark_set(&wf_map_header(m, m->me)->process);
+    if (!m->reused)
+        wf_process_mark_set(&wf_map_header(m, m->me)->process);
     win->base = m->segment + m->places[m->me];
     return wf_map_init_waiting(win) ? SHARED : NO_MEMORY;
+}
+
+void wf_map_spoil(struct wf_win *win)
+{
+    if (win->map && win->map->owner)
+        win->map->owner->spoiled = true;
 }
 
 /* ---- together ------------------------------------------------------------ */
@@ -242,13 +337,17 @@ static enum outcome take_own_memory(struct wf_win *win)
     return OWN;
 }
 
-static int gather_bytes(struct wf_win *win, const void *mine, size_t bytes,
-                        void *all)
+int wf_map_gather(struct wf_win *win, const void *mine, size_t bytes, void *all)
 {
     struct wf_type *byte = wf_type_of(MPI_BYTE);
+    struct wf_comm *comm = win->parent;
+    int rc;
 
-    return wf_mpi_allgather(win->wf, mine, (MPI_Count)bytes, byte, all,
-                            (MPI_Count)bytes, byte, win->comm);
+    wf_engine_switch(win->wf, comm->wf);
+    rc = wf_mpi_allgather(comm->wf, mine, (MPI_Count)bytes, byte, all,
+                          (MPI_Count)bytes, byte, comm);
+    wf_engine_switch(comm->wf, win->wf);
+    return rc;
 }
 
 /* Tells the others what this process has, and learns of theirs. */
@@ -256,7 +355,7 @@ static int tell_outcome(struct wf_win *win, enum outcome mine)
 {
     uint8_t byte = (uint8_t)mine;
 
-    return gather_bytes(win, &byte, 1, win->scratch);
+    return wf_map_gather(win, &byte, 1, win->scratch);
 }
 
 static int report_outcome(const struct wf_win *win, const char *why)
@@ -295,8 +394,12 @@ static bool is_node_shared(const struct wf_win_map *m, const uint8_t *outcomes)
 static enum outcome take_memory(struct wf_win *win, struct wf_memory *memory)
 {
     if (win->map && win->map->mates > 1) {
-        if (is_node_shared(win->map, win->scratch))
+        if (is_node_shared(win->map, win->scratch)) {
+            if (win->map->keep_as)
+                wf_segment_keep(win->parent, win->map->owner,
+                                win->map->keep_as);
             return take_pages(win, win->map) ? SHARED : NO_MEMORY;
+        }
         wf_log(win->wf, WF_LOG_INFO, "a window's memory is not shared%s%s",
                memory->why[0] ? ": " : "", memory->why);
         if (win->flavor == MPI_WIN_FLAVOR_SHARED)
@@ -310,24 +413,17 @@ static enum outcome take_memory(struct wf_win *win, struct wf_memory *memory)
 static int share_segments(struct wf_win *win, struct wf_memory *memory,
                           enum outcome *mine)
 {
+    struct segment_offer *offers = win->scratch, own = {0};
     struct wf_win_map *m = win->map;
-    struct wf_memory_offer *offers = win->scratch, nothing = {0};
     int rc;
 
     if (m && m->mates > 1 && lay_out(win, m, &memory->lazy_bytes))
         memory->bytes = m->bytes;
     if (m && m->me == 0 && memory->bytes)
-        wf_memory_offer(memory);
-    if (memory->base) {
-        m->segment = memory->base;
-        init_headers(m);
-    }
-    rc = gather_bytes(win, memory->base ? &memory->offer : &nothing,
-                      sizeof *offers, offers);
-    if (rc == MPI_SUCCESS && m && m->mates > 1) {
-        memory->offer = offers[m->ranks[0]];
-        *mine = use_memory(win, memory);
-    }
+        make_offer(win, memory, &own);
+    rc = wf_map_gather(win, &own, sizeof own, offers);
+    if (rc == MPI_SUCCESS && m && m->mates > 1)
+        *mine = use_memory(win, memory, &offers[m->ranks[0]]);
     return rc;
 }
 
@@ -371,7 +467,7 @@ static int share_and_agree(struct wf_win *win)
 
 void *wf_map_allocate_scratch(const struct wf_comm *comm)
 {
-    return calloc((size_t)comm->size, sizeof(struct wf_memory_offer));
+    return calloc((size_t)comm->size, sizeof(struct segment_offer));
 }
 
 int wf_map_share_memory(struct wf_win *win)

@@ -15,6 +15,7 @@
 
 #include "protocol/failure.h"
 #include "rma/header.h"
+#include "rma/segment.h"
 #include "rma/win.h"
 
 enum {
@@ -26,12 +27,18 @@ enum {
 struct wf_win_map {
     uint32_t mates, me; /* how many, and which of them this process is */
     int *ranks;         /* of the mates, rising */
+    struct wf_segment *owner; /* of the segment */
+    bool reused;              /* another window had it before */
+    uint64_t keep_as; /* its number, when it is new and to be kept; or 0 */
     char *segment;
     size_t bytes, header_bytes;
     size_t *places; /* of each mate's memory in the segment */
     bool contiguous; /* these follow each other without a gap */
     bool *gone;     /* mates that have ended */
     struct wf_rma_waiting waiting;
+    wf_atomic_u32 busy;           /* a thread of this process is at the locks */
+    bool *due;                    /* mates to wake, when it has left them, */
+    bool any_due;                 /* if there are some */
     int looks;                    /* at a word, before the engine is driven */
     unsigned waits;               /* calls that wait for a word, and */
     struct wf_flag_wait *watches; /* those that they watch, by mate */
@@ -47,11 +54,18 @@ static inline struct wf_rma_header *wf_map_header(const struct wf_win_map *m,
 /* Allocates what wf_map_share_memory needs, so that it cannot fail in some of
  * the members only. NULL: out of memory. */
 void *wf_map_allocate_scratch(const struct wf_comm *);
+/* Has each member of a window that is being made tell the others some bytes.
+ * They meet on the communicator over which the window is made: it may have what
+ * its collectives need already, and the window may never need that. */
+int wf_map_gather(struct wf_win *, const void *mine, size_t bytes, void *all);
 /* Gives the members of MPI_Win_allocate and MPI_Win_allocate_shared their
  * memory, shared where that is possible; all of them call it, with
  * win->scratch. Sets win->base and win->map. */
 int wf_map_share_memory(struct wf_win *);
-/* Unmaps what the window has mapped, if that is so. */
+/* Lets no other window have the segment: a mate may not have come to the end of
+ * this one. */
+void wf_map_spoil(struct wf_win *);
+/* Unmaps what the window has mapped, or keeps it for the next one. */
 void wf_map_free(struct wf_win *);
 
 /* Returns the number of a rank among the mates; UINT32_MAX: it is none. */

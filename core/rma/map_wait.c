@@ -2,7 +2,8 @@
  * it.
  *
  *   waiter                              writer (wake_mate)
- *   looks at the word for a moment      changes the word
+ *   leaves map->busy                    changes the word
+ *   looks at the word for a moment
  *   poll, spin or yield (progress)      full fence
  *   asleep + 1, full fence, looks       asleep of the member not 0?
  *   once more, sleeps in epoll          a message without content to it
@@ -22,6 +23,7 @@
 
 #include "core_api.h"
 #include "object/error.h"
+#include "process/instance.h"
 #include "progress/source.h"
 #include "protocol/credit.h"
 #include "protocol/location.h"
@@ -145,32 +147,32 @@ static int wait_for_word(void *arg, const wf_atomic_u32 *word, uint32_t value,
     struct wf_win *win = arg;
     struct word_wait w = {.win = win, .word = word, .value = value, .on = on};
 
+    wf_map_leave_words(win);
     for (int looks = win->map->looks; looks > 0 && !has_changed(&w); looks--)
         wf_cpu_relax();
-    if (!has_changed(&w))
+    if (!has_changed(&w)) {
+        wf_enter_api(win->wf);
         wait_with_progress(&w);
+        wf_leave_api(win->wf);
+    }
+    wf_map_enter_words(win->map);
     if (has_changed(&w))
         return MPI_SUCCESS;
     return wf_error(MPI_ERR_PROC_ABORTED, "rank %d of %s is gone",
                     win->map->ranks[on], wf_win_name(win).text);
 }
 
-/* A word has changed that the mate may wait for. */
+/* A word has changed that the mate may wait for. It is woken by
+ * wf_map_leave_words. */
 static void wake_mate(void *arg, uint32_t mate)
 {
     struct wf_win *win = arg;
-    struct weft_loc *loc;
+    struct wf_win_map *m = win->map;
 
-    if (mate == win->map->me) {
-        wf_win_notify(win); /* another thread of this process */
-        return;
-    }
     wf_fence_full(); /* pairs with arm_word */
-    if (!wf_load_relaxed(&wf_map_header(win->map, mate)->asleep))
+    if (mate != m->me && !wf_load_relaxed(&wf_map_header(m, mate)->asleep))
         return;
-    loc = location_of(win, mate);
-    if (loc && !loc->failed)
-        wf_credit_return(loc); /* perhaps no credit: the message wakes it */
+    m->due[mate] = m->any_due = true;
 }
 
 bool wf_map_init_waiting(struct wf_win *win)
@@ -182,51 +184,44 @@ bool wf_map_init_waiting(struct wf_win *win)
     return m->watches != NULL;
 }
 
-/* ---- locks --------------------------------------------------------------- */
+/* ---- wakes --------------------------------------------------------------- */
 
-static struct wf_rma_lock lock_of(const struct wf_win *win, uint32_t mate)
+/* Returns a mate that is to be woken, and forgets it; UINT32_MAX: there is
+ * none. */
+static uint32_t take_due(struct wf_win_map *m)
 {
-    const struct wf_win_map *m = win->map;
+    uint32_t i = 0;
 
-    return wf_rma_lock_of(wf_map_header(m, mate), m->me, &m->waiting);
+    wf_map_enter_words(m);
+    while (i < m->mates && !m->due[i])
+        i++;
+    if (i < m->mates)
+        m->due[i] = false;
+    else
+        m->any_due = false;
+    wf_map_leave_words_only(m);
+    return i < m->mates ? i : UINT32_MAX;
 }
 
-/* Returns the window-wide lock, which lies with the first mate. */
-static struct wf_rma_lock lock_of_all(const struct wf_win *win)
+static void wake_due(struct wf_win *win)
 {
-    const struct wf_win_map *m = win->map;
+    uint32_t mate;
 
-    return wf_rma_lock_of_all(wf_map_header(m, 0), m->me, &m->waiting);
+    while ((mate = take_due(win->map)) != UINT32_MAX) {
+        struct weft_loc *loc = location_of(win, mate);
+
+        if (mate == win->map->me)
+            wf_win_notify(win); /* another thread of this process */
+        else if (loc && !loc->failed)
+            wf_credit_return(loc); /* perhaps no credit: the message wakes it */
+    }
 }
 
-int wf_map_lock(struct wf_win_peer *p, bool exclusive)
+void wf_map_wake_due(struct wf_win *win)
 {
-    struct wf_win *win = p->win;
-    struct wf_rma_lock all = lock_of_all(win), target = lock_of(win, p->mate);
-
-    return wf_rma_lock(&all, &target, exclusive, win->words_held > 0);
-}
-
-void wf_map_unlock(struct wf_win_peer *p, bool exclusive)
-{
-    struct wf_rma_lock all = lock_of_all(p->win),
-                       target = lock_of(p->win, p->mate);
-
-    wf_rma_unlock(&all, &target, exclusive);
-}
-
-int wf_map_lock_all(struct wf_win *win)
-{
-    struct wf_rma_lock all = lock_of_all(win);
-
-    return wf_rma_lock_all(&all);
-}
-
-void wf_map_unlock_all(struct wf_win *win)
-{
-    struct wf_rma_lock all = lock_of_all(win);
-
-    wf_rma_unlock_all(&all);
+    wf_enter_api(win->wf);
+    wake_due(win);
+    wf_leave_api(win->wf);
 }
 
 /* ---- the end of a process ------------------------------------------------ */
@@ -249,10 +244,13 @@ void wf_map_lose(struct wf_win *win, struct weft_loc *loc)
         (void)wf_win_set_location(win->peers[m->ranks[gone]], loc);
     if (!wf_map_has_lock_words(win))
         return;
-    lock = lock_of_all(win);
+    wf_map_enter_words(m);
+    lock = wf_map_lock_of_all(win);
     wf_lock_word_fail_owner(&lock, gone);
     for (uint32_t i = 0; i < m->mates; i++) {
-        lock = lock_of(win, i);
+        lock = wf_rma_lock_of(wf_map_header(m, i), m->me, &m->waiting);
         wf_lock_word_fail_owner(&lock, gone);
     }
+    wf_map_leave_words_only(m);
+    wake_due(win);
 }

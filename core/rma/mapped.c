@@ -24,6 +24,7 @@
 #include "rma/epoch.h"
 #include "rma/finish.h"
 #include "rma/map.h"
+#include "rma/open.h"
 #include "rma/operation.h"
 #include "rma/start.h"
 #include "route/location.h"
@@ -45,8 +46,9 @@ static WF_COLD int await_access(struct wf_win_peer *p)
     int rc = MPI_SUCCESS;
 
     if (!wf_win_reach(p->win, p->rank, &rc)) {
-        if (p->win->access == WF_ACCESS_LOCK_ALL)
+        if (wf_win_access(p->win) == WF_ACCESS_LOCK_ALL)
             p->lock_state = WF_LOCK_OPEN; /* nobody was asked for it */
+        wf_open_publish_peer(p);
         return rc;
     }
     if (p->lock_state == WF_LOCK_WANTED) {
@@ -99,7 +101,7 @@ static int accumulate_here(struct wf_win_peer *p, const struct wf_rma_call *c,
                                  &c->result);
 }
 
-static int perform_here(struct wf_win_peer *p, const struct wf_rma_call *c)
+int wf_rma_perform_mapped(struct wf_win_peer *p, const struct wf_rma_call *c)
 {
     struct wf_rma_side target = find_target(p, c);
 
@@ -127,7 +129,7 @@ static int start_mapped(struct wf_win_peer *p, const struct wf_rma_call *c,
     if (wf_unlikely(!may_access(p)) || wf_unlikely(wf_win_peer_is_lost(p)))
         rc = await_access(p);
     if (rc == MPI_SUCCESS)
-        rc = perform_here(p, c);
+        rc = wf_rma_perform_mapped(p, c);
     if (rc == MPI_SUCCESS && req)
         *req = &p->win->wf->engine->sent;
     return rc;

@@ -21,6 +21,7 @@
 #include "rma/epoch.h"
 #include "rma/finish.h"
 #include "rma/message.h"
+#include "rma/open.h"
 #include "rma/operation.h"
 #include "rma/start.h"
 
@@ -62,7 +63,7 @@ static int check_post(const struct wf_win *win)
         return wf_error(MPI_ERR_RMA_SYNC,
                         "%s is exposed already: call MPI_Win_wait first",
                         wf_win_name(win).text);
-    if (win->access == WF_ACCESS_FENCE && win->fence_used)
+    if (wf_win_access(win) == WF_ACCESS_FENCE && win->fence_used)
         return wf_error(MPI_ERR_RMA_SYNC,
                         "MPI_Win_post in a fence epoch of %s: end it with "
                         "MPI_MODE_NOSUCCEED first",
@@ -165,6 +166,7 @@ void wf_pscw_take_post(struct wf_win_peer *p)
         return;
     }
     p->posted = true;
+    wf_open_publish_peer(p);
     wf_rma_pump(p);
 }
 
@@ -174,6 +176,7 @@ static void begin_access(struct wf_win_peer *p, bool nocheck)
     p->posted = nocheck || p->posts > 0;
     if (!nocheck && p->posts)
         p->posts--;
+    wf_open_publish_peer(p);
 }
 
 int wf_mpi_win_start(struct wf_instance *wf, struct wf_group *group, int assert,
@@ -192,7 +195,7 @@ int wf_mpi_win_start(struct wf_instance *wf, struct wf_group *group, int assert,
         begin_access(win->peers[ranks[i]], assert &MPI_MODE_NOCHECK);
     win->started = ranks;
     win->started_count = group->size;
-    win->access = WF_ACCESS_START;
+    wf_open_set_access(win, WF_ACCESS_START);
     return MPI_SUCCESS;
 }
 
@@ -221,6 +224,7 @@ static struct wf_win_peer *complete_ready(struct wf_win *win, int *rc)
             continue;
         }
         p->in_start = false;
+        wf_open_publish_peer(p);
         p->unconfirmed = false;
         wf_rma_mark_clean(p);
         wf_rma_send(p, &(struct wf_rma_words){WF_RMA_COMPLETE, 0, 0});
@@ -235,7 +239,7 @@ int wf_mpi_win_complete(struct wf_instance *wf, struct wf_win *win)
     struct wf_win_peer *p;
     int rc = MPI_SUCCESS;
 
-    if (win->access != WF_ACCESS_START)
+    if (wf_win_access(win) != WF_ACCESS_START)
         return wf_error(MPI_ERR_RMA_SYNC, "MPI_Win_start was not called on %s",
                         wf_win_name(win).text);
     while ((p = complete_ready(win, &rc)))
@@ -243,6 +247,6 @@ int wf_mpi_win_complete(struct wf_instance *wf, struct wf_win *win)
     free(win->started);
     win->started = NULL;
     win->started_count = 0;
-    win->access = WF_ACCESS_NONE;
+    wf_open_set_access(win, WF_ACCESS_NONE);
     return rc;
 }

@@ -22,6 +22,7 @@
 #include "protocol/send.h"
 #include "rma/finish.h"
 #include "rma/message.h"
+#include "rma/open.h"
 #include "rma/operation.h"
 
 enum { TYPE_WORDS = 1000 /* of a description in one message */ };
@@ -354,6 +355,7 @@ static void end_answers(struct wf_win_peer *p)
 void wf_rma_lose_target(struct wf_win_peer *p)
 {
     p->lost = true;
+    wf_open_publish_leg(p);
     wf_rma_drop_list(p);
     end_answers(p);
     if (!p->pumping)

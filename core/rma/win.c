@@ -25,6 +25,7 @@
 #include "rma/epoch.h"
 #include "rma/map.h"
 #include "rma/mapped.h"
+#include "rma/open.h"
 #include "rma/owner.h"
 #include "rma/target.h"
 
@@ -112,7 +113,8 @@ struct wf_win_peer *wf_win_peer(struct wf_win *win, int rank)
         free(p);
         return NULL;
     }
-    win->peers[rank] = p;
+    wf_open_publish_leg(p);
+    wf_write_published(&win->peers[rank], p); /* wf_open_find */
     return p;
 }
 

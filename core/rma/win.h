@@ -7,7 +7,10 @@
  *
  * docs/internals/one-sided.md has the messages, epochs and locks.
  *
- * LOCK  everything here: the API section of the window's engine.
+ * LOCK  everything here: the API section of the window's engine; of locks that
+ * are words: lock_beside.h. Without it are read: all that does not change while
+ * the window exists, `peers`, the domain of a member that is mapped, `mapped`,
+ * `open` and `access` (open.h).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_RMA_WIN_H
@@ -39,7 +42,7 @@ enum wf_win_member_flags {
 };
 
 /* The access epoch that this process has opened. */
-enum wf_access {
+enum wf_win_epoch {
     WF_ACCESS_NONE,
     WF_ACCESS_FENCE,
     WF_ACCESS_START,   /* to the group of MPI_Win_start */
@@ -72,6 +75,8 @@ struct wf_win_peer {
     int lane_status;      /* of its choice: operations fail with it */
     const struct wf_leg *leg;
     bool lost; /* it is gone, and operations with it have ended */
+    wf_atomic_u32 mapped; /* the mapped leg reaches it, and it is not lost */
+    wf_atomic_u32 open;   /* to threads beside the section: open.h */
     uint32_t mate; /* its number in win->map; UINT32_MAX: it is not there */
     /* The atomicity of its memory, if this process has it mapped: map.h. */
     struct wf_rma_domain domain;
@@ -136,15 +141,16 @@ struct wf_win {
     void *memory;           /* of its own, freed with the window; or NULL */
     struct wf_win_map *map; /* shared with others of the node; or NULL */
     struct wf_rma_stripe *stripes; /* of memory that is not shared; or NULL */
-    void *scratch;                 /* while the window is made */
+    void *scratch;                 /* while the window is made, */
+    struct wf_comm *parent;        /* and the communicator over which it is */
     struct wf_win_member *members;
     struct wf_win_peer **peers; /* NULL: nothing to do with it yet */
     struct wf_list dirty;       /* peers that are not synchronised */
     struct wf_slots ops;        /* operations that wait for their result */
     uint32_t next_tag;          /* of large data */
-    unsigned unpolled; /* synchronisations that had nothing to wait for */
 
-    uint8_t access;   /* enum wf_access */
+    wf_atomic_u32 open;   /* to threads beside the section: open.h */
+    wf_atomic_u32 access; /* enum wf_win_epoch: wf_open_set_access */
     bool fence_used;  /* an operation was started in the fence epoch */
     bool all_nocheck; /* of MPI_Win_lock_all */
     int locks;        /* members locked one by one */
@@ -211,6 +217,12 @@ void wf_win_poll(struct wf_win *);
  * the program computes: by the progress thread, unless they need nobody. */
 void wf_win_serve(struct wf_win *);
 void wf_win_stop_serving(struct wf_win *);
+
+/* Returns the epoch that this process has opened. */
+static inline enum wf_win_epoch wf_win_access(const struct wf_win *win)
+{
+    return (enum wf_win_epoch)wf_load_relaxed(&win->access);
+}
 
 /* True if the member is known to be gone. */
 static inline bool wf_win_peer_is_lost(const struct wf_win_peer *p)

@@ -80,7 +80,27 @@ bool wf_receive_fast(struct wf_comm *comm, struct weft_loc *loc,
     return false;
 }
 
-uint8_t wf_type_contig_sizes[WF_TYPES_END];
+struct wf_type_sizes wf_type_sizes[WF_TYPES_END];
+
+bool wf_rma_fast_lock(MPI_Win h, int lock_type, int rank, int assert)
+{
+    return false;
+}
+
+bool wf_rma_fast_unlock(MPI_Win h, int rank)
+{
+    return false;
+}
+
+bool wf_rma_fast_lock_all(MPI_Win h, int assert)
+{
+    return false;
+}
+
+bool wf_rma_fast_unlock_all(MPI_Win h)
+{
+    return false;
+}
 
 /* As if a Fortran layer had said so. */
 bool wf_type_is_removed(MPI_Datatype handle)

@@ -1,6 +1,5 @@
 /* Accumulates of many processes and threads at once (core/rma/atomic.h): none
- * is lost, and no element is read half written. And the counters of post,
- * start, complete and wait (core/rma/counters.h).
+ * is lost, and no element is read half written.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -11,9 +10,8 @@
 #include "datatype/op.h"
 #include "datatype/predefined.h"
 #include "rma/atomic.h"
-#include "rma/counters.h"
 
-enum { ROUNDS = 3000, READS = 100000, ARRAYS = 200, EPOCHS = 400, ARRAY = 700 };
+enum { ROUNDS = 3000, READS = 100000, ARRAYS = 200, ARRAY = 700 };
 /* Where the data of a test lie in the window. */
 enum { AT_WORDS = 0, AT_APART = 1024 - 5, AT_WIDE = 4096, AT_ARRAY = 8192 };
 
@@ -258,85 +256,6 @@ static void stripes_outlive_their_owners(void **state)
     }
 }
 
-/* ---- post, start, complete, wait ----------------------------------------- */
-
-/* Member 0 exposes its window to all others, or to the odd ones only; members 1
- * and 2 expose theirs to 0. Data are plain: only the counters order them. */
-static void write_and_read(struct rig_member *m)
-{
-    struct rig_shared *s = m->shared;
-    uint64_t *data = (void *)s->window;
-
-    for (uint64_t e = 1; e <= EPOCHS; e++) {
-        bool all = e % 2 == 0;
-
-        if (m->me == 0) {
-            wf_rma_expose(rig_header(s, 0), all ? 3 : 2);
-            for (uint32_t r = 1; r < 4; r++)
-                if (all || r % 2)
-                    wf_rma_post_to(rig_header(s, r), r, 0, &m->waiting);
-            RIG_CHECK(wf_rma_wait_exposed(rig_header(s, 0), &m->waiting) ==
-                      MPI_SUCCESS);
-            RIG_CHECK(wf_rma_is_exposure_over(rig_header(s, 0)));
-            for (uint32_t r = 1; r < 4; r++)
-                RIG_CHECK(data[r * 8] == (all || r % 2 ? e : e - 1));
-        } else if (all || m->me % 2) {
-            RIG_CHECK(wf_rma_start_with(rig_header(s, m->me), 0,
-                                        &m->waiting) == MPI_SUCCESS);
-            RIG_CHECK(data[m->me * 8] == (m->me % 2 ? e - 1 : e - 2));
-            data[m->me * 8] = e;
-            wf_rma_complete_at(rig_header(s, 0), 0, &m->waiting);
-        }
-    }
-    RIG_CHECK(!wf_rma_has_posted(rig_header(s, m->me), 0) || m->me == 0);
-}
-
-/* Counters begin shortly before they wrap around. */
-static void let_counters_wrap(struct rig_shared *s)
-{
-    for (uint32_t i = 0; i < RIG_MEMBERS; i++) {
-        struct wf_rma_header *h = rig_header(s, i);
-
-        wf_store_relaxed(&h->exposure.completed, UINT32_MAX - 5);
-        wf_store_relaxed(&h->exposure.expected, UINT32_MAX - 5);
-        for (uint32_t k = 0; k < RIG_MEMBERS; k++) {
-            wf_store_relaxed(&h->pairs[k].posted, UINT32_MAX - 5);
-            wf_store_relaxed(&h->pairs[k].started, UINT32_MAX - 5);
-        }
-    }
-}
-
-static void epochs_of_a_group_order_its_data(void **state)
-{
-    struct rig_shared *s = rig_map();
-
-    let_counters_wrap(s);
-    rig_run_processes(s, 4, write_and_read);
-    memset(s->window, 0, sizeof s->window);
-    rig_run_threads(s, 4, write_and_read);
-    rig_unmap(s);
-}
-
-static int refuse_wait(void *arg, const wf_atomic_u32 *word, uint32_t value,
-                       uint32_t on)
-{
-    assert_true(wf_load_relaxed(word) == value);
-    return MPI_ERR_PROC_ABORTED;
-}
-
-static void a_wait_ends_with_the_error_of_its_caller(void **state)
-{
-    struct rig_shared *s = rig_map();
-    struct wf_rma_waiting w = {refuse_wait, rig_wake, NULL};
-
-    wf_rma_expose(rig_header(s, 0), 1);
-    assert_int_equal(wf_rma_wait_exposed(rig_header(s, 0), &w),
-                     MPI_ERR_PROC_ABORTED);
-    assert_int_equal(wf_rma_start_with(rig_header(s, 0), 1, &w),
-                     MPI_ERR_PROC_ABORTED);
-    rig_unmap(s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,8 +264,6 @@ int main(void)
         cmocka_unit_test(arrays_are_added_element_by_element),
         cmocka_unit_test(nobody_reads_half_of_an_element),
         cmocka_unit_test(stripes_outlive_their_owners),
-        cmocka_unit_test(epochs_of_a_group_order_its_data),
-        cmocka_unit_test(a_wait_ends_with_the_error_of_its_caller),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
