@@ -224,6 +224,14 @@ enum {
     WF_MORE_SEGS = 4,
     WF_ROW_LOOP = 8,
 
+    /* ---- partitioned communication (part/) ---- */
+
+    /* Bytes of neighbouring partitions that go in one message, and ns that the
+     * first of them waits for the others while its process polls. Not
+     * measured. */
+    WF_PART_GROUP_BYTES = 16 << 10,
+    WF_PART_WAIT_NS = 20000,
+
     /* ---- collectives by messages (coll/) ---- */
 
     /* Bytes of a segment of bcast's chain, of reductions by chain and by blocks
