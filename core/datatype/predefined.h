@@ -61,12 +61,21 @@ struct wf_predefined {
     uint8_t value, index, index_offset;
 };
 
+/* The ABI values of predefined types. */
+enum { WF_TYPES_BEGIN = 0x200, WF_TYPES_END = 0x2f0 };
+
+extern struct wf_predefined
+    wf_predefined_facts[WF_TYPES_END - WF_TYPES_BEGIN] WF_HIDDEN;
+
 /* Returns the facts about a predefined type; NULL for a derived one. */
-const struct wf_predefined *wf_predefined(const struct wf_type *);
+static inline const struct wf_predefined *wf_predefined(const struct wf_type *t)
+{
+    return t->predefined ? &wf_predefined_facts[t->predefined - WF_TYPES_BEGIN]
+                         : NULL;
+}
 
 /* Bytes of one element of a contiguous predefined type, indexed by its ABI
  * value; else 0. */
-enum { WF_TYPES_END = 0x2f0 };
 extern uint8_t wf_type_contig_sizes[WF_TYPES_END] WF_HIDDEN;
 
 /* Returns the bytes of one element of a contiguous predefined type; 0 for any

@@ -144,7 +144,8 @@ void wf_op_put(struct wf_op *op)
     op->object.refs--;
 }
 
-int wf_op_check(const struct wf_op *op, const struct wf_type *t)
+int wf_op_check(const struct wf_op *op, const struct wf_type *t,
+                const struct wf_instance *wf)
 {
     return op == &bad_op ? wf_error(MPI_ERR_OP, "bad op") : MPI_SUCCESS;
 }

@@ -140,7 +140,7 @@ static inline bool wf_shmcoll_is_plain_reduction(const struct wf_coll_args *a)
 {
     return a->op->predefined && wf_type_is_contiguous(a->rtype) &&
            a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf &&
-           !wf_op_check(a->op, a->rtype);
+           !wf_op_check(a->op, a->rtype, a->comm->wf);
 }
 
 /* Returns the next rank; after the last one comes rank 0. */

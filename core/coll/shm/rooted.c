@@ -120,7 +120,8 @@ static SKELETON int run_to_root(const struct call_to_root *c,
 static bool is_plain_reduce(const struct wf_coll_args *a)
 {
     return wf_shmcoll_is_root_valid(a) && a->op->predefined &&
-           wf_type_is_contiguous(a->rtype) && !wf_op_check(a->op, a->rtype) &&
+           wf_type_is_contiguous(a->rtype) &&
+           !wf_op_check(a->op, a->rtype, a->comm->wf) &&
            (wf_shmcoll_is_root(a)
                 ? a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf
                 : a->sbuf != MPI_IN_PLACE);
