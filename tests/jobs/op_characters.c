@@ -1,7 +1,7 @@
 /* Operations take the elements of MPI_CHAR as numbers of C's char, in
  * collectives of all ways and in one-sided communication, as programs expect
- * that were written with other libraries. What core.strict refuses is in
- * bad_calls.py.
+ * that were written with other libraries. bad_calls.py has what core.strict
+ * refuses.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,7 +13,7 @@ static const MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MIN,  MPI_MAX,  MPI_BAND,
                              MPI_BOR, MPI_BXOR, MPI_LAND, MPI_LOR, MPI_LXOR};
 enum { OPS = sizeof ops / sizeof *ops };
 
-static char combine(int op, char a, char b)
+static char combine_values(int op, char a, char b)
 {
     switch (op) {
     case 0:
@@ -39,17 +39,17 @@ static char combine(int op, char a, char b)
     }
 }
 
-static char element(int rank, int i)
+static char element_of(int rank, int i)
 {
     return (char)(100 * rank + 7 * i);
 }
 
-static char expected(int op, int members, int i)
+static char expected_value(int op, int members, int i)
 {
-    char value = element(0, i);
+    char value = element_of(0, i);
 
     for (int r = 1; r < members; r++)
-        value = combine(op, value, element(r, i));
+        value = combine_values(op, value, element_of(r, i));
     return value;
 }
 
@@ -61,18 +61,18 @@ static void check_collectives(int op, int n)
     MPI_Request r;
 
     for (int i = 0; i < n; i++)
-        in[i] = element(rank, i);
+        in[i] = element_of(rank, i);
     memset(out, 0, sizeof out);
     CHECK(MPI_Allreduce(in, out, n, MPI_CHAR, ops[op], MPI_COMM_WORLD) ==
           MPI_SUCCESS);
     for (int i = 0; i < n; i++)
-        wrong += out[i] != expected(op, size, i);
+        wrong += out[i] != expected_value(op, size, i);
     CHECK(wrong == 0);
     CHECK(MPI_Iscan(in, out, n, MPI_CHAR, ops[op], MPI_COMM_WORLD, &r) ==
           MPI_SUCCESS);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
     for (int i = 0; i < n; i++)
-        wrong += out[i] != expected(op, rank + 1, i);
+        wrong += out[i] != expected_value(op, rank + 1, i);
     CHECK(wrong == 0);
     CHECK(MPI_Reduce_local(in, out, 0, MPI_CHAR, ops[op]) == MPI_SUCCESS);
 }
@@ -80,12 +80,13 @@ static void check_collectives(int op, int n)
 static void check_one_sided(int op)
 {
     int rank = rank_in(MPI_COMM_WORLD);
-    char *base, in[2] = {element(1, 0), element(1, 1)}, old[2], swapped[2];
+    char in[2] = {element_of(1, 0), element_of(1, 1)}, old[2], swapped[2];
+    char *base;
     MPI_Win win;
 
     MPI_Win_allocate(2, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
-    base[0] = element(0, 0);
-    base[1] = element(0, 1);
+    base[0] = element_of(0, 0);
+    base[1] = element_of(0, 1);
     MPI_Win_fence(0, win);
     if (rank == 0) {
         int last = size_of(MPI_COMM_WORLD) - 1;
@@ -95,12 +96,12 @@ static void check_one_sided(int op)
     }
     MPI_Win_fence(0, win);
     if (rank == size_of(MPI_COMM_WORLD) - 1) {
-        CHECK(base[0] == expected(op, 2, 0));
-        CHECK(base[1] == expected(op, 2, 1));
-        swapped[0] = expected(op, 2, 0);
+        CHECK(base[0] == expected_value(op, 2, 0));
+        CHECK(base[1] == expected_value(op, 2, 1));
+        swapped[0] = expected_value(op, 2, 0);
         MPI_Compare_and_swap("x", swapped, swapped + 1, MPI_CHAR, rank, 0, win);
     } else if (rank == 0) {
-        CHECK(old[1] == element(0, 1));
+        CHECK(old[1] == element_of(0, 1));
     }
     MPI_Win_fence(0, win);
     if (rank == size_of(MPI_COMM_WORLD) - 1)
