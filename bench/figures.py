@@ -248,6 +248,10 @@ FIGURES = [
     Figure("ops", "allreduce of two ranks by operation", "us", "us",
            "calls ops {case} {ms}", fabric="shm", cases=OPERATIONS,
            targets=dict.fromkeys(OPERATIONS, "<= 1 peer")),
+    Figure("alloc", "MPI_Alloc_mem and MPI_Free_mem by bytes, again and again",
+           "us", "us", "calls alloc {case} {ms}", fabric="shm",
+           cases=("4K", "1M", "16M"),
+           targets={"1M": "<= 2", "16M": "<= 2"}),
     Figure("serve", "answer of a process that computes in one thread and "
            "serves in another, 10000 bytes", "us", "us", "serve {case} {ms}",
            cases=("event", "poll")),

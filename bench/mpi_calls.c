@@ -1,10 +1,11 @@
 /* This program measures single calls: creating datatypes, testing requests,
- * asking objects, and reductions by unusual operations.
+ * asking objects, reductions by unusual operations, and memory.
  *
  *   mpi_calls types indexed|block|hindexed|struct MS    ns per block
  *   mpi_calls requests CALL MS                          ns per call
  *   mpi_calls ops OPERATION MS                          us per call
- *   mpi_calls times types|requests|ops WHICH N          N calls, for counters
+ *   mpi_calls alloc BYTES MS                            us per call and free
+ *   mpi_calls times GROUP WHICH N                       N calls, for counters
  *
  * A type is created, committed and freed; its blocks lie at irregular places.
  * CALL and OPERATION are the names in the tables below. Requests are tested by
@@ -266,6 +267,34 @@ static void reduce_sum(struct work *w)
     MPI_Allreduce(pair_out, pair_in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+/* ---- memory -------------------------------------------------------------- */
+
+static void allocate_and_free(MPI_Aint bytes)
+{
+    void *p;
+
+    MPI_Alloc_mem(bytes, MPI_INFO_NULL, &p);
+    MPI_Free_mem(p);
+}
+
+static void allocate_4k(struct work *w)
+{
+    (void)w;
+    allocate_and_free(4 << 10);
+}
+
+static void allocate_1m(struct work *w)
+{
+    (void)w;
+    allocate_and_free(1 << 20);
+}
+
+static void allocate_16m(struct work *w)
+{
+    (void)w;
+    allocate_and_free(16 << 20);
+}
+
 /* ---- the tables ---------------------------------------------------------- */
 
 static const struct named {
@@ -293,6 +322,9 @@ static const struct named {
     {"ops", "own", reduce_own},
     {"ops", "own-128", reduce_own_128},
     {"ops", "self", reduce_self},
+    {"alloc", "4K", allocate_4k},
+    {"alloc", "1M", allocate_1m},
+    {"alloc", "16M", allocate_16m},
 };
 
 static const struct named *find_work(const char *group, const char *name)
@@ -342,7 +374,7 @@ static void measure_group(const struct named *which, double limit_us)
             measure_work(&w, "ns", w.n, 1e3 / w.n, limit_us);
         return;
     }
-    if (which->group[0] == 'o')
+    if (which->group[0] == 'o' || which->group[0] == 'a')
         measure_work(&w, "us", size, 1, limit_us);
     else
         measure_work(&w, "ns", size, 1e3, limit_us);

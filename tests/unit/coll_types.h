@@ -62,6 +62,16 @@ struct wf_type *wf_type_of(MPI_Datatype handle)
                                          : (struct wf_type *)handle;
 }
 
+bool wf_type_reach(const struct wf_type *t, uint64_t count, int64_t *low,
+                   int64_t *high)
+{
+    assert_true(t->extent >= 0);
+    *low = count ? t->true_lb : 0;
+    *high = count ? t->true_lb + t->true_extent +
+                    (int64_t)(count - 1) * t->extent : 0;
+    return true;
+}
+
 static char *piece_at(const struct wf_type *t, const void *buf, uint64_t word)
 {
     const struct pieces *p = (const struct pieces *)t->priv;
