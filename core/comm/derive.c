@@ -16,6 +16,7 @@
 #include "object/error.h"
 #include "process/rank.h"
 #include "progress/engines.h"
+#include "protocol/comm_route.h"
 #include "protocol/death.h"
 #include "protocol/failure.h"
 #include "protocol/location.h"
@@ -219,6 +220,26 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
         return record_failure(p->parent, agreement, exhausted);
     if (wf_error_class(cause.status) == rc && cause.text[0])
         wf_error(rc, "%s", cause.text);
+    return rc;
+}
+
+int wf_derive_create_private(struct wf_comm *over, enum wf_route_kind kind,
+                             int rc, struct wf_comm **out)
+{
+    struct wf_derive_plan plan;
+    MPI_Comm handle;
+
+    wf_derive_init_plan(&plan, over);
+    wf_group_get(over->local);
+    plan.result = wf_comm_create(over->wf, over->local, NULL, WF_CONTEXT_NONE,
+                                 WF_CONTEXT_NONE);
+    if (plan.result)
+        wf_comm_route_give_kind(plan.result, over, kind);
+    else if (rc == MPI_SUCCESS)
+        rc = MPI_ERR_NO_MEM;
+    plan.failed = rc != MPI_SUCCESS;
+    rc = wf_derive_run(&plan, rc, &handle);
+    *out = rc == MPI_SUCCESS ? (struct wf_comm *)handle : NULL;
     return rc;
 }
 

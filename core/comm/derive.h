@@ -12,6 +12,7 @@
 #define WF_DERIVE_H
 
 #include "comm/agree.h"
+#include "config/select.h"
 
 /* A plan says how a communicator is derived, as far as this member knows. */
 struct wf_derive_plan {
@@ -37,6 +38,13 @@ int wf_derive_start(const struct wf_derive_plan *, struct wf_req **);
  * is none. On failure the result is destroyed; rc is the error of this process
  * that set plan->failed, or MPI_SUCCESS. */
 int wf_derive_run(const struct wf_derive_plan *, int rc, MPI_Comm *newcomm);
+
+/* Makes a communicator with the members of another for a window or a file. Its
+ * messages are of that kind, and routes know it by the name of the other. rc:
+ * the error of this process, or MPI_SUCCESS; on failure *out is NULL in all
+ * members. */
+int wf_derive_create_private(struct wf_comm *over, enum wf_route_kind, int rc,
+                             struct wf_comm **out);
 
 /* Destroys a communicator that the user is not to get after all, from inside
  * the section of its engine. */

@@ -43,19 +43,18 @@ static int rank_of(const struct wf_memory *m, int member)
 static bool find_peer(struct wf_memory *m, int rank)
 {
     struct wf_comm *comm = m->comm;
-
-    if (wf_comm_route_keys(comm, m->space))
-        return wf_memory_give_reason(
-            m, "a route of mpi.ini is about its collectives");
     struct weft_loc *loc =
         wf_location(comm->wf, wf_group_proc(comm->peers, rank));
+    unsigned lane;
 
     if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0))
         return wf_memory_give_reason(m, "rank %d cannot be reached", rank);
     if (loc->order)
         return wf_memory_give_reason(
             m, "the route to rank %d has failover or encryption", rank);
-    m->core = loc->lane[WF_LANE_ORDER].core;
+    if (wf_comm_route_choose_lane(comm, m->space, loc, &lane) != 0)
+        return wf_memory_give_reason(m, "no route leads to rank %d", rank);
+    m->core = loc->lane[lane].core;
     m->peer = loc->peers[m->core->index];
     return true;
 }

@@ -111,16 +111,6 @@ static void take_key(struct wf_config *c, const struct wf_section *s,
 
     rule->comm = strcmp(o->comm, "*") == 0 ? NULL : o->comm;
     rule->kind = (enum wf_route_kind)o->kind;
-    if (rule->kind >= WF_KIND_OF_RMA)
-        wf_problem_add(&c->problems, &wf_setting_find(s, "kind")->value_at,
-                       "%skind = %s; remove the section, or write pt2pt or "
-                       "collective",
-                       who,
-                       rule->kind == WF_KIND_OF_RMA
-                           ? "rma: operations on windows take the way of the "
-                             "pair's other messages"
-                           : "io: accesses to files take the way of the "
-                             "pair's other messages");
     if (rule->comm == NULL && rule->kind == WF_KIND_OF_ANY)
         return;
     for (int i = 0; i < c->route_count; i++)

@@ -79,6 +79,8 @@ struct wf_comm {
     /* Rules of routes that are about this communicator: protocol/comm_route.h,
      * of its point-to-point messages and its collectives. */
     bool route_decided, routed;
+    uint8_t route_kind; /* enum wf_route_kind of all its messages; 0: they have
+                           the kind of their operation */
     uint32_t route_keys[2];
     /* blocking collectives until they are set up; 0: never */
     uint32_t shmcoll_countdown;

@@ -152,28 +152,6 @@ static int open_everywhere(struct wf_comm *comm, struct wf_file *f, int amode,
     return wf_file_vote_hints(comm, f, &vote);
 }
 
-/* Agrees with the other members on the file's communicator. */
-static int agree_on_comm(struct wf_comm *comm, struct wf_file *f)
-{
-    struct wf_derive_plan plan;
-    MPI_Comm handle;
-    int rc = MPI_SUCCESS;
-
-    wf_derive_init_plan(&plan, comm);
-    wf_group_get(comm->local);
-    plan.result = wf_comm_create(comm->wf, comm->local, NULL, WF_CONTEXT_NONE,
-                                 WF_CONTEXT_NONE);
-    if (!plan.result)
-        rc = MPI_ERR_NO_MEM;
-    plan.failed = rc != MPI_SUCCESS;
-    rc = wf_derive_run(&plan, rc, &handle);
-    if (rc)
-        return rc;
-    f->comm = (struct wf_comm *)handle;
-    f->wf = f->comm->wf;
-    return MPI_SUCCESS;
-}
-
 /* Gives the shared pointer to the engine that the file is on. If that was not
  * ready for it before, no member goes on until all have done so. */
 static int attach_pointer(struct wf_comm *comm, struct wf_file *f)
@@ -198,9 +176,11 @@ int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
            : wf_error(MPI_ERR_NO_MEM, "no memory for a file");
     rc = open_everywhere(comm, f, amode, rc);
     if (rc == MPI_SUCCESS)
-        rc = agree_on_comm(comm, f);
-    if (rc == MPI_SUCCESS)
+        rc = wf_derive_create_private(comm, WF_KIND_OF_IO, rc, &f->comm);
+    if (rc == MPI_SUCCESS) {
+        f->wf = f->comm->wf;
         rc = attach_pointer(comm, f);
+    }
     if (rc == MPI_SUCCESS) {
         wf_files_count_open(f->wf);
         *fh = (MPI_File)f;

@@ -90,6 +90,17 @@ static bool add_bytes(struct wf_shared *s, uint64_t bytes, uint64_t *old)
     return true;
 }
 
+/* The way of the file's messages; where a route gives none that reaches, that
+ * of other messages. */
+static struct wf_active_way way_to(struct wf_shared *s, struct weft_loc *loc)
+{
+    struct wf_active_way way = {.loc = loc, .space = WF_SPACE_FILE};
+
+    (void)wf_comm_route_choose_lane(s->file->comm, WF_SPACE_FILE, loc,
+                                    &way.lane);
+    return way;
+}
+
 static int report_overflow(void)
 {
     return wf_error(MPI_ERR_ARG, "the shared file pointer would be beyond the "
@@ -98,7 +109,7 @@ static int report_overflow(void)
 
 /* Sends what a request gets: an ANSWER with the old value, or a REFUSAL with an
  * error class. */
-static void send_reply(struct weft_loc *from, const struct wf_active_head *h,
+static void send_reply(struct wf_active_way to, const struct wf_active_head *h,
                        uint32_t what, uint64_t c)
 {
     struct wf_active_head back = {.context = h->context,
@@ -108,18 +119,19 @@ static void send_reply(struct weft_loc *from, const struct wf_active_head *h,
                                   .c = c,
                                   .d = h->d};
 
-    wf_active_send_short(from, WF_SPACE_FILE, &back, NULL, 0);
+    wf_active_send_short(to, &back, NULL, 0);
 }
 
 static void serve_request(struct wf_shared *s, struct weft_loc *from,
                           const struct wf_active_head *h)
 {
+    struct wf_active_way back = way_to(s, from);
     uint64_t old;
 
     if (add_bytes(s, h->c, &old))
-        send_reply(from, h, ANSWER, old);
+        send_reply(back, h, ANSWER, old);
     else
-        send_reply(from, h, REFUSAL, MPI_ERR_ARG);
+        send_reply(back, h, REFUSAL, MPI_ERR_ARG);
     if (!s->attends)
         s->attends = wf_file_attend(s->file->wf);
 }
@@ -131,14 +143,16 @@ static bool is_too_new(const struct wf_shared *s,
     return ((h->word - s->age) & ~KIND_MASK) - 1 < ~KIND_MASK / 2;
 }
 
-/* Keeps a message. Without memory it is refused. */
+/* Keeps a message. Without memory it is refused, by the lane of other messages:
+ * its file may not be open here. */
 static void keep_message(struct wf_list *list, struct weft_loc *from,
                          const struct wf_active_head *h)
 {
     struct kept *k = malloc(sizeof *k);
 
     if (!k) {
-        send_reply(from, h, REFUSAL, MPI_ERR_NO_MEM);
+        send_reply((struct wf_active_way){from, WF_LANE_ORDER, WF_SPACE_FILE},
+                   h, REFUSAL, MPI_ERR_NO_MEM);
         return;
     }
     k->from = from;
@@ -332,7 +346,7 @@ static int ask_keeper(struct wf_shared *s, uint64_t bytes, uint64_t *old)
     if (keeper->failed)
         end_asked(&a, wf_error_class(wf_location_status(keeper)), 0);
     else
-        wf_active_send_short(keeper, WF_SPACE_FILE, &h, NULL, 0);
+        wf_active_send_short(way_to(s, keeper), &h, NULL, 0);
     await_answer(s, &a, keeper);
     if (a.error)
         return report_refusal(&a);

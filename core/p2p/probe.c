@@ -38,6 +38,8 @@ static int init_probe(struct probe *p, struct wf_comm *comm, int source,
     if (source == MPI_ANY_SOURCE)
         return wf_error_class(wf_check_any_source(comm));
     p->loc = wf_peer_location(comm, source, &status);
+    if (p->loc)
+        status = wf_comm_route_check(comm, WF_SPACE_P2P, p->loc);
     return wf_error_class(status);
 }
 

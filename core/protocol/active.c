@@ -81,31 +81,32 @@ void wf_active_shorten(struct wf_active *m, size_t n)
     wf_tx_set_block(&m->tx, m->payload, n);
 }
 
-void wf_active_send(struct weft_loc *loc, enum wf_space space,
-                    const struct wf_active_head *h, struct wf_active *m)
+void wf_active_send(struct wf_active_way to, const struct wf_active_head *h,
+                    struct wf_active *m)
 {
-    write_head(&m->tx.hdr, space, h);
-    if (is_reachable(loc))
-        wf_message_send(loc, WF_LANE_ORDER, &m->tx);
+    write_head(&m->tx.hdr, to.space, h);
+    if (is_reachable(to.loc))
+        wf_message_send(to.loc, to.lane, &m->tx);
     else
-        active_done(&m->tx, loc->down_status);
+        active_done(&m->tx, to.loc->down_status);
 }
 
-void wf_active_send_short(struct weft_loc *loc, enum wf_space space,
+void wf_active_send_short(struct wf_active_way to,
                           const struct wf_active_head *h, const void *data,
                           size_t n)
 {
     struct wf_wire w;
 
     WF_ASSERT(n <= WF_ACTIVE_SHORT);
-    write_head(&w, space, h);
-    if (is_reachable(loc))
-        wf_message_send_control_on(loc, WF_LANE_ORDER, &w, data, n);
+    write_head(&w, to.space, h);
+    if (is_reachable(to.loc))
+        wf_message_send_control_on(to.loc, to.lane, &w, data, n);
 }
 
 /* ---- arrival ------------------------------------------------------------- */
 
-/* A message of which not all has come, or that waits behind one. */
+/* A message of which not all has come, or that waits behind one with its order
+ * key. */
 struct wf_active_landing {
     struct wf_active_landing *next; /* that came later from the same process */
     struct wf_sink sink;
@@ -147,18 +148,34 @@ static void hand_over(struct weft_loc *from, const struct wf_wire *w,
         wf_progress_notify(wf);
 }
 
-/* Hand over the messages of a process whose turn has come. A transport may
- * bring payload later than what follows it on the lane, as sctp does, and
- * handlers rely on the order of the lane. None is handed over behind one that
- * is lost. */
-static void hand_over_in_turn(struct weft_loc *from)
+/* The messages of one communicator and space are in order among each other. */
+static uint32_t get_order_key(const struct wf_wire *w)
 {
+    return (uint32_t)(wf_le64(w->a) >> 32);
+}
+
+/* Find the oldest message with this key that waits. */
+static struct wf_active_landing **find_landing(struct weft_loc *from,
+                                               uint32_t key)
+{
+    struct wf_active_landing **at = &from->landings;
+
+    while (*at && get_order_key(&(*at)->hdr) != key)
+        at = &(*at)->next;
+    return at;
+}
+
+/* Hand over the messages with a key whose turn has come. A transport may bring
+ * payload later than what follows it on the lane, as sctp does, and handlers
+ * rely on the order of the lane. None is handed over behind one that is
+ * lost. */
+static void hand_over_in_turn(struct weft_loc *from, uint32_t key)
+{
+    struct wf_active_landing **at, *l;
     bool gap = false;
 
-    while (from->landings && from->landings->over) {
-        struct wf_active_landing *l = from->landings;
-
-        from->landings = l->next;
+    while ((l = *(at = find_landing(from, key))) && l->over) {
+        *at = l->next;
         gap = gap || l->lost;
         if (!gap)
             hand_over(from, &l->hdr, l->data, l->sink.sink.len);
@@ -173,7 +190,7 @@ static void finish_landing(struct wf_sink *s, int status)
 
     l->over = true;
     l->lost = status < 0;
-    hand_over_in_turn(l->from);
+    hand_over_in_turn(l->from, get_order_key(&l->hdr));
 }
 
 /* Make a message wait for the rest of it, or for one before it. NULL: there is
@@ -209,7 +226,8 @@ int wf_active_arrive(struct weft_loc *from, const struct wf_wire *w,
     size_t n = wf_le32(w->plen);
     struct wf_active_landing *l;
 
-    if (have == n && !from->landings) {
+    if (have == n &&
+        wf_likely(!from->landings || !*find_landing(from, get_order_key(w)))) {
         hand_over(from, w, data, n);
         return WEFT_DONE;
     }

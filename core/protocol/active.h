@@ -3,10 +3,11 @@
  *
  *   wf_active_send -- header, payload --> wf_active_arrive --> handler
  *
- * They take the order lane, so they arrive in the order in which they were
- * sent, once, also over a failover, and checked or sealed as all containers
- * are. Neither credit nor the eager limit holds them back: the handler consumes
- * each at once, so that a chapter itself bounds what it keeps.
+ * Those of one communicator and space take one lane, so they arrive in the
+ * order in which they were sent, once, also over a failover, and checked or
+ * sealed as all containers are. Neither credit nor the eager limit holds them
+ * back: the handler consumes each at once, so that a chapter itself bounds what
+ * it keeps.
  *
  * LOCK  the API section.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -63,13 +64,20 @@ struct wf_active {
 struct wf_active *wf_active_alloc(size_t n);
 /* Let an allocated message have only n bytes. */
 void wf_active_shorten(struct wf_active *, size_t n);
+/* Where a message goes: to a location, by a lane (protocol/comm_route.h), which
+ * is the same for all of a communicator and space. */
+struct wf_active_way {
+    struct weft_loc *loc;
+    unsigned lane;
+    enum wf_space space;
+};
+
 /* Send an allocated message, which is freed later. */
-void wf_active_send(struct weft_loc *, enum wf_space,
-                    const struct wf_active_head *, struct wf_active *);
+void wf_active_send(struct wf_active_way, const struct wf_active_head *,
+                    struct wf_active *);
 /* Send a message of at most WF_ACTIVE_SHORT bytes, which are copied. */
-void wf_active_send_short(struct weft_loc *, enum wf_space,
-                          const struct wf_active_head *, const void *data,
-                          size_t n);
+void wf_active_send_short(struct wf_active_way, const struct wf_active_head *,
+                          const void *data, size_t n);
 
 /* Handle a container of type ACTIVE; as wf_arrive. */
 int wf_active_arrive(struct weft_loc *from, const struct wf_wire *,

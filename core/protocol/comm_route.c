@@ -6,6 +6,7 @@
 #include "protocol/comm_route.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "process/rank.h"
 #include "protocol/location.h"
@@ -16,11 +17,22 @@ void wf_comm_route_decide(struct wf_comm *c)
 {
     const struct wf_config *config = c->wf->rank->config;
 
+    enum wf_route_kind own = (enum wf_route_kind)c->route_kind;
+
     c->route_decided = true;
-    c->route_keys[0] = wf_route_find_keys(config, c->name, WF_KIND_OF_PT2PT);
+    c->route_keys[0] =
+        wf_route_find_keys(config, c->name, own ? own : WF_KIND_OF_PT2PT);
     c->route_keys[1] =
-        wf_route_find_keys(config, c->name, WF_KIND_OF_COLLECTIVE);
+        wf_route_find_keys(config, c->name, own ? own : WF_KIND_OF_COLLECTIVE);
     c->routed = c->route_keys[0] || c->route_keys[1];
+}
+
+void wf_comm_route_give_kind(struct wf_comm *c, const struct wf_comm *over,
+                             enum wf_route_kind kind)
+{
+    WF_ASSERT(!c->route_decided && kind != WF_KIND_OF_ANY);
+    c->route_kind = (uint8_t)kind;
+    memcpy(c->name, over->name, sizeof c->name);
 }
 
 static struct wf_lane_set *find_set(struct weft_loc *loc, uint32_t keys)
@@ -65,6 +77,20 @@ int wf_comm_route_find_lane(struct weft_loc *loc, uint32_t keys, uint64_t bytes,
         if (bytes >= set->from_size[i])
             *lane = set->lane[i];
     return 0;
+}
+
+int wf_comm_route_choose_lane(struct wf_comm *c, unsigned space,
+                              struct weft_loc *loc, unsigned *lane)
+{
+    uint32_t keys = wf_comm_route_keys(c, space);
+    int r = 0;
+
+    *lane = WF_LANE_ORDER;
+    if (wf_likely(!keys))
+        return 0;
+    if (!loc->lanes)
+        r = loc->failed ? loc->down_status : wf_location_connect(loc);
+    return r == 0 ? wf_comm_route_find_lane(loc, keys, 0, lane) : r;
 }
 
 void wf_comm_route_free(struct weft_loc *loc)

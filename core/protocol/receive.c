@@ -8,6 +8,7 @@
 #include "object/status.h"
 #include "os/tuning.h"
 #include "progress/progress.h"
+#include "protocol/comm_route.h"
 #include "protocol/failure.h"
 #include "protocol/location.h"
 #include "protocol/message.h"
@@ -171,6 +172,8 @@ int wf_receive_start(struct wf_p2p *p)
         rc = wf_check_any_source(comm);
     else
         p->loc = wf_peer_location(comm, p->peer, &rc);
+    if (p->loc)
+        rc = wf_comm_route_check(comm, p->space, p->loc);
     if (rc)
         return rc;
     wf_match_post(match, &p->posted);

@@ -142,10 +142,8 @@ static void set_envelope(struct wf_wire *w, const struct wf_p2p *p)
 /* Choose the lane of the envelope. 0, or a failure. */
 static int choose_lane(struct wf_p2p *p)
 {
-    uint32_t keys = wf_comm_route_keys(p->req.comm, p->space);
-    unsigned lane = WF_LANE_ORDER;
-    int r =
-        wf_likely(!keys) ? 0 : wf_comm_route_find_lane(p->loc, keys, 0, &lane);
+    unsigned lane;
+    int r = wf_comm_route_choose_lane(p->req.comm, p->space, p->loc, &lane);
 
     p->lane = (uint8_t)lane;
     return r;

@@ -82,25 +82,6 @@ static int make_window(struct wf_comm *comm, const struct wish *w,
     return wf_win_set_hints(win, w->info);
 }
 
-/* Agrees with the other members on the window's communicator. rc: the error of
- * this process, or MPI_SUCCESS. */
-static int agree_on_comm(struct wf_comm *comm, int rc, struct wf_comm **out)
-{
-    struct wf_derive_plan plan;
-    MPI_Comm handle;
-
-    wf_derive_init_plan(&plan, comm);
-    wf_group_get(comm->local);
-    plan.result = wf_comm_create(comm->wf, comm->local, NULL, WF_CONTEXT_NONE,
-                                 WF_CONTEXT_NONE);
-    if (!plan.result && rc == MPI_SUCCESS)
-        rc = MPI_ERR_NO_MEM;
-    plan.failed = rc != MPI_SUCCESS;
-    rc = wf_derive_run(&plan, rc, &handle);
-    *out = rc == MPI_SUCCESS ? (struct wf_comm *)handle : NULL;
-    return rc;
-}
-
 /* Publishes this member, and learns of the others. The window's engine is
  * another one than that of the call, perhaps. */
 static int exchange_members(struct wf_win *win)
@@ -147,7 +128,7 @@ static int create_win(struct wf_comm *comm, const struct wish *w,
         rc = wf_error(MPI_ERR_NO_MEM, "no memory for a window");
     if (rc == MPI_SUCCESS)
         rc = make_window(comm, w, win);
-    rc = agree_on_comm(comm, rc, &own);
+    rc = wf_derive_create_private(comm, WF_KIND_OF_RMA, rc, &own);
     if (rc) {
         if (win && win->object.kind == WF_KIND_WIN)
             wf_win_put(win);

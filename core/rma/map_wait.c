@@ -246,7 +246,7 @@ void wf_map_lose(struct wf_win *win, struct weft_loc *loc)
         return;
     m->gone[gone] = true;
     if (win->peers[m->ranks[gone]])
-        win->peers[m->ranks[gone]]->loc = loc;
+        (void)wf_win_set_location(win->peers[m->ranks[gone]], loc);
     if (!wf_map_has_lock_words(win))
         return;
     lock = lock_of_all(win);

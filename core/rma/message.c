@@ -29,6 +29,11 @@ static struct wf_active_head head_of(const struct wf_win_peer *p,
                                    .d = w->d};
 }
 
+static struct wf_active_way way_to(const struct wf_win_peer *p)
+{
+    return (struct wf_active_way){p->loc, p->lane, WF_SPACE_RMA};
+}
+
 /* ---- containers ---------------------------------------------------------- */
 
 static void on_taken(struct wf_active *m)
@@ -52,7 +57,7 @@ static void send_container(struct wf_win_peer *p, const struct wf_rma_words *w,
     m->context = p;
     p->in_flight += m->bytes;
     wf_win_get(p->win);
-    wf_active_send(p->loc, WF_SPACE_RMA, &h, m);
+    wf_active_send(way_to(p), &h, m);
 }
 
 /* ---- the list ------------------------------------------------------------ */
@@ -81,7 +86,7 @@ void wf_rma_push(struct wf_win_peer *p)
         return;
     }
     struct wf_active_head h = head_of(p, &w);
-    wf_active_send_short(p->loc, WF_SPACE_RMA, &h, m->payload, n);
+    wf_active_send_short(way_to(p), &h, m->payload, n);
     if (p->list)
         free(m);
     else
@@ -155,7 +160,7 @@ void wf_rma_send(struct wf_win_peer *p, const struct wf_rma_words *w)
         return;
     }
     wf_rma_push(p);
-    wf_active_send_short(p->loc, WF_SPACE_RMA, &h, NULL, 0);
+    wf_active_send_short(way_to(p), &h, NULL, 0);
 }
 
 bool wf_rma_begin_plain(struct wf_rma_draft *d, struct wf_win_peer *p, size_t n)

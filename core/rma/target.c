@@ -120,7 +120,7 @@ static struct wf_win_peer *find_sender(struct wf_windows *all,
         wf_location_down(from, WEFT_ENOMEM, "no memory for its operations");
         return NULL;
     }
-    p->loc = from;
+    (void)wf_win_set_location(p, from); /* an answer goes in any case */
     return p;
 }
 

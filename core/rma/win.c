@@ -17,6 +17,7 @@
 #include "object/error.h"
 #include "object/info.h"
 #include "progress/wait.h"
+#include "protocol/comm_route.h"
 #include "protocol/helper.h"
 #include "protocol/helper_requests.h"
 #include "protocol/queues.h"
@@ -115,9 +116,23 @@ struct wf_win_peer *wf_win_peer(struct wf_win *win, int rank)
     return p;
 }
 
+int wf_win_set_location(struct wf_win_peer *p, struct weft_loc *loc)
+{
+    unsigned lane;
+
+    if (p->loc == loc && p->lane_status == 0)
+        return 0;
+    p->lane_status =
+        wf_comm_route_choose_lane(p->win->comm, WF_SPACE_RMA, loc, &lane);
+    p->loc = loc;
+    p->lane = (uint8_t)lane;
+    return p->lane_status;
+}
+
 struct wf_win_peer *wf_win_reach(struct wf_win *win, int rank, int *rc)
 {
     struct wf_win_peer *p = wf_win_peer(win, rank);
+    struct weft_loc *loc;
     int status = 0;
 
     *rc = MPI_SUCCESS;
@@ -126,10 +141,12 @@ struct wf_win_peer *wf_win_reach(struct wf_win *win, int rank, int *rc)
                        wf_win_name(win).text);
         return NULL;
     }
-    if (p->loc && p->loc->lanes && !p->loc->failed)
+    if (p->loc && p->loc->lanes && !p->loc->failed && p->lane_status == 0)
         return p;
-    p->loc = wf_peer_location(win->comm, rank, &status);
-    if (p->loc)
+    loc = wf_peer_location(win->comm, rank, &status);
+    if (loc)
+        status = wf_win_set_location(p, loc);
+    if (status == 0)
         return p;
     *rc = wf_error_class(status);
     return NULL;

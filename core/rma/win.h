@@ -66,7 +66,10 @@ struct wf_unfinished_put;
 struct wf_win_peer {
     struct wf_win *win;
     int rank;
-    struct weft_loc *loc; /* NULL: not known yet */
+    struct weft_loc *loc; /* NULL: not known yet; wf_win_set_location */
+    uint8_t lane;         /* of the messages to it: a route's, or if that has
+                             failed that of other messages */
+    int lane_status;      /* of its choice: operations fail with it */
     const struct wf_leg *leg;
     bool lost; /* it is gone, and operations with it have ended */
     uint32_t mate; /* its number in win->map; UINT32_MAX: it is not there */
@@ -175,6 +178,9 @@ void wf_win_put(struct wf_win *);
 /* Returns the state about a member, which is made if there is none. NULL: out
  * of memory. */
 struct wf_win_peer *wf_win_peer(struct wf_win *, int rank);
+/* Sets the location of a member, and the lane of messages to it. 0, or the
+ * status of a failure to find a lane, as recorded. */
+int wf_win_set_location(struct wf_win_peer *, struct weft_loc *);
 /* Returns the state about a member, connected; NULL: the error is recorded and
  * its class in *rc. */
 struct wf_win_peer *wf_win_reach(struct wf_win *, int rank, int *rc);

@@ -16,8 +16,12 @@ TRANSPORTS = ("[transport shm]\n[transport tcp]\n[transport second]\n"
               "plugin = tcp\n")
 SOLVER = "[route solver]\ncomm = solver*\n"
 COLLECTIVE = "[route sums]\nkind = collective\n"
+WINDOWS = "[route windows]\nkind = rma\n"
+FILES = "[route files]\nkind = io\n"
 POINT = "[route messages]\nkind = pt2pt\n"
 REST = "[route rest]\nuse = {}\n"
+ROUNDS = 20  # of operations
+SMALL_SUMS = 40  # more containers if the short sums are messages, too
 FEW = 8  # acknowledgements and the like
 
 
@@ -30,13 +34,14 @@ class Routes(unittest.TestCase):
     def counts(self, text, *options):
         """By what was sent, the containers of each transport."""
         self.ini.write_text(TRANSPORTS + text)
-        done = launch.run("-n", "2", "--ini", self.ini, *options, PROGRAM)
+        done = launch.run("-n", "2", "--ini", self.ini, *options, PROGRAM,
+                          self.ini.with_name("data"))
         self.assertEqual(done.returncode, 0, done.stderr)
         found = {}
         for line in done.stdout.splitlines():
             _, what, transport, n = line.split()
             found.setdefault(what, {})[transport] = int(n)
-        self.assertEqual(len(found), 4, done.stdout)
+        self.assertEqual(len(found), 8, done.stdout)
         return found
 
     def assert_sent(self, counts, what, transport):
@@ -68,47 +73,56 @@ class Routes(unittest.TestCase):
         for what in ("world_sum", "solver_sum"):
             self.assert_sent(counts, what, "second")
 
-    def test_collectives_with_a_route_share_no_memory(self):
-        counts = self.counts(COLLECTIVE + "use = tcp\n" + REST.format("shm"),
-                             "--set", "core.share_after=1")
-        self.assert_sent(counts, "world", "shm")
-        self.assertGreater(counts["world_sum"]["tcp"], 40, counts)
+    def test_collectives_share_memory_if_their_transport_does(self):
+        for own, rest in (("tcp", "shm"), ("shm", "tcp")):
+            counts = self.counts(COLLECTIVE + f"use = {own}\n" +
+                                 REST.format(rest),
+                                 "--set", "core.share_after=1")
+            self.assert_sent(counts, "world", rest)
+            sent = counts["world_sum"][own]
+            if own == "tcp":
+                self.assertGreater(sent, SMALL_SUMS, counts)
+            else:
+                self.assertLessEqual(sent, SMALL_SUMS, counts)
 
-    def test_name_and_kind_together(self):
-        counts = self.counts(
-            "[route both]\ncomm = MPI_COMM_WORLD\nkind = pt2pt\n"
-            "use = second\n" + REST.format("tcp"))
-        self.assert_sent(counts, "world", "second")
-        for what in ("solver", "world_sum", "solver_sum"):
+    def test_windows_take_the_transport_of_their_kind(self):
+        counts = self.counts(WINDOWS + "use = second\n" + REST.format("tcp"))
+        for what in ("world", "world_sum", "world_file"):
             self.assert_sent(counts, what, "tcp")
+        for what in ("world_window", "solver_window"):
+            self.assert_sent(counts, what, "second")
 
-    def test_with_sizes_only_the_payload_of_long_ones_moves(self):
-        counts = self.counts(SOLVER + "size = 256K-\nuse = second\n" +
-                             REST.format("tcp"))
-        way = counts["solver"]
-        self.assertGreater(way["tcp"], 50, counts)
-        self.assertGreater(way["second"], 0, counts)
-        self.assert_sent(counts, "world", "tcp")
+    def test_windows_share_memory_if_their_transport_does(self):
+        counts = self.counts(WINDOWS + "use = tcp\n" + REST.format("shm"))
+        self.assert_sent(counts, "world_window", "tcp")
+        self.assertGreater(counts["world_window"]["tcp"], ROUNDS, counts)
+        counts = self.counts(WINDOWS + "use = shm\n" + REST.format("tcp"))
+        self.assertLess(sum(counts["world_window"].values()), ROUNDS, counts)
 
-    def test_a_transport_that_does_not_reach_is_named(self):
-        self.ini.write_text(TRANSPORTS + SOLVER + "use = shm\n" +
-                            REST.format("tcp"))
-        done = launch.run("-n", "2", "--nodes", "2", "--ini", self.ini,
-                          PROGRAM)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("route 'solver'", done.stderr)
-        self.assertRegex(done.stderr, "; shm: [a-z]")
+    def test_a_window_is_known_by_the_name_of_its_communicator(self):
+        counts = self.counts("[route w]\ncomm = solver*\nkind = rma\n"
+                             "use = second\n" + REST.format("tcp"))
+        self.assert_sent(counts, "solver", "tcp")
+        self.assert_sent(counts, "world_window", "tcp")
+        self.assert_sent(counts, "solver_window", "second")
 
-    def test_other_operations_are_refused(self):
-        for kind, reason in (
-                ("rma", "operations on windows take the way of the pair's other "
-                        "messages"),
-                ("io", "accesses to files take the way of the pair's other "
-                       "messages")):
-            self.ini.write_text(TRANSPORTS + f"[route a]\nkind = {kind}\n")
-            done = launch.run("-n", "1", "--ini", self.ini, PROGRAM)
-            self.assertNotEqual(done.returncode, 0)
-            self.assertIn(f"kind = {kind}: {reason}", done.stderr)
+    def test_files_take_the_transport_of_their_kind(self):
+        counts = self.counts(FILES + "use = second\n" + REST.format("tcp"))
+        for what in ("world", "world_sum", "world_window"):
+            self.assert_sent(counts, what, "tcp")
+        for what in ("world_file", "solver_file"):
+            self.assert_sent(counts, what, "second")
+
+    def test_what_no_route_reaches_fails_everywhere(self):
+        for kind in ("pt2pt", "collective", "rma", "io"):
+            with self.subTest(kind=kind):
+                self.ini.write_text(
+                    TRANSPORTS + f"[route own]\nkind = {kind}\nuse = shm\n" +
+                    REST.format("tcp"))
+                done = launch.run("-n", "2", "--nodes", "2", "--ini", self.ini,
+                                  PROGRAM, self.ini.with_name("data"))
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("route 'own'", done.stderr)
 
     def explain(self, *words):
         done = subprocess.run([BUILD / "bin/weft-info", "--ini", self.ini,
@@ -135,6 +149,13 @@ class Routes(unittest.TestCase):
             self.ini.write_text(TRANSPORTS + f"[route a]\n{route}\n")
             self.assertIn(f"  windows: {how}", self.explain())
             self.assertIn(f'"windows": "{how}', self.explain("--json"))
+
+    def test_explain_knows_the_route_of_windows_and_files(self):
+        self.ini.write_text(TRANSPORTS + WINDOWS + "use = tcp\n" + FILES +
+                            "use = second\n" + REST.format("shm"))
+        self.assertIn("  windows: messages: 'tcp'", self.explain())
+        self.assertIn("route 'windows'", self.explain("--kind", "rma"))
+        self.assertIn("route 'files'", self.explain("--kind", "io"))
 
 
 if __name__ == "__main__":

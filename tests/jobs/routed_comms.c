@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "check.h"
+#include "strided_view.h"
 
 enum { MESSAGES = 60, LONG = 200000, ROUNDS = 20 };
 
@@ -49,7 +50,7 @@ static void print_counts(const char *what)
 }
 
 /* A failure ends the job: nobody would take its place. */
-static void must_send(int rc)
+static void must_succeed(int rc)
 {
     char text[MPI_MAX_ERROR_STRING];
     int n;
@@ -75,9 +76,9 @@ static void send_in_order(MPI_Comm comm, const char *what)
         length = i % 7 == 0 ? LONG : i % 3 ? 1 : 3000;
         out[0] = i;
         if (rank == 0 && i % 2)
-            must_send(MPI_Send(out, length, MPI_INT, 1, 5, comm));
+            must_succeed(MPI_Send(out, length, MPI_INT, 1, 5, comm));
         if (rank == 0 && i % 2 == 0) {
-            must_send(MPI_Isend(out, length, MPI_INT, 1, 5, comm, &r));
+            must_succeed(MPI_Isend(out, length, MPI_INT, 1, 5, comm, &r));
             MPI_Wait(&r, MPI_STATUS_IGNORE);
         }
         if (rank == 1 && i % 4 == 3)
@@ -125,13 +126,72 @@ static void add_up(MPI_Comm comm, const char *what)
     note_counts();
     for (int i = 0; i < ROUNDS; i++) {
         out[0] = i;
-        MPI_Allreduce(out, in, i % 2 ? 5000 : 1, MPI_INT, MPI_SUM, comm);
+        must_succeed(MPI_Allreduce(out, in, i % 2 ? 5000 : 1, MPI_INT, MPI_SUM,
+                                   comm));
         CHECK(in[0] == 2 * i);
-        MPI_Bcast(out, 5000, MPI_INT, i % 2, comm);
+        must_succeed(MPI_Bcast(out, 5000, MPI_INT, i % 2, comm));
     }
     MPI_Barrier(comm);
     if (rank_in(comm) == 0)
         print_counts(what);
+}
+
+/* Operations of both ranks on a window of the communicator, short and long,
+ * which the program does not lose. */
+static void operate_window(MPI_Comm comm, const char *what)
+{
+    static int out[LONG];
+    int rank = rank_in(comm), old, n, one = 1;
+    int *memory = NULL;
+    MPI_Win win;
+
+    must_succeed(MPI_Win_allocate(LONG * sizeof *memory, sizeof *memory,
+                               MPI_INFO_NULL, comm, &memory, &win));
+    memset(memory, 0, LONG * sizeof *memory);
+    MPI_Barrier(comm);
+    note_counts();
+    for (int i = 0; i < LONG; i++)
+        out[i] = i;
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Fetch_and_op(&one, &old, MPI_INT, 0, 0, MPI_SUM, win);
+        n = i % 5 ? 3000 : LONG - 1;
+        must_succeed(MPI_Put(out + 1, n, MPI_INT, !rank, 1, n, MPI_INT, win));
+        MPI_Win_flush(0, win);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_fence(0, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    CHECK(memory[0] == (rank ? 0 : 2 * ROUNDS));
+    for (int i = 1; i < LONG; i++)
+        CHECK(memory[i] == i);
+    if (rank == 0)
+        print_counts(what);
+    MPI_Win_free(&win);
+}
+
+/* Collective accesses in two phases to a file of the communicator. */
+static void write_together(MPI_Comm comm, const char *path, const char *what)
+{
+    char out[6400], in[6400];
+    int rank = rank_in(comm);
+    MPI_File f;
+
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL);
+    f = open_strided_on(comm, path, 64, "enable", "enable");
+    MPI_Barrier(comm);
+    note_counts();
+    memset(out, 'a' + rank, sizeof out);
+    for (int i = 0; i < ROUNDS; i++) {
+        CHECK(!MPI_File_write_at_all(f, i * 100, out, sizeof out, MPI_BYTE,
+                                     MPI_STATUS_IGNORE));
+        CHECK(!MPI_File_read_at_all(f, i * 100, in, sizeof in, MPI_BYTE,
+                                    MPI_STATUS_IGNORE));
+        CHECK(memcmp(in, out, sizeof in) == 0);
+    }
+    if (rank == 0)
+        print_counts(what);
+    MPI_File_close(&f);
 }
 
 int main(int argc, char **argv)
@@ -148,6 +208,10 @@ int main(int argc, char **argv)
     take_from_both(MPI_COMM_WORLD, solver);
     add_up(MPI_COMM_WORLD, "world_sum");
     add_up(solver, "solver_sum");
+    operate_window(MPI_COMM_WORLD, "world_window");
+    operate_window(solver, "solver_window");
+    write_together(MPI_COMM_WORLD, argv[1], "world_file");
+    write_together(solver, argv[1], "solver_file");
     MPI_Comm_free(&solver);
     MPI_T_finalize();
     return job_end();

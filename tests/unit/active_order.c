@@ -1,5 +1,6 @@
-/* Active messages of one process are handed over in the order of the lane, also
- * where a transport brings the payload of one later than what follows it.
+/* Active messages of one process and communicator are handed over in the order
+ * of the lane, also where a transport brings the payload of one later than what
+ * follows it. Those of different communicators do not wait for each other.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -44,15 +45,21 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Brings a message of which `have` bytes are here. */
-static int bring_message(const char *text, size_t have, weft_sink **sink)
+/* Brings a message of a context of which `have` bytes are here. */
+static int bring_of_context(uint32_t context, const char *text, size_t have,
+                            weft_sink **sink)
 {
     struct wf_wire w;
 
     wf_wire_init(&w, WF_ACTIVE, 0);
-    w.a = wf_le64(wf_env0(WF_SPACE_RMA, 5, 0));
+    w.a = wf_le64(wf_env0(WF_SPACE_RMA, context, 0));
     w.plen = wf_le32((uint32_t)strlen(text));
     return wf_active_arrive(&loc, &w, text, have, sink);
+}
+
+static int bring_message(const char *text, size_t have, weft_sink **sink)
+{
+    return bring_of_context(5, text, have, sink);
 }
 
 static void end_sink(weft_sink *sink, const char *text, size_t have, int status)
@@ -95,11 +102,28 @@ static void none_is_handed_over_behind_a_lost_one(void **state)
     assert_null(loc.landings);
 }
 
+static void contexts_do_not_wait_for_each_other(void **state)
+{
+    weft_sink *first, *other, *none = NULL;
+
+    assert_int_equal(bring_message("first", 2, &first), WEFT_OK);
+    assert_int_equal(bring_of_context(6, "other", 5, &none), WEFT_DONE);
+    assert_string_equal(seen, "other.");
+    assert_int_equal(bring_of_context(6, "late", 0, &other), WEFT_OK);
+    assert_int_equal(bring_of_context(6, "later", 5, &none), WEFT_DONE);
+    end_sink(first, "first", 2, WEFT_OK);
+    assert_string_equal(seen, "other.first.");
+    end_sink(other, "late", 0, WEFT_OK);
+    assert_string_equal(seen, "other.first.late.later.");
+    assert_null(loc.landings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_whole_one_waits_for_those_before_it, set_up),
         cmocka_unit_test_setup(none_is_handed_over_behind_a_lost_one, set_up),
+        cmocka_unit_test_setup(contexts_do_not_wait_for_each_other, set_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

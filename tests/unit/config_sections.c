@@ -144,9 +144,6 @@ static void missing_features_are_refused_not_ignored(void **state)
 {
     assert_problem("[route a]\npolicy = measured\nfailover = no\n",
                    "policy = measured needs failover");
-    assert_problem("[route a]\nkind = rma\n",
-                   "kind = rma: operations on windows take the way of the "
-                   "pair's other messages");
 }
 
 static void contradictions_are_found(void **state)

@@ -218,6 +218,8 @@ static void rules_may_be_about_communicators_and_kinds(void **state)
         "[route b]\ncomm = solver*\nto = local\nuse = tcp\n"
         "[route c]\nkind = collective\nuse = tcp\n"
         "[route d]\ncomm = io\nuse = tcp\n"
+        "[route e]\nkind = rma\nuse = tcp\n"
+        "[route f]\nkind = io\nuse = tcp\n"
         "[route rest]\nuse = udp-reliable\n");
 
     assert_keyed(config, "solver 1", WF_KIND_OF_COLLECTIVE, "route 'a'");
@@ -226,6 +228,9 @@ static void rules_may_be_about_communicators_and_kinds(void **state)
     assert_keyed(config, "io", WF_KIND_OF_PT2PT, "route 'd'");
     assert_keyed(config, "io2", WF_KIND_OF_PT2PT, "route 'rest'");
     assert_keyed(config, "", WF_KIND_OF_PT2PT, "route 'rest'");
+    assert_keyed(config, "", WF_KIND_OF_RMA, "route 'e'");
+    assert_keyed(config, "io", WF_KIND_OF_RMA, "route 'd'");
+    assert_keyed(config, "", WF_KIND_OF_IO, "route 'f'");
     wf_config_free(config);
 }
 
@@ -242,13 +247,8 @@ static void a_rule_about_a_communicator_ends_no_search(void **state)
 
 static void wrong_rules_about_communicators_are_explained(void **state)
 {
-    assert_problem("[route a]\nkind = rma\nuse = tcp\n",
-                   "text:2:8: route 'a': kind = rma: operations on windows "
-                   "take the way of the pair's other messages");
-    assert_problem("[route a]\nkind = io\nuse = tcp\n",
-                   "kind = io: accesses to files");
     assert_problem("[route a]\nkind = send\nuse = tcp\n",
-                   "any|pt2pt|collective");
+                   "any|pt2pt|collective|rma|io");
     assert_problem("[route a]\ncomm = x\nuse = tcp\nfailover = yes\n",
                    "failover and stripes are of a pair of processes");
 }

@@ -29,6 +29,7 @@ struct decision {
     char why[TRANSPORTS_MAX][WHY_LEN];
     int order[TRANSPORTS_MAX], count;
     const char *section;
+    uint32_t windows; /* keys of the rules about operations on windows */
     struct wf_route_failover failover; /* of messages in order */
     bool ordered;                      /* the pair has failover or encryption */
     struct info_assumed assumed;       /* by all decisions so far */
@@ -208,13 +209,32 @@ static const char *describe_failover(const struct decision *d)
     return "failover: when one fails the next takes over";
 }
 
-/* Say how operations on windows of MPI_Win_allocate reach the other, as decided
- * for messages in order: core/coll/shm/memory.c shares their memory. */
+/* Find the transport of the messages about windows, for a pair whose messages
+ * in order are decided. NULL: there is none. */
+static const struct info_transport *find_windows(const struct info *info,
+                                                 const struct decision *d)
+{
+    struct decision *own = malloc(sizeof *own);
+    const struct info_transport *t = NULL;
+
+    if (own == NULL)
+        return NULL;
+    *own = *d;
+    own->from.facts.keys = own->to.facts.keys = d->windows;
+    decide_route(info, own, 0);
+    if (own->count > 0)
+        t = &info->transport[own->order[0]];
+    free(own);
+    return t;
+}
+
+/* Say how operations on windows of MPI_Win_allocate reach the other
+ * (core/comm/memory.c). */
 static const char *describe_windows(const struct info *info,
                                     const struct decision *d, char *text,
                                     size_t n)
 {
-    const struct info_transport *t = &info->transport[d->order[0]];
+    const struct info_transport *t = find_windows(info, d);
 
     if (d->from.facts.rank == d->to.facts.rank)
         snprintf(text, n, "mapped: a process has its own memory");
@@ -222,6 +242,9 @@ static const char *describe_windows(const struct info *info,
         snprintf(text, n,
                  "messages: the route has failover or encryption, and memory "
                  "is shared by neither");
+    else if (t == NULL)
+        snprintf(text, n, "none: the route about windows has no transport that "
+                          "reaches the other");
     else if (t->attr.caps & WEFT_CAP_MAP)
         snprintf(text, n,
                  "mapped: '%s' shares memory of MPI_Win_allocate and "
@@ -409,12 +432,24 @@ static int explain_text(const struct info *info, struct decision *d,
     return unreachable;
 }
 
-/* Parse the kind of operations. */
+/* Parse the kind of operations; NULL: point-to-point. */
 static bool kind_parse(const char *text, enum wf_route_kind *kind)
 {
-    *kind = text == NULL || strcmp(text, "pt2pt") == 0 ? WF_KIND_OF_PT2PT
-                                                       : WF_KIND_OF_COLLECTIVE;
-    return *kind == WF_KIND_OF_PT2PT || strcmp(text, "collective") == 0;
+    static const struct {
+        const char *word;
+        enum wf_route_kind kind;
+    } kinds[] = {{"pt2pt", WF_KIND_OF_PT2PT},
+                 {"collective", WF_KIND_OF_COLLECTIVE},
+                 {"rma", WF_KIND_OF_RMA},
+                 {"io", WF_KIND_OF_IO}};
+
+    *kind = WF_KIND_OF_PT2PT;
+    for (size_t i = 0; text != NULL && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(text, kinds[i].word) == 0) {
+            *kind = kinds[i].kind;
+            return true;
+        }
+    return text == NULL;
 }
 
 int info_explain(const struct info *info, const struct info_question *q,
@@ -431,15 +466,18 @@ int info_explain(const struct info *info, const struct info_question *q,
         fprintf(stderr, "weft-info: --size %s: digits, then K, M, G or T\n",
                 size);
     else if (!kind_parse(q->kind, &kind))
-        fprintf(stderr, "weft-info: --kind %s: pt2pt or collective\n", q->kind);
+        fprintf(stderr, "weft-info: --kind %s: pt2pt, collective, rma or io\n",
+                q->kind);
     else if (!pair_parse(info, pair, d))
         fprintf(stderr,
                 "weft-info: --explain %s: write two ranks as in "
                 "'0->3', or with hosts '0@nodea->3@nodeb'\n",
                 pair);
     else {
-        d->from.facts.keys = d->to.facts.keys = wf_route_find_keys(
-            info->config, q->comm != NULL ? q->comm : "", kind);
+        const char *comm = q->comm != NULL ? q->comm : "";
+        d->from.facts.keys = d->to.facts.keys =
+            wf_route_find_keys(info->config, comm, kind);
+        d->windows = wf_route_find_keys(info->config, comm, WF_KIND_OF_RMA);
         rc = json ? explain_json(info, d, bytes) : explain_text(info, d, bytes);
     }
     free(d);

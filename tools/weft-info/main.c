@@ -40,7 +40,7 @@ static const char usage[] =
     "                                               installation, which are "
     "loaded\n"
     "       weft-info [--json] --explain A->B [--size N] [--comm NAME]\n"
-    "                 [--kind pt2pt|collective]\n"
+    "                 [--kind pt2pt|collective|rma|io]\n"
     "                                               routes between two ranks,\n"
     "                                               or 0@hosta->3@hostb\n"
     "       weft-info --collective NAME --ranks N [--nodes N] [--size N]\n"
