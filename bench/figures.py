@@ -98,6 +98,13 @@ def placements(name, title, unit, metric, mode, target, **more):
                   targets=dict.fromkeys(PACK_CASES, target), **more)
 
 
+# those of mpi_calls.c
+CALLS = ("testany", "testall", "testsome", "any-source", "comm-rank",
+         "type-size", "get-count", "group-rank", "comm-group", "get-attr",
+         "set-attr")
+OPERATIONS = ("sum", "maxloc", "maxloc-64", "own", "own-128", "self")
+
+
 def over_ranks(name, title, **more):
     return Figure(name, title, "us", "us", f"coll {name} {{ms}}",
                   fabric="shm", ranks="case", cases=RANKS,
@@ -255,6 +262,29 @@ FIGURES = [
              targets={8: "<= 1000"} if mode else None)
       for mode in ("", "-helped")
       for fabric in ("shm", "tcp", "udp-reliable", "sctp", "thread")),
+    *(Figure(f"types-{kind}", f"creating, committing and freeing {what}, by "
+             "the number of blocks", "ns per block", "ns",
+             f"calls types {kind} {{ms}}", fabric="shm", ranks=1,
+             targets=dict.fromkeys((64, 8192, 1 << 20), "<= 1.2 peer"))
+      for kind, what in (("indexed", "MPI_Type_indexed"),
+                         ("block", "MPI_Type_create_indexed_block"),
+                         ("hindexed", "MPI_Type_create_hindexed"),
+                         ("struct", "MPI_Type_create_struct"))),
+    *(Figure(f"partitioned-{fabric}", "a round of 64 KB of partitioned "
+             f"communication over {fabric}, by partitions", "us", "us",
+             "partitioned 65536 {ms}", fabric=fabric, targets=dict.fromkeys(
+                 (4 ** k for k in range(7)), "<= 1.2 peer"))
+      for fabric in ("shm", "tcp")),
+    Figure("requests", "one call: tests of 64 pending requests, and calls that "
+           "ask an object", "ns", "ns", "calls requests {case} {ms}",
+           fabric="shm", cases=CALLS, targets=dict.fromkeys(CALLS, "<= 1 peer")),
+    Figure("ops", "allreduce of two ranks by operation", "us", "us",
+           "calls ops {case} {ms}", fabric="shm", cases=OPERATIONS,
+           targets=dict.fromkeys(OPERATIONS, "<= 1 peer")),
+    Figure("alloc", "MPI_Alloc_mem and MPI_Free_mem by bytes, again and again",
+           "us", "us", "calls alloc {case} {ms}", fabric="shm",
+           cases=("4K", "1M", "16M"),
+           targets={"1M": "<= 2", "16M": "<= 2"}),
     Figure("serve", "answer of a process that computes in one thread and "
            "serves in another, 10000 bytes", "us", "us", "serve {case} {ms}",
            cases=("event", "poll")),

@@ -198,7 +198,8 @@ def loaded(program):
 def known(args):
     """Every library's own way to say "this fabric only, any user, any CPU"."""
     out = args.out
-    also = [Weft(folder, out, name) for name, folder in args.also.items()]
+    also = [Weft(folder, out, name) for name, folder in
+            getattr(args, "also", {}).items()]
     tcp = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self",
            "FI_PROVIDER": "tcp"}
     helped = {"MPIR_CVAR_ASYNC_PROGRESS": "1"} # Open MPI has no such thread

@@ -24,6 +24,10 @@ class Binding(Arguments):
         named_inside = self.family in forms.SHARED
         if self.family in rules.NAMED and not named_inside:
             self.line("wf_call_name = fn;")
+        if self.family in rules.FIXED:
+            core = core.removeprefix("int rc = ")
+            self.line(core if self.after else f"return {core}")
+            return
         if self.family in rules.OUTSIDE:
             self.line(core)
             self.failure("wf_current()")
@@ -156,7 +160,8 @@ class Binding(Arguments):
                 self.check(*statement)
             else:
                 self.line(statement)
-        self.line("return MPI_SUCCESS;")
+        if self.after or self.family not in rules.FIXED:
+            self.line("return MPI_SUCCESS;")
         self.out.append("}")
         if self.shared:
             return "\n".join(self.out) + "\n\n" + self.either()

@@ -54,7 +54,7 @@ class Body:
 
     def lessen(self, text):
         """The same with calls where the binding is small rather than fast."""
-        if self.family not in rules.APART:
+        if self.family not in rules.APART | rules.FIXED:
             for inline, far in OUT_OF_LINE.items():
                 text = text.replace(inline, far)
         return text

@@ -438,10 +438,16 @@ MPI_Count wf_api_find_outside(struct wf_ints v, MPI_Count n, MPI_Count low,
 
 int wf_api_find_bad_request(int n, const MPI_Request *requests)
 {
-    for (int i = 0; i < n; i++)
-        if (wf_unlikely(!wf_api_request(requests[i])))
-            return i;
-    return -1;
+    int i = 0;
+
+    /* wf_api_request, but never out of line */
+    while (i < n &&
+           (requests[i] == MPI_REQUEST_NULL ||
+            ((uintptr_t)requests[i] > WF_PREDEFINED_MAX &&
+             ((uintptr_t)requests[i] & 7) == 0 &&
+             ((const struct wf_object *)requests[i])->kind == WF_KIND_REQUEST)))
+        i++;
+    return i < n ? i : -1;
 }
 
 MPI_Count wf_api_find_bad_type(MPI_Count n, const MPI_Datatype *types,

@@ -100,9 +100,9 @@ static inline struct wf_comm *wf_api_comm(struct wf_instance *wf, MPI_Comm h)
 
 static inline struct wf_type *wf_api_type(MPI_Datatype h)
 {
-    if (wf_is_object(h, WF_KIND_TYPE))
-        return (struct wf_type *)h;
-    return (uintptr_t)h <= WF_PREDEFINED_MAX ? wf_type_of(h) : NULL;
+    if (wf_likely((uintptr_t)h <= WF_PREDEFINED_MAX))
+        return wf_type_of(h);
+    return wf_is_object(h, WF_KIND_TYPE) ? (struct wf_type *)h : NULL;
 }
 
 /* wf_current, wf_api_comm and wf_api_type out of line: nine of ten bindings are

@@ -29,7 +29,7 @@ SHARED = {"bcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
 GATHERED = "wf_coll_is_block_empty(recvcount, recvtype)"
 SENT = "wf_coll_is_block_empty(sendcount, sendtype)"
 NO_COUNTS = "wf_coll_are_blocks_empty(recvcounts, %s, comm)"
-REDUCED = " && wf_op_check(op, datatype) == MPI_SUCCESS"
+REDUCED = " && wf_op_check(op, datatype, wf) == MPI_SUCCESS"
 NOTHING = {
     "bcast": "wf_coll_is_block_empty(count, datatype)",
     "gather": f"(comm->rank == root ? {GATHERED} : {SENT})",

@@ -55,7 +55,7 @@ ONE_SIDED_SHORT = {
 # Short-message paths: the section is entered inline.
 HOT = set("""
 send recv isend irecv sendrecv wait test waitall waitany testall testany
-iprobe start
+iprobe start pready
 """.split())
 
 # The int function and its large-count twin are a body each, because the few
@@ -72,6 +72,16 @@ neighbor_alltoall pack unpack send_init recv_init
 # build's granularity is finer than the call: core/lock/critical.h.
 BRIEF = set("""
 send recv isend irecv sendrecv wait test waitall waitany testall testany
+""".split())
+
+# Cannot fail, and read only what does not change while their objects exist,
+# which the caller keeps alive: they need no section, and find what they need
+# inline.
+FIXED = set("""
+comm_rank comm_size comm_test_inter group_rank group_size
+type_size type_size_x type_get_extent type_get_extent_x
+type_get_true_extent type_get_true_extent_x
+get_count get_elements get_elements_x
 """.split())
 
 # Families that can wait for another process, be it for its address on the first

@@ -175,7 +175,7 @@ int wf_coll_check_reduce(const struct wf_coll_args *a, bool in_place_allowed)
     as_sent.stype = a->rtype;
     if ((rc = wf_coll_check_recv(a)))
         return rc;
-    if ((rc = wf_op_check(a->op, a->rtype)))
+    if ((rc = wf_op_check(a->op, a->rtype, a->comm->wf)))
         return rc;
     if ((rc = wf_coll_check_in_place(a, in_place_allowed)))
         return rc;

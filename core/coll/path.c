@@ -18,6 +18,7 @@
 #include "coll/layout.h"
 #include "coll/args.h"
 #include "coll/run.h"
+#include "coll/shm/contribution.h"
 #include "coll/shm/setup.h"
 #include "config/config.h"
 #include "process/rank.h"
@@ -135,6 +136,25 @@ void wf_shmcoll_count_call(struct wf_comm *comm, int rc)
         wf_coll_log_path(comm, NULL);
 }
 
+/* Returns true if the call is a reduction of one process, whose arguments its
+ * builder would accept: a copy. */
+static bool is_copy_of_one(wf_coll_builder *builder,
+                           const struct wf_coll_args *a)
+{
+    return a->comm->size == 1 && a->op && !a->comm->inter && a->root == 0 &&
+           !a->rcounts.base && builder != wf_build_exscan &&
+           wf_type_is_contiguous(a->rtype) &&
+           wf_shmcoll_is_plain_reduction(a) && !WF_TRACING(a->comm->wf);
+}
+
+static int copy_operand(const struct wf_coll_args *a)
+{
+    return a->sbuf == MPI_IN_PLACE
+               ? MPI_SUCCESS
+               : wf_shmcoll_pack_elements(wf_type_data(a->rtype, a->rbuf),
+                                          a->sbuf, a->rcount, a->rtype);
+}
+
 int wf_shmcoll_run_before_setup(wf_coll_builder *builder,
                                 const struct wf_coll_args *a)
 {
@@ -144,6 +164,8 @@ int wf_shmcoll_run_before_setup(wf_coll_builder *builder,
     if (wf_call_is_timed() && wf_call_begin())
         return wf_call_end(WF_CALL_COLLECTIVE,
                            wf_shmcoll_run_before_setup(builder, a));
+    if (is_copy_of_one(builder, a))
+        return copy_operand(a);
     rc = wf_coll_build(builder, a, true, &s);
     if (rc)
         return rc; /* for the other members this call never happened */

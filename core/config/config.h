@@ -56,6 +56,7 @@ struct wf_core_options {
     uint64_t trace_size; /* bytes */
     int exact_length; /* a receive that asks for an exact length fails if the
                          message is shorter */
+    int strict; /* refuse what other libraries allow beyond the standard */
     int check;        /* compare configurations across ranks */
 };
 

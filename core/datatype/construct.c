@@ -17,15 +17,17 @@
 #include "process/instance.h"
 
 /* Returns whether the large-count form was called. The bindings say so
- * (large_call), wide array arguments show it, and so do values that an int
- * cannot hold. */
+ * (large_call), wide arrays of what the int form has as int[] show it, and so
+ * do numbers that an int cannot hold. */
 static bool is_large(const struct wf_instance *wf, const struct wf_type *t,
                      struct wf_ints array)
 {
+    const struct wf_type_private *p = t->priv;
+
     if ((wf && wf->large_call) || array.width == 8)
         return true;
-    for (int64_t i = 0; i < t->priv->nint; i++)
-        if (t->priv->value[i] != (int)t->priv->value[i])
+    for (int64_t i = 0; i < p->nvalue && i < p->nint; i++)
+        if (p->value[i] != (int)p->value[i])
             return true;
     return false;
 }
@@ -46,12 +48,6 @@ static int finish_type(const struct wf_instance *wf, struct wf_type *t,
 }
 
 static const struct wf_ints no_array = {NULL, 0};
-
-static void copy_values(int64_t *to, struct wf_ints from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = wf_int_at(from, (size_t)i);
-}
 
 /* Makes a type over one older type, as all constructors but struct do. */
 static struct wf_type *create_over(int combiner, int64_t nint, int64_t naddr,
@@ -115,22 +111,41 @@ int wf_mpi_type_create_hvector(struct wf_instance *wf, MPI_Count count,
                          newtype);
 }
 
+/* Makes a type of blocks that are anywhere, all of one older type. block: the
+ * length of all, where there is no array of lengths. */
+static int create_indexed(struct wf_instance *wf, int combiner,
+                          const struct wf_type_arrays *arrays, MPI_Count block,
+                          struct wf_type *oldtype, MPI_Datatype *newtype)
+{
+    bool blocks = combiner == MPI_COMBINER_INDEXED_BLOCK ||
+                  combiner == MPI_COMBINER_HINDEXED_BLOCK;
+    struct wf_type *t;
+
+    if (check_count(arrays->count))
+        return MPI_ERR_COUNT;
+    t = wf_type_create_irregular(combiner, 1 + blocks, 1, arrays);
+    if (!t)
+        return wf_type_report_no_memory();
+    wf_type_set_older(t, 0, oldtype);
+    if (blocks)
+        t->priv->value[1] = block;
+    /* Displacements in bytes are 64 bits wide in both forms: they do not tell
+     * which one was called. */
+    return finish_type(wf, t,
+                       combiner == MPI_COMBINER_INDEXED_BLOCK ? arrays->places
+                                                              : arrays->lengths,
+                       newtype);
+}
+
 int wf_mpi_type_indexed(struct wf_instance *wf, MPI_Count count,
                         struct wf_ints array_of_blocklengths,
                         struct wf_ints array_of_displacements,
                         struct wf_type *oldtype, MPI_Datatype *newtype)
 {
-    struct wf_type *t;
-
-    if (check_count(count))
-        return MPI_ERR_COUNT;
-    t = create_over(MPI_COMBINER_INDEXED, 1 + 2 * count, 0, oldtype);
-    if (!t)
-        return wf_type_report_no_memory();
-    t->priv->value[0] = count;
-    copy_values(t->priv->value + 1, array_of_blocklengths, count);
-    copy_values(t->priv->value + 1 + count, array_of_displacements, count);
-    return finish_type(wf, t, array_of_blocklengths, newtype);
+    return create_indexed(wf, MPI_COMBINER_INDEXED,
+                          &(struct wf_type_arrays){count, array_of_blocklengths,
+                                                   array_of_displacements},
+                          0, oldtype, newtype);
 }
 
 int wf_mpi_type_create_hindexed(struct wf_instance *wf, MPI_Count count,
@@ -138,17 +153,10 @@ int wf_mpi_type_create_hindexed(struct wf_instance *wf, MPI_Count count,
                                 struct wf_ints array_of_displacements,
                                 struct wf_type *oldtype, MPI_Datatype *newtype)
 {
-    struct wf_type *t;
-
-    if (check_count(count))
-        return MPI_ERR_COUNT;
-    t = create_over(MPI_COMBINER_HINDEXED, 1 + count, count, oldtype);
-    if (!t)
-        return wf_type_report_no_memory();
-    t->priv->value[0] = count;
-    copy_values(t->priv->value + 1, array_of_blocklengths, count);
-    copy_values(t->priv->value + 1 + count, array_of_displacements, count);
-    return finish_type(wf, t, array_of_blocklengths, newtype);
+    return create_indexed(wf, MPI_COMBINER_HINDEXED,
+                          &(struct wf_type_arrays){count, array_of_blocklengths,
+                                                   array_of_displacements},
+                          0, oldtype, newtype);
 }
 
 int wf_mpi_type_create_indexed_block(struct wf_instance *wf, MPI_Count count,
@@ -157,38 +165,22 @@ int wf_mpi_type_create_indexed_block(struct wf_instance *wf, MPI_Count count,
                                      struct wf_type *oldtype,
                                      MPI_Datatype *newtype)
 {
-    struct wf_type *t;
-
-    if (check_count(count))
-        return MPI_ERR_COUNT;
-    t = create_over(MPI_COMBINER_INDEXED_BLOCK, 2 + count, 0, oldtype);
-    if (!t)
-        return wf_type_report_no_memory();
-    t->priv->value[0] = count;
-    t->priv->value[1] = blocklength;
-    copy_values(t->priv->value + 2, array_of_displacements, count);
-    return finish_type(wf, t, array_of_displacements, newtype);
+    return create_indexed(
+        wf, MPI_COMBINER_INDEXED_BLOCK,
+        &(struct wf_type_arrays){count, no_array, array_of_displacements},
+        blocklength, oldtype, newtype);
 }
 
-/* Displacements are 64 bits wide in both forms: they do not tell which one was
- * called. */
 int wf_mpi_type_create_hindexed_block(struct wf_instance *wf, MPI_Count count,
                                       MPI_Count blocklength,
                                       struct wf_ints array_of_displacements,
                                       struct wf_type *oldtype,
                                       MPI_Datatype *newtype)
 {
-    struct wf_type *t;
-
-    if (check_count(count))
-        return MPI_ERR_COUNT;
-    t = create_over(MPI_COMBINER_HINDEXED_BLOCK, 2, count, oldtype);
-    if (!t)
-        return wf_type_report_no_memory();
-    t->priv->value[0] = count;
-    t->priv->value[1] = blocklength;
-    copy_values(t->priv->value + 2, array_of_displacements, count);
-    return finish_type(wf, t, no_array, newtype);
+    return create_indexed(
+        wf, MPI_COMBINER_HINDEXED_BLOCK,
+        &(struct wf_type_arrays){count, no_array, array_of_displacements},
+        blocklength, oldtype, newtype);
 }
 
 /* Checks that every entry of array_of_types is a datatype. */
@@ -214,12 +206,12 @@ int wf_mpi_type_create_struct(struct wf_instance *wf, MPI_Count count,
         return MPI_ERR_COUNT;
     if (check_types(count, array_of_types))
         return MPI_ERR_TYPE;
-    t = wf_type_create(MPI_COMBINER_STRUCT, 1 + count, count, count);
+    t = wf_type_create_irregular(
+        MPI_COMBINER_STRUCT, 1, count,
+        &(struct wf_type_arrays){count, array_of_blocklengths,
+                                 array_of_displacements});
     if (!t)
         return wf_type_report_no_memory();
-    t->priv->value[0] = count;
-    copy_values(t->priv->value + 1, array_of_blocklengths, count);
-    copy_values(t->priv->value + 1 + count, array_of_displacements, count);
     for (MPI_Count i = 0; i < count; i++)
         wf_type_set_older(t, i, wf_type_of(array_of_types[i]));
     return finish_type(wf, t, array_of_blocklengths, newtype);

@@ -30,10 +30,10 @@ static struct shape shape_of(const struct wf_type *t)
         return (struct shape){p->nint, p->naddr, 0, p->ntype};
     switch (p->combiner) {
     case MPI_COMBINER_SUBARRAY: /* ndims, order; sizes, subsizes, starts */
-        n = p->value[0];
+        n = wf_type_value(t, 0);
         return (struct shape){2, 0, 3 * n, p->ntype};
     case MPI_COMBINER_DARRAY: /* all but gsizes are integers */
-        n = p->value[2];
+        n = wf_type_value(t, 2);
         return (struct shape){4 + 3 * n, 0, n, p->ntype};
     default:
         return (struct shape){0, 0, p->nint + p->naddr, p->ntype};
@@ -41,15 +41,17 @@ static struct shape shape_of(const struct wf_type *t)
 }
 
 /* Returns whether value i of the record is given as a count. */
-static bool is_count(const struct wf_type_private *p, int64_t i)
+static bool is_count(const struct wf_type *t, int64_t i)
 {
+    const struct wf_type_private *p = t->priv;
+
     if (!p->large)
         return false;
     switch (p->combiner) {
     case MPI_COMBINER_SUBARRAY:
         return i > 0 && i < p->nint - 1;
     case MPI_COMBINER_DARRAY:
-        return i >= 3 && i < 3 + p->value[2];
+        return i >= 3 && i < 3 + wf_type_value(t, 2);
     default:
         return true;
     }
@@ -154,12 +156,12 @@ int wf_mpi_type_get_contents_c(struct wf_instance *wf, struct wf_type *datatype,
         check_room("max_datatypes", max_datatypes, s.ntype))
         return MPI_ERR_ARG;
     for (int64_t i = 0; i < p->nint + p->naddr; i++) {
-        if (is_count(p, i))
-            array_of_large_counts[nc++] = p->value[i];
+        if (is_count(datatype, i))
+            array_of_large_counts[nc++] = wf_type_value(datatype, i);
         else if (i < p->nint)
-            array_of_integers[ni++] = (int)p->value[i];
+            array_of_integers[ni++] = (int)wf_type_value(datatype, i);
         else
-            array_of_addresses[na++] = (MPI_Aint)p->value[i];
+            array_of_addresses[na++] = (MPI_Aint)wf_type_value(datatype, i);
     }
     output_types(datatype, array_of_datatypes);
     return MPI_SUCCESS;

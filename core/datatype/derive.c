@@ -5,7 +5,6 @@
  * only components with set bounds count. Otherwise the extent is rounded up to
  * the strictest alignment of the basic elements.
  *
- * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "datatype/derive.h"
@@ -14,6 +13,7 @@
 
 #include "datatype/blocks.h"
 #include "datatype/derived.h"
+#include "datatype/layout.h"
 #include "datatype/layout_build.h"
 #include "datatype/predefined.h"
 #include "datatype/swap.h"
@@ -74,32 +74,53 @@ uint32_t wf_type_align(const struct wf_type *t)
     return t->priv ? t->priv->align : wf_predefined(t)->align;
 }
 
-/* Computes the range *low to *high that the elements of b cover when one covers
- * lb to ub. false: an overflow. */
-static bool compute_reach(const struct wf_type_block *b, int64_t lb, int64_t ub,
-                          int64_t *low, int64_t *high)
-{
-    int64_t last, first_lb, first_ub, last_lb, last_ub;
+/* Elements of one type: n in all, of which the first bytes lie at low to
+ * high. */
+struct elements {
+    const struct wf_type *type;
+    int64_t n, low, high;
+};
 
+/* Adds the elements of a block of the same type; false: an overflow. */
+static inline bool add_block(struct elements *e, const struct wf_type_block *b)
+{
+    int64_t last;
+
+    if (b->n == 0)
+        return true;
     if (__builtin_mul_overflow(b->n - 1, b->type->extent, &last) ||
-        __builtin_add_overflow(b->disp, lb, &first_lb) ||
-        __builtin_add_overflow(b->disp, ub, &first_ub) ||
-        __builtin_add_overflow(first_lb, last, &last_lb) ||
-        __builtin_add_overflow(first_ub, last, &last_ub))
+        __builtin_add_overflow(b->disp, last, &last))
         return false;
-    *low = last < 0 ? last_lb : first_lb;
-    *high = last < 0 ? first_ub : last_ub;
-    return true;
+    if (e->n == 0)
+        e->low = e->high = last;
+    e->low = b->disp < e->low ? b->disp : e->low;
+    e->high = b->disp > e->high ? b->disp : e->high;
+    e->low = last < e->low ? last : e->low;
+    e->high = last > e->high ? last : e->high;
+    if (!__builtin_add_overflow(e->n, b->n, &e->n))
+        return true;
+    e->n = INT64_MAX;
+    return b->type->size == 0;
 }
 
-static bool add_data_bounds(struct bounds *s, const struct wf_type_block *b)
+/* Computes the range *low to *high that the elements cover when one covers lb
+ * to lb + extent, which may be negative. false: an overflow. */
+static bool compute_reach(const struct elements *e, int64_t lb, int64_t extent,
+                          int64_t *low, int64_t *high)
 {
-    const struct wf_type *t = b->type;
+    return !__builtin_add_overflow(e->low, lb, low) &&
+           !__builtin_add_overflow(e->high, lb, high) &&
+           !__builtin_add_overflow(*high, extent, high);
+}
+
+static bool add_data_bounds(struct bounds *s, const struct elements *e)
+{
+    const struct wf_type *t = e->type;
     int64_t low, high;
 
     if (t->size == 0)
         return true;
-    if (!compute_reach(b, t->true_lb, t->true_lb + t->true_extent, &low, &high))
+    if (!compute_reach(e, t->true_lb, t->true_extent, &low, &high))
         return false;
     if (!s->any_data || low < s->true_lb)
         s->true_lb = low;
@@ -109,21 +130,19 @@ static bool add_data_bounds(struct bounds *s, const struct wf_type_block *b)
     return true;
 }
 
-/* Adds the place of a block to the bounds; false: an overflow. */
-static bool add_bounds(struct bounds *s, const struct wf_type_block *b)
+/* Adds the place of elements to the bounds; false: an overflow. */
+static bool add_bounds(struct bounds *s, const struct elements *e)
 {
-    const struct wf_type *t = b->type;
+    const struct wf_type *t = e->type;
     int64_t low, high;
 
-    if (b->n == 0 || (t->size == 0 && !is_sticky(t)))
-        return true;
     if (wf_type_align(t) > s->align)
         s->align = wf_type_align(t);
-    if (!add_data_bounds(s, b))
+    if (!add_data_bounds(s, e))
         return false;
     if (s->sticky && !is_sticky(t))
         return true;
-    if (!compute_reach(b, t->lb, t->lb + t->extent, &low, &high))
+    if (!compute_reach(e, t->lb, t->extent, &low, &high))
         return false;
     if (is_sticky(t) && !s->sticky) {
         s->sticky = true;
@@ -144,59 +163,127 @@ static void add_saturated(int64_t *sum, int64_t each, int64_t n)
         *sum = INT64_MAX;
 }
 
-/* Adds the data of `times` blocks like this one; false: an overflow. */
-static bool add_size(struct bounds *s, const struct wf_type_block *b,
-                     int64_t times)
+/* Adds the data of elements; false: an overflow. */
+static bool add_size(struct bounds *s, const struct elements *e)
 {
-    int64_t n, bytes;
+    const struct wf_type *t = e->type;
+    int64_t bytes;
 
-    if (b->type->size == 0 || b->n == 0)
+    if (t->size == 0)
         return true;
     if (s->size == 0)
-        s->unit = wf_type_unit(b->type);
-    else if (s->unit != wf_type_unit(b->type))
+        s->unit = wf_type_unit(t);
+    else if (s->unit != wf_type_unit(t))
         s->unit = 0;
-    s->rewritten = s->rewritten || wf_type_needs_conversion(b->type);
-    if (__builtin_mul_overflow(b->n, times, &n) ||
-        __builtin_mul_overflow(n, b->type->size, &bytes) ||
+    s->rewritten = s->rewritten || wf_type_needs_conversion(t);
+    if (__builtin_mul_overflow(e->n, t->size, &bytes) ||
         __builtin_add_overflow(s->size, bytes, &s->size))
         return false;
-    add_saturated(&s->elements, wf_type_elements(b->type), n);
-    add_saturated(&s->external, wf_type_external(b->type), n);
+    add_saturated(&s->elements, wf_type_elements(t), e->n);
+    add_saturated(&s->external, wf_type_external(t), e->n);
     return true;
 }
 
-static bool is_regular(const struct wf_type_private *p)
+static bool add_elements(struct bounds *s, const struct elements *e)
 {
-    return p->combiner == MPI_COMBINER_VECTOR ||
-           p->combiner == MPI_COMBINER_HVECTOR;
+    if (e->n == 0 || (e->type->size == 0 && !is_sticky(e->type)))
+        return true;
+    return add_bounds(s, e) && add_size(s, e);
 }
 
-/* Measures a regular type by its first and its last block. */
-static bool measure_regular(const struct wf_type *t, int64_t blocks,
-                            struct bounds *s)
+/* Finds the least and the greatest displacement, in units of the scale. */
+static void find_ends(const struct wf_type_blocks *all, int64_t *low,
+                      int64_t *high)
 {
-    struct wf_type_block first, last;
+    struct wf_ints places = all->places;
 
-    if (!wf_type_block(t, 0, &first) || !wf_type_block(t, blocks - 1, &last))
+    *low = 0;
+    *high = all->count - 1;
+    if (!places.base)
+        return;
+    *low = *high = wf_int_at(places, 0);
+    for (int64_t i = 1; i < all->count; i++) {
+        int64_t at = wf_int_at(places, (size_t)i);
+
+        *low = at < *low ? at : *low;
+        *high = at > *high ? at : *high;
+    }
+}
+
+/* Measures blocks of one length and type by those at both ends. */
+static bool measure_equal(const struct wf_type_blocks *all, struct bounds *s)
+{
+    struct wf_type_block b = {.n = all->n, .type = all->types[0]};
+    struct elements e = {.type = b.type};
+    int64_t low, high;
+
+    find_ends(all, &low, &high);
+    if (__builtin_mul_overflow(low, all->scale, &b.disp) || !add_block(&e, &b))
         return false;
-    return add_bounds(s, &first) && add_bounds(s, &last) &&
-           add_size(s, &first, blocks);
+    if (__builtin_mul_overflow(high, all->scale, &b.disp) || !add_block(&e, &b))
+        return false;
+    if (__builtin_mul_overflow(b.n, all->count, &e.n)) {
+        if (b.type->size > 0)
+            return false;
+        e.n = INT64_MAX;
+    }
+    return add_elements(s, &e);
 }
 
-static bool measure_type(const struct wf_type *t, struct bounds *s)
+/* Adds the blocks from i on that are of e's type. Returns the index of the next
+ * one, or -1: an overflow. */
+static int64_t add_row(const struct wf_type_blocks *blocks, int64_t i,
+                       struct elements *e)
 {
-    int64_t blocks = wf_type_block_count(t);
+    const struct wf_type_blocks all = *blocks; /* in registers */
+    struct elements sum = *e;
     struct wf_type_block b;
 
-    s->align = 1;
-    if (blocks > 0 && is_regular(t->priv))
-        return measure_regular(t, blocks, s);
-    for (int64_t i = 0; i < blocks; i++)
-        if (!wf_type_block(t, i, &b) || !add_bounds(s, &b) ||
-            !add_size(s, &b, 1))
+    for (; i < all.count; i++) {
+        if (!wf_type_blocks_at(&all, i, &b))
+            return -1;
+        if (b.type != sum.type)
+            break;
+        if (!add_block(&sum, &b))
+            return -1;
+    }
+    *e = sum;
+    return i;
+}
+
+/* Measures blocks one after another, those of a few types together. */
+static bool measure_each(const struct wf_type_blocks *all, struct bounds *s)
+{
+    struct elements e[4] = {{0}};
+    unsigned kinds = sizeof e / sizeof *e, k, next = 0;
+
+    for (int64_t i = 0; i < all->count;) {
+        const struct wf_type *t = all->types[all->types_differ ? i : 0];
+
+        for (k = 0; k < kinds && e[k].type != t; k++)
+            ;
+        if (k == kinds) {
+            k = next++ % kinds;
+            if (!add_elements(s, &e[k]))
+                return false;
+            e[k] = (struct elements){.type = t};
+        }
+        i = add_row(all, i, &e[k]);
+        if (i < 0)
+            return false;
+    }
+    for (k = 0; k < kinds; k++)
+        if (!add_elements(s, &e[k]))
             return false;
     return true;
+}
+
+static bool measure_type(const struct wf_type_blocks *all, struct bounds *s)
+{
+    s->align = 1;
+    if (all->count == 0)
+        return true;
+    return all->lengths.base ? measure_each(all, s) : measure_equal(all, s);
 }
 
 /* Writes the bounds into the type; false: the extent does not fit. */
@@ -248,6 +335,12 @@ static void override_bounds(struct wf_type *t)
     }
 }
 
+static bool is_regular(const struct wf_type_private *p)
+{
+    return p->combiner == MPI_COMBINER_VECTOR ||
+           p->combiner == MPI_COMBINER_HVECTOR;
+}
+
 /* ---- layout ----------------------------------------------------------- */
 
 /* Returns a reference to the layout of one element; predefined types without
@@ -271,63 +364,87 @@ static struct wf_type_layout *make_layout_of_run(const struct wf_type *t,
     return run;
 }
 
-static struct wf_type_layout *make_regular_layout(const struct wf_type *t)
+static struct wf_type_layout *
+make_regular_layout(const struct wf_type_blocks *all)
 {
-    const struct wf_type_private *p = t->priv;
     struct wf_type_layout *row, *l = NULL;
-    struct wf_type_block b;
 
-    /* measure_type() has shown that the second displacement fits. */
-    if (p->value[0] == 0)
+    if (all->count == 0)
         return wf_layout_make_block(0, 0);
-    row = make_layout_of_run(p->older[0], p->value[1]);
-    if (p->value[0] == 1 || !wf_type_block(t, 1, &b))
+    row = make_layout_of_run(all->types[0], all->n);
+    if (all->count == 1)
         return row;
     if (row)
-        l = wf_layout_make_loop(p->value[0], b.disp, row);
+        l = wf_layout_make_loop(all->count, all->scale, row);
     wf_layout_put(row);
     return l;
 }
 
-static struct wf_type_layout *make_layout_of_blocks(const struct wf_type *t)
+/* Adds a block of a type with holes. *run is the layout of the block before it,
+ * which equal blocks share. */
+static void add_run(struct wf_layout_builder *builder,
+                    const struct wf_type_block *b, struct wf_type_block *last,
+                    struct wf_type_layout **run)
+{
+    if (!*run || b->n != last->n || b->type != last->type) {
+        wf_layout_put(*run);
+        *run = make_layout_of_run(b->type, b->n);
+        *last = *b;
+    }
+    if (*run)
+        wf_layout_add(builder, b->disp, *run);
+    else
+        builder->failed = true;
+}
+
+/* Adds the blocks from i on that are of a type without holes. Returns the index
+ * of the next one. */
+static int64_t add_whole_blocks(struct wf_layout_builder *builder,
+                                const struct wf_type_blocks *blocks, int64_t i,
+                                const struct wf_type *t)
+{
+    const struct wf_type_blocks all = *blocks; /* in registers */
+    int64_t size = t->size, true_lb = t->true_lb;
+    struct wf_type_block b;
+
+    for (; i < all.count; i++) {
+        wf_type_blocks_at(&all, i, &b);
+        if (b.type != t)
+            break;
+        wf_layout_add_bytes(builder, b.disp + true_lb, b.n * size);
+    }
+    return i;
+}
+
+static struct wf_type_layout *
+make_layout_of_blocks(const struct wf_type_blocks *all)
 {
     struct wf_layout_builder builder = {0};
     struct wf_type_layout *run = NULL;
     struct wf_type_block b, last = {0};
-    int64_t blocks = wf_type_block_count(t);
 
-    if (blocks > 16)
-        wf_layout_reserve(&builder, blocks);
-    for (int64_t i = 0; i < blocks; i++) {
-        wf_type_block(t, i, &b);
-        if (b.n == 0 || b.type->size == 0)
-            continue;
+    if (all->count > 16)
+        wf_layout_reserve(&builder, all->count);
+    for (int64_t i = 0; i < all->count;) {
+        wf_type_blocks_at(all, i, &b);
         if (wf_type_is_contiguous(b.type)) {
-            wf_layout_add_bytes(&builder, b.disp + b.type->true_lb,
-                                b.n * b.type->size);
+            i = add_whole_blocks(&builder, all, i, b.type);
             continue;
         }
-        /* Equal blocks in a row share one node. */
-        if (!run || b.n != last.n || b.type != last.type) {
-            wf_layout_put(run);
-            run = make_layout_of_run(b.type, b.n);
-            last = b;
-        }
-        if (run)
-            wf_layout_add(&builder, b.disp, run);
-        else
-            builder.failed = true;
+        if (b.n > 0 && b.type->size > 0)
+            add_run(&builder, &b, &last, &run);
+        i++;
     }
     wf_layout_put(run);
     return wf_layout_finish(&builder);
 }
 
-static bool set_layout(struct wf_type *t)
+static bool set_layout(struct wf_type *t, const struct wf_type_blocks *all)
 {
     const struct wf_type_layout *l;
 
-    t->layout =
-        is_regular(t->priv) ? make_regular_layout(t) : make_layout_of_blocks(t);
+    t->layout = is_regular(t->priv) ? make_regular_layout(all)
+                                    : make_layout_of_blocks(all);
     l = t->layout;
     if (!l)
         return false;
@@ -346,15 +463,17 @@ int wf_type_report_no_memory(void)
 int wf_type_derive(struct wf_type *t, struct wf_type **out)
 {
     struct bounds s = {0};
+    struct wf_type_blocks all;
     int rc;
 
-    if (!measure_type(t, &s) || !set_bounds(t, &s)) {
+    if (!wf_type_blocks(t, &all) || !measure_type(&all, &s) ||
+        !set_bounds(t, &s)) {
         rc = wf_error(MPI_ERR_COUNT,
                       "the new datatype would span more than 2^63 - 1 bytes");
         goto err;
     }
     override_bounds(t);
-    if (!set_layout(t)) {
+    if (!set_layout(t, &all)) {
         rc = wf_type_report_no_memory();
         goto err;
     }

@@ -1,10 +1,10 @@
 /* A derived datatype consists of a constructor record and what follows from it.
  *
  * DESIGN  A derived type keeps the arguments of its constructor once, in the
- * order MPI_Type_get_contents returns them (integers, then addresses), widened
- * to 64 bits. The view "block i is n elements of an older type at a
- * displacement" is computed from them when needed: bounds, layout, element
- * counting and external32 all walk blocks and know no combiner.
+ * order MPI_Type_get_contents returns them: numbers, widened to 64 bits, then
+ * arrays as wide as they came. The view "block i is n elements of an older type
+ * at a displacement" is computed from them when needed (blocks.h): bounds,
+ * layout, element counting and external32 all walk blocks and know no combiner.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -31,17 +31,14 @@ struct wf_type_private {
     int64_t elements; /* number of basic elements, saturated */
     int64_t external; /* bytes in external32, saturated */
     int64_t nint, naddr, ntype;
-    int64_t *value;         /* nint integers, then naddr addresses */
+    /* nint integers, then naddr addresses: nvalue numbers, value[0] lengths
+     * and value[0] displacements of blocks. base is NULL without the array. */
+    int64_t nvalue, *value;
+    struct wf_ints lengths, places;
     struct wf_type **older; /* ntype referenced types */
     /* subarray and darray: the same placement, made by simpler constructors */
     struct wf_type *body;
     struct wf_type *next_dead; /* list of types that wf_type_put destroys */
-};
-
-/* A block is n elements of a type, the first at disp. */
-struct wf_type_block {
-    int64_t disp, n;
-    struct wf_type *type;
 };
 
 #endif

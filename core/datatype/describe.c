@@ -77,7 +77,7 @@ static void put_segs(struct words *w, const struct wf_type_layout *l)
     for (int64_t i = 0; i < l->count; i++)
         put_word(w, l->disps[i]);
     for (int64_t i = 0; i < l->count; i++)
-        put_word(w, l->starts[i + 1] - l->starts[i]);
+        put_word(w, wf_layout_start(l, i + 1) - wf_layout_start(l, i));
 }
 
 static void put_node(struct words *w, const struct wf_type_layout *l)

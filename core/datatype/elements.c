@@ -86,11 +86,15 @@ int wf_mpi_get_count(struct wf_instance *wf, const MPI_Status *status,
                      struct wf_type *datatype, MPI_Count *count)
 {
     uint64_t bytes = wf_status_bytes(status), size = (uint64_t)datatype->size;
+    uint64_t whole;
 
     if (size == 0)
-        *count = bytes == 0 ? 0 : MPI_UNDEFINED;
+        whole = 0;
+    else if ((bytes | size) <= UINT32_MAX) /* a short division is faster */
+        whole = (uint32_t)bytes / (uint32_t)size;
     else
-        *count = bytes % size ? MPI_UNDEFINED : (MPI_Count)(bytes / size);
+        whole = bytes / size;
+    *count = whole * size == bytes ? (MPI_Count)whole : MPI_UNDEFINED;
     return MPI_SUCCESS;
 }
 

@@ -75,6 +75,7 @@ static struct wf_type_f90 *make_f90_type(struct wf_instance *wf, int combiner,
     f->priv.elements = 1;
     f->priv.external = wf_type_external(like);
     f->priv.nint = combiner == MPI_COMBINER_F90_INTEGER ? 1 : 2;
+    f->priv.nvalue = f->priv.nint;
     f->priv.value = memcpy(f->value, value, sizeof f->value);
     f->next = all->f90;
     all->f90 = f;

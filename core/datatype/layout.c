@@ -110,16 +110,12 @@ static struct wf_type_layout *make_row_of_loop(const struct wf_type_layout *l)
     row->size = l->size;
     row->width = width;
     row->disps = malloc((size_t)l->count * sizeof *row->disps);
-    row->starts = malloc((size_t)(l->count + 1) * sizeof *row->starts);
-    if (!row->disps || !row->starts) {
+    if (!row->disps) {
         wf_layout_put(row);
         return NULL;
     }
-    for (int64_t i = 0; i < l->count; i++) {
+    for (int64_t i = 0; i < l->count; i++)
         row->disps[i] = l->disp + l->child->disp + i * l->stride;
-        row->starts[i] = i * width;
-    }
-    row->starts[l->count] = l->size;
     return row;
 }
 

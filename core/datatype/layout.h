@@ -10,8 +10,9 @@
  * arithmetic progression become loops, few-segment children are flattened into
  * rows. (Idea of canonical strided blocks: Pearson et al., TEMPI, HPDC 2021.)
  * Nodes never change once built and are shared between types by reference.
- * starts[] are prefix sums of packed bytes with count + 1 entries, so any byte
- * of the packed stream is found by division and binary search, without state.
+ * starts[] are prefix sums of packed bytes with count + 1 entries, or multiples
+ * of the width, so any byte of the packed stream is found by division or binary
+ * search, without state.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,9 +38,17 @@ struct wf_type_layout {
     int64_t count;
     int64_t stride;
     struct wf_type_layout *child;     /* LOOP */
-    int64_t *disps, *starts;          /* SEGS, LIST */
+    int64_t *disps;                   /* SEGS, LIST */
+    int64_t *starts; /* the same; NULL where there is a width */
     struct wf_type_layout **children; /* LIST */
 };
+
+/* Returns where part i of a SEGS or LIST node starts in its stream; i may be
+ * count. */
+static inline int64_t wf_layout_start(const struct wf_type_layout *l, int64_t i)
+{
+    return l->width ? i * l->width : l->starts[i];
+}
 
 /* Returns the index of the segment or child of a SEGS or LIST node that has
  * byte off of its stream. */
@@ -82,8 +91,13 @@ struct wf_type_layout *wf_layout_make_loop_node(int64_t disp, int64_t count,
 
 /* A builder concatenates parts in typemap order. */
 struct wf_layout_builder {
-    int64_t *seg_disp, *seg_len; /* the open run of byte segments */
-    int64_t nseg, seg_room;
+    int64_t open, end; /* the last segment, which may still grow; open == end:
+                          there is none */
+    /* The run of the segments before it: nseg of them, each of width bytes, or
+     * with starts[] once they differ, as in a SEGS node. */
+    int64_t *disps, *starts;
+    int64_t nseg, room, width;
+    int64_t lengths; /* of them, or-ed */
     int64_t *item_disp;
     struct wf_type_layout **item;
     int64_t nitem, item_room;

@@ -12,7 +12,6 @@
 
 #include <stdlib.h>
 
-#include "datatype/layout.h"
 #include "os/tuning.h"
 
 static int64_t saturate_add(int64_t a, int64_t b)
@@ -37,31 +36,43 @@ static bool grow_array(void *array_p, int64_t *room, int64_t used, size_t width)
 
 void wf_layout_reserve(struct wf_layout_builder *b, int64_t n)
 {
-    b->seg_disp = malloc((size_t)n * sizeof *b->seg_disp);
-    b->seg_len = malloc((size_t)n * sizeof *b->seg_len);
-    if (b->seg_disp && b->seg_len)
-        b->seg_room = n; /* else: grow when needed, and fail then */
+    b->disps = malloc((size_t)n * sizeof *b->disps);
+    if (b->disps)
+        b->room = n; /* else: grow when needed, and fail then */
 }
 
-void wf_layout_add_bytes(struct wf_layout_builder *b, int64_t disp, int64_t len)
+/* Gives the run starts, one for each segment that there is room for. */
+static bool make_starts(struct wf_layout_builder *b)
 {
-    int64_t n = b->nseg, room = b->seg_room;
+    b->starts = malloc((size_t)(b->room + 1) * sizeof *b->starts);
+    for (int64_t i = 0; b->starts && i <= b->nseg; i++)
+        b->starts[i] = i * b->width;
+    return b->starts != NULL;
+}
 
-    if (len == 0 || b->failed)
-        return;
-    if (n > 0 && b->seg_disp[n - 1] + b->seg_len[n - 1] == disp) {
-        b->seg_len[n - 1] += len;
-        return;
-    }
-    if (n == b->seg_room &&
-        (!grow_array(&b->seg_disp, &room, n, sizeof *b->seg_disp) ||
-         !grow_array(&b->seg_len, &b->seg_room, n, sizeof *b->seg_len))) {
+static bool grow_run(struct wf_layout_builder *b)
+{
+    int64_t room = b->room, *bigger;
+
+    if (!grow_array(&b->disps, &room, b->nseg, sizeof *b->disps))
+        return false;
+    b->room = room;
+    if (!b->starts)
+        return true;
+    bigger = realloc(b->starts, (size_t)(room + 1) * sizeof *bigger);
+    if (bigger)
+        b->starts = bigger;
+    return bigger != NULL;
+}
+
+bool wf_layout_widen_run(struct wf_layout_builder *b, int64_t len)
+{
+    if (b->nseg == 0)
+        b->width = len;
+    if ((b->nseg == b->room && !grow_run(b)) ||
+        (len != b->width && !b->starts && !make_starts(b)))
         b->failed = true;
-        return;
-    }
-    b->seg_disp[n] = disp;
-    b->seg_len[n] = len;
-    b->nseg++;
+    return !b->failed;
 }
 
 /* Appends a child to the list of items; takes over the reference. */
@@ -88,11 +99,12 @@ static void add_item(struct wf_layout_builder *b, int64_t disp,
 /* Returns whether the run has equal lengths at equal steps. */
 static bool is_run_regular(const struct wf_layout_builder *b)
 {
-    int64_t step = b->seg_disp[1] - b->seg_disp[0];
+    int64_t step = b->disps[1] - b->disps[0];
 
-    for (int64_t i = 1; i < b->nseg; i++)
-        if (b->seg_len[i] != b->seg_len[0] ||
-            b->seg_disp[i] - b->seg_disp[i - 1] != step)
+    if (b->starts)
+        return false;
+    for (int64_t i = 2; i < b->nseg; i++)
+        if (b->disps[i] - b->disps[i - 1] != step)
             return false;
     return true;
 }
@@ -100,124 +112,115 @@ static bool is_run_regular(const struct wf_layout_builder *b)
 static struct wf_type_layout *
 make_loop_of_run(const struct wf_layout_builder *b)
 {
-    struct wf_type_layout *block = wf_layout_make_block(0, b->seg_len[0]);
+    struct wf_type_layout *block = wf_layout_make_block(0, b->width);
     struct wf_type_layout *l;
 
     if (!block)
         return NULL;
-    l = wf_layout_make_loop_node(b->seg_disp[0], b->nseg,
-                            b->seg_disp[1] - b->seg_disp[0], block);
+    l = wf_layout_make_loop_node(b->disps[0], b->nseg,
+                                 b->disps[1] - b->disps[0], block);
     wf_layout_put(block);
     return l;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* Returns the width into which all segments can be cut so that they become
- * equal without becoming many more; 0 if there is none. Equal segments move in
- * a loop without branches, which is faster than having fewer of them. */
+/* Returns the width into which segments that differ can be cut so that they
+ * become equal without becoming many more; 0 if there is none. Equal segments
+ * move in a loop without branches, which is faster than having fewer of
+ * them. */
 static int64_t find_cut_width(const struct wf_layout_builder *b)
 {
-    int64_t width = b->seg_len[0], size = 0;
-    bool equal = true;
+    int64_t width = b->lengths & -b->lengths; /* the lowest bit of all */
 
-    for (int64_t i = 0; i < b->nseg; i++) {
-        equal = equal && b->seg_len[i] == b->seg_len[0];
-        width = common_divisor(width, b->seg_len[i]);
-        size += b->seg_len[i];
-    }
-    if (equal)
-        return width;
-    if (b->nseg >= WF_LONG_LIST && (width == 4 || width == 8 || width == 16) &&
-        size / width <= WF_MORE_SEGS * b->nseg)
+    if (b->starts && b->nseg >= WF_LONG_LIST && width >= 4 && width <= 16 &&
+        b->starts[b->nseg] / width <= WF_MORE_SEGS * b->nseg)
         return width;
     return 0;
 }
 
-/* Makes a node of the run with every segment cut into blocks of width bytes. */
-static struct wf_type_layout *
-make_segs_of_cut_run(const struct wf_layout_builder *b, int64_t width)
+/* Cuts the segments of the run into blocks of width bytes, a power of two.
+ * WF_MORE_SEGS displacements are written for each segment, however many it
+ * needs: a branch on that would be predicted wrongly for every other one. */
+static bool cut_run(struct wf_layout_builder *b, int64_t width)
 {
-    struct wf_type_layout *l = wf_layout_make_node(WF_LAYOUT_SEGS);
-    int64_t n = 0, k = 0;
+    int shift = __builtin_ctzll((uint64_t)width);
+    int64_t n = b->starts[b->nseg] >> shift, k = 0, more;
+    int64_t *disps = malloc((size_t)(n + WF_MORE_SEGS) * sizeof *disps);
 
-    if (!l)
-        return NULL;
-    for (int64_t i = 0; i < b->nseg; i++)
-        n += b->seg_len[i] / width;
-    l->starts = malloc((size_t)(n + 1) * sizeof *l->starts);
-    l->disps = malloc((size_t)n * sizeof *l->disps);
-    if (!l->starts || !l->disps) {
-        wf_layout_put(l);
-        return NULL;
+    if (!disps)
+        return false;
+    for (int64_t i = 0; i < b->nseg; i++, k += more) {
+        int64_t at = b->disps[i], j = 0;
+
+        more = (b->starts[i + 1] - b->starts[i]) >> shift;
+        do {
+            for (int64_t end = j + WF_MORE_SEGS; j < end; j++, at += width)
+                disps[k + j] = at;
+        } while (wf_unlikely(j < more));
     }
-    for (int64_t i = 0; i < b->nseg; i++)
-        for (int64_t at = 0; at < b->seg_len[i]; at += width)
-            l->disps[k++] = b->seg_disp[i] + at;
-    for (k = 0; k <= n; k++)
-        l->starts[k] = k * width;
-    l->count = l->segs = n;
-    l->width = width;
-    l->size = n * width;
-    return l;
+    free(b->disps);
+    free(b->starts);
+    b->disps = disps;
+    b->starts = NULL;
+    b->nseg = b->room = n;
+    b->width = width;
+    return true;
 }
 
-static struct wf_type_layout *
-make_segs_of_run(const struct wf_layout_builder *b)
+/* Returns the array without the room that its n entries do not need. */
+static int64_t *trim_array(int64_t *array, int64_t n)
+{
+    int64_t *trimmed = realloc(array, (size_t)n * sizeof *array);
+
+    return trimmed ? trimmed : array;
+}
+
+/* Makes a node of the run, whose arrays it takes over. */
+static struct wf_type_layout *make_segs_of_run(struct wf_layout_builder *b)
 {
     struct wf_type_layout *l = wf_layout_make_node(WF_LAYOUT_SEGS);
-    int64_t at = 0;
 
     if (!l)
         return NULL;
-    l->starts = malloc((size_t)(b->nseg + 1) * sizeof *l->starts);
-    l->disps = malloc((size_t)b->nseg * sizeof *l->disps);
-    if (!l->starts || !l->disps) {
-        wf_layout_put(l);
-        return NULL;
-    }
-    memcpy(l->disps, b->seg_disp, (size_t)b->nseg * sizeof *l->disps);
     l->count = l->segs = b->nseg;
-    for (int64_t i = 0; i < b->nseg; i++) {
-        l->starts[i] = at;
-        at += b->seg_len[i];
-    }
-    l->starts[b->nseg] = l->size = at;
+    l->width = b->starts ? 0 : b->width;
+    l->disps = trim_array(b->disps, b->nseg);
+    if (b->starts)
+        l->starts = trim_array(b->starts, b->nseg + 1);
+    l->size = wf_layout_start(l, l->count);
+    b->disps = b->starts = NULL;
+    b->room = 0;
     return l;
 }
 
-/* Makes a layout of the open run, which is empty afterwards. */
+/* Makes a layout of the run, which is empty afterwards. */
 static struct wf_type_layout *make_layout_of_run(struct wf_layout_builder *b)
 {
     struct wf_type_layout *l;
     int64_t width;
 
+    wf_layout_close_segment(b);
+    b->open = b->end = 0;
+    if (b->failed)
+        return NULL;
     if (b->nseg == 0)
         l = wf_layout_make_block(0, 0);
     else if (b->nseg == 1)
-        l = wf_layout_make_block(b->seg_disp[0], b->seg_len[0]);
+        l = wf_layout_make_block(b->disps[0], b->width);
     else if (is_run_regular(b))
         l = make_loop_of_run(b);
-    else if ((width = find_cut_width(b)) > 0)
-        l = make_segs_of_cut_run(b, width);
+    else if ((width = find_cut_width(b)) > 0 && !cut_run(b, width))
+        l = NULL;
     else
         l = make_segs_of_run(b);
-    b->nseg = 0;
+    free(b->starts);
+    b->starts = NULL;
+    b->nseg = b->lengths = 0;
     return l;
 }
 
 static void flush_run(struct wf_layout_builder *b)
 {
-    if (b->nseg)
+    if (b->nseg || b->open != b->end)
         add_item(b, 0, make_layout_of_run(b));
 }
 
@@ -236,7 +239,8 @@ static void flatten_layout(struct wf_layout_builder *b, int64_t disp,
     case WF_LAYOUT_SEGS:
         for (int64_t i = 0; i < l->count; i++)
             wf_layout_add_bytes(b, disp + l->disps[i],
-                                l->starts[i + 1] - l->starts[i]);
+                                wf_layout_start(l, i + 1) -
+                                    wf_layout_start(l, i));
         break;
     case WF_LAYOUT_LIST:
         for (int64_t i = 0; i < l->count; i++)
@@ -318,8 +322,8 @@ static void clear_builder(struct wf_layout_builder *b)
         wf_layout_put(b->item[i]);
     free(b->item);
     free(b->item_disp);
-    free(b->seg_disp);
-    free(b->seg_len);
+    free(b->disps);
+    free(b->starts);
     memset(b, 0, sizeof *b);
 }
 

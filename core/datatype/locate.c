@@ -30,7 +30,7 @@ int64_t wf_type_locate(const struct wf_type *t, int64_t off)
         default:
             i = wf_layout_find_part(l, off);
             at += l->disps[i];
-            off -= l->starts[i];
+            off -= wf_layout_start(l, i);
             if (l->kind == WF_LAYOUT_SEGS)
                 return at + off;
             l = l->children[i];
@@ -77,8 +77,9 @@ static int64_t find_last(const struct wf_type_layout *l, bool behind)
             last = l->count - 1;
             at += l->disps[last];
             if (l->kind == WF_LAYOUT_SEGS)
-                return at +
-                       (behind ? l->starts[last + 1] - l->starts[last] : 0);
+                return at + (behind ? wf_layout_start(l, last + 1) -
+                                          wf_layout_start(l, last)
+                                    : 0);
             l = l->children[last];
         }
 }
@@ -86,7 +87,9 @@ static int64_t find_last(const struct wf_type_layout *l, bool behind)
 static bool are_segs_ascending(const struct wf_type_layout *l, bool apart)
 {
     for (int64_t i = 0; i + 1 < l->count; i++)
-        if (l->disps[i] + (apart ? l->starts[i + 1] - l->starts[i] : 0) >
+        if (l->disps[i] +
+                (apart ? wf_layout_start(l, i + 1) - wf_layout_start(l, i)
+                       : 0) >
             l->disps[i + 1])
             return false;
     return true;
@@ -194,11 +197,11 @@ int64_t wf_type_count_below(const struct wf_type *t, int64_t address)
             i = find_part_below(l, address);
             if (i < 0)
                 return n;
-            n += l->starts[i];
+            n += wf_layout_start(l, i);
             address -= l->disps[i];
             if (l->kind == WF_LAYOUT_SEGS)
-                return n +
-                       clamp_count(address, l->starts[i + 1] - l->starts[i]);
+                return n + clamp_count(address, wf_layout_start(l, i + 1) -
+                                                    wf_layout_start(l, i));
             l = l->children[i];
         }
 }

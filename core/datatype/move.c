@@ -90,9 +90,9 @@ static void move_rows_of_segs(struct mover *m, const struct wf_type_layout *l,
         int64_t n = rows - r < batch ? rows - r : batch;
 
         for (int64_t i = 0; i < l->count; i++)
-            move_blocks(m, m->packed + l->starts[i], l->size,
+            move_blocks(m, m->packed + wf_layout_start(l, i), l->size,
                         user + (addr)(r * stride + l->disps[i]), stride, n,
-                        l->starts[i + 1] - l->starts[i]);
+                        wf_layout_start(l, i + 1) - wf_layout_start(l, i));
         m->packed += n * l->size;
     }
 }
@@ -175,14 +175,12 @@ static void move_segs_range(struct mover *m, const struct wf_type_layout *l,
                             addr user, int64_t off, int64_t n)
 {
     int64_t i = wf_layout_find_part(l, off), end = off + n, last;
+    int64_t start = wf_layout_start(l, i), stop = wf_layout_start(l, i + 1);
 
-    WF_ASSERT(n > 0 && end <= l->size && l->starts[i] <= off &&
-              off < l->starts[i + 1]);
-    if (off != l->starts[i] || end < l->starts[i + 1]) {
-        int64_t stop = end < l->starts[i + 1] ? end : l->starts[i + 1];
-
-        move_bytes(m, user + (addr)(l->disps[i] + off - l->starts[i]),
-                   stop - off);
+    WF_ASSERT(n > 0 && end <= l->size && start <= off && off < stop);
+    if (off != start || end < stop) {
+        stop = end < stop ? end : stop;
+        move_bytes(m, user + (addr)(l->disps[i] + off - start), stop - off);
         off = stop;
         i++;
     }
@@ -190,8 +188,9 @@ static void move_segs_range(struct mover *m, const struct wf_type_layout *l,
         return;
     last = end == l->size ? l->count : wf_layout_find_part(l, end);
     move_segs(m, l, user, i, last);
-    if (last < l->count && l->starts[last] < end)
-        move_bytes(m, user + (addr)l->disps[last], end - l->starts[last]);
+    if (last < l->count && wf_layout_start(l, last) < end)
+        move_bytes(m, user + (addr)l->disps[last],
+                   end - wf_layout_start(l, last));
 }
 
 static void move_list_range(struct mover *m, const struct wf_type_layout *l,

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "config/config.h"
 #include "core_api.h"
 #include "datatype/derived.h"
 #include "datatype/move.h"
@@ -17,6 +18,7 @@
 #include "datatype/type.h"
 #include "object/error.h"
 #include "process/instance.h"
+#include "process/rank.h"
 
 enum { FIRST = WF_OP_SUM, LAST = WF_OP_NO_OP, COUNT = LAST - FIRST + 1 };
 
@@ -172,11 +174,35 @@ bool wf_op_is_defined(const struct wf_op *op, const struct wf_type *t)
     return wf_op_find_kernel(op, t) != NULL;
 }
 
-int wf_op_check(const struct wf_op *op, const struct wf_type *t)
+bool wf_op_is_withheld(const struct wf_instance *wf, const struct wf_type *t)
 {
-    if (!op->predefined || wf_op_find_kernel(op, t))
+    return t->predefined == (uintptr_t)MPI_CHAR && wf &&
+           wf->rank->options->strict;
+}
+
+static WF_COLD int check_characters(const struct wf_op *op,
+                                    const struct wf_type *t,
+                                    const struct wf_instance *wf)
+{
+    if (!wf_op_find_kernel(op, t))
+        return report_undefined(op, t);
+    if (!wf_op_is_withheld(wf, t))
         return MPI_SUCCESS;
-    return report_undefined(op, t);
+    return wf_error(MPI_ERR_OP,
+                    "%s is not defined on MPI_CHAR, which is for printable "
+                    "characters (MPI-5.0 s6.9.2), and core.strict is yes; "
+                    "use MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
+                    facts[op->predefined - FIRST].name);
+}
+
+int wf_op_check(const struct wf_op *op, const struct wf_type *t,
+                const struct wf_instance *wf)
+{
+    if (!op->predefined)
+        return MPI_SUCCESS;
+    if (wf_unlikely(t->predefined == (uintptr_t)MPI_CHAR))
+        return check_characters(op, t, wf);
+    return wf_op_find_kernel(op, t) ? MPI_SUCCESS : report_undefined(op, t);
 }
 
 static void call_user(struct wf_op *op, const void *in, void *inout,
@@ -278,7 +304,7 @@ int wf_mpi_reduce_local(struct wf_instance *wf, const void *inbuf,
                         void *inoutbuf, MPI_Count count,
                         struct wf_type *datatype, struct wf_op *op)
 {
-    int rc = wf_op_check(op, datatype);
+    int rc = wf_op_check(op, datatype, wf);
 
     if (rc || count == 0)
         return rc;

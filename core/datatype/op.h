@@ -27,8 +27,13 @@ int wf_op_apply(struct wf_instance *, struct wf_op *, const void *in,
  * REPLACE and NO_OP. */
 bool wf_op_is_defined(const struct wf_op *, const struct wf_type *);
 /* Returns MPI_SUCCESS, or MPI_ERR_OP with a text that names op and type: op is
- * not defined on type. */
-int wf_op_check(const struct wf_op *, const struct wf_type *);
+ * not defined on type, or core.strict withholds it. Without an instance only
+ * the former counts. */
+int wf_op_check(const struct wf_op *, const struct wf_type *,
+                const struct wf_instance *);
+/* Returns whether operations on the type are withheld by core.strict: those on
+ * MPI_CHAR, which the standard does not define, and other libraries do. */
+bool wf_op_is_withheld(const struct wf_instance *, const struct wf_type *);
 
 struct wf_op *wf_op_of(MPI_Op handle);
 

@@ -12,9 +12,11 @@
  */
 #include "datatype/predefined.h"
 
+#include <limits.h>
+
 #include "datatype/layout.h"
 
-enum { FIRST = 0x200, COUNT = WF_TYPES_END - FIRST };
+enum { FIRST = WF_TYPES_BEGIN, COUNT = WF_TYPES_END - FIRST };
 
 #define ABI(name)   ((uint32_t)(uintptr_t)MPI_##name)
 #define INDEX(name) (ABI(name) - FIRST)
@@ -64,7 +66,7 @@ static struct wf_type types[COUNT] = {
 #undef PAIR
 };
 
-static struct wf_predefined facts[COUNT] = {
+struct wf_predefined wf_predefined_facts[COUNT] = {
 #define TYPE(name_, C, scalar_, group_, external_)                             \
     [INDEX(name_)] = {.name = "MPI_" #name_,                                   \
                       .scalar = (scalar_),                                     \
@@ -128,16 +130,11 @@ MPI_Datatype wf_type_handle(struct wf_type *t)
     return (MPI_Datatype)t;
 }
 
-const struct wf_predefined *wf_predefined(const struct wf_type *t)
-{
-    return t->predefined ? &facts[t->predefined - FIRST] : NULL;
-}
-
 bool wf_type_is_removed(MPI_Datatype handle)
 {
     uintptr_t i = (uintptr_t)handle - FIRST;
 
-    return i < COUNT && facts[i].name && !types[i].flags;
+    return i < COUNT && wf_predefined_facts[i].name && !types[i].flags;
 }
 
 void wf_type_set_like(MPI_Datatype type, const struct wf_type *like,
@@ -145,7 +142,7 @@ void wf_type_set_like(MPI_Datatype type, const struct wf_type *like,
 {
     uintptr_t abi = (uintptr_t)type;
     struct wf_type *t = &types[abi - FIRST];
-    struct wf_predefined *p = &facts[abi - FIRST];
+    struct wf_predefined *p = &wf_predefined_facts[abi - FIRST];
     const struct wf_predefined *l = wf_predefined(like);
     int64_t size = p->value ? 2 * like->size : like->size;
 

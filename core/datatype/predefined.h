@@ -61,8 +61,18 @@ struct wf_predefined {
     uint8_t value, index, index_offset;
 };
 
+/* The ABI values of predefined types. */
+enum { WF_TYPES_BEGIN = 0x200, WF_TYPES_END = 0x2f0 };
+
+extern struct wf_predefined
+    wf_predefined_facts[WF_TYPES_END - WF_TYPES_BEGIN] WF_HIDDEN;
+
 /* Returns the facts about a predefined type; NULL for a derived one. */
-const struct wf_predefined *wf_predefined(const struct wf_type *);
+static inline const struct wf_predefined *wf_predefined(const struct wf_type *t)
+{
+    return t->predefined ? &wf_predefined_facts[t->predefined - WF_TYPES_BEGIN]
+                         : NULL;
+}
 
 /* Bytes of one element of a predefined type, indexed by its ABI value; else
  * 0. */
@@ -70,7 +80,6 @@ struct wf_type_sizes {
     uint8_t contig;  /* of a type without holes */
     uint8_t integer; /* of an integer of 1 to 8 bytes */
 };
-enum { WF_TYPES_END = 0x2f0 };
 extern struct wf_type_sizes wf_type_sizes[WF_TYPES_END] WF_HIDDEN;
 
 /* Returns the bytes of one element of a contiguous predefined type; 0 for any

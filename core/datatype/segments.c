@@ -60,11 +60,12 @@ static bool list_parts(struct segment_list *s, const struct wf_type_layout *l,
                        addr user, int64_t off)
 {
     for (int64_t i = wf_layout_find_part(l, off); i < l->count; i++) {
-        int64_t skip = off > l->starts[i] ? off - l->starts[i] : 0;
+        int64_t start = wf_layout_start(l, i);
+        int64_t skip = off > start ? off - start : 0;
         addr at = user + (addr)l->disps[i];
         bool more = l->kind == WF_LAYOUT_SEGS
                         ? add_segment(s, at + (addr)skip,
-                                      l->starts[i + 1] - l->starts[i] - skip)
+                                      wf_layout_start(l, i + 1) - start - skip)
                         : list_layout(s, l->children[i], at, skip);
 
         if (!more)

@@ -44,18 +44,20 @@ static int substitute_predefined(const struct substitution *s,
 static int substitute_array(struct wf_instance *wf, const struct wf_type *t,
                             struct wf_type *older, struct wf_type **out)
 {
-    const int64_t *v = t->priv->value;
     bool darray = t->priv->combiner == MPI_COMBINER_DARRAY;
-    int64_t n = darray ? v[2] : v[0];
+    int64_t n = wf_type_value(t, darray ? 2 : 0), all = t->priv->nint;
+    int64_t *v = calloc((size_t)all, sizeof *v);
     int *small = calloc((size_t)(3 * n), sizeof *small);
     MPI_Datatype handle = MPI_DATATYPE_NULL;
     int rc;
 
-    if (!small)
-        return wf_type_report_no_memory();
-    for (int64_t i = 0; darray && i < 3 * n; i++)
+    for (int64_t i = 0; v && i < all; i++)
+        v[i] = wf_type_value(t, i);
+    for (int64_t i = 0; v && small && darray && i < 3 * n; i++)
         small[i] = (int)v[3 + n + i];
-    if (darray)
+    if (!v || !small)
+        rc = wf_type_report_no_memory();
+    else if (darray)
         rc = wf_mpi_type_create_darray(
             wf, (int)v[0], (int)v[1], (int)n, (struct wf_ints){v + 3, 8}, small,
             small + n, small + 2 * n, (int)v[3 + 4 * n], older, &handle);
@@ -65,6 +67,7 @@ static int substitute_array(struct wf_instance *wf, const struct wf_type *t,
                                          (struct wf_ints){v + 1 + 2 * n, 8},
                                          (int)v[1 + 3 * n], older, &handle);
     free(small);
+    free(v);
     if (rc == MPI_SUCCESS)
         *out = wf_type_of(handle);
     return rc;
@@ -74,15 +77,11 @@ static int substitute_array(struct wf_instance *wf, const struct wf_type *t,
 static int construct_alike(const struct wf_type *t, struct wf_type **older,
                            struct wf_type **out)
 {
-    const struct wf_type_private *p = t->priv;
-    struct wf_type *copy =
-        wf_type_create(p->combiner, p->nint, p->naddr, p->ntype);
+    struct wf_type *copy = wf_type_create_alike(t);
 
     if (!copy)
         return wf_type_report_no_memory();
-    memcpy(copy->priv->value, p->value,
-           (size_t)(p->nint + p->naddr) * sizeof *p->value);
-    for (int64_t i = 0; i < p->ntype; i++)
+    for (int64_t i = 0; i < t->priv->ntype; i++)
         wf_type_set_older(copy, i, older[i]);
     return wf_type_derive(copy, out);
 }

@@ -33,8 +33,6 @@ static void destroy_type(struct wf_type *t)
     struct wf_type_private *p = t->priv;
 
     wf_layout_put(t->layout);
-    free(p->older);
-    free(p->value);
     free(p->name);
     t->object.kind = WF_KIND_DEAD;
     free(t);

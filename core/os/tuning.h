@@ -199,6 +199,10 @@ enum {
     /* Bytes of MPI_Alloc_mem that a transport maps: 64 KB took 2.9 us from
      * there, 4.1 sent at once. tuning.md, `transport.shm.eager`. */
     WF_SHARE_FROM = 64 << 10,
+    /* The most bytes of blocks that a program has given back to MPI_Free_mem
+     * and that are kept for its next MPI_Alloc_mem: some of the largest that a
+     * message profits from. Not measured. */
+    WF_SPARE_BYTES = 64 << 20,
 
     /* ---- datatypes (datatype/) ---- */
 
@@ -223,6 +227,14 @@ enum {
     WF_LONG_LIST = 32,
     WF_MORE_SEGS = 4,
     WF_ROW_LOOP = 8,
+
+    /* ---- partitioned communication (part/) ---- */
+
+    /* Bytes of neighbouring partitions that go in one message, and ns that the
+     * first of them waits for the others while its process polls. Not
+     * measured. */
+    WF_PART_GROUP_BYTES = 16 << 10,
+    WF_PART_WAIT_NS = 20000,
 
     /* ---- collectives by messages (coll/) ---- */
 

@@ -13,18 +13,13 @@
 #include "object/status.h"
 #include "object/statuses.h"
 #include "os/tuning.h"
+#include "p2p/requests.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
 #include "protocol/describe_request.h"
 #include "protocol/fastpath.h"
 #include "protocol/request.h"
-
-static bool is_inactive(struct wf_req *r)
-{
-    return !r || (r->flags & (WF_REQ_PERSISTENT | WF_REQ_ACTIVE)) ==
-                     WF_REQ_PERSISTENT;
-}
 
 /* Store the status of a done request and return its error. A generalized
  * request is asked by its query function, for which the section is left. */
@@ -51,10 +46,10 @@ static int read_status(struct wf_req *r, MPI_Status *status)
  * persistent one becomes inactive. */
 static int finish_request(MPI_Request *handle, MPI_Status *status)
 {
-    struct wf_req *r = wf_req_of(*handle);
+    struct wf_req *r = wf_request_of(*handle);
     int error, freed;
 
-    if (is_inactive(r)) {
+    if (wf_request_is_inactive(r)) {
         wf_status_empty(status);
         return MPI_SUCCESS;
     }
@@ -68,18 +63,11 @@ static int finish_request(MPI_Request *handle, MPI_Status *status)
     return freed ? freed : error;
 }
 
-static bool is_complete(MPI_Request handle)
-{
-    struct wf_req *r = wf_req_of(handle);
-
-    return is_inactive(r) || wf_req_done(r);
-}
-
 static void await_request(MPI_Request handle)
 {
-    struct wf_req *r = wf_req_of(handle);
+    struct wf_req *r = wf_request_of(handle);
 
-    if (!is_inactive(r) && !wf_req_done(r))
+    if (!wf_request_is_inactive(r) && !wf_req_done(r))
         wf_req_await(r);
 }
 
@@ -90,6 +78,7 @@ struct wanted {
     const MPI_Request *requests;
     bool one; /* the function has no array of requests */
     bool any; /* one complete request is enough */
+    uint32_t endpoints; /* those that can complete them */
 };
 
 static void describe_wait(const void *arg, struct wf_wait *w)
@@ -98,10 +87,10 @@ static void describe_wait(const void *arg, struct wf_wait *w)
     const struct wf_req *first = NULL;
 
     for (int i = 0; i < all->count; i++) {
-        if (is_complete(all->requests[i]))
+        if (wf_request_is_complete(all->requests[i]))
             continue;
         if (w->active++ == 0)
-            first = wf_req_of(all->requests[i]);
+            first = wf_request_of(all->requests[i]);
     }
     if (first)
         wf_wait_describe_request(first, w);
@@ -117,24 +106,19 @@ static void await_first(int count, const MPI_Request *requests)
     struct wanted all = {.count = count, .requests = requests};
     struct wf_wait_cause cause = {describe_wait, &all};
 
-    if (!is_complete(requests[0]))
-        wf_req_await_with_cause(wf_req_of(requests[0]), &cause);
+    if (!wf_request_is_complete(requests[0]))
+        wf_req_await_with_cause(wf_request_of(requests[0]), &cause);
 }
 
-/* Poll once the endpoints of those requests that are not complete. */
-static void poll_requests(struct wf_instance *wf, const struct wanted *wanted)
+/* Poll once for those requests that are not complete. False: none of them has
+ * been completed by that. */
+static bool poll_requests(struct wf_instance *wf, const struct wanted *wanted)
 {
     struct wf_wait_cause cause = {describe_wait, wanted};
-    const MPI_Request *handles = wanted->requests;
-    int n = wanted->count;
-    uint32_t mask = wf->held;
+    bool held = wf->held != 0;
+    uint32_t mask = wf->held | wanted->endpoints;
 
-    for (int i = 0; i < n; i++)
-        if (!is_complete(handles[i]))
-            mask |= wf_req_endpoints(wf_req_of(handles[i]));
-    if (!mask)
-        return;
-    wf_progress_poll_for_test(wf, mask, &cause);
+    return mask && (wf_progress_poll_for_test(wf, mask, &cause) > 0 || held);
 }
 
 /* ---- one ----------------------------------------------------------------- */
@@ -162,10 +146,12 @@ int wf_mpi_test(struct wf_instance *wf, MPI_Request *request, int *flag,
     if (*flag)
         return rc;
     WF_SECTION(engine, wf) {
-        if (!is_complete(*request))
-            poll_requests(
-                wf, &(struct wanted){"MPI_Test", 1, request, .one = true});
-        *flag = is_complete(*request);
+        if (!wf_request_is_complete(*request))
+            poll_requests(wf,
+                          &(struct wanted){
+                              "MPI_Test", 1, request, true,
+                              .endpoints = wf_requests_endpoints(1, request)});
+        *flag = wf_request_is_complete(*request);
         if (*flag)
             rc = finish_request(request, status);
     }
@@ -174,7 +160,7 @@ int wf_mpi_test(struct wf_instance *wf, MPI_Request *request, int *flag,
 
 int wf_mpi_request_free(struct wf_instance *wf, MPI_Request *request)
 {
-    struct wf_req *r = wf_req_of(*request);
+    struct wf_req *r = wf_request_of(*request);
 
     if (!r)
         return wf_error(MPI_ERR_REQUEST, "the request is null");
@@ -194,12 +180,13 @@ int wf_mpi_request_get_status(struct wf_instance *wf, struct wf_req *request,
 {
     MPI_Request handle = request ? (MPI_Request)request : MPI_REQUEST_NULL;
 
-    poll_requests(wf, &(struct wanted){"MPI_Request_get_status", 1, &handle,
-                                       .one = true});
-    *flag = is_complete(handle);
+    poll_requests(
+        wf, &(struct wanted){"MPI_Request_get_status", 1, &handle, true,
+                             .endpoints = wf_requests_endpoints(1, &handle)});
+    *flag = wf_request_is_complete(handle);
     if (!*flag)
         return MPI_SUCCESS;
-    if (is_inactive(request)) {
+    if (wf_request_is_inactive(request)) {
         wf_status_empty(status);
         return MPI_SUCCESS;
     }
@@ -219,7 +206,7 @@ static int finish_failed(int count, MPI_Request *requests, MPI_Status *statuses,
     for (int i = first + 1; i < count; i++)
         wf_status_error_at(
             statuses, i,
-            is_complete(requests[i])
+            wf_request_is_complete(requests[i])
                 ? finish_request(&requests[i], wf_status_at(statuses, i))
                 : MPI_ERR_PENDING);
     return wf_error_in_status();
@@ -263,19 +250,26 @@ int wf_mpi_waitall(struct wf_instance *wf, int count,
     return error;
 }
 
-static bool are_all_complete(int count, const MPI_Request *requests)
+/* Returns the index of the first request from `first` on that is not complete;
+ * count: there is none. */
+static int find_pending(int first, int count, const MPI_Request *requests)
 {
-    for (int i = 0; i < count; i++)
-        if (!is_complete(requests[i]))
-            return false;
-    return true;
+    while (first < count && wf_request_is_complete(requests[first]))
+        first++;
+    return first;
 }
 
 bool wf_requests_poll(struct wf_instance *wf, const char *call, int n,
                        const MPI_Request *requests)
 {
-    poll_requests(wf, &(struct wanted){call, n, requests, .any = false});
-    return are_all_complete(n, requests);
+    int i = find_pending(0, n, requests);
+
+    if ((i < n || wf->held) &&
+        poll_requests(wf, &(struct wanted){call, n, requests,
+                                           .endpoints = wf_requests_endpoints(
+                                               n - i, requests + i)}))
+        i = find_pending(i, n, requests);
+    return i == n;
 }
 
 int wf_mpi_testall(struct wf_instance *wf, int count,
@@ -298,10 +292,10 @@ int wf_mpi_request_get_status_all(struct wf_instance *wf, int count,
     *flag = wf_requests_poll(wf, "MPI_Request_get_status_all", count,
                               array_of_requests);
     for (int i = 0; *flag && i < count; i++) {
-        struct wf_req *r = wf_req_of(array_of_requests[i]);
+        struct wf_req *r = wf_request_of(array_of_requests[i]);
         MPI_Status *s = wf_status_at(array_of_statuses, i);
         int error = MPI_SUCCESS;
-        if (is_inactive(r))
+        if (wf_request_is_inactive(r))
             wf_status_empty(s);
         else
             error = read_status(r, s);
@@ -319,35 +313,29 @@ struct any {
     const MPI_Request *requests;
     int active; /* number of active requests */
     int found;  /* index of an active one that is done, or MPI_UNDEFINED */
+    uint32_t endpoints; /* of the others before it */
 };
 
 static bool find_any(void *arg)
 {
     struct any *a = arg;
-
-    a->active = 0;
-    a->found = MPI_UNDEFINED;
-    for (int i = 0; i < a->count; i++) {
-        struct wf_req *r = wf_req_of(a->requests[i]);
-        if (is_inactive(r))
-            continue;
-        a->active++;
-        if (wf_req_done(r)) {
-            a->found = i;
-            return true;
-        }
-    }
-    return a->active == 0;
-}
-
-static uint32_t endpoints_of(const struct any *a)
-{
+    const struct wf_req *asked = NULL;
     uint32_t mask = 0;
+    int active = 0, i;
 
-    for (int i = 0; i < a->count; i++)
-        if (!is_complete(a->requests[i]))
-            mask |= wf_req_endpoints(wf_req_of(a->requests[i]));
-    return mask;
+    for (i = 0; i < a->count; i++) {
+        struct wf_req *r = wf_request_of(a->requests[i]);
+        if (wf_request_is_inactive(r))
+            continue;
+        active++;
+        if (wf_req_done(r))
+            break;
+        wf_request_add_endpoints(r, &asked, &mask);
+    }
+    a->active = active;
+    a->found = i < a->count ? i : MPI_UNDEFINED;
+    a->endpoints = mask;
+    return a->found != MPI_UNDEFINED || active == 0;
 }
 
 static void wait_any(struct wf_instance *wf, struct any *a)
@@ -357,7 +345,7 @@ static void wait_any(struct wf_instance *wf, struct any *a)
     struct wf_wait_cause cause = {describe_wait, &all};
 
     if (!find_any(a))
-        wf_progress_wait(wf, endpoints_of(a), find_any, a, &cause);
+        wf_progress_wait(wf, a->endpoints, find_any, a, &cause);
 }
 
 int wf_mpi_waitany(struct wf_instance *wf, int count,
@@ -378,10 +366,26 @@ int wf_mpi_waitany(struct wf_instance *wf, int count,
     return rc;
 }
 
-static void poll_any(struct wf_instance *wf, const char *call, int n,
-                     const MPI_Request *requests)
+/* Find an active request that is done, and poll once if there is none. True: as
+ * find_any. */
+static bool poll_any(struct wf_instance *wf, const char *call, struct any *a)
 {
-    poll_requests(wf, &(struct wanted){call, n, requests, .any = true});
+    return find_any(a) ||
+           (poll_requests(wf, &(struct wanted){call, a->count, a->requests,
+                                               .any = true,
+                                               .endpoints = a->endpoints}) &&
+            find_any(a));
+}
+
+/* Poll once for those that are not done, though others are: a program that
+ * keeps adding some that are done at once would never see these. True: as
+ * find_any. */
+static bool poll_some(struct wf_instance *wf, const char *call, struct any *a)
+{
+    poll_requests(wf, &(struct wanted){call, a->count, a->requests, .any = true,
+                                       .endpoints = wf_requests_endpoints(
+                                           a->count, a->requests)});
+    return find_any(a);
 }
 
 int wf_mpi_testany(struct wf_instance *wf, int count,
@@ -392,9 +396,7 @@ int wf_mpi_testany(struct wf_instance *wf, int count,
     int rc = MPI_SUCCESS;
 
     WF_SECTION(engine, wf) {
-        if (!find_any(&a))
-            poll_any(wf, "MPI_Testany", count, array_of_requests);
-        *flag = find_any(&a);
+        *flag = poll_any(wf, "MPI_Testany", &a);
         *indx = a.found;
         if (*flag && a.found != MPI_UNDEFINED)
             rc = finish_request(&array_of_requests[a.found], status);
@@ -410,14 +412,12 @@ int wf_mpi_request_get_status_any(struct wf_instance *wf, int count,
 {
     struct any a = {.count = count, .requests = array_of_requests};
 
-    if (!find_any(&a))
-        poll_any(wf, "MPI_Request_get_status_any", count, array_of_requests);
-    *flag = find_any(&a);
+    *flag = poll_any(wf, "MPI_Request_get_status_any", &a);
     *indx = a.found;
     if (!*flag)
         return MPI_SUCCESS;
     if (a.found != MPI_UNDEFINED)
-        return read_status(wf_req_of(array_of_requests[a.found]), status);
+        return read_status(wf_request_of(array_of_requests[a.found]), status);
     wf_status_empty(status);
     return MPI_SUCCESS;
 }
@@ -433,9 +433,9 @@ static int take_some(int count, MPI_Request *requests, int *outcount,
 
     *outcount = 0;
     for (int i = 0; i < count; i++) {
-        struct wf_req *r = wf_req_of(requests[i]);
+        struct wf_req *r = wf_request_of(requests[i]);
         int error, k = *outcount;
-        if (is_inactive(r) || !wf_req_done(r))
+        if (wf_request_is_inactive(r) || !wf_req_done(r))
             continue;
         error = finish_request(&requests[i], wf_status_at(statuses, k));
         failed = wf_status_note_some(statuses, k, error, failed);
@@ -464,12 +464,11 @@ int wf_mpi_testsome(struct wf_instance *wf, int incount,
 {
     struct any a = {.count = incount, .requests = array_of_requests};
 
-    poll_any(wf, "MPI_Testsome", incount, array_of_requests);
-    find_any(&a);
-    if (a.active || a.found != MPI_UNDEFINED)
+    poll_some(wf, "MPI_Testsome", &a);
+    if (a.found != MPI_UNDEFINED)
         return take_some(incount, array_of_requests, outcount, array_of_indices,
                          array_of_statuses);
-    *outcount = MPI_UNDEFINED;
+    *outcount = a.active ? 0 : MPI_UNDEFINED;
     return MPI_SUCCESS;
 }
 
@@ -481,13 +480,12 @@ int wf_mpi_request_get_status_some(struct wf_instance *wf, int incount,
     struct any a = {.count = incount, .requests = array_of_requests};
     int first = MPI_SUCCESS;
 
-    poll_any(wf, "MPI_Request_get_status_some", incount, array_of_requests);
-    find_any(&a);
+    poll_some(wf, "MPI_Request_get_status_some", &a);
     *outcount = a.active ? 0 : MPI_UNDEFINED;
-    for (int i = 0; a.active && i < incount; i++) {
-        struct wf_req *r = wf_req_of(array_of_requests[i]);
+    for (int i = 0; a.found != MPI_UNDEFINED && i < incount; i++) {
+        struct wf_req *r = wf_request_of(array_of_requests[i]);
         int error;
-        if (is_inactive(r) || !wf_req_done(r))
+        if (wf_request_is_inactive(r) || !wf_req_done(r))
             continue;
         error = read_status(r, wf_status_at(array_of_statuses, *outcount));
         first = first ? first : error;

@@ -89,6 +89,7 @@ static void end_message(struct wf_req *message)
 {
     struct wf_part_watch *w = message->context;
     int error = wf_error_class(message->error);
+    w->bytes = message->bytes;
     wf_req_release(message);
     w->over(w, error);
 }
@@ -105,6 +106,7 @@ void wf_part_follow_message(struct wf_part_watch *w, int rc,
     }
     if (rc == MPI_SUCCESS) {
         error = wf_error_class(message->error);
+        w->bytes = message->bytes;
         wf_req_release(message);
     }
     w->over(w, error);

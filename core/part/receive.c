@@ -5,7 +5,8 @@
  *      sender       |  part 0   |  part 1   |  part 2   |
  *      receiver     | 0  |  1   |  2  |  3   |  4 |  5  |
  *
- * A partition has arrived when all parts that overlap it have.
+ * A partition has arrived when all parts that overlap it have. Parts come in
+ * pieces: a group of neighbours, or single ones when the group was split.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,21 +25,25 @@
 #include "protocol/receive.h"
 #include "protocol/request.h"
 
-/* A piece is one part of the sender, as it comes here. */
+/* A piece is a message with parts of the sender, as it comes here. */
 struct piece {
     struct wf_part_watch watch;
     struct receive *receive;
+    int first, parts;
+    bool is_group;
     /* Staging buffer of a piece that begins or ends inside an element; it is
      * unpacked when it has arrived. */
     void *bounce;
     bool here; /* it has arrived */
+    bool split; /* it is a group whose parts come by themselves */
 };
 
 struct receive {
     struct wf_part part;
-    struct piece *pieces; /* NULL before the setup is known */
-    int piece_count;
-    uint64_t piece_bytes;
+    /* NULL before the setup is known, and before a group was split. */
+    struct piece *groups, *singles;
+    int group_count, part_count;
+    uint64_t part_bytes;
     bool waits; /* started, but the setup is not known yet */
     int broken; /* error class: the setup is invalid, or does not fit */
 };
@@ -55,7 +60,7 @@ static uint64_t total_bytes(const struct wf_part *p)
 
 static uint64_t sent_bytes(const struct receive *v)
 {
-    return v->piece_bytes * (uint64_t)v->piece_count;
+    return v->part_bytes * (uint64_t)v->part_count;
 }
 
 static int explain_sizes(struct wf_req *r)
@@ -67,8 +72,8 @@ static int explain_sizes(struct wf_req *r)
                       "rank %d sends %d partitions of %llu bytes with tag %d, "
                       "the receive has %d of %llu: both sides must have the "
                       "same number of bytes",
-                      p->peer, v->piece_count,
-                      (unsigned long long)v->piece_bytes, p->tag, p->partitions,
+                      p->peer, v->part_count, (unsigned long long)v->part_bytes,
+                      p->tag, p->partitions,
                       (unsigned long long)partition_bytes(p));
 }
 
@@ -76,33 +81,41 @@ static int explain_sizes(struct wf_req *r)
 
 /* Returns the number of bytes of a piece for which the receive buffer has room;
  * *offset becomes the place of the piece in the buffer's stream of bytes. */
-static uint64_t find_room(const struct receive *v, int i, uint64_t *offset)
+static uint64_t find_room(const struct piece *piece, uint64_t *offset)
 {
+    const struct receive *v = piece->receive;
     uint64_t total = total_bytes(&v->part);
-    *offset = (uint64_t)i * v->piece_bytes;
+    uint64_t bytes = (uint64_t)piece->parts * v->part_bytes;
+    *offset = (uint64_t)piece->first * v->part_bytes;
     if (*offset > total)
         *offset = total;
-    return v->piece_bytes < total - *offset ? v->piece_bytes : total - *offset;
+    return bytes < total - *offset ? bytes : total - *offset;
 }
 
 static void unpack_bounce(struct piece *piece)
 {
-    struct receive *v = piece->receive;
-    const struct wf_part *p = &v->part;
-    uint64_t offset, n = find_room(v, (int)(piece - v->pieces), &offset);
+    const struct wf_part *p = &piece->receive->part;
+    uint64_t offset, n = find_room(piece, &offset);
     wf_type_unpack(p->type, p->buf, p->count * (uint64_t)p->partitions, offset,
                    piece->bounce, n);
-    free(piece->bounce);
-    piece->bounce = NULL;
 }
 
+static int split_group(struct piece *group);
+
+/* A group that has several parts with bytes comes without any when it is
+ * split. */
 static void finish_piece(struct wf_part_watch *w, int error)
 {
     struct piece *piece = wf_container(w, struct piece, watch);
-    if (piece->bounce)
+    struct receive *v = piece->receive;
+    if (!error && w->bytes == 0 && piece->parts > 1 && v->part_bytes > 0)
+        error = split_group(piece);
+    else if (piece->bounce)
         unpack_bounce(piece);
-    piece->here = true;
-    wf_part_count_message(&piece->receive->part, error);
+    free(piece->bounce);
+    piece->bounce = NULL;
+    piece->here = !piece->split;
+    wf_part_count_message(&v->part, error);
 }
 
 /* Find the memory of a piece, as address, count and type. */
@@ -112,7 +125,7 @@ static int find_place(struct piece *piece, char **buf, uint64_t *count,
     struct receive *v = piece->receive;
     const struct wf_part *p = &v->part;
     uint64_t size = (uint64_t)p->type->size, offset;
-    uint64_t n = find_room(v, (int)(piece - v->pieces), &offset);
+    uint64_t n = find_room(piece, &offset);
     *type = wf_type_of(MPI_BYTE);
     *count = n;
     *buf = wf_type_data(p->type, p->buf) + offset;
@@ -128,21 +141,56 @@ static int find_place(struct piece *piece, char **buf, uint64_t *count,
     return *buf ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-static void receive_piece(struct receive *v, int i)
+static void receive_piece(struct piece *piece)
 {
-    struct piece *piece = &v->pieces[i];
+    struct receive *v = piece->receive;
     struct wf_part *p = &v->part;
     struct wf_type *type;
     struct wf_req *r = NULL;
     uint64_t count;
     char *buf;
-    piece->here = false;
+    int tag = piece->is_group
+                  ? wf_part_group_tag(p->setup, (int)(piece - v->groups))
+                  : wf_part_tag(p->setup, piece->first);
+    piece->here = piece->split = false;
     int rc = find_place(piece, &buf, &count, &type);
     if (rc == MPI_SUCCESS)
         rc = wf_error_class(wf_irecv(p->req->comm, buf, count, type, p->peer,
-                                     (int)p->setup[WF_SETUP_FIRST] + i,
-                                     WF_SPACE_PART, &r));
+                                     tag, WF_SPACE_PART, &r));
     wf_part_follow_message(&piece->watch, rc, r);
+}
+
+/* Make pieces with so many parts each; the last one may have fewer. */
+static struct piece *make_pieces(struct receive *v, int parts, bool are_groups)
+{
+    int n = (v->part_count - 1) / parts + 1;
+    struct piece *pieces = calloc((size_t)n, sizeof *pieces);
+    for (int i = 0; pieces && i < n; i++) {
+        int left = v->part_count - i * parts;
+        pieces[i].receive = v;
+        pieces[i].watch.over = finish_piece;
+        pieces[i].first = i * parts;
+        pieces[i].parts = left < parts ? left : parts;
+        pieces[i].is_group = are_groups;
+    }
+    return pieces;
+}
+
+/* Post a receive for each part of a group. */
+static int split_group(struct piece *group)
+{
+    struct receive *v = group->receive;
+    if (!v->singles)
+        v->singles = make_pieces(v, 1, false);
+    if (!v->singles)
+        return MPI_ERR_NO_MEM;
+    group->split = true;
+    v->part.pending += group->parts;
+    for (int i = 0; i < group->parts; i++)
+        v->singles[group->first + i].here = false;
+    for (int i = 0; i < group->parts; i++)
+        receive_piece(&v->singles[group->first + i]);
+    return MPI_SUCCESS;
 }
 
 /* Post the receives of a round. One more than the pieces is counted as pending,
@@ -154,9 +202,9 @@ static void post_round(struct receive *v)
     uint64_t total = total_bytes(p);
     v->waits = false;
     p->req->bytes = sent < total ? sent : total;
-    p->pending = v->piece_count + 1;
-    for (int i = 0; i < v->piece_count; i++)
-        receive_piece(v, i);
+    p->pending = v->group_count + 1;
+    for (int i = 0; i < v->group_count; i++)
+        receive_piece(&v->groups[i]);
     wf_part_count_message(p, v->broken);
 }
 
@@ -181,9 +229,10 @@ static int start_round(struct wf_req *r)
  * overflow, and the tags must be valid. */
 static bool is_sensible(const uint64_t *setup)
 {
-    uint64_t parts = setup[WF_SETUP_PARTS];
-    return parts > 0 && parts <= INT_MAX &&
-           setup[WF_SETUP_FIRST] <= INT_MAX - parts &&
+    uint64_t parts = setup[WF_SETUP_PARTS], group = setup[WF_SETUP_GROUP];
+    return parts > 0 && parts <= INT_MAX && group > 0 && group <= parts &&
+           wf_part_tags(setup) <= INT_MAX &&
+           setup[WF_SETUP_FIRST] <= INT_MAX - wf_part_tags(setup) &&
            setup[WF_SETUP_BYTES] <= INT64_MAX / parts;
 }
 
@@ -192,16 +241,14 @@ static int take_setup(struct receive *v)
     const uint64_t *setup = v->part.setup;
     if (!is_sensible(setup))
         return MPI_ERR_OTHER;
-    size_t n = (size_t)setup[WF_SETUP_PARTS];
-    v->pieces = calloc(n, sizeof *v->pieces);
-    if (!v->pieces)
+    v->part_count = (int)setup[WF_SETUP_PARTS];
+    v->part_bytes = setup[WF_SETUP_BYTES];
+    v->groups = make_pieces(v, (int)setup[WF_SETUP_GROUP], true);
+    if (!v->groups) {
+        v->part_count = 0;
         return MPI_ERR_NO_MEM;
-    v->piece_count = (int)n;
-    v->piece_bytes = setup[WF_SETUP_BYTES];
-    for (size_t i = 0; i < n; i++) {
-        v->pieces[i].receive = v;
-        v->pieces[i].watch.over = finish_piece;
     }
+    v->group_count = wf_part_groups(setup);
     if (sent_bytes(v) == total_bytes(&v->part))
         return MPI_SUCCESS;
     return sent_bytes(v) > total_bytes(&v->part) ? MPI_ERR_TRUNCATE
@@ -222,7 +269,9 @@ static void finish_setup(struct wf_part_watch *w, int error)
 static int destroy_receive(struct wf_req *r)
 {
     struct wf_part *p = r->context;
-    free(wf_container(p, struct receive, part)->pieces);
+    struct receive *v = wf_container(p, struct receive, part);
+    free(v->groups);
+    free(v->singles);
     wf_part_drop(p);
     return MPI_SUCCESS;
 }
@@ -261,21 +310,28 @@ int wf_mpi_precv_init(struct wf_instance *wf, void *buf, int partitions,
 
 /* ---- arrival ------------------------------------------------------------- */
 
-/* Whether all pieces that overlap partition i have arrived. Pieces of no bytes
+/* Whether part k of the sender has arrived. */
+static bool is_part_here(const struct receive *v, uint64_t k)
+{
+    const struct piece *group = &v->groups[k / v->part.setup[WF_SETUP_GROUP]];
+    return group->split ? v->singles[k].here : group->here;
+}
+
+/* Whether all parts that overlap partition i have arrived. Parts of no bytes
  * overlap nothing; then all of them are asked. */
 static bool has_arrived(const struct receive *v, int i)
 {
     const struct wf_part *p = &v->part;
-    uint64_t n = partition_bytes(p), size = v->piece_bytes;
+    uint64_t n = partition_bytes(p), size = v->part_bytes;
     uint64_t first = size ? (uint64_t)i * n / size : 0;
     uint64_t end = size ? ((uint64_t)(i + 1) * n + size - 1) / size
-                        : (uint64_t)v->piece_count;
+                        : (uint64_t)v->part_count;
     if (!wf_part_is_running(p))
         return true;
     if (v->waits)
         return false;
-    for (uint64_t k = first; k < end && k < (uint64_t)v->piece_count; k++)
-        if (!v->pieces[k].here)
+    for (uint64_t k = first; k < end && k < (uint64_t)v->part_count; k++)
+        if (!is_part_here(v, k))
             return false;
     return true;
 }

@@ -8,14 +8,28 @@
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "object/error.h"
+#include "os/tuning.h"
 #include "part/part.h"
 #include "process/instance.h"
+#include "progress/progress.h"
+#include "protocol/request.h"
 #include "protocol/send.h"
+
+/* Partitions that go in one message unless they are split. */
+struct group {
+    int missing;  /* partitions for which MPI_Pready was not called */
+    bool partial; /* it was for some, and they wait for the others */
+    bool split;
+};
 
 struct send {
     struct wf_part part;
     struct wf_part_watch round; /* watches all messages of a round */
-    uint8_t ready[];            /* for each partition: MPI_Pready was called */
+    struct group *groups;
+    int partial;    /* groups with some ready partitions that are not split */
+    uint64_t split; /* when these are to be split; 0: there was no poll yet */
+    struct wf_event_source timer; /* registered if groups have several */
+    uint8_t ready[]; /* for each partition: MPI_Pready was called */
 };
 
 static struct send *send_of(struct wf_part *p)
@@ -38,8 +52,13 @@ static void finish_message(struct wf_part_watch *w, int error)
 static int start_round(struct wf_req *r)
 {
     struct wf_part *p = r->context;
-    memset(send_of(p)->ready, 0, (size_t)p->partitions);
-    p->pending = p->partitions;
+    struct send *s = send_of(p);
+    p->pending = wf_part_groups(p->setup);
+    memset(s->ready, 0, (size_t)p->partitions);
+    for (int g = 0; g < p->pending; g++)
+        s->groups[g] =
+            (struct group){.missing = wf_part_group_size(p->setup, g)};
+    s->partial = 0;
     r->source = MPI_ANY_SOURCE; /* the empty status */
     r->tag = MPI_ANY_TAG;
     if (p->peer == MPI_PROC_NULL)
@@ -49,17 +68,20 @@ static int start_round(struct wf_req *r)
 
 static int destroy_send(struct wf_req *r)
 {
-    wf_part_drop(r->context);
+    struct wf_part *p = r->context;
+    wf_source_remove(r->wf, &send_of(p)->timer);
+    free(send_of(p)->groups);
+    wf_part_drop(p);
     return MPI_SUCCESS;
 }
 
-/* Take tags for n parts from the communicator's counter; returns the first. */
-static uint32_t draw_tags(struct wf_comm *comm, int n)
+/* Take n tags from the communicator's counter; returns the first. */
+static uint32_t draw_tags(struct wf_comm *comm, uint32_t n)
 {
-    if (comm->part_tag > (uint32_t)(INT_MAX - n))
+    if (comm->part_tag > INT_MAX - n)
         comm->part_tag = 0;
     uint32_t first = comm->part_tag;
-    comm->part_tag += (uint32_t)n;
+    comm->part_tag += n;
     return first;
 }
 
@@ -68,13 +90,153 @@ static void send_setup(struct wf_part *p)
     struct wf_comm *comm = p->req->comm;
     struct wf_req *r = NULL;
     p->setup_watch.over = finish_setup;
-    p->setup[WF_SETUP_FIRST] = draw_tags(comm, p->partitions);
-    p->setup[WF_SETUP_PARTS] = (uint64_t)p->partitions;
-    p->setup[WF_SETUP_BYTES] = p->count * (uint64_t)p->type->size;
+    p->setup[WF_SETUP_FIRST] =
+        draw_tags(comm, (uint32_t)wf_part_tags(p->setup));
     int status =
         wf_isend(comm, p->setup, WF_SETUP_WORDS, wf_type_of(MPI_UINT64_T),
                  p->peer, p->tag, WF_SPACE_SETUP, WF_SEND_STANDARD, &r);
     wf_part_follow_message(&p->setup_watch, wf_error_class(status), r);
+}
+
+/* Divide the partitions into groups. Those without bytes are one; on a channel
+ * none waits for another. */
+static int make_groups(struct send *s)
+{
+    struct wf_part *p = &s->part;
+    uint64_t bytes = p->count * (uint64_t)p->type->size, group;
+    group =
+        bytes ? (WF_PART_GROUP_BYTES - 1) / bytes + 1 : (uint64_t)p->partitions;
+    if (p->req->comm->channel)
+        group = 1;
+    if (group > (uint64_t)p->partitions)
+        group = (uint64_t)p->partitions;
+    p->setup[WF_SETUP_PARTS] = (uint64_t)p->partitions;
+    p->setup[WF_SETUP_BYTES] = bytes;
+    p->setup[WF_SETUP_GROUP] = group;
+    if (wf_part_tags(p->setup) > INT_MAX)
+        return wf_error(MPI_ERR_COUNT,
+                        "%d partitions of %llu bytes need more tags than there "
+                        "are",
+                        p->partitions, (unsigned long long)bytes);
+    s->groups = calloc((size_t)wf_part_groups(p->setup), sizeof *s->groups);
+    return s->groups ? MPI_SUCCESS
+                     : wf_error(MPI_ERR_NO_MEM, "no memory for a request");
+}
+
+/* ---- messages ------------------------------------------------------------ */
+
+/* Send n partitions from `first` on; n = 0 splits a group. */
+static void send_parts(struct send *s, int first, int n, int tag)
+{
+    struct wf_part *p = &s->part;
+    struct wf_req *r = NULL;
+    MPI_Aint at = (MPI_Aint)((uint64_t)first * p->count) * p->type->extent;
+    int status =
+        wf_isend(p->req->comm, p->buf + at, p->count * (uint64_t)n, p->type,
+                 p->peer, tag, WF_SPACE_PART, WF_SEND_STANDARD, &r);
+    wf_part_follow_message(&s->round, wf_error_class(status), r);
+}
+
+static void send_one(struct send *s, int i)
+{
+    send_parts(s, i, 1, wf_part_tag(s->part.setup, i));
+}
+
+/* Send what is ready of a group, one by one; so go the others then. */
+static void split_group(struct send *s, int g)
+{
+    struct wf_part *p = &s->part;
+    int first = g * (int)p->setup[WF_SETUP_GROUP];
+    int n = wf_part_group_size(p->setup, g);
+    s->groups[g].split = true;
+    s->groups[g].partial = false;
+    s->partial--;
+    p->pending += n;
+    send_parts(s, first, 0, wf_part_group_tag(p->setup, g));
+    for (int i = first; i < first + n; i++)
+        if (s->ready[i])
+            send_one(s, i);
+}
+
+/* Note that some partitions of a group wait for the others. */
+static void begin_group(struct send *s, struct group *group)
+{
+    struct wf_instance *wf = s->part.req->wf;
+    group->partial = true;
+    if (s->partial++ > 0)
+        return;
+    s->split = 0;
+    if (wf->api.threads && !wf_progress_is_only_thread(wf))
+        wf_progress_wake_leader(wf); /* it sleeps without the timer */
+}
+
+static void send_group(struct send *s, int g)
+{
+    const uint64_t *setup = s->part.setup;
+    s->partial -= s->groups[g].partial;
+    s->groups[g].partial = false;
+    send_parts(s, g * (int)setup[WF_SETUP_GROUP], wf_part_group_size(setup, g),
+               wf_part_group_tag(setup, g));
+}
+
+static void send_part(struct send *s, int i)
+{
+    int g = i / (int)s->part.setup[WF_SETUP_GROUP];
+    struct group *group = &s->groups[g];
+    s->ready[i] = 1;
+    if (group->split)
+        send_one(s, i);
+    else if (--group->missing == 0)
+        send_group(s, g);
+    else if (!group->partial)
+        begin_group(s, group);
+}
+
+/* ---- the timer of partial groups ----------------------------------------- */
+
+/* Returns when partial groups are to be split; 0: never. Those without bytes
+ * are not: nothing is late. */
+static uint64_t find_deadline(struct send *s)
+{
+    struct wf_instance *wf = s->part.req->wf;
+    if (s->partial == 0 || s->part.setup[WF_SETUP_BYTES] == 0)
+        return 0;
+    if (s->split == 0)
+        s->split = wf_now(wf) + WF_PART_WAIT_NS;
+    return s->split;
+}
+
+static int poll_timer(wf_source_object *object, int budget)
+{
+    struct send *s = (struct send *)object;
+    uint64_t deadline = find_deadline(s);
+    int n = s->partial;
+    if (deadline == 0 || wf_now(s->part.req->wf) < deadline)
+        return 0;
+    for (int g = 0; s->partial > 0; g++)
+        if (s->groups[g].partial)
+            split_group(s, g);
+    return n;
+}
+
+static int arm_timer(wf_source_object *object, uint64_t *deadline_ns)
+{
+    uint64_t deadline = find_deadline((struct send *)object);
+    if (deadline)
+        *deadline_ns = deadline;
+    return WEFT_OK;
+}
+
+static void add_timer(struct send *s)
+{
+    struct wf_instance *wf = s->part.req->wf;
+    s->timer = (struct wf_event_source){.name = "partitions that wait",
+                                        .object = (wf_source_object *)s,
+                                        .poll = poll_timer,
+                                        .arm = arm_timer,
+                                        .fd = -1};
+    (void)wf_source_add(wf, &s->timer, WF_SOURCE_BIT_ANY); /* no descriptor */
+    wf_progress_end_polling(wf);
 }
 
 int wf_mpi_psend_init(struct wf_instance *wf, const void *buf, int partitions,
@@ -91,27 +253,23 @@ int wf_mpi_psend_init(struct wf_instance *wf, const void *buf, int partitions,
     if (!s)
         return MPI_ERR_NO_MEM;
     s->round.over = finish_message;
+    s->part.setup_over = true;
+    rc = make_groups(s);
+    if (rc) {
+        wf_req_abandon(s->part.req);
+        return rc;
+    }
     *request = (MPI_Request)s->part.req;
     if (dest == MPI_PROC_NULL)
-        s->part.setup_over = true;
-    else
-        send_setup(&s->part);
+        return MPI_SUCCESS;
+    if (s->part.setup[WF_SETUP_GROUP] > 1)
+        add_timer(s);
+    s->part.setup_over = false;
+    send_setup(&s->part);
     return MPI_SUCCESS;
 }
 
 /* ---- handing over -------------------------------------------------------- */
-
-static void send_part(struct send *s, int i)
-{
-    struct wf_part *p = &s->part;
-    struct wf_req *r = NULL;
-    MPI_Aint at = (MPI_Aint)((uint64_t)i * p->count) * p->type->extent;
-    s->ready[i] = 1;
-    int status = wf_isend(p->req->comm, p->buf + at, p->count, p->type, p->peer,
-                          (int)p->setup[WF_SETUP_FIRST] + i, WF_SPACE_PART,
-                          WF_SEND_STANDARD, &r);
-    wf_part_follow_message(&s->round, wf_error_class(status), r);
-}
 
 static int check_sender(struct wf_req *r)
 {

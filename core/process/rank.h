@@ -75,7 +75,8 @@ struct wf_rank {
     const struct wf_comm_handlers *comm_handlers; /* group/comm.h */
     struct wf_env *env;
     int last_used_code;      /* the value of MPI_LASTUSEDCODE */
-    struct wf_block *blocks; /* of MPI_Alloc_mem: instance/memory.c */
+    /* of MPI_Alloc_mem: given out, and freed and kept: instance/memory.c */
+    struct wf_block *blocks, *spare_blocks;
     struct wf_handle_ints *handle_ints; /* api/handle_int.h */
     struct wf_files *files;             /* io/files.h; NULL: none needed yet */
     struct wf_bsend_buffer *bsend;      /* p2p/buffered.h */

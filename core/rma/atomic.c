@@ -28,7 +28,7 @@ int wf_rma_check_op(const struct wf_op *op, const struct wf_type *basic)
                                     "a predefined one");
     if (op->predefined == WF_OP_REPLACE || op->predefined == WF_OP_NO_OP)
         return MPI_SUCCESS;
-    return wf_op_check(op, basic);
+    return wf_op_check(op, basic, NULL);
 }
 
 static int begin_update(struct wf_rma_update *u, const struct wf_rma_domain *d,

@@ -86,7 +86,8 @@ static int find_position(const struct wf_win *win, const struct arguments *a,
                     (unsigned long long)m->unit);
 }
 
-static int check_op(const struct arguments *a, const struct wf_type *basic)
+static int check_op(const struct wf_instance *wf, const struct arguments *a,
+                    const struct wf_type *basic)
 {
     uint32_t op = a->op->predefined;
 
@@ -96,13 +97,14 @@ static int check_op(const struct arguments *a, const struct wf_type *basic)
     if (op == WF_OP_NO_OP && a->kind == WF_RMA_ACC)
         return wf_error(MPI_ERR_OP, "MPI_NO_OP is only for calls that fetch, "
                                     "such as MPI_Get_accumulate");
-    if (wf_rma_op_is_valid(op, basic))
+    if (op >= WF_OP_REPLACE && wf_rma_op_is_valid(op, basic))
         return MPI_SUCCESS;
-    return wf_op_check(a->op, basic);
+    return wf_op_check(a->op, basic, wf);
 }
 
 /* Finds the basic type of an accumulate, which both sides have. */
-static int find_basic(const struct arguments *a, struct wf_type **basic)
+static int find_basic(const struct wf_instance *wf, const struct arguments *a,
+                      struct wf_type **basic)
 {
     bool sends = a->op->predefined != WF_OP_NO_OP;
 
@@ -118,7 +120,7 @@ static int find_basic(const struct arguments *a, struct wf_type **basic)
                             "target_datatype does",
                             wf_type_name(*basic));
     }
-    return check_op(a, *basic);
+    return check_op(wf, a, *basic);
 }
 
 static int fill_call(struct wf_win *win, const struct arguments *a,
@@ -154,7 +156,7 @@ static int prepare_call(struct wf_win *win, const struct arguments *a,
     int rc = fill_call(win, a, c);
 
     if (rc == MPI_SUCCESS && a->op && c->bytes) {
-        rc = find_basic(a, &c->basic);
+        rc = find_basic(win->wf, a, &c->basic);
         c->op = a->op->predefined;
     }
     return rc;
@@ -388,8 +390,9 @@ int wf_mpi_compare_and_swap(struct wf_instance *wf, const void *origin_addr,
                           .type = datatype};
     int rc = check_element(datatype, result_addr);
 
-    if (rc == MPI_SUCCESS && (!(wf_predefined(datatype)->group & ALLOWED) ||
-                              datatype->size > WF_RMA_BASIC_MOST))
+    if (rc == MPI_SUCCESS &&
+        (!(wf_predefined(datatype)->group & ALLOWED) ||
+         wf_op_is_withheld(wf, datatype) || datatype->size > WF_RMA_BASIC_MOST))
         rc = wf_error(MPI_ERR_TYPE,
                       "%s cannot be compared: use an integer, a logical type, "
                       "or MPI_BYTE",

@@ -178,6 +178,35 @@ static void a_request_that_is_not_persistent(void)
     MPI_Start(&r);
 }
 
+static void a_sum_of_characters(void)
+{
+    MPI_Allreduce(data, data + 1, 1, MPI_CHAR, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void use_characters_in_a_window(int swap)
+{
+    char *base, zero[] = "", result;
+    MPI_Win win;
+
+    MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Win_fence(0, win);
+    if (swap)
+        MPI_Compare_and_swap("x", zero, &result, MPI_CHAR, 0, 0, win);
+    else
+        MPI_Accumulate("x", 1, MPI_CHAR, 0, 0, 1, MPI_CHAR, MPI_MAX, win);
+    MPI_Win_free(&win);
+}
+
+static void a_maximum_of_characters(void)
+{
+    use_characters_in_a_window(0);
+}
+
+static void a_swap_of_characters(void)
+{
+    use_characters_in_a_window(1);
+}
+
 static void a_grid_that_is_too_large(void)
 {
     int dims[] = {5, 5}, periods[] = {0, 0};
@@ -230,6 +259,9 @@ static const struct {
     {"other_counts", other_counts},
     {"a_request_that_is_not_persistent", a_request_that_is_not_persistent},
     {"a_grid_that_is_too_large", a_grid_that_is_too_large},
+    {"a_sum_of_characters", a_sum_of_characters},
+    {"a_maximum_of_characters", a_maximum_of_characters},
+    {"a_swap_of_characters", a_swap_of_characters},
     {"dimensions_that_do_not_divide", dimensions_that_do_not_divide},
 };
 

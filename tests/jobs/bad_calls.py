@@ -54,6 +54,16 @@ class Calls(unittest.TestCase):
             job = launch.run("-n", 2, CALL, mistake)
             self.assertEqual(job.returncode, 0, job.stderr)
 
+    def test_operations_on_characters_where_the_standard_counts(self):
+        strict = ("--set", "core.strict=yes")
+        self.says("a_sum_of_characters", "MPI_Allreduce",
+                  "MPI_SUM is not defined on MPI_CHAR",
+                  "core.strict is yes", "use MPI_SIGNED_CHAR", options=strict)
+        self.says("a_maximum_of_characters", "MPI_Accumulate",
+                  "MPI_MAX is not defined on MPI_CHAR", options=strict)
+        self.says("a_swap_of_characters", "MPI_Compare_and_swap",
+                  "MPI_CHAR cannot be compared", options=strict)
+
     def test_nothing_is_said_where_nothing_is_wrong(self):
         job = launch.run("-n", 2, CALL, "no mistake")
         self.assertEqual((job.returncode, job.stderr), (0, ""))

@@ -121,6 +121,41 @@ static void freed_memory_may_come_again(void)
     }
 }
 
+/* Blocks that were freed are kept for the next call of their size, but not all
+ * of them; and none is in the way of others. */
+static void freed_memory_is_kept_within_limits(void)
+{
+    enum { MB = 1 << 20, MANY = 300, LARGE = 3 };
+    static unsigned char *m[MANY];
+    unsigned char *first, *second;
+    int before = job_descriptors();
+
+    CHECK(MPI_Alloc_mem(MB, MPI_INFO_NULL, &first) == MPI_SUCCESS);
+    if (before >= 0 && job_descriptors() > before) { /* of a transport */
+        first[MB / 2] = 77;
+        MPI_Free_mem(first);
+        CHECK(job_descriptors() == before + 1);
+        CHECK(MPI_Alloc_mem(MB - 1, MPI_INFO_NULL, &second) == MPI_SUCCESS);
+        CHECK(second == first && second[MB / 2] == 77);
+        first = second;
+    }
+    MPI_Free_mem(first);
+    for (int i = 0; i < LARGE; i++)
+        CHECK(MPI_Alloc_mem(40 * MB, MPI_INFO_NULL, &m[i]) == MPI_SUCCESS);
+    for (int i = 0; i < LARGE; i++)
+        MPI_Free_mem(m[i]);
+    CHECK(before < 0 || job_descriptors() <= before + 2);
+    for (int i = 0; i < MANY; i++) { /* each of a size of its own */
+        CHECK(MPI_Alloc_mem(65536 + 4096 * i, MPI_INFO_NULL, &m[i]) ==
+              MPI_SUCCESS);
+        m[i][65536 + 4096 * i - 1] = 1;
+        if (i % 2)
+            MPI_Free_mem(m[i]);
+    }
+    for (int i = 0; i < MANY; i += 2)
+        MPI_Free_mem(m[i]);
+}
+
 int main(int argc, char **argv)
 {
     job_begin(&argc, &argv);
@@ -132,6 +167,7 @@ int main(int argc, char **argv)
     several_at_once();
     a_short_receive_gets_its_part_and_no_more();
     freed_memory_may_come_again();
+    freed_memory_is_kept_within_limits();
     kept = allocate_memory(1);
     memset(kept, 1, ROOM);
     return job_end();

@@ -108,6 +108,49 @@ static void a_partition_arrives_before_the_others_are_ready(int count)
     free(in);
 }
 
+/* Small partitions go in groups; the receiver nevertheless sees each that is
+ * ready, in rounds that begin with few of them and in rounds that do not. The
+ * sender hands over the others only when it knows that. */
+static void small_partitions_arrive_before_their_neighbours(void)
+{
+    enum { PARTS = 3000, COUNT = 4 };
+    static int out[PARTS * COUNT], in[PARTS * COUNT];
+    MPI_Request r[2];
+
+    MPI_Psend_init(out, PARTS, COUNT, MPI_INT, next_rank, 2, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &r[0]);
+    MPI_Precv_init(in, PARTS / 2, 2 * COUNT, MPI_INT, before, 2, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &r[1]);
+    for (int round = 0; round < 4; round++) {
+        int step = round % 2 ? 1 : 600;
+        for (int i = 0; i < PARTS * COUNT; i++)
+            out[i] = i + round;
+        MPI_Startall(2, r);
+        for (int i = 0; i < PARTS; i += step)
+            CHECK(MPI_Pready_range(i, i + (step > 1), r[0]) == MPI_SUCCESS);
+        for (int i = 0; i < PARTS / 2; i += step / 2 + (step == 1)) {
+            int flag = 0;
+            while (!flag)
+                MPI_Parrived(r[1], i, &flag);
+            for (int k = 0; k < 2 * COUNT; k++)
+                CHECK(in[i * 2 * COUNT + k] == i * 2 * COUNT + k + round);
+            if (step > 1) {
+                MPI_Parrived(r[1], i + 1, &flag);
+                CHECK(!flag);
+            }
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; step > 1 && i < PARTS; i++)
+            if (i % step > 1)
+                CHECK(MPI_Pready(i, r[0]) == MPI_SUCCESS);
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < PARTS * COUNT; i++)
+            CHECK(in[i] == i + round);
+    }
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+}
+
 /* Every other int, received in pieces that end inside an element. */
 static void derived_types_are_cut_anywhere(void)
 {
@@ -384,6 +427,7 @@ int main(int argc, char **argv)
     both_sides_cut_differently(40, 40);
     a_partition_arrives_before_the_others_are_ready(10);
     a_partition_arrives_before_the_others_are_ready(300000);
+    small_partitions_arrive_before_their_neighbours();
     derived_types_are_cut_anywhere();
     they_match_in_the_order_of_init();
     nobody_is_a_partner();

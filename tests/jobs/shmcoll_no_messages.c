@@ -11,6 +11,11 @@ enum { N = 4, MOST = 16, CALLS = 20 /* until there is a team, and more */ };
 
 static int in[N * MOST], out[N * MOST];
 static int counts[MOST], at[MOST];
+static struct {
+    double v;
+    int i;
+} pair_in[N], pair_out[N];
+static MPI_Op own_op;
 
 #define W MPI_COMM_WORLD
 #define I N, MPI_INT
@@ -35,6 +40,23 @@ CALL(Reduce_scatter, own, out, counts, MPI_INT, MPI_SUM, W)
 CALL(Scan, own, out, I, MPI_SUM, W)
 CALL(Exscan, own, out, I, MPI_SUM, W)
 
+#define UNUSUAL(name, call)                                                    \
+    static void do_##name(void *own) { call; (void)own; }
+UNUSUAL(Maxloc, MPI_Allreduce(pair_in, pair_out, N, MPI_DOUBLE_INT, MPI_MAXLOC,
+                              W))
+UNUSUAL(Maxloc_to_root, MPI_Reduce(pair_in, pair_out, N, MPI_DOUBLE_INT,
+                                   MPI_MAXLOC, 1, W))
+UNUSUAL(Own_sum, MPI_Allreduce(in, out, I, own_op, W))
+UNUSUAL(Own_sum_to_root, MPI_Reduce(in, out, I, own_op, 1, W))
+UNUSUAL(Own_sum_of_blocks, MPI_Reduce_scatter_block(in, out, I, own_op, W))
+
+static void add_ints(void *invec, void *inoutvec, int *n, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *n; i++)
+        ((int *)inoutvec)[i] += ((int *)invec)[i];
+}
+
 #define NAME(name, in_place) {#name, do_##name, in_place}
 static const struct {
     const char *name;
@@ -49,6 +71,9 @@ static const struct {
     NAME(Reduce, false),     NAME(Allreduce, true),
     NAME(Reduce_scatter_block, true), NAME(Reduce_scatter, true),
     NAME(Scan, true),        NAME(Exscan, true),
+    NAME(Maxloc, false),     NAME(Maxloc_to_root, false),
+    NAME(Own_sum, false),    NAME(Own_sum_to_root, false),
+    NAME(Own_sum_of_blocks, false),
 };
 
 static void is_quiet(int k, void *own)
@@ -69,6 +94,7 @@ static void is_quiet(int k, void *own)
 int main(int argc, char **argv)
 {
     job_begin(&argc, &argv);
+    MPI_Op_create(add_ints, 1, &own_op);
     for (int r = 0; r < size_of(W); r++) {
         counts[r] = N;
         at[r] = N * r;
@@ -78,5 +104,6 @@ int main(int argc, char **argv)
         if (calls[k].in_place)
             is_quiet((int)k, MPI_IN_PLACE);
     }
+    MPI_Op_free(&own_op);
     return job_end();
 }

@@ -62,6 +62,16 @@ struct wf_type *wf_type_of(MPI_Datatype handle)
                                          : (struct wf_type *)handle;
 }
 
+bool wf_type_reach(const struct wf_type *t, uint64_t count, int64_t *low,
+                   int64_t *high)
+{
+    assert_true(t->extent >= 0);
+    *low = count ? t->true_lb : 0;
+    *high = count ? t->true_lb + t->true_extent +
+                    (int64_t)(count - 1) * t->extent : 0;
+    return true;
+}
+
 static char *piece_at(const struct wf_type *t, const void *buf, uint64_t word)
 {
     const struct pieces *p = (const struct pieces *)t->priv;
@@ -144,7 +154,8 @@ void wf_op_put(struct wf_op *op)
     op->object.refs--;
 }
 
-int wf_op_check(const struct wf_op *op, const struct wf_type *t)
+int wf_op_check(const struct wf_op *op, const struct wf_type *t,
+                const struct wf_instance *wf)
 {
     return op == &bad_op ? wf_error(MPI_ERR_OP, "bad op") : MPI_SUCCESS;
 }

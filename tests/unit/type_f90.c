@@ -97,11 +97,11 @@ static void it_can_be_reduced_derived_from_and_packed(void **state)
     MPI_Datatype h, inner[1];
     MPI_Count at = 0;
 
-    assert_int_equal(wf_op_check(wf_op_of(MPI_SUM), t), MPI_SUCCESS);
+    assert_int_equal(wf_op_check(wf_op_of(MPI_SUM), t, NULL), MPI_SUCCESS);
     wf_op_apply(NULL, wf_op_of(MPI_SUM), a, b, 2, t);
     assert_true(b[0] == 4.5 && b[1] == 6);
-    assert_int_not_equal(wf_op_check(wf_op_of(MPI_BAND), t), MPI_SUCCESS);
-    assert_int_equal(wf_op_check(wf_op_of(MPI_BAND), make_integer(9)),
+    assert_int_not_equal(wf_op_check(wf_op_of(MPI_BAND), t, NULL), MPI_SUCCESS);
+    assert_int_equal(wf_op_check(wf_op_of(MPI_BAND), make_integer(9), NULL),
                      MPI_SUCCESS);
     wf_mpi_type_contiguous(&wf, 2, t, &h);
     pair = wf_type_of(h);

@@ -181,8 +181,7 @@ int wf_shmcoll_reduce_scatter_block(wf_coll_builder *builder,
         a->sbuf != MPI_IN_PLACE &&
         wf_staging_can_reduce(a, WF_COLL_REDUCE_SCATTER, bytes))
         return wf_staging_reduce_scatter(builder, a);
-    if (!a->op->predefined || !wf_type_is_contiguous(a->rtype) ||
-        bytes > t->block_bytes)
+    if (!a->op->commutes || bytes > t->block_bytes)
         return wf_shmcoll_agree_on_schedule(builder, a, bytes);
     own = own_operand(a, (uint64_t)total);
     if (wf_coll_rcount(a, t->rank) == 0) /* it needs nothing, and goes on */

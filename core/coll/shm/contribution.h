@@ -135,12 +135,12 @@ wf_shmcoll_received_block(const struct wf_coll_args *a, int rank)
 
 /* ---- all to all: all_to_all.c -------------------------------------------- */
 
-/* Returns true if the builder of a reduction would accept these arguments. */
+/* Returns true if the builder of a reduction would accept these arguments, and
+ * operands may change places. */
 static inline bool wf_shmcoll_is_plain_reduction(const struct wf_coll_args *a)
 {
-    return a->op->predefined && wf_type_is_contiguous(a->rtype) &&
-           a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf &&
-           !wf_op_check(a->op, a->rtype);
+    return a->op->commutes && a->rbuf != MPI_IN_PLACE && a->sbuf != a->rbuf &&
+           !wf_op_check(a->op, a->rtype, a->comm->wf);
 }
 
 /* Returns the next rank; after the last one comes rank 0. */

@@ -1,6 +1,5 @@
-/* Reducing the contributions of all members, or those up to each, in the order
- * and with the brackets of the schedules: the same bits, whichever way a call
- * goes.
+/* Reducing the contributions of all members in the order and with the brackets
+ * of the schedules: the same bits, whichever way a call goes.
  *
  * DESIGN  Of a tree, values stand on a stack, the oldest with the highest
  * level; two of one level become one of the next, as in a binary counter. That
@@ -18,14 +17,14 @@
 
 #include <stdlib.h>
 
-#include "coll/decision.h"
-#include "coll/shm/large_fold.h"
 #include "coll/shm/tuning.h"
+#include "datatype/describe.h"
 #include "object/error.h"
 
 enum {
     /* levels for the largest number of members, and one more */
     MAX_LEVELS = 10,
+    PLACES = MAX_LEVELS + 1, /* of each level, and of a result */
     STACK_SCRATCH = 256
 };
 
@@ -39,19 +38,81 @@ int wf_shmcoll_find_operands(struct wf_shmcoll *t, uint64_t bytes,
     return rc;
 }
 
-static const char *operand_of(const struct wf_shmcoll_fold *f, int rank)
-{
-    return (const char *)f->operands[rank] + f->offset;
-}
+/* ---- operands ------------------------------------------------------------ */
 
-static int apply_op(const struct wf_shmcoll_fold *f, const char *in, char *out)
-{
-    return wf_shmcoll_apply_op(f->a, in, out, f->count);
-}
+/* A reduction under way. Operations of the program get copies of the operands,
+ * because nobody knows what they do with them; and so do types with holes, in
+ * whose layout the copies are. */
+struct folding {
+    const struct wf_shmcoll_fold *f;
+    bool copies;
+    int64_t low; /* of the first byte of an operand, from its first element */
+    uint64_t stride; /* from a place of the scratch memory to the next */
+    char *scratch;   /* PLACES of them */
+    char *out;       /* the result, in the layout of the type */
+};
 
 static uint64_t operand_bytes(const struct wf_shmcoll_fold *f)
 {
     return f->count * (uint64_t)f->a->rtype->size;
+}
+
+static const char *operand_of(const struct folding *g, int rank)
+{
+    return (const char *)g->f->operands[rank] + g->f->offset;
+}
+
+static int copy_operand_to(const struct folding *g, char *to, const char *from)
+{
+    const struct wf_type *t = g->f->a->rtype;
+
+    if (wf_likely(wf_type_is_contiguous(t))) {
+        wf_shmcoll_copy_bytes(to, from, operand_bytes(g->f));
+        return MPI_SUCCESS;
+    }
+    return wf_shmcoll_unpack_elements(from, to - g->low, g->f->count, t);
+}
+
+/* Computes inout = in op inout: `in` is the lower operand. */
+static int apply_op(const struct folding *g, const char *in, char *inout)
+{
+    const struct wf_coll_args *a = g->f->a;
+
+    return wf_op_apply(a->comm->wf, a->op, in - g->low, inout - g->low,
+                       g->f->count, a->rtype);
+}
+
+/* Finds scratch memory: `small` if the places fit. */
+static bool find_scratch(struct folding *g, struct wf_shmcoll *t, char *small)
+{
+    uint64_t bytes;
+
+    g->scratch = small;
+    if (__builtin_mul_overflow(g->stride, PLACES, &bytes))
+        return false;
+    if (bytes <= STACK_SCRATCH)
+        return true;
+    if (bytes > t->scratch_bytes) {
+        free(t->scratch);
+        t->scratch = malloc(bytes);
+        t->scratch_bytes = t->scratch ? bytes : 0;
+    }
+    g->scratch = t->scratch;
+    return t->scratch != NULL;
+}
+
+/* Prepares to fold copies of the operands. */
+static WF_COLD bool prepare_copies(struct folding *g)
+{
+    const struct wf_type *t = g->f->a->rtype;
+    int64_t high;
+
+    if (!wf_type_reach(t, g->f->count, &g->low, &high))
+        return false;
+    g->copies = true;
+    g->stride = ((uint64_t)(high - g->low) + WF_CACHE_LINE - 1) &
+                ~(uint64_t)(WF_CACHE_LINE - 1);
+    return true;
 }
 
 /* ---- sequential orders --------------------------------------------------- */
@@ -70,14 +131,20 @@ static int rank_at(const struct wf_shmcoll_fold *f, int size, int i)
     return r > f->owner ? r : r - 1;
 }
 
-static int fold_sequentially(const struct wf_shmcoll_fold *f, int size)
+static int fold_sequentially(const struct folding *g, int size)
 {
-    int rc = MPI_SUCCESS;
+    int rc = copy_operand_to(g, g->out, operand_of(g, rank_at(g->f, size, 0)));
 
-    wf_shmcoll_copy_bytes(f->out, operand_of(f, rank_at(f, size, 0)),
-                          operand_bytes(f));
-    for (int i = 1; i < size && !rc; i++)
-        rc = apply_op(f, operand_of(f, rank_at(f, size, i)), f->out);
+    for (int i = 1; i < size && !rc; i++) {
+        const char *in = operand_of(g, rank_at(g->f, size, i));
+
+        if (g->copies) {
+            rc = copy_operand_to(g, g->scratch, in);
+            in = g->scratch;
+        }
+        if (!rc)
+            rc = apply_op(g, in, g->out);
+    }
     return rc;
 }
 
@@ -89,13 +156,12 @@ struct value {
     int level;
 };
 
-/* The values that are not merged yet. */
+/* The values that are not merged yet. No two that are kept have the same place
+ * in the scratch memory, which is that of their level. */
 struct stack {
-    const struct wf_shmcoll_fold *f;
+    const struct folding *g;
     struct value v[MAX_LEVELS];
     int n;
-    /* one place for each level; no two values kept have the same */
-    char *scratch;
 };
 
 /* Returns the level that the newest value has when it is merged with all that
@@ -110,16 +176,15 @@ static int merged_level(const struct stack *s)
 }
 
 /* Copies the newest value to where it may be overwritten. */
-static char *make_writable(struct stack *s, bool last)
+static int make_writable(struct stack *s, bool last, char **to)
 {
     struct value *v = &s->v[s->n - 1];
-    char *to =
-        last ? s->f->out
-             : s->scratch + (uint64_t)merged_level(s) * operand_bytes(s->f);
+    const char *from = v->at;
 
-    wf_shmcoll_copy_bytes(to, v->at, operand_bytes(s->f));
-    v->at = to;
-    return to;
+    *to = last ? s->g->out
+               : s->g->scratch + (uint64_t)merged_level(s) * s->g->stride;
+    v->at = *to;
+    return copy_operand_to(s->g, *to, from);
 }
 
 static bool is_top_mergeable(const struct stack *s)
@@ -131,7 +196,7 @@ static bool is_top_mergeable(const struct stack *s)
  * newest. */
 static int merge_top(struct stack *s, char *to)
 {
-    int rc = apply_op(s->f, s->v[s->n - 2].at, to);
+    int rc = apply_op(s->g, s->v[s->n - 2].at, to);
 
     s->n--;
     s->v[s->n - 1].at = to;
@@ -144,308 +209,49 @@ static int push_operand(struct stack *s, int rank, int level, bool last)
     char *to = NULL;
     int rc = MPI_SUCCESS;
 
-    s->v[s->n++] = (struct value){operand_of(s->f, rank), level};
-    if (last || is_top_mergeable(s))
-        to = make_writable(s, last);
+    s->v[s->n++] = (struct value){operand_of(s->g, rank), level};
+    if (last || s->g->copies || is_top_mergeable(s))
+        rc = make_writable(s, last, &to);
     while (!rc && s->n > 1 && (last || is_top_mergeable(s)))
         rc = merge_top(s, to);
     return rc;
 }
 
-static bool find_scratch(struct stack *s, struct wf_shmcoll *t, char *small)
+static int fold_tree(const struct folding *g, int size)
 {
-    size_t bytes = MAX_LEVELS * operand_bytes(s->f);
+    const struct wf_shmcoll_fold *f = g->f;
+    int rc = MPI_SUCCESS;
+    struct stack s = {.g = g};
 
-    s->scratch = small;
-    if (bytes <= STACK_SCRATCH)
-        return true;
-    if (bytes > t->scratch_bytes) {
-        free(t->scratch);
-        t->scratch = malloc(bytes);
-        t->scratch_bytes = t->scratch ? bytes : 0;
+    for (int i = 0; i < size && !rc; i++) {
+        int rank = f->first_rank + i < size ? f->first_rank + i
+                                            : f->first_rank + i - size;
+
+        rc = push_operand(&s, rank, i < f->paired_ranks ? 0 : 1, i == size - 1);
     }
-    s->scratch = t->scratch;
-    return t->scratch != NULL;
+    return rc;
 }
 
 int wf_shmcoll_fold(struct wf_shmcoll *t, const struct wf_shmcoll_fold *f)
 {
-    int rc = MPI_SUCCESS;
+    const struct wf_type *type = f->a->rtype;
+    bool whole = wf_type_is_contiguous(type);
     _Alignas(16) char small[STACK_SCRATCH];
-    struct stack s = {.f = f};
+    struct folding g = {.f = f,
+                        .low = type->true_lb,
+                        .stride = operand_bytes(f),
+                        .out = f->out};
+    int rc;
 
-    if (f->order != WF_SHMCOLL_ORDER_TREE)
-        return fold_sequentially(f, t->size);
-    if (!find_scratch(&s, t, small))
+    if ((wf_unlikely(!whole || !f->a->op->predefined) && !prepare_copies(&g)) ||
+        !find_scratch(&g, t, small))
         return wf_error(MPI_ERR_NO_MEM, "out of memory for a reduction");
-    for (int i = 0; i < t->size && !rc; i++) {
-        int rank = f->first_rank + i < t->size ? f->first_rank + i
-                                               : f->first_rank + i - t->size;
-
-        rc = push_operand(&s, rank, i < f->paired_ranks ? 0 : 1,
-                          i == t->size - 1);
-    }
+    if (wf_unlikely(!whole))
+        g.out = g.scratch + (PLACES - 1) * g.stride;
+    rc = f->order == WF_SHMCOLL_ORDER_TREE ? fold_tree(&g, t->size)
+                                           : fold_sequentially(&g, t->size);
+    if (wf_unlikely(!whole) && !rc)
+        rc = wf_type_copy(type, g.out - g.low, f->count, type,
+                          (char *)f->out - type->true_lb, f->count);
     return rc;
-}
-
-/* ---- lines of a scan ----------------------------------------------------- */
-
-/*   rank 0 --line--> rank 1 --line--> rank 2 ...
- *
- * A member writes the sum up to its own operand: its reader adds one vector,
- * whatever its rank. The sum goes from rank to rank as in the schedule, so
- * brackets are the same. Long vectors go through the staging ring
- * (large_fold.c).
- *
- * A rank waits for a higher one only to use a line again, and, as long as one
- * scan follows the other, only for the next rank, which reads it: otherwise all
- * would wait for the last rank's first call, and only one window of calls would
- * be under way at a time. A rank that must wait does so until half of the
- * window is free. All ways of a scan use more lines than other collectives,
- * where those have few. Short vectors lie in sub-blocks, so that there are as
- * many of them as lines.
- *
- * A member reads only the line of the rank below it. So one that wants a
- * schedule waits for all; and one that finds the line below wrong writes a line
- * of no bytes, at which the next one fails as well. */
-
-/* One scan, in this member. */
-struct scanning {
-    struct wf_shmcoll *t;
-    const struct wf_coll_args *a;
-    uint64_t bytes;
-    bool exclusive;
-};
-
-/* Returns the number of sub-blocks of a block: all blocks together have as many
- * as there are lines. */
-static uint32_t count_sub_blocks(const struct wf_shmcoll *t)
-{
-    return t->lines_used / WF_SHMCOLL_BLOCKS_MAX;
-}
-
-static bool fits_sub_block(const struct wf_shmcoll *t, uint64_t bytes)
-{
-    return bytes <= t->block_bytes / count_sub_blocks(t);
-}
-
-/* Returns the number of calls that may be under way between two members. */
-static uint32_t window_size(const struct wf_shmcoll *t, uint64_t bytes)
-{
-    return fits_sub_block(t, bytes) ? t->lines_used : WF_SHMCOLL_BLOCKS_MAX;
-}
-
-static unsigned char *scan_data_of(const struct scanning *s, int rank)
-{
-    struct wf_shmcoll *t = s->t;
-    uint32_t turn = t->call / WF_SHMCOLL_BLOCKS_MAX % count_sub_blocks(t);
-
-    if (s->bytes <= WF_SHMCOLL_INLINE_BYTES)
-        return wf_shmcoll_line(t, rank)->data;
-    return t->blocks +
-           ((size_t)rank * WF_SHMCOLL_BLOCKS_MAX +
-            t->call % WF_SHMCOLL_BLOCKS_MAX) *
-               wf_shmcoll_block_stride(t->block_bytes) +
-           (fits_sub_block(t, s->bytes)
-                ? (size_t)turn * (t->block_bytes / count_sub_blocks(t))
-                : 0);
-}
-
-/* Waits until the next rank has read the lines of calls up to `again`, and then
- * of `more` calls after it. */
-static void wait_for_reader(struct wf_shmcoll *t, uint32_t again, uint32_t more)
-{
-    int reader = t->rank + 1;
-    uint64_t seen;
-
-    if (reader == t->size || (int32_t)(again - t->scan_read_call) <= 0)
-        return;
-    if (wf_shmcoll_wait_word(t, reader,
-                             &t->shared->members[reader].last_completed_call,
-                             (uint64_t)(again + more) << 32, &seen))
-        return; /* a member that is gone reads nothing any more */
-    t->scan_read_call = (uint32_t)(seen >> 32);
-}
-
-/* Begins a scan, as wf_shmcoll_begin_call. Another collective, which uses
- * `others_lines` lines or blocks, has written here so many calls ago at the
- * latest, and before all scans. */
-static void begin_scan(const struct scanning *s, uint32_t others_lines)
-{
-    struct wf_shmcoll *t = s->t;
-    uint32_t calls = window_size(t, s->bytes), again;
-
-    if (t->scan_last_call != t->call || t->scan_window != calls) {
-        t->scan_first_call = t->call + 1;
-        t->scan_read_call = t->call;
-        t->scan_window = calls;
-    }
-    t->scan_last_call = ++t->call;
-    again = t->call - calls;
-    if ((int32_t)(again - t->scan_first_call) >= 0) {
-        wait_for_reader(t, again, calls / 2);
-        return;
-    }
-    again = t->call - others_lines;
-    if ((int32_t)(again - t->scan_first_call) >= 0)
-        again = t->scan_first_call - 1;
-    if ((int32_t)(again - t->all_completed_call) > 0)
-        wf_shmcoll_wait_all_completed(t, again);
-}
-
-/* ---- one scan ------------------------------------------------------------ */
-
-static char *result_of(const struct scanning *s)
-{
-    return wf_type_data(s->a->rtype, s->a->rbuf);
-}
-
-/* Copies the own operand to where the lower sum is to be added. */
-static void copy_operand(const struct scanning *s, void *to)
-{
-    const char *own = wf_type_data(s->a->rtype, wf_shmcoll_own_operand(s->a));
-
-    if (own != to)
-        wf_shmcoll_copy_bytes(to, own, s->bytes);
-}
-
-/* Waits for the sum of the lower ranks. */
-static int wait_lower_sum(const struct scanning *s, const void **lower)
-{
-    int from = s->t->rank - 1, rc;
-    uint64_t word;
-
-    rc = wf_shmcoll_wait_flag(s->t, from, &word);
-    if (wf_unlikely(rc))
-        return rc;
-    *lower = scan_data_of(s, from);
-    if (wf_unlikely(wf_shmcoll_names_way(word)))
-        return wf_shmcoll_report_other_count(from);
-    return wf_shmcoll_check_length(from, wf_shmcoll_bytes_of(word), s->bytes);
-}
-
-/* Scans in the highest rank, whose line only a rank that fails reads. */
-static int finish_chain(const struct scanning *s)
-{
-    const void *lower;
-    int rc;
-
-    wf_shmcoll_store_flag(s->t, s->bytes, 0);
-    if (!s->exclusive)
-        copy_operand(s, result_of(s));
-    rc = wait_lower_sum(s, &lower);
-    if (wf_likely(!rc) && s->exclusive)
-        wf_shmcoll_copy_bytes(result_of(s), lower, s->bytes);
-    else if (wf_likely(!rc))
-        rc = wf_shmcoll_apply_op(s->a, lower, result_of(s), s->a->rcount);
-    return rc;
-}
-
-/* Scans in the other ranks. The sum is published before it is copied out; a
- * rank that sleeps for it is woken afterwards. */
-static int pass_sum_on(const struct scanning *s)
-{
-    struct wf_shmcoll *t = s->t;
-    const void *lower = NULL;
-    void *sum;
-    int rc = MPI_SUCCESS;
-
-    sum = scan_data_of(s, t->rank);
-    copy_operand(s, sum);
-    if (t->rank > 0)
-        rc = wait_lower_sum(s, &lower);
-    if (t->rank > 0 && wf_likely(!rc))
-        rc = wf_shmcoll_apply_op(s->a, lower, sum, s->a->rcount);
-    wf_shmcoll_store_flag(t, wf_likely(!rc) ? s->bytes : 0, 0);
-    if (wf_unlikely(rc))
-        return rc;
-    if (!s->exclusive)
-        wf_shmcoll_copy_bytes(result_of(s), sum, s->bytes);
-    else if (lower)
-        wf_shmcoll_copy_bytes(result_of(s), lower, s->bytes);
-    return MPI_SUCCESS;
-}
-
-static bool schedule_uses_chain(const struct wf_coll_args *a, uint64_t bytes)
-{
-    return a->comm->size == 2 ||
-           wf_coll_find_rule(a->comm, WF_COLL_SCAN, bytes, WF_ALG_ANY, NULL)
-                   ->algorithm == WF_ALG_CHAIN;
-}
-
-static WF_COLD int run_by_schedule(wf_coll_builder *builder,
-                                   const struct scanning *s)
-{
-    if (schedule_uses_chain(s->a, 1)) /* others may be using lines */
-        return wf_shmcoll_agree_on_schedule(builder, s->a, s->bytes);
-    return wf_shmcoll_request_schedule(builder, s->a, s->bytes);
-}
-
-static int run_on_lines(const struct scanning *s, uint32_t others_lines)
-{
-    struct wf_shmcoll *t = s->t;
-    int rc;
-
-    begin_scan(s, s->bytes > WF_SHMCOLL_INLINE_BYTES ? t->blocks_used
-                                                     : others_lines);
-    rc = t->rank + 1 == t->size ? finish_chain(s) : pass_sum_on(s);
-    wf_shmcoll_complete_call(t);
-    return rc;
-}
-
-/* Returns true if one message, whose copy does not go through the cache, is
- * faster between two ranks. */
-static bool is_long_pair(const struct scanning *s)
-{
-    return s->t->size == 2 &&
-           s->bytes >= (s->exclusive ? WF_SHMCOLL_EXSCAN_PAIR_MOST
-                                     : WF_SHMCOLL_SCAN_PAIR_MOST);
-}
-
-static int choose_path(wf_coll_builder *builder, const struct scanning *s,
-                       uint32_t others_lines)
-{
-    const struct wf_coll_args *a = s->a;
-    struct wf_shmcoll *t = s->t;
-    bool able = a->op->predefined && wf_type_is_contiguous(a->rtype) &&
-                schedule_uses_chain(a, s->bytes) && !is_long_pair(s);
-    uint32_t again = t->call + 1 - others_lines;
-
-    if (wf_likely(able && s->bytes <= t->block_bytes))
-        return run_on_lines(s, others_lines);
-    if ((int32_t)(again - t->all_completed_call) > 0)
-        wf_shmcoll_wait_all_completed(t, again);
-    return able ? wf_staging_scan(builder, a, s->exclusive)
-                : run_by_schedule(builder, s);
-}
-
-static int run_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
-                    bool exclusive)
-{
-    struct wf_shmcoll *t = a->comm->shmcoll;
-    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    struct scanning s = {t, a, bytes, exclusive};
-    bool plain = wf_shmcoll_is_plain_reduction(a);
-    uint32_t lines = t->lines_used;
-    int rc;
-
-    if ((rc = wf_shmcoll_check_args(builder, a, plain)))
-        return rc;
-    if (bytes == 0)
-        return MPI_SUCCESS;
-    t->lines_used =
-        lines < WF_SHMCOLL_LINES_SCAN ? WF_SHMCOLL_LINES_SCAN : lines;
-    rc = choose_path(builder, &s, lines);
-    t->lines_used = lines;
-    return rc;
-}
-
-int wf_shmcoll_scan(wf_coll_builder *builder, const struct wf_coll_args *a)
-{
-    return run_scan(builder, a, false);
-}
-
-int wf_shmcoll_exscan(wf_coll_builder *builder, const struct wf_coll_args *a)
-{
-    return run_scan(builder, a, true);
 }

@@ -19,7 +19,7 @@ enum wf_shmcoll_order {
 struct wf_shmcoll_fold {
     const struct wf_coll_args *a; /* operation and type */
     uint64_t offset, count;       /* offset in bytes; number of elements */
-    const void *const *operands;  /* contributions, by rank */
+    const void *const *operands;  /* contributions, packed, by rank */
     void *out; /* of the first byte: true_lb is not before it */
     enum wf_shmcoll_order order;
     int first_rank; /* of a tree: its first rank; ranks wrap around */

@@ -78,6 +78,8 @@ bool wf_staging_can_reduce(const struct wf_coll_args *a, enum wf_coll_kind kind,
 {
     enum wf_shmcoll_order order;
 
+    if (!a->op->predefined || !wf_type_is_contiguous(a->rtype))
+        return false;
     if (kind != WF_COLL_REDUCE_SCATTER &&
         a->comm->size < WF_SHMCOLL_REDUCE_FEW &&
         bytes >= WF_SHMCOLL_REDUCE_FEW_MOST)

@@ -68,8 +68,8 @@ enum {
     WF_SHMCOLL_AHEAD = 4,
     WF_SHMCOLL_LONG_AHEAD = 2,
 
-    /* ---- the ring or messages (rooted.c, large.c, large_fold.c, fold.c) ----
-     * */
+    /* ---- the ring or messages (from_root.c, large.c, large_fold.c,
+     * scan_lines.c) */
 
     /* Members for each CPU, and bytes for all of them, from which a scatter
      * goes by one copy for each reader: 16 ranks on two CPUs, 1 MB for each,
