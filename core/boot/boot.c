@@ -21,6 +21,7 @@
 #include "boot/auth_key.h"
 #include "boot/foreign.h"
 #include "boot/memory.h"
+#include "boot/names.h"
 #include "boot/pmi1.h"
 #include "boot/static.h"
 #include "config/config.h"
@@ -61,6 +62,7 @@ uint32_t wf_boot_announced_size(void)
 void wf_boot_close(struct wf_boot *boot)
 {
     wf_auth_key_free(boot->key);
+    wf_names_free(boot->names);
     boot->ops->close(boot);
 }
 

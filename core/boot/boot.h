@@ -27,6 +27,17 @@ struct wf_auth_key;
 struct wf_boot;
 struct wf_config;
 
+/* A request about a published name, to the launcher. */
+enum wf_name_call { WF_NAME_PUBLISH, WF_NAME_LOOKUP, WF_NAME_UNPUBLISH };
+
+struct wf_name_request {
+    enum wf_name_call call;
+    const char *service;
+    const char *port; /* to publish */
+    char *found;      /* where lookup puts the port */
+    size_t size;
+};
+
 struct wf_boot_ops {
     const char *name; /* "pmi1", "static", "singleton" */
     /* Publish bytes under a key of [a-zA-Z0-9._-]; they are visible after the
@@ -63,6 +74,10 @@ struct wf_boot_ops {
      * process whether it is in MPI. The answers are in wf_boot.said after
      * one of the next calls of hear(). NULL: the launcher cannot tell. */
     void (*ask_state)(struct wf_boot *, uint32_t rank);
+    /* Publish, find or unpublish a name in the job's launcher. WEFT_EAGAIN: it
+     * is published already. WEFT_EUNREACH: it is not published. WEFT_ENOTSUP:
+     * the launcher keeps no names; or NULL. */
+    int (*call_name)(struct wf_boot *, const struct wf_name_request *);
 };
 
 /* The state of a process, as the launcher last said. WF_BOOT_CALLED: it runs,
@@ -115,6 +130,7 @@ struct wf_boot {
     /* The job key, kept for the next attempt to start when one failed after the
      * launcher gave it; or NULL. */
     struct wf_auth_key *key;
+    struct wf_names *names; /* published in a folder: names.h */
     char job[64]; /* name of the job, unique among jobs of these machines */
 };
 
@@ -126,7 +142,7 @@ static inline int wf_boot_fence(struct wf_boot *b)
     return r < 0 ? r : b->ops->fence_end(b);
 }
 
-/* Free the key and close the boot. */
+/* Free the key, remove the names that were published, and close the boot. */
 void wf_boot_close(struct wf_boot *);
 
 /* Choose a provider and open it. err holds a sentence on failure. */

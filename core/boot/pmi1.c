@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "boot/boot.h"
+#include "boot/pmi1_names.h"
 #include "boot/pmi1_values.h"
 #include "boot/pmi_line.h"
 #include "boot/pmi_map.h"
@@ -104,7 +105,7 @@ static int await_answer(struct wf_pmi1 *p, char **reply, const char *answer)
 int wf_pmi1_ask(struct wf_pmi1 *p, char **reply, const char *answer,
                 const char *fmt, ...)
 {
-    char text[2 * PMI_KEY_MAX + PMI_VALUE_MAX + 64];
+    char text[2 * PMI_KEY_MAX + 2 * PMI_VALUE_MAX + 64];
     va_list args;
     va_start(args, fmt);
     int n = vsnprintf(text, sizeof(text), fmt, args);
@@ -249,6 +250,7 @@ static const struct wf_boot_ops pmi1_ops = {
     .give_up = pmi1_give_up,
     .hear = pmi1_hear,
     .ask_state = pmi1_ask_state,
+    .call_name = wf_pmi1_call_name,
 };
 
 /* ---- opening ---------------------------------------------------------- */

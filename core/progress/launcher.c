@@ -62,6 +62,26 @@ int wf_launcher_put(struct wf_instance *wf, const char *key, const void *value,
     return r;
 }
 
+int wf_launcher_call_name(struct wf_instance *wf,
+                          const struct wf_name_request *name)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_boot *boot = wf->rank->boot;
+    int r = 0;
+
+    if (!boot->ops->call_name)
+        return WEFT_ENOTSUP;
+    if (!all)
+        return boot->ops->call_name(boot, name);
+    WF_SECTION(boot, all) {
+        while (!try_connection(all))
+            sched_yield(); /* it is used for a moment only */
+        r = boot->ops->call_name(boot, name);
+        return_connection(all);
+    }
+    return r;
+}
+
 bool wf_launcher_give_up(struct wf_instance *wf, uint32_t id)
 {
     struct wf_engines *all = wf_engines(wf);

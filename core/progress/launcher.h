@@ -26,6 +26,8 @@ int wf_launcher_put(struct wf_instance *, const char *key, const void *value,
 /* Get a value, as wf_boot_ops.get does. */
 int wf_launcher_get(struct wf_instance *, const char *key, void **value,
                     size_t *n);
+/* Publish, find or unpublish a name, as wf_boot_ops.call_name does. */
+int wf_launcher_call_name(struct wf_instance *, const struct wf_name_request *);
 /* Tell that this process has given up process `id`. false: try again later. A
  * launcher is told, and knows, nothing of processes of other jobs. */
 bool wf_launcher_give_up(struct wf_instance *, uint32_t id);

@@ -175,6 +175,7 @@ struct job {
     int epoll;
 
     struct kvs *kvs;
+    struct name_table *names;
     struct job_key *key; /* until all have it: pmi_key.h */
     int in_barrier;
 
