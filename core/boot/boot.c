@@ -99,6 +99,16 @@ bool wf_boot_is_static(const struct wf_config *config)
            (mode == WF_BOOT_AUTO && !has_pmi() && has_static_variables());
 }
 
+static int open_singleton(const struct wf_config *config, struct wf_boot **out,
+                          char *err, size_t err_len)
+{
+    int rc = wf_boot_singleton_open(out, err, err_len);
+
+    if (rc == 0 && config)
+        (*out)->launcher_path = wf_config_core(config)->launcher;
+    return rc;
+}
+
 static int open_auto(const struct wf_config *config, struct wf_boot **out,
                      char *err, size_t err_len)
 {
@@ -107,13 +117,13 @@ static int open_auto(const struct wf_config *config, struct wf_boot **out,
         /* A program started by the only rank of a job, with the descriptor
          * already taken or closed, may run alone. */
         if (pmi == WEFT_EUNREACH && wf_boot_env_number("PMI_SIZE") == 1)
-            return wf_boot_singleton_open(out, err, err_len);
+            return open_singleton(config, out, err, err_len);
         return pmi;
     }
     if (has_static_variables())
         return wf_boot_static_open(config, out, err, err_len);
     int rc = wf_boot_refuse_foreign(err, err_len);
-    return rc ? rc : wf_boot_singleton_open(out, err, err_len);
+    return rc ? rc : open_singleton(config, out, err, err_len);
 }
 
 int wf_boot_open(const struct wf_config *config, struct wf_boot **out,
@@ -124,7 +134,7 @@ int wf_boot_open(const struct wf_config *config, struct wf_boot **out,
     case WF_BOOT_STATIC:
         return wf_boot_static_open(config, out, err, err_len);
     case WF_BOOT_SINGLE:
-        return wf_boot_singleton_open(out, err, err_len);
+        return open_singleton(config, out, err, err_len);
     case WF_BOOT_PMI:
         if (has_pmi())
             return open_pmi(out, err, err_len);

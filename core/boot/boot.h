@@ -26,6 +26,7 @@
 struct wf_auth_key;
 struct wf_boot;
 struct wf_config;
+struct wf_spawn_request;
 
 /* A request about a published name, to the launcher. */
 enum wf_name_call { WF_NAME_PUBLISH, WF_NAME_LOOKUP, WF_NAME_UNPUBLISH };
@@ -78,6 +79,9 @@ struct wf_boot_ops {
      * is published already. WEFT_EUNREACH: it is not published. WEFT_ENOTSUP:
      * the launcher keeps no names; or NULL. */
     int (*call_name)(struct wf_boot *, const struct wf_name_request *);
+    /* Start processes: wf_spawn_start (spawn.h). NULL: it cannot. */
+    int (*spawn)(struct wf_boot *, const struct wf_spawn_request *,
+                 int *statuses);
 };
 
 /* The state of a process, as the launcher last said. WF_BOOT_CALLED: it runs,
@@ -112,6 +116,7 @@ struct wf_boot {
     /* No launcher started this process: who is where, and at which address,
      * stands in mpi.ini, and others may start later. */
     int is_static;
+    int is_spawned; /* by a process of another job: spawn.h */
     /* The launcher answers a get of a business card as soon as the card is
      * there (Weft's mpirun), so that no process needs the fence at start. */
     int awaits;
@@ -130,6 +135,7 @@ struct wf_boot {
     /* The job key, kept for the next attempt to start when one failed after the
      * launcher gave it; or NULL. */
     struct wf_auth_key *key;
+    const char *launcher_path; /* core.launcher: own_launcher.h */
     struct wf_names *names; /* published in a folder: names.h */
     char job[64]; /* name of the job, unique among jobs of these machines */
 };

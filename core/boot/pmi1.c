@@ -17,6 +17,7 @@
 
 #include "boot/boot.h"
 #include "boot/pmi1_names.h"
+#include "boot/pmi1_spawn.h"
 #include "boot/pmi1_values.h"
 #include "boot/pmi_line.h"
 #include "boot/pmi_map.h"
@@ -102,6 +103,13 @@ static int await_answer(struct wf_pmi1 *p, char **reply, const char *answer)
     return rc;
 }
 
+int wf_pmi1_exchange(struct wf_pmi1 *p, const char *text, size_t n,
+                     char **reply, const char *answer)
+{
+    int rc = wf_pmi_channel_send(&p->channel, text, n);
+    return rc < 0 ? rc : await_answer(p, reply, answer);
+}
+
 int wf_pmi1_ask(struct wf_pmi1 *p, char **reply, const char *answer,
                 const char *fmt, ...)
 {
@@ -112,8 +120,7 @@ int wf_pmi1_ask(struct wf_pmi1 *p, char **reply, const char *answer,
     va_end(args);
     if (n < 0 || (size_t)n >= sizeof(text))
         return WEFT_EINVAL;
-    int rc = wf_pmi_channel_send(&p->channel, text, (size_t)n);
-    return rc < 0 ? rc : await_answer(p, reply, answer);
+    return wf_pmi1_exchange(p, text, (size_t)n, reply, answer);
 }
 
 /* The launcher has not refused if the reply has rc=0, or no rc at all. */
@@ -251,6 +258,7 @@ static const struct wf_boot_ops pmi1_ops = {
     .hear = pmi1_hear,
     .ask_state = pmi1_ask_state,
     .call_name = wf_pmi1_call_name,
+    .spawn = wf_pmi1_spawn,
 };
 
 /* ---- opening ---------------------------------------------------------- */
@@ -419,6 +427,7 @@ int wf_boot_pmi1_open(struct wf_boot **out, char *err, size_t err_len)
     if (rc < 0)
         goto err_free;
     p->base.launcher = wf_pmi_channel_peer(&p->channel);
+    p->base.is_spawned = wf_boot_env_number("PMI_SPAWNED") > 0;
     rc = open_conversation(p);
     if (rc == WEFT_ENOMEM) {
         snprintf(err, err_len, "no memory for what the launcher says");

@@ -38,6 +38,9 @@ static inline struct wf_pmi1 *wf_pmi1_of(struct wf_boot *boot)
 /* Send one line and read its answer, which must be "cmd=answer". */
 int wf_pmi1_ask(struct wf_pmi1 *, char **reply, const char *answer,
                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* Send bytes that end with a newline, and read the answer. */
+int wf_pmi1_exchange(struct wf_pmi1 *, const char *text, size_t n, char **reply,
+                     const char *answer);
 /* Whether the reply says that the launcher declined the request. */
 bool wf_pmi1_refused(const char *reply);
 /* Record (wf_error) why the request `what` failed; returns rc. */

@@ -1,7 +1,8 @@
 /* A name table keeps the names that the processes of a launcher's jobs have
  * published (MPI_Publish_name), each until it is unpublished or its owner ends.
  *
- * An owner is a text: the index of a process ("r7").
+ * An owner is a text: the index of a process of the own job ("r7"), or the
+ * numbers of the child jobs that lead to it and then the index ("j2.r7").
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MPIRUN_NAMES_H

@@ -12,6 +12,7 @@
  *                       and is wiped when each rank has asked for it or ended
  *   PMI_process_mapping on which node each rank is, as --nodes says
  *   publish_name        names.h
+ *   mcmd=spawn          spawn_request.h
  *   weft_lost rank=N    a rank has given up rank N, without an answer
  *   weft_lost_by rank=M sent to rank N, which M has given up, without an answer
  *   weft_runs rank=N    asks whether N runs and is in MPI; the answer is
@@ -35,6 +36,7 @@
 #include <unistd.h>
 
 #include "boot/pmi_line.h"
+#include "child_job.h"
 #include "job.h"
 #include "kvs.h"
 #include "link.h"
@@ -42,6 +44,7 @@
 #include "pmi_key.h"
 #include "pmi_names.h"
 #include "pmi_server.h"
+#include "singleton.h"
 
 enum {
     PMI_KEYLEN = 64,
@@ -60,6 +63,8 @@ static void drop_rank(struct job *job, struct rank *r)
     r->awaited_rank = -1;
     r->have = r->room = 0;
     wf_pmi_forget_names(job, r);
+    wf_child_drop_asker(job, r);
+    wf_singleton_end(job, r);
 }
 
 void wf_pmi_send(struct job *job, struct rank *r, const char *line, size_t n)
@@ -329,11 +334,8 @@ static const struct {
 static void on_line(struct job *job, struct rank *r, const char *line)
 {
     char cmd[32];
-    if (r->in_mcmd || strncmp(line, "mcmd=", 5) == 0) {
-        /* a request to spawn, in several lines; it is refused */
-        r->in_mcmd = strcmp(line, "endcmd") != 0;
-        if (!r->in_mcmd)
-            send_answer(job, r, "cmd=spawn_result rc=-1 msg=not_supported\n");
+    if (r->spawn || strncmp(line, "mcmd=", 5) == 0) {
+        wf_child_take_line(job, r, line);
         return;
     }
     if (!wf_pmi_field_copy(line, "cmd", cmd, sizeof(cmd))) {

@@ -1,0 +1,22 @@
+/* The spawn request of PMI-1.
+ *
+ *   mcmd=spawn, nprocs=, execname=, totspawns=, spawnssofar=, arg1=, ...,
+ *   preput_*, info_*, endcmd      a block for each command
+ *
+ * Weft's mpirun gets values that are encoded (weft_words=1), others get them as
+ * they are, so that a newline cannot be told to them.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_BOOT_PMI1_SPAWN_H
+#define WF_BOOT_PMI1_SPAWN_H
+
+#include "base.h"
+
+struct wf_boot;
+struct wf_spawn_request;
+
+/* Ask the launcher and await its answer: wf_boot_ops.spawn. */
+int wf_pmi1_spawn(struct wf_boot *, const struct wf_spawn_request *,
+                  int *statuses);
+
+#endif
