@@ -48,7 +48,7 @@ struct wf_core_options {
     const char *job, *job_key, *job_key_file;
     const char *launcher; /* boot/own_launcher.h; NULL: of the installation */
     const char *names; /* folder: boot/names.h; NULL: the usual one */
-    uint64_t start_timeout, close_timeout; /* ns */
+    uint64_t start_timeout, close_timeout, connect_timeout; /* ns */
     const char *plugin_path;
     int on_failure;   /* enum wf_failure_mode */
     int log;          /* enum wf_log_level */

@@ -65,6 +65,15 @@ void wf_comm_get(struct wf_comm *comm)
     comm->object.refs++;
 }
 
+/* The processes of other jobs stay connected as long as a communicator names
+ * them. */
+static void count_groups(const struct wf_comm *comm, int by)
+{
+    wf_group_count_comm(comm->local, by);
+    if (comm->inter)
+        wf_group_count_comm(comm->peers, by);
+}
+
 void wf_comm_put(struct wf_comm *comm)
 {
     if (--comm->object.refs > 0)
@@ -73,6 +82,7 @@ void wf_comm_put(struct wf_comm *comm)
     comm->wf->rank->comm_handlers->release(comm);
     if (comm->local_comm)
         wf_comm_put(comm->local_comm);
+    count_groups(comm, -1);
     wf_group_put(comm->local);
     wf_group_put(comm->peers);
     wf_topo_put(comm->topo);
@@ -125,6 +135,7 @@ struct wf_comm *wf_comm_create(struct wf_instance *wf, struct wf_group *local,
     comm->size = local->size;
     comm->inter = remote != NULL;
     comm->peers = remote ? remote : local;
+    count_groups(comm, 1);
     if (!remote)
         wf_group_get(local);
     comm->errhandler = wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
