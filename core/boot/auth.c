@@ -352,6 +352,16 @@ int wf_auth_advance(struct wf_auth_key *key, uint32_t self, weft_auth **auth,
     return out ? rc : WEFT_OK;
 }
 
+const struct wf_auth_key *wf_auth_key_of(const struct weft_core *core,
+                                         const weft_auth *a)
+{
+    const struct wf_job *own = &core->wf->rank->job;
+
+    if (core->wf->number > 0 || a->peer >> 32 == own->tag)
+        return own->key;
+    return find_key(own, a);
+}
+
 int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id)
 {

@@ -6,10 +6,12 @@
  * WHAT: all   everything that an intercommunicator can do, each time
  *       none  only meet and part
  *       kept  count descriptors and memory over the cycles, too
- *       free  the last communicator is freed rather than disconnected
+ *       dies  the client dies in the first cycle
+ *       late  the server accepts when a line comes from its standard input
  *       stay  do not disconnect: MPI_Finalize ends the connection
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <signal.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -123,9 +125,28 @@ static void check_all(MPI_Comm inter, int serves)
     check_merged(inter, serves);
 }
 
+/* The client is killed while the server waits for it. */
+static void check_death(MPI_Comm inter, int serves)
+{
+    int token = 0, rc;
+
+    if (!serves) {
+        MPI_Send(&token, 1, MPI_INT, 0, 1, inter);
+        raise(SIGKILL);
+    }
+    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    if (rank_in(inter) == 0)
+        CHECK(MPI_Recv(&token, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE) ==
+              MPI_SUCCESS);
+    rc = MPI_Recv(&token, 1, MPI_INT, 0, 2, inter, MPI_STATUS_IGNORE);
+    CHECK(class_of(rc) == MPI_ERR_PROC_ABORTED);
+    CHECK(MPI_Barrier(inter) != MPI_SUCCESS);
+    check_talks(MPI_COMM_WORLD); /* which goes on */
+}
+
 int main(int argc, char **argv)
 {
-    char name[MPI_MAX_PORT_NAME] = "";
+    char name[MPI_MAX_PORT_NAME] = "", line[8];
     int serves, times, descriptors = 0;
     const char *what;
     long memory = 0;
@@ -141,6 +162,8 @@ int main(int argc, char **argv)
         MPI_Open_port(MPI_INFO_NULL, name);
         printf("%s\n", name);
         fflush(stdout);
+        if (strcmp(what, "late") == 0)
+            CHECK(fgets(line, sizeof line, stdin));
     } else if (!serves) {
         strcpy(name, argv[4]);
     }
@@ -152,11 +175,11 @@ int main(int argc, char **argv)
             fprintf(stderr, "met in %.0f us\n", 1e6 * (MPI_Wtime() - before));
         if (strcmp(what, "all") == 0 || strcmp(what, "stay") == 0)
             check_all(inter, serves);
+        else if (i == 0 && strcmp(what, "dies") == 0)
+            check_death(inter, serves);
         else if (i % 100 == 0)
             check_collectives(inter);
-        if (strcmp(what, "free") == 0)
-            MPI_Comm_free(&inter);
-        else if (strcmp(what, "stay") != 0)
+        if (strcmp(what, "stay") != 0)
             MPI_Comm_disconnect(&inter);
         if (i == times / 2) {
             descriptors = job_descriptors();
