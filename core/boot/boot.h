@@ -81,7 +81,9 @@ struct wf_boot_ops {
     int (*call_name)(struct wf_boot *, const struct wf_name_request *);
     /* Start processes: wf_spawn_start (spawn.h). NULL: it cannot. */
     int (*spawn)(struct wf_boot *, const struct wf_spawn_request *,
-                 int *statuses);
+                 int *statuses, int *job);
+    /* Whether a spawned job has ended: wf_spawn_has_ended. NULL: unknown. */
+    bool (*has_job_ended)(struct wf_boot *, int job);
 };
 
 /* The state of a process, as the launcher last said. WF_BOOT_CALLED: it runs,

@@ -153,13 +153,21 @@ static struct wf_pmi1 **launcher_of(struct wf_boot *boot)
 }
 
 static int singleton_spawn(struct wf_boot *boot,
-                           const struct wf_spawn_request *q, int *statuses)
+                           const struct wf_spawn_request *q, int *statuses,
+                           int *job)
 {
     struct wf_pmi1 **launcher = launcher_of(boot);
     int rc =
         *launcher ? 0 : wf_own_launcher_start(boot->launcher_path, launcher);
 
-    return rc < 0 ? rc : wf_pmi1_spawn(&(*launcher)->base, q, statuses);
+    return rc < 0 ? rc : wf_pmi1_spawn(&(*launcher)->base, q, statuses, job);
+}
+
+static bool singleton_has_job_ended(struct wf_boot *boot, int job)
+{
+    struct wf_pmi1 *launcher = *launcher_of(boot);
+
+    return launcher && wf_pmi1_has_job_ended(&launcher->base, job);
 }
 
 static int singleton_finalize(struct wf_boot *boot)
@@ -186,6 +194,7 @@ static const struct wf_boot_ops singleton_ops = {
     .finalize = singleton_finalize,
     .close = singleton_close,
     .spawn = singleton_spawn,
+    .has_job_ended = singleton_has_job_ended,
 };
 
 static struct wf_boot *create_boot(struct space *s, uint32_t rank,

@@ -79,6 +79,8 @@ static bool take_unasked(struct wf_pmi1 *p, const char *line)
         note_state(p, line);
         return true;
     }
+    if (wf_pmi1_note_job_end(p, line))
+        return true;
     if (!p->in_fence || !wf_pmi_field_is(line, "cmd", "barrier_out"))
         return false;
     p->in_fence = false;
@@ -221,7 +223,7 @@ static void answer_call(struct wf_pmi1 *p)
     p->called = false;
 }
 
-static int pmi1_hear(struct wf_boot *boot)
+int wf_pmi1_hear(struct wf_boot *boot)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     char *line;
@@ -255,10 +257,11 @@ static const struct wf_boot_ops pmi1_ops = {
     .finalize = pmi1_finalize,
     .close = pmi1_close,
     .give_up = pmi1_give_up,
-    .hear = pmi1_hear,
+    .hear = wf_pmi1_hear,
     .ask_state = pmi1_ask_state,
     .call_name = wf_pmi1_call_name,
     .spawn = wf_pmi1_spawn,
+    .has_job_ended = wf_pmi1_has_job_ended,
 };
 
 /* ---- opening ---------------------------------------------------------- */

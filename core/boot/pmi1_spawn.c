@@ -162,7 +162,7 @@ static int report_refusal(const struct wf_spawn_request *q, const char *reply)
 }
 
 int wf_pmi1_spawn(struct wf_boot *boot, const struct wf_spawn_request *q,
-                  int *statuses)
+                  int *statuses, int *job)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     uint32_t count = 0;
@@ -185,5 +185,29 @@ int wf_pmi1_spawn(struct wf_boot *boot, const struct wf_spawn_request *q,
     if (rc < 0)
         return wf_pmi1_fail(p, rc, "spawn");
     read_codes(reply, statuses, count);
+    wf_pmi_field_int(reply, "job", job);
     return wf_pmi1_refused(reply) ? report_refusal(q, reply) : 0;
+}
+
+bool wf_pmi1_note_job_end(struct wf_pmi1 *p, const char *line)
+{
+    int job;
+
+    if (!wf_pmi_field_is(line, "cmd", "weft_job_ended"))
+        return false;
+    if (wf_pmi_field_int(line, "job", &job))
+        p->ended_jobs[p->ended_count++ % PMI_ENDED_JOBS] = job;
+    return true;
+}
+
+bool wf_pmi1_has_job_ended(struct wf_boot *boot, int job)
+{
+    struct wf_pmi1 *p = wf_pmi1_of(boot);
+
+    if (wf_pmi1_hear(boot) < 0)
+        return true; /* the launcher is gone, and its jobs with it */
+    for (int i = 0; i < PMI_ENDED_JOBS; i++)
+        if (p->ended_jobs[i] == job)
+            return true;
+    return false;
 }

@@ -26,15 +26,16 @@ static void complete_statuses(int rc, int *statuses, uint32_t n)
 }
 
 int wf_spawn_start(struct wf_boot *boot, const struct wf_spawn_request *q,
-                   int *statuses)
+                   int *statuses, int *job)
 {
     uint32_t n = count_processes(q);
     int rc;
 
+    *job = 0;
     for (uint32_t i = 0; i < n; i++)
         statuses[i] = 0;
     rc = boot->ops->spawn
-             ? boot->ops->spawn(boot, q, statuses)
+             ? boot->ops->spawn(boot, q, statuses, job)
              : wf_fail(WEFT_ENOTSUP,
                        "this process cannot start others: it is %s",
                        boot->is_static ? "started without a launcher, from "
@@ -43,6 +44,12 @@ int wf_spawn_start(struct wf_boot *boot, const struct wf_spawn_request *q,
                                          "several ranks");
     complete_statuses(rc, statuses, n);
     return rc;
+}
+
+bool wf_spawn_has_ended(struct wf_boot *boot, int job)
+{
+    return job > 0 && boot->ops->has_job_ended &&
+           boot->ops->has_job_ended(boot, job);
 }
 
 int wf_spawn_parent(struct wf_boot *boot, char **port)

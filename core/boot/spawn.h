@@ -42,9 +42,13 @@ struct wf_spawn_request {
  * order of the commands, 0 or negative. WEFT_EUNREACH: the launcher cannot
  * start them; WEFT_ENOTSUP: this process has no launcher that starts any;
  * WEFT_EINVAL: the request cannot be told to the launcher. The cause is
- * recorded. */
+ * recorded. *job: the launcher's number of the job; 0: it gives none. */
 int wf_spawn_start(struct wf_boot *, const struct wf_spawn_request *,
-                   int *statuses);
+                   int *statuses, int *job);
+
+/* Whether a job that this process has spawned has ended, as far as the launcher
+ * tells; job: as wf_spawn_start has given it. */
+bool wf_spawn_has_ended(struct wf_boot *, int job);
 
 /* The port of the process that has spawned this one, to be freed, in *port;
  * NULL: nobody has. Returns 0 or a status. */

@@ -28,6 +28,8 @@
 
 static const unsigned char has_it[4] = "have";
 
+enum { LOOK_NS = 50000000 };
+
 static bool has_come(void *arg)
 {
     const struct wf_meet_link *l = arg;
@@ -113,14 +115,28 @@ static bool may_stop_waiting(void *arg)
            (w->comm->wf == w->s->wf && wf_comm_is_dead(w->comm));
 }
 
-static int fail_accept(const struct waiting_client *w)
+static int fail_accept(const struct waiting_client *w, const char *why)
 {
     char shown[WF_PORT_SHOWN];
 
+    if (why)
+        return wf_error(MPI_ERR_SPAWN, "%s", why);
     if (!w->port->closed)
         return wf_error_class(wf_comm_record_dead(w->comm));
     wf_port_name_show(w->port->name, shown);
     return wf_error(MPI_ERR_PORT, "port '%s' was closed", shown);
+}
+
+/* Waits for a client. Returns why there is none in *why, or NULL if the port or
+ * the communicator says it. */
+static bool await_client(struct waiting_client *w, const struct wf_meeting *m,
+                         const char **why)
+{
+    *why = NULL;
+    while (!*why && !wf_meet_wait(w->s, may_stop_waiting, w,
+                                  m->look ? wf_now(w->s->wf) + LOOK_NS : 0))
+        *why = m->look(m->look_arg);
+    return w->link != NULL;
 }
 
 int wf_exchange_accept(struct wf_instance *home, struct wf_meeting *m)
@@ -128,6 +144,7 @@ int wf_exchange_accept(struct wf_instance *home, struct wf_meeting *m)
     struct wf_meet_state *s = wf_meet_state(home);
     struct waiting_client w = {s, s ? wf_port_find(s, m->name) : NULL, m->comm,
                                NULL};
+    const char *why;
     int rc = MPI_SUCCESS;
 
     if (!w.port)
@@ -135,9 +152,8 @@ int wf_exchange_accept(struct wf_instance *home, struct wf_meeting *m)
     wf_port_get(w.port);
     for (bool met = false; !met && rc == MPI_SUCCESS;) {
         w.link = NULL;
-        wf_meet_wait(s, may_stop_waiting, &w, 0);
-        if (!w.link) {
-            rc = fail_accept(&w);
+        if (!await_client(&w, m, &why)) {
+            rc = fail_accept(&w, why);
             continue;
         }
         met = serve_client(s, m, w.link);

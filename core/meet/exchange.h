@@ -16,6 +16,9 @@ struct wf_meeting {
     const char *name; /* of a port */
     uint64_t timeout; /* ns, of a client */
     int fd;           /* of MPI_Comm_join */
+    /* Of a server, called now and then: why nobody will come, or NULL. */
+    const char *(*look)(void *arg);
+    void *look_arg;
     /* The descriptions of both groups, malloc'ed. */
     unsigned char *mine, *theirs;
     size_t mine_n, theirs_n;

@@ -16,7 +16,7 @@ import launch
 import pmi_client
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MARK = "WEFT_SPAWN_TEST"
+MARK = "SPAWN_TEST_MARK"
 
 
 class Spawn(unittest.TestCase):

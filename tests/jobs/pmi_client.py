@@ -38,9 +38,16 @@ class Pmi:
         self.file.write(text + "\n")
         self.file.flush()
 
+    def read_answer(self):
+        """The next line that is no notice of Weft's mpirun."""
+        while True:
+            line = self.file.readline()
+            if not line.startswith("cmd=weft_"):
+                return fields(line)
+
     def ask(self, text):
         self.send(text)
-        return fields(self.file.readline())
+        return self.read_answer()
 
     def get(self, key):
         return self.ask(f"cmd=get kvsname=x key={key}").get("value")
@@ -70,7 +77,7 @@ class Pmi:
     def spawn(self, *commands, **kw):
         """The reason of a refusal, or None."""
         self.ask_to_spawn(*commands, **kw)
-        reply = fields(self.file.readline())
+        reply = self.read_answer()
         assert reply["cmd"] == "spawn_result", reply
         return None if reply["rc"] == "0" else decode(reply.get("msg", "?"))
 

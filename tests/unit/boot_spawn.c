@@ -38,9 +38,9 @@ static void mpirun_gets_every_word(void **state)
     struct wf_spawn_command commands[] = {
         {"./my program", arguments, 3, places, 2}, {"other", NULL, 2, NULL, 0}};
     struct wf_spawn_request q = request_of(commands, 2);
-    int statuses[5] = {7, 7, 7, 7, 7};
+    int statuses[5] = {7, 7, 7, 7, 7}, job;
 
-    assert_int_equal(wf_spawn_start(b, &q, statuses), 0);
+    assert_int_equal(wf_spawn_start(b, &q, statuses, &job), 0);
     for (int i = 0; i < 5; i++)
         assert_int_equal(statuses[i], 0);
     assert_said(&l, "mcmd=spawn\nweft_words=1\nnprocs=3\n"
@@ -62,13 +62,13 @@ static void others_get_plain_words(void **state)
     struct wf_spawn_command c = {"a program", arguments, 1, NULL, 0};
     struct wf_spawn_request q = request_of(&c, 1);
     char *const plain[] = {"a b", NULL};
-    int status;
+    int status, job;
 
-    assert_int_equal(wf_spawn_start(b, &q, &status), WEFT_EINVAL);
+    assert_int_equal(wf_spawn_start(b, &q, &status, &job), WEFT_EINVAL);
     assert_int_equal(status, WEFT_EINVAL);
     assert_string_equal(l.spawn, "");
     c.argv = plain;
-    assert_int_equal(wf_spawn_start(b, &q, &status), 0);
+    assert_int_equal(wf_spawn_start(b, &q, &status, &job), 0);
     assert_said(&l, "mcmd=spawn\nnprocs=1\nexecname=a program\ntotspawns=1\n"
                     "spawnssofar=1\narg1=a b\nargcnt=1\n");
     stop_launcher(&l, b);
@@ -84,12 +84,12 @@ static void the_port_arrives_whole(void **state)
     struct wf_spawn_command c = {"p", NULL, 1, NULL, 0};
     struct wf_spawn_request q = {&c, 1, port};
     struct launcher other = {.value_max = 100};
-    int status;
+    int status, job;
 
     for (int i = 0; i < 1023; i++)
         port[i] = (char)('a' + i % 26);
     port[1023] = '\0';
-    assert_int_equal(wf_spawn_start(b, &q, &status), 0);
+    assert_int_equal(wf_spawn_start(b, &q, &status, &job), 0);
     while ((at = strstr(at, "preput_key_")) != NULL) {
         assert_int_equal(sscanf(at, "preput_key_%*d=%63s preput_val_%*d=%1099s",
                                 key, value), 2);
@@ -140,9 +140,9 @@ static void check_answer(const char *answer, int rc, const char *why)
     struct wf_boot *b = open_weft_job(&l);
     struct wf_spawn_command c = {"prog", NULL, 3, NULL, 0};
     struct wf_spawn_request q = request_of(&c, 1);
-    int statuses[3];
+    int statuses[3], job;
 
-    assert_int_equal(wf_spawn_start(b, &q, statuses), rc);
+    assert_int_equal(wf_spawn_start(b, &q, statuses, &job), rc);
     for (int i = 0; i < 3; i++)
         assert_true(statuses[i] == (rc ? rc : 0));
     if (why && !strstr(wf_error_last()->text, why))
@@ -169,9 +169,9 @@ static void some_processes_may_fail(void **state)
     struct wf_boot *b = open_weft_job(&l);
     struct wf_spawn_command c = {"prog", NULL, 3, NULL, 0};
     struct wf_spawn_request q = request_of(&c, 1);
-    int statuses[4] = {0, 0, 0, 12345};
+    int statuses[4] = {0, 0, 0, 12345}, job;
 
-    assert_int_equal(wf_spawn_start(b, &q, statuses), WEFT_EUNREACH);
+    assert_int_equal(wf_spawn_start(b, &q, statuses, &job), WEFT_EUNREACH);
     assert_int_equal(statuses[1], WEFT_EUNREACH);
     assert_int_equal(statuses[3], 12345);
     stop_launcher(&l, b);
@@ -183,21 +183,40 @@ static void a_notice_may_come_before_the_answer(void **state)
                  "cmd=spawn_result rc=0\n", 0, NULL);
 }
 
+static void the_launcher_tells_when_a_job_has_ended(void **state)
+{
+    struct launcher l = {.spawn_answer = "cmd=weft_job_ended job=6\n"
+                                         "cmd=spawn_result rc=0 job=7\n"};
+    struct wf_boot *b = open_weft_job(&l);
+    struct wf_spawn_command c = {"prog", NULL, 1, NULL, 0};
+    struct wf_spawn_request q = request_of(&c, 1);
+    int status, job;
+
+    assert_int_equal(wf_spawn_start(b, &q, &status, &job), 0);
+    assert_int_equal(job, 7);
+    assert_true(wf_spawn_has_ended(b, 6));
+    assert_false(wf_spawn_has_ended(b, 7));
+    dprintf(l.fd, "cmd=weft_job_ended job=7\ncmd=weft_job_ended\n");
+    assert_true(wf_spawn_has_ended(b, 7));
+    assert_false(wf_spawn_has_ended(b, 0));
+    stop_launcher(&l, b);
+}
+
 static void without_a_launcher_the_message_names_the_remedy(void **state)
 {
     struct wf_boot *b;
     struct wf_spawn_command c = {"prog", NULL, 1, NULL, 0};
     struct wf_spawn_request q = request_of(&c, 1);
     char err[256];
-    int status;
+    int status, job;
 
     assert_int_equal(wf_boot_open(NULL, &b, err, sizeof err), 0);
     assert_string_equal(b->ops->name, "singleton");
     b->launcher_path = "/nowhere/mpirun";
-    assert_int_equal(wf_spawn_start(b, &q, &status), WEFT_ENOTSUP);
+    assert_int_equal(wf_spawn_start(b, &q, &status, &job), WEFT_ENOTSUP);
     assert_non_null(strstr(wf_error_last()->text, "/nowhere/mpirun"));
     b->launcher_path = "/bin/true"; /* it serves nobody */
-    assert_int_equal(wf_spawn_start(b, &q, &status), WEFT_ESYS);
+    assert_int_equal(wf_spawn_start(b, &q, &status, &job), WEFT_ESYS);
     assert_non_null(strstr(wf_error_last()->text, "/bin/true"));
     wf_boot_close(b);
 }
@@ -215,6 +234,7 @@ int main(void)
         TEST(a_refusal_says_why),
         TEST(some_processes_may_fail),
         TEST(a_notice_may_come_before_the_answer),
+        TEST(the_launcher_tells_when_a_job_has_ended),
         TEST(without_a_launcher_the_message_names_the_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

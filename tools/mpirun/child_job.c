@@ -29,6 +29,7 @@ struct child_job {
     int number;
     pid_t pid;          /* of its launcher; 0: it has ended */
     struct rank *asker; /* gets the answer; NULL: it has it, or has ended */
+    struct rank *owner; /* is told of the end of the job; or NULL */
     bool started;
     int status; /* of its launcher */
 };
@@ -40,8 +41,9 @@ static struct child_job *child_of(struct channel *c)
 
 /* ---- answers ------------------------------------------------------------- */
 
-/* Answer a spawn request. why NULL: the processes run. */
-static void answer_request(struct job *job, struct rank *r, const char *why)
+/* Answer a spawn request. why NULL: the processes run, as this child job. */
+static void answer_request(struct job *job, struct rank *r, int number,
+                           const char *why)
 {
     char word[3 * REASON_MOST + 8], text[3 * REASON_MOST + 64];
     char cut[REASON_MOST + 1];
@@ -54,7 +56,7 @@ static void answer_request(struct job *job, struct rank *r, const char *why)
             word[0] = '\0';
         snprintf(text, sizeof text, "cmd=spawn_result rc=-1 msg=%s\n", word);
     } else {
-        snprintf(text, sizeof text, "cmd=spawn_result rc=0\n");
+        snprintf(text, sizeof text, "cmd=spawn_result rc=0 job=%d\n", number);
     }
     wf_pmi_send(job, r, text, strlen(text));
 }
@@ -65,7 +67,7 @@ static void answer_child(struct job *job, struct child_job *c, const char *why)
 
     c->asker = NULL;
     if (r)
-        answer_request(job, r, why);
+        answer_request(job, r, c->number, why);
 }
 
 /* ---- what it says -------------------------------------------------------- */
@@ -166,17 +168,18 @@ static void start_child(struct job *job, struct rank *r,
     struct child_job *c = calloc(1, sizeof *c);
 
     if (!c) {
-        answer_request(job, r, "out of memory");
+        answer_request(job, r, 0, "out of memory");
         return;
     }
     c->number = ++job->children_so_far;
     c->pid = fork_launcher(job, c, q);
     if (c->pid < 0) {
-        answer_request(job, r, strerror(errno));
+        answer_request(job, r, 0, strerror(errno));
         free(c);
         return;
     }
     c->asker = r;
+    c->owner = q->is_ours ? r : NULL;
     c->next = job->children;
     job->children = c;
     if (job->set.verbose)
@@ -193,19 +196,31 @@ void wf_child_take_line(struct job *job, struct rank *r, const char *line)
         return;
     r->spawn = NULL;
     if (progress == SPAWN_NO_MEMORY)
-        answer_request(job, r, "out of memory");
+        answer_request(job, r, 0, "out of memory");
     else if (q->wrong)
-        answer_request(job, r, q->wrong);
+        answer_request(job, r, 0, q->wrong);
     else if (job->phase != PHASE_RUN)
-        answer_request(job, r, "the job is ending");
+        answer_request(job, r, 0, "the job is ending");
     else if (strlen(job->label) > LABEL_MOST)
-        answer_request(job, r, "too many jobs have spawned each other");
+        answer_request(job, r, 0, "too many jobs have spawned each other");
     else
         start_child(job, r, q);
     wf_spawn_request_free(q);
 }
 
 /* ---- end ----------------------------------------------------------------- */
+
+/* Tell the rank that has spawned the job: it may wait for its processes. */
+static void tell_owner(struct job *job, struct child_job *c)
+{
+    char text[64];
+
+    if (!c->owner || !c->started)
+        return;
+    snprintf(text, sizeof text, "cmd=weft_job_ended job=%d\n", c->number);
+    wf_pmi_send(job, c->owner, text, strlen(text));
+    c->owner = NULL;
+}
 
 bool wf_child_reaped(struct job *job, pid_t pid, int status)
 {
@@ -226,6 +241,7 @@ bool wf_child_reaped(struct job *job, pid_t pid, int status)
                    job->label, job->label[0] ? "." : "", c->number,
                    WTERMSIG(status));
     answer_child(job, c, "its launcher has ended");
+    tell_owner(job, c);
     snprintf(owner, sizeof owner, "j%d", c->number);
     wf_name_drop(job, owner);
     return true;
@@ -250,12 +266,12 @@ void wf_child_drop_asker(struct job *job, struct rank *r)
 {
     wf_spawn_request_free(r->spawn);
     r->spawn = NULL;
-    for (struct child_job *c = job->children; c; c = c->next)
-        if (c->asker == r) {
-            c->asker = NULL;
-            if (c->pid)
-                kill(c->pid, SIGTERM);
-        }
+    for (struct child_job *c = job->children; c; c = c->next) {
+        if (c->asker == r && c->pid)
+            kill(c->pid, SIGTERM);
+        c->asker = c->asker == r ? NULL : c->asker;
+        c->owner = c->owner == r ? NULL : c->owner;
+    }
 }
 
 int wf_children_status(const struct job *job)

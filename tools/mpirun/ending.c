@@ -323,6 +323,10 @@ void wf_end_deadline(struct job *job)
     }
     if (!job->deadline || now < job->deadline)
         return;
+    if (job->alive == 0) { /* child jobs have deadlines of their own */
+        job->deadline = 0;
+        return;
+    }
     if (job->phase == PHASE_KILLED) {
         wf_job_say(job, "%d processes do not end after SIGKILL; they are "
                        "blocked in the kernel and left behind", job->alive);

@@ -12,7 +12,8 @@
  *                       and is wiped when each rank has asked for it or ended
  *   PMI_process_mapping on which node each rank is, as --nodes says
  *   publish_name        names.h
- *   mcmd=spawn          spawn_request.h
+ *   mcmd=spawn          spawn_request.h; weft_job_ended tells a client of Weft
+ *                       that a job which it has spawned has ended
  *   weft_lost rank=N    a rank has given up rank N, without an answer
  *   weft_lost_by rank=M sent to rank N, which M has given up, without an answer
  *   weft_runs rank=N    asks whether N runs and is in MPI; the answer is

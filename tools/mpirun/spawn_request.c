@@ -86,26 +86,23 @@ static const char *find_value(const char *line, const char *name, int low,
     return end + 1;
 }
 
-static char *copy_value(const struct spawn_request *q, const char *value)
+/* Store a copy of a value. Returns false without memory. */
+static bool store_text(struct spawn_request *q, char **place, const char *value)
 {
     size_t n = strlen(value);
     char *text = malloc(n + 1);
 
-    if (text && !q->words)
+    if (!text)
+        return false;
+    if (!q->words)
         memcpy(text, value, n + 1);
-    else if (text && !wf_pmi_word_decode(text, n + 1, value, n)) {
-        free(text);
-        return NULL;
+    else if (!wf_pmi_word_decode(text, n + 1, value, n)) {
+        q->wrong = "a value has a zero byte";
+        text[0] = '\0';
     }
-    return text;
-}
-
-static bool store_text(const struct spawn_request *q, char **place,
-                       const char *value)
-{
     free(*place);
-    *place = copy_value(q, value);
-    return *place != NULL;
+    *place = text;
+    return true;
 }
 
 /* Returns whether an index continues a list; a gap makes the request wrong, so
@@ -177,7 +174,7 @@ static bool take_word(struct spawn_request *q, const char *line)
     else if (is_word(line, "spawnssofar", &number))
         q->so_far = number;
     else if (is_word(line, "weft_words", &number))
-        q->words = number == 1;
+        q->words = q->is_ours = number == 1;
     return true; /* argcnt, preput_num and the like say nothing new */
 }
 

@@ -43,6 +43,7 @@ struct spawn_request {
     struct spawn_pairs preput;
     int total, so_far; /* as the current block says */
     bool words;        /* values of the current block are encoded */
+    bool is_ours;      /* Weft's client asks */
     size_t bytes;      /* of all lines so far */
     const char *wrong; /* why it cannot be honoured, or NULL */
 };
