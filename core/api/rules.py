@@ -61,6 +61,7 @@ send_init ssend_init rsend_init bsend_init recv_init
 psend_init precv_init pready pready_list pready_range
 buffer_detach buffer_flush comm_detach_buffer comm_flush_buffer
 session_detach_buffer session_flush_buffer
+comm_accept comm_connect comm_join
 comm_create comm_create_from_group comm_create_group comm_disconnect comm_dup
 comm_spawn comm_spawn_multiple
 comm_dup_with_info comm_free comm_idup comm_idup_with_info comm_split

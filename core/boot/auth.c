@@ -366,9 +366,8 @@ int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id)
 {
     const struct wf_rank *rank = core->wf->rank;
-    struct wf_job own = {.size = rank->job.size,
-                         .tag = rank->job.tag,
-                         .key = rank->job.key};
+    struct wf_job own = {
+        .size = rank->job.size, .tag = rank->job.tag, .key = rank->job.key};
     /* other jobs are met by the first engine only */
     struct side side = {core->wf->number == 0 ? &rank->job : &own,
                         (uint64_t)rank->job.tag << 32 | rank->id};

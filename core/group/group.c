@@ -64,8 +64,7 @@ static void count_others(const struct wf_group *g, uint32_t by, bool comm)
             proc < own->size ? NULL : wf_job_of(own, proc);
         struct wf_job *job = (struct wf_job *)(uintptr_t)found;
         if (job)
-            wf_add_relaxed(comm ? &job->comms[proc - job->first]
-                                : &job->groups,
+            wf_add_relaxed(comm ? &job->comms[proc - job->first] : &job->groups,
                            by);
     }
 }

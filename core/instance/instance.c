@@ -38,7 +38,6 @@
 #include "process/rank.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
-#include "progress/wait.h"
 #include "protocol/carrier.h"
 #include "protocol/carrier_seal.h"
 #include "protocol/death.h"

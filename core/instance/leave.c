@@ -102,7 +102,7 @@ static void await_fence(struct wf_instance *wf, int fd)
 }
 
 /* Let everything go that was sent, at the end of the job. */
-static void drain(struct wf_instance *wf)
+static void drain_all(struct wf_instance *wf)
 {
     uint64_t timeout = wf->rank->options->close_timeout;
 
@@ -147,5 +147,5 @@ void wf_leave_job(struct wf_instance *wf)
     wf_leave_each_engine(wf, end_ordered_pairs);
     if (wf->rank->job.size > 1 && boot->ops->fence_end(boot) < 0)
         log_lone_end(wf);
-    drain(wf);
+    drain_all(wf);
 }

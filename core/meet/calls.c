@@ -5,12 +5,10 @@
  */
 #include <stdlib.h>
 
-#include "config/config.h"
 #include "core_api.h"
 #include "group/comm.h"
-#include "meet/exchange.h"
 #include "meet/meet.h"
-#include "meet/port.h"
+#include "meet/ports.h"
 #include "object/error.h"
 #include "object/info.h"
 #include "process/rank.h"
@@ -25,35 +23,6 @@ int wf_mpi_open_port(struct wf_instance *wf, struct wf_info *info,
 int wf_mpi_close_port(struct wf_instance *wf, const char *port_name)
 {
     return wf_port_close(wf, port_name);
-}
-
-static int check_comm(const struct wf_comm *comm)
-{
-    return comm->inter ? wf_error(MPI_ERR_COMM,
-                                  "the communicator is an intercommunicator")
-                       : MPI_SUCCESS;
-}
-
-int wf_port_accept(struct wf_comm *comm, int root, const char *name,
-                   MPI_Comm *newcomm)
-{
-    struct wf_meeting m = {.exchange = wf_exchange_accept, .name = name};
-    int rc = check_comm(comm);
-
-    return rc == MPI_SUCCESS ? wf_meet(comm, root, &m, newcomm) : rc;
-}
-
-int wf_port_connect(struct wf_comm *comm, int root, const char *name,
-                    uint64_t timeout, MPI_Comm *newcomm)
-{
-    struct wf_meeting m = {.exchange = wf_exchange_connect,
-                           .name = name,
-                           .timeout = timeout};
-    int rc = check_comm(comm);
-
-    if (!timeout)
-        m.timeout = comm->wf->rank->options->connect_timeout;
-    return rc == MPI_SUCCESS ? wf_meet(comm, root, &m, newcomm) : rc;
 }
 
 int wf_mpi_comm_accept(struct wf_instance *wf, const char *port_name,

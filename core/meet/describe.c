@@ -14,10 +14,9 @@
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "group/comm.h"
-#include "meet/port_name.h"
+#include "meet/ports.h"
 #include "object/error.h"
 #include "object/error_class.h"
-#include "process/rank.h"
 #include "progress/engines.h"
 #include "protocol/parting.h"
 #include "route/card.h"
@@ -210,10 +209,14 @@ static int adopt_members(struct wf_instance *home, struct reader *r,
     return 0;
 }
 
-static void forget(struct wf_instance *home, const uint32_t *numbers, int n)
+void wf_describe_forget(struct wf_instance *home, const uint32_t *numbers,
+                        int n)
 {
-    wf_parting_leave(home, numbers, n,
-                     wf_now(home) + home->rank->options->close_timeout);
+    struct wf_parting p = {home, numbers, n,
+                           wf_now(home) + home->rank->options->close_timeout,
+                           wf_meet_drive};
+
+    wf_parting_leave(&p);
     wf_jobs_prune(home);
 }
 
@@ -244,7 +247,8 @@ int wf_describe_adopt(struct wf_instance *home, const void *bytes, size_t n,
         return wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
     status = adopt_members(home, &r, key, procs, count, &known);
     out->numbers = status == 0 ? copy_numbers(procs, count) : NULL;
-    if (out->numbers && !(out->group = wf_group_create(home, (int)count, procs)))
+    if (out->numbers &&
+        !(out->group = wf_group_create(home, (int)count, procs)))
         procs = NULL; /* it was taken over */
     if (out->group) {
         out->root = (int)root;
@@ -252,7 +256,7 @@ int wf_describe_adopt(struct wf_instance *home, const void *bytes, size_t n,
         return MPI_SUCCESS;
     }
     if (procs)
-        forget(home, procs, (int)known);
+        wf_describe_forget(home, procs, (int)known);
     free(procs);
     free(out->numbers);
     return status == 0 ? wf_error(MPI_ERR_NO_MEM, "no memory for a group")
@@ -268,7 +272,7 @@ void wf_met_group_drop(struct wf_instance *home, struct wf_met_group *m)
     n = m->group->size;
     wf_group_count_comm(m->group, -1);
     wf_group_put(m->group);
-    forget(home, m->numbers, n);
+    wf_describe_forget(home, m->numbers, n);
     free(m->numbers);
     *m = (struct wf_met_group){0};
 }

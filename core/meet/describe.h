@@ -32,6 +32,10 @@ struct wf_met_group {
  * them. Called in the section of the first engine. */
 int wf_describe_adopt(struct wf_instance *home, const void *bytes, size_t n,
                       const unsigned char *key, struct wf_met_group *);
+/* Forgets those of these processes of other jobs that no communicator names.
+ * Nothing is on its way to them, or from them. */
+void wf_describe_forget(struct wf_instance *home, const uint32_t *numbers,
+                        int n);
 /* Ends that; members that no communicator names are forgotten. */
 void wf_met_group_drop(struct wf_instance *home, struct wf_met_group *);
 

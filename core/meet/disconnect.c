@@ -7,17 +7,15 @@
 #include <stdlib.h>
 
 #include "comm/agree.h"
-#include "config/config.h"
 #include "core_api.h"
 #include "group/comm.h"
+#include "meet/describe.h"
 #include "meet/ports.h"
 #include "object/error.h"
 #include "process/rank.h"
 #include "progress/engines.h"
-#include "progress/wait.h"
 #include "protocol/death.h"
 #include "protocol/parting.h"
-#include "route/jobs.h"
 
 /* The agreement of all members that they have nothing left to send. */
 struct farewell {
@@ -49,7 +47,7 @@ static bool is_idle(void *arg)
 
 /* Waits until no member has anything left to send, or one is dead: then
  * nobody waits. */
-static void agree_to_part(struct wf_comm *comm)
+static void agree_to_part(struct wf_meet_state *s, struct wf_comm *comm)
 {
     struct farewell f = {.comm = comm};
 
@@ -59,11 +57,11 @@ static void agree_to_part(struct wf_comm *comm)
                                 .input = &f.input,
                                 .resume = note_agreed,
                                 .arg = &f};
-    wf_progress_wait(comm->wf, UINT32_MAX, is_idle, &f, NULL);
+    wf_meet_wait(s, is_idle, &f, 0);
     wf_parting_return_credit(comm->wf);
     wf_agree_init_scope(&f.scope, comm);
     if (!wf_agree_start(&f.agree))
-        wf_progress_wait(comm->wf, UINT32_MAX, is_over, &f, NULL);
+        wf_meet_wait(s, is_over, &f, 0);
 }
 
 /* Appends the members that are of other jobs. */
@@ -79,22 +77,22 @@ static int disconnect_others(struct wf_comm *c, MPI_Comm *handle)
 {
     struct wf_instance *home = wf_home(c->wf);
     size_t most = (size_t)c->local->size + (size_t)c->peers->size;
-    uint32_t *numbers = malloc(most * sizeof *numbers);
+    struct wf_meet_state *s = wf_meet_state(home);
+    uint32_t *numbers = s ? malloc(most * sizeof *numbers) : NULL;
     int n, rc;
 
+    if (!s)
+        return MPI_ERR_OTHER;
     if (!numbers)
         return wf_error(MPI_ERR_NO_MEM, "no memory to disconnect");
     WF_ASSERT(c->wf == home);
     n = list_others(c->local, numbers, 0);
     if (c->inter)
         n = list_others(c->peers, numbers, n);
-    agree_to_part(c);
+    agree_to_part(s, c);
     rc = wf_mpi_comm_free(c->wf, handle);
-    if (rc == MPI_SUCCESS) {
-        wf_parting_leave(home, numbers, n,
-                         wf_now(home) + home->rank->options->close_timeout);
-        wf_jobs_prune(home);
-    }
+    if (rc == MPI_SUCCESS)
+        wf_describe_forget(home, numbers, n);
     free(numbers);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* What the roots of two groups do until each knows the other's.
+/* The exchange between the roots of two groups, until each knows the other's.
  *
  *   server                                  client
  *   waits for a proved link           <--   description of its group
@@ -91,9 +91,9 @@ static bool serve_client(struct wf_meet_state *s, struct wf_meeting *m,
     if (has)
         return true;
     wf_log(s->wf, WF_LOG_INFO, "a client at a port is skipped: %s",
-           l->why                          ? l->why
+           l->why                     ? l->why
            : wf_error_last()->text[0] ? wf_error_last()->text
-                                           : "it did not answer");
+                                      : "it did not answer");
     wf_met_group_drop(s->wf, &m->other);
     return false;
 }

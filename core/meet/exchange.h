@@ -1,4 +1,4 @@
-/* What the roots of two groups do until each knows the other's.
+/* The exchange between the roots of two groups, until each knows the other's.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MEET_EXCHANGE_H
@@ -34,9 +34,5 @@ int wf_exchange_join(struct wf_instance *home, struct wf_meeting *);
 /* Exchanges descriptions over a link that was made otherwise, and ends it. */
 int wf_exchange_over(struct wf_meet_state *, struct wf_meeting *,
                      struct wf_meet_link *, uint64_t deadline);
-
-/* Makes the intercommunicator: collective over the communicator; all but
- * `exchange` and its arguments is 0. (core/meet/meet.c) */
-int wf_meet(struct wf_comm *, int root, struct wf_meeting *, MPI_Comm *newcomm);
 
 #endif

@@ -18,10 +18,8 @@
 #include "config/config.h"
 #include "core_api.h"
 #include "group/comm.h"
-#include "meet/exchange.h"
-#include "meet/meet.h"
+#include "meet/members.h"
 #include "object/error.h"
-#include "progress/wait.h"
 
 enum { MAGIC = 8, SAID = MAGIC + WF_TOKEN };
 static const char magic[MAGIC] = "weftjoin";
@@ -32,7 +30,7 @@ static int fail_join(int fd, const char *why)
                     why);
 }
 
-/* What came of the first words. */
+/* The first words of both sides. */
 struct words {
     int fd, error;
     unsigned char mine[SAID], theirs[SAID];
@@ -73,7 +71,7 @@ static const char *exchange_words(struct wf_instance *home, struct words *w,
     if (wf_auth_fill_random(w->mine + MAGIC, WF_TOKEN) != WEFT_OK)
         return "the system has no random bytes";
     while (!have_words_passed(w))
-        if (!wf_progress_poll_until(home, w->fd, NULL, NULL, deadline))
+        if (!wf_meet_await_fd(home, w->fd, deadline))
             return "the other process does not call it";
     if (w->error)
         return strerror(w->error);

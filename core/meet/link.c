@@ -1,7 +1,7 @@
 /* The connection by which the roots of two groups meet: see link.h.
  *
- * Reads are of the bytes that the state waits for, never of more. What is to be
- * sent waits in memory until the kernel takes it.
+ * Reads are of the bytes that the state waits for, never of more. The rest
+ * of what it sends waits in memory until the kernel takes it.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause

@@ -49,11 +49,11 @@ struct wf_link_buffer {
 };
 
 struct wf_meet_link {
-    struct wf_list link; /* of the rank's links */
+    struct wf_list link;  /* of the rank's links */
     struct wf_port *port; /* at which it came; NULL: it was dialled, or taken */
     int fd;
-    bool dialled;  /* by this side */
-    bool own_fd;   /* it is closed with the link */
+    bool dialled;      /* by this side */
+    bool own_fd;       /* it is closed with the link */
     bool watches_room; /* EPOLLOUT is asked for */
     enum wf_link_state state;
     uint64_t until; /* ns: it ends then, unless it is open; 0: never */

@@ -19,7 +19,7 @@
 struct wf_comm;
 struct wf_instance;
 
-/* Opens a port, and writes its name. Who knows the name may connect. */
+/* Opens a port, and writes its name: whoever has it may connect. */
 int wf_port_open(struct wf_instance *, char name[MPI_MAX_PORT_NAME]);
 /* Closes a port of this process: MPI_ERR_PORT if it has none of this name.
  * Calls that accept at it, and clients that wait there, end with an error. */

@@ -20,7 +20,6 @@
 
 #include "boot/auth_inside.h"
 #include "boot/boot.h"
-#include "meet/meet.h"
 #include "object/error.h"
 #include "report/error.h"
 
@@ -81,8 +80,7 @@ static bool is_usable(const struct ifaddrs *i, bool six)
 {
     const struct sockaddr_in6 *v6 = (const void *)i->ifa_addr;
 
-    if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) ||
-        i->ifa_flags & IFF_LOOPBACK)
+    if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) || i->ifa_flags & IFF_LOOPBACK)
         return false;
     return i->ifa_addr->sa_family == AF_INET ||
            (six && i->ifa_addr->sa_family == AF_INET6 &&
@@ -124,7 +122,7 @@ static bool bind_port(struct wf_instance *wf, struct wf_port *port)
     return true;
 }
 
-static int open_port(struct wf_meet_state *s, char name[MPI_MAX_PORT_NAME])
+int wf_port_make(struct wf_meet_state *s, char name[MPI_MAX_PORT_NAME])
 {
     struct wf_port *port = calloc(1, sizeof *port);
 
@@ -147,30 +145,12 @@ static int open_port(struct wf_meet_state *s, char name[MPI_MAX_PORT_NAME])
     return MPI_ERR_OTHER;
 }
 
-int wf_port_open(struct wf_instance *wf, char name[MPI_MAX_PORT_NAME])
-{
-    struct wf_meet_state *s = wf_meet_state(wf);
-
-    return s ? open_port(s, name) : MPI_ERR_OTHER;
-}
-
 int wf_port_fail_unknown(const char *name)
 {
     char shown[WF_PORT_SHOWN];
 
     wf_port_name_show(name, shown);
     return wf_error(MPI_ERR_PORT, "this process has no open port '%s'", shown);
-}
-
-int wf_port_close(struct wf_instance *wf, const char *name)
-{
-    struct wf_meet_state *s = (struct wf_meet_state *)wf_home(wf)->rank->meet;
-    struct wf_port *port = s ? wf_port_find(s, name) : NULL;
-
-    if (!port)
-        return wf_port_fail_unknown(name);
-    wf_port_end(s, port);
-    return MPI_SUCCESS;
 }
 
 /* ---- dialling ------------------------------------------------------------ */
@@ -180,19 +160,18 @@ static bool is_loopback(const struct sockaddr_storage *at)
     const struct sockaddr_in *v4 = (const void *)at;
     const struct sockaddr_in6 *v6 = (const void *)at;
 
-    return at->ss_family == AF_INET
-               ? ntohl(v4->sin_addr.s_addr) >> 24 == 127
-               : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+    return at->ss_family == AF_INET ? ntohl(v4->sin_addr.s_addr) >> 24 == 127
+                                    : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 }
 
 /* Begin to call an address. NULL: it cannot be called. */
-static struct wf_meet_link *call(struct wf_meet_state *s,
-                                 const struct wf_port_name *is,
-                                 const struct sockaddr_storage *at,
-                                 uint64_t deadline)
+static struct wf_meet_link *call_address(struct wf_meet_state *s,
+                                         const struct wf_port_name *is,
+                                         const struct sockaddr_storage *at,
+                                         uint64_t deadline)
 {
-    int fd = socket(at->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-                    0);
+    int fd =
+        socket(at->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int yes = 1;
     socklen_t n = at->ss_family == AF_INET ? sizeof(struct sockaddr_in)
                                            : sizeof(struct sockaddr_in6);
@@ -237,7 +216,7 @@ struct wf_meet_link *wf_port_dial(struct wf_meet_state *s,
 
         if (is_loopback(at) == (here == (i < is->n)) &&
             wf_now(s->wf) < deadline)
-            l = call(s, is, at, deadline);
+            l = call_address(s, is, at, deadline);
         if (!l)
             continue;
         wf_meet_serve_link(s, l);

@@ -6,6 +6,8 @@
 
 #include "meet/ports.h"
 
+/* Opens a port, and writes its name. */
+int wf_port_make(struct wf_meet_state *, char name[MPI_MAX_PORT_NAME]);
 /* Records that this process has no port of this name: MPI_ERR_PORT. */
 int wf_port_fail_unknown(const char *name);
 

@@ -14,9 +14,9 @@
 #include "base.h"
 
 enum {
-    WF_TOKEN = 32,        /* bytes */
+    WF_TOKEN = 32,          /* bytes */
     WF_PORT_ADDRESSES = 24, /* at most, of one port */
-    WF_PORT_SHOWN = 100   /* bytes of wf_port_name_show */
+    WF_PORT_SHOWN = 100     /* bytes of wf_port_name_show */
 };
 
 struct wf_port_name {

@@ -19,9 +19,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "meet/meet.h"
 #include "object/error.h"
-#include "object/error_class.h"
 #include "progress/wait.h"
 
 enum { EVENTS = 64, CALLERS_MAX = 256, BACKLOG = 1024 };
@@ -34,8 +32,8 @@ static struct wf_meet_state *state_of(wf_source_object *object)
     return (struct wf_meet_state *)(void *)object;
 }
 
-static void watch(struct wf_meet_state *s, int op, int fd, uint32_t events,
-                  void *item)
+static void watch_fd(struct wf_meet_state *s, int op, int fd, uint32_t events,
+                     void *item)
 {
     struct epoll_event e = {.events = events, .data = {.ptr = item}};
 
@@ -49,9 +47,9 @@ static void update_interest(struct wf_meet_state *s, struct wf_meet_link *l)
     bool over = l->state == WF_LINK_OVER;
 
     if (over)
-        watch(s, EPOLL_CTL_MOD, l->fd, 0, l);
+        watch_fd(s, EPOLL_CTL_MOD, l->fd, 0, l);
     else if (room != l->watches_room)
-        watch(s, EPOLL_CTL_MOD, l->fd, EPOLLIN | (room ? EPOLLOUT : 0u), l);
+        watch_fd(s, EPOLL_CTL_MOD, l->fd, EPOLLIN | (room ? EPOLLOUT : 0u), l);
     l->watches_room = room;
 }
 
@@ -75,7 +73,7 @@ void wf_meet_end_link(struct wf_meet_state *s, struct wf_meet_link *l)
 {
     if (is_unproved(l) && l->port)
         l->port->callers--;
-    watch(s, EPOLL_CTL_DEL, l->fd, 0, NULL);
+    watch_fd(s, EPOLL_CTL_DEL, l->fd, 0, NULL);
     wf_list_remove(&l->link);
     wf_link_free(l);
 }
@@ -117,7 +115,7 @@ static void pause_port(struct wf_meet_state *s, struct wf_port *port)
 {
     port->paused = true;
     port->resume_at = wf_now(s->wf) + PAUSE_NS;
-    watch(s, EPOLL_CTL_MOD, port->fd, 0, &port->link);
+    watch_fd(s, EPOLL_CTL_MOD, port->fd, 0, &port->link);
 }
 
 static int accept_callers(struct wf_meet_state *s, struct wf_port *port)
@@ -145,7 +143,7 @@ static void resume_ports(struct wf_meet_state *s)
         if (!port->paused || wf_now(s->wf) < port->resume_at)
             continue;
         port->paused = false;
-        watch(s, EPOLL_CTL_MOD, port->fd, EPOLLIN, &port->link);
+        watch_fd(s, EPOLL_CTL_MOD, port->fd, EPOLLIN, &port->link);
     }
 }
 
@@ -248,7 +246,7 @@ static void free_port(struct wf_meet_state *s, struct wf_port *port)
     }
     wf_list_remove(&port->link);
     if (port->fd >= 0) {
-        watch(s, EPOLL_CTL_DEL, port->fd, 0, NULL);
+        watch_fd(s, EPOLL_CTL_DEL, port->fd, 0, NULL);
         close(port->fd);
     }
     explicit_bzero(port, sizeof *port);
@@ -262,8 +260,8 @@ static void free_state(struct wf_meet *base)
     while (!wf_list_empty(&s->ports))
         free_port(s, wf_container(s->ports.next, struct wf_port, link));
     while (!wf_list_empty(&s->links))
-        wf_meet_end_link(s, wf_container(s->links.next, struct wf_meet_link,
-                                         link));
+        wf_meet_end_link(
+            s, wf_container(s->links.next, struct wf_meet_link, link));
     wf_source_remove(s->wf, &s->source);
     close(s->epoll);
     free(s);
@@ -281,11 +279,12 @@ static struct wf_meet_state *create_state(struct wf_instance *wf)
     wf_list_init(&s->links);
     wf_list_init(&s->waits);
     s->epoll = epoll_create1(EPOLL_CLOEXEC);
-    s->source = (struct wf_event_source){.name = "ports",
-                                         .object = (wf_source_object *)(void *)s,
-                                         .poll = poll_meet,
-                                         .arm = arm_meet,
-                                         .fd = s->epoll};
+    s->source =
+        (struct wf_event_source){.name = "ports",
+                                 .object = (wf_source_object *)(void *)s,
+                                 .poll = poll_meet,
+                                 .arm = arm_meet,
+                                 .fd = s->epoll};
     if (s->epoll >= 0 && wf_source_add(wf, &s->source, WF_SOURCE_BIT_ANY) == 0)
         return s;
     if (s->epoll >= 0)
@@ -301,8 +300,7 @@ struct wf_meet_state *wf_meet_state(struct wf_instance *wf)
     if (!home->rank->meet) {
         struct wf_meet_state *s = create_state(home);
         if (!s) {
-            wf_error(MPI_ERR_OTHER,
-                     "no memory or no descriptor for a port: %s",
+            wf_error(MPI_ERR_OTHER, "no memory or no descriptor for a port: %s",
                      strerror(errno));
             return NULL;
         }
@@ -329,15 +327,15 @@ bool wf_meet_wait(struct wf_meet_state *s, bool (*done)(void *), void *arg,
     return done(arg);
 }
 
-int wf_parent_set(struct wf_instance *wf, MPI_Comm parent)
+void wf_meet_drive(struct wf_instance *home, bool (*done)(void *), void *arg,
+                   uint64_t deadline)
 {
-    struct wf_meet_state *s = wf_meet_state(wf);
+    wf_progress_poll_until(home, -1, done, arg, deadline);
+}
 
-    if (!s)
-        return wf_error_class(wf_error_last()->status);
-    s->parent = parent;
-    s->has_parent = true;
-    return MPI_SUCCESS;
+bool wf_meet_await_fd(struct wf_instance *home, int fd, uint64_t deadline)
+{
+    return wf_progress_poll_until(home, fd, NULL, NULL, deadline);
 }
 
 /* ---- ports --------------------------------------------------------------- */
@@ -363,8 +361,7 @@ void wf_port_put(struct wf_meet_state *s, struct wf_port *port)
         free_port(s, port);
 }
 
-struct wf_meet_link *wf_port_take(struct wf_meet_state *s,
-                                  struct wf_port *port)
+struct wf_meet_link *wf_port_take(struct wf_meet_state *s, struct wf_port *port)
 {
     for (struct wf_list *at = s->links.next; at != &s->links; at = at->next) {
         struct wf_meet_link *l = wf_container(at, struct wf_meet_link, link);
@@ -383,7 +380,7 @@ void wf_port_end(struct wf_meet_state *s, struct wf_port *port)
         free_port(s, port);
         return;
     }
-    watch(s, EPOLL_CTL_DEL, port->fd, 0, NULL);
+    watch_fd(s, EPOLL_CTL_DEL, port->fd, 0, NULL);
     close(port->fd);
     port->fd = -1;
     if (s->wf->api.on)

@@ -30,7 +30,7 @@ struct wf_meet_state {
     int epoll;
     struct wf_event_source source;
     struct wf_list ports, links, waits;
-    MPI_Comm parent;  /* of wf_parent_set */
+    MPI_Comm parent; /* of wf_parent_set */
     bool has_parent;
 };
 
@@ -49,8 +49,8 @@ struct wf_port *wf_port_find(struct wf_meet_state *, const char *name);
 void wf_port_get(struct wf_port *);
 void wf_port_put(struct wf_meet_state *, struct wf_port *);
 
-/* Take the first link at a port whose peer is proved and has sent a frame. NULL:
- * there is none. It stays served until wf_meet_end_link. */
+/* Take the first link at a port whose peer is proved and has sent a frame.
+ * NULL: there is none. It stays served until wf_meet_end_link. */
 struct wf_meet_link *wf_port_take(struct wf_meet_state *, struct wf_port *);
 
 /* Serve a link. False, with the cause recorded: it cannot be watched; it is
@@ -63,5 +63,11 @@ void wf_meet_end_link(struct wf_meet_state *, struct wf_meet_link *);
 /* Wait until done(arg), or until the deadline (0: never): false. */
 bool wf_meet_wait(struct wf_meet_state *, bool (*done)(void *), void *arg,
                   uint64_t deadline);
+
+/* Drive progress until done(arg), or until the deadline, or until a descriptor
+ * becomes readable (false: the deadline came first). */
+void wf_meet_drive(struct wf_instance *home, bool (*done)(void *), void *arg,
+                   uint64_t deadline);
+bool wf_meet_await_fd(struct wf_instance *home, int fd, uint64_t deadline);
 
 #endif

@@ -24,7 +24,7 @@
 #include "group/comm.h"
 #include "meet/exchange.h"
 #include "meet/meet.h"
-#include "meet/parent.h"
+#include "meet/members.h"
 #include "meet/spawn_info.h"
 #include "object/error.h"
 #include "object/info.h"
@@ -269,26 +269,4 @@ int wf_mpi_comm_spawn(struct wf_instance *wf, const char *command, char *argv[],
                              &handle};
 
     return spawn_all(comm, &w, root, intercomm, array_of_errcodes);
-}
-
-/* ---- the children -------------------------------------------------------- */
-
-bool wf_parent_is_due(const struct wf_instance *wf)
-{
-    return wf->rank->boot->is_spawned && !wf_home(wf)->rank->meet;
-}
-
-int wf_parent_meet(struct wf_instance *wf)
-{
-    MPI_Comm parent = MPI_COMM_NULL;
-    char *port;
-    int rc = wf_error_class(wf_spawn_parent(wf->rank->boot, &port));
-
-    if (rc != MPI_SUCCESS || !port)
-        return rc;
-    rc = wf_port_connect(wf->world, 0, port, wf->rank->options->start_timeout,
-                         &parent);
-    explicit_bzero(port, strlen(port));
-    free(port);
-    return rc == MPI_SUCCESS ? wf_parent_set(wf, parent) : rc;
 }

@@ -52,9 +52,7 @@ static inline struct wf_auth_key *wf_job_key(const struct wf_job *own,
 {
     const struct wf_job *job = wf_job_of(own, number);
 
-    return !job       ? NULL
-           : job->keys ? job->keys[number - job->first]
-                       : job->key;
+    return !job ? NULL : job->keys ? job->keys[number - job->first] : job->key;
 }
 
 /* Returns the name of a process, whose number must be one. */

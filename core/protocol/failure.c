@@ -136,7 +136,8 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     if (wf->api.on)
         wf_progress_notify(wf); /* probes wait for no request */
     wf_deaths_spread(wf);
-    if (!loc->parting && wf->rank->options->on_failure == WF_FAIL_ABORT && (posted || failed))
+    if (!loc->parting && wf->rank->options->on_failure == WF_FAIL_ABORT &&
+        (posted || failed))
         wf_abort(wf, 1,
                  "weft " WEFT_VERSION ": rank %u on %s: process %u on "
                  "%s %s: %s (core.on_failure = abort)",

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #include "process/rank.h"
-#include "progress/wait.h"
 #include "protocol/carrier_control.h"
 #include "protocol/failure.h"
 #include "protocol/location.h"
@@ -51,17 +50,8 @@ bool wf_parting_is_idle(const struct wf_comm *comm)
     return !is_in_table(&e->pending, comm) && !is_in_table(&e->matched, comm);
 }
 
-/* Those who part. */
-struct parting {
-    struct wf_instance *wf;
-    const uint32_t *numbers;
-    int n;
-    uint64_t deadline;
-    bool abrupt;
-};
-
 /* Returns the location of a process, if no communicator names it. */
-static struct weft_loc *leaver(const struct parting *p, int i)
+static struct weft_loc *find_leaver(const struct wf_parting *p, int i)
 {
     const struct wf_job *job = wf_job_of(&p->wf->rank->job, p->numbers[i]);
 
@@ -83,10 +73,10 @@ static bool has_sent_all(const struct weft_loc *loc)
 
 static bool have_all_sent(void *arg)
 {
-    const struct parting *p = arg;
+    const struct wf_parting *p = arg;
 
     for (int i = 0; i < p->n; i++) {
-        const struct weft_loc *loc = leaver(p, i);
+        const struct weft_loc *loc = find_leaver(p, i);
         if (loc && !has_sent_all(loc))
             return false;
     }
@@ -94,16 +84,15 @@ static bool have_all_sent(void *arg)
 }
 
 /* Say goodbye by each endpoint; true: all peers are deleted. */
-static bool say_goodbye(struct parting *p, struct weft_loc *loc)
+static bool say_goodbye(struct weft_loc *loc, bool abrupt)
 {
-    struct wf_links *links = p->wf->links;
+    struct wf_links *links = loc->wf->links;
     bool all = true;
 
     for (int k = 0; k < links->ep_count; k++) {
         if (!loc->peers[k])
             continue;
-        if (links->eps[k].ops->peer_del(loc->peers[k],
-                                        p->abrupt || loc->failed) ==
+        if (links->eps[k].ops->peer_del(loc->peers[k], abrupt || loc->failed) ==
             WEFT_EAGAIN)
             all = false;
         else
@@ -112,17 +101,21 @@ static bool say_goodbye(struct parting *p, struct weft_loc *loc)
     return all;
 }
 
-static bool have_all_gone(void *arg)
+static bool delete_peers(const struct wf_parting *p, bool abrupt)
 {
-    struct parting *p = arg;
     bool all = true;
 
     for (int i = 0; i < p->n; i++) {
-        struct weft_loc *loc = leaver(p, i);
-        if (loc && !say_goodbye(p, loc))
+        struct weft_loc *loc = find_leaver(p, i);
+        if (loc && !say_goodbye(loc, abrupt))
             all = false;
     }
     return all;
+}
+
+static bool have_all_gone(void *arg)
+{
+    return delete_peers(arg, false);
 }
 
 /* Tell the peer what has arrived, so that it need not keep it, and take the
@@ -196,12 +189,11 @@ static void forget_location(struct weft_loc *loc)
     wf_location_forget(loc);
 }
 
-static void forget_all(struct parting *p)
+static void forget_all(const struct wf_parting *p)
 {
     for (int i = 0; i < p->n; i++) {
-        struct weft_loc *loc = leaver(p, i);
-        const struct wf_job *job =
-            wf_job_of(&p->wf->rank->job, p->numbers[i]);
+        struct weft_loc *loc = find_leaver(p, i);
+        const struct wf_job *job = wf_job_of(&p->wf->rank->job, p->numbers[i]);
 
         if (!job || !job->comms ||
             wf_load_relaxed(&job->comms[p->numbers[i] - job->first]) > 0)
@@ -213,20 +205,17 @@ static void forget_all(struct parting *p)
     }
 }
 
-void wf_parting_leave(struct wf_instance *wf, const uint32_t *numbers, int n,
-                      uint64_t deadline)
+void wf_parting_leave(const struct wf_parting *p)
 {
-    struct parting p = {wf, numbers, n, deadline, false};
+    void *arg = (void *)(uintptr_t)p;
 
-    wf_progress_poll_until(wf, -1, have_all_sent, &p, deadline);
-    for (int i = 0; i < n; i++) {
-        struct weft_loc *loc = leaver(&p, i);
+    p->wait(p->wf, have_all_sent, arg, p->deadline);
+    for (int i = 0; i < p->n; i++) {
+        struct weft_loc *loc = find_leaver(p, i);
         if (loc && loc->order)
-            end_pair(wf->links, loc->order);
+            end_pair(p->wf->links, loc->order);
     }
-    if (!wf_progress_poll_until(wf, -1, have_all_gone, &p, deadline)) {
-        p.abrupt = true;
-        have_all_gone(&p);
-    }
-    forget_all(&p);
+    p->wait(p->wf, have_all_gone, arg, p->deadline);
+    delete_peers(p, true);
+    forget_all(p);
 }

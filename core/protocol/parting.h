@@ -16,12 +16,20 @@ void wf_parting_return_credit(struct wf_instance *);
  * receive for its data. */
 bool wf_parting_is_idle(const struct wf_comm *);
 
-/* Close the connections to processes of other jobs that no communicator names,
+/* Processes that may be parted from, and how the caller waits: until done(arg)
+ * or until the deadline, driving progress. */
+struct wf_parting {
+    struct wf_instance *wf; /* the first engine */
+    const uint32_t *numbers;
+    int n;
+    uint64_t deadline; /* ns */
+    void (*wait)(struct wf_instance *, bool (*done)(void *), void *arg,
+                 uint64_t deadline);
+};
+
+/* Close the connections to those of these processes that no communicator names,
  * and forget what is known of them: all messages leave before, unless the
- * deadline comes first. Those who were parted from agree that nothing is on its
- * way. The numbers are of processes that may be parted from; it is called in
- * the section of the first engine. */
-void wf_parting_leave(struct wf_instance *, const uint32_t *numbers, int n,
-                      uint64_t deadline);
+ * deadline comes first. They have agreed that nothing is on its way. */
+void wf_parting_leave(const struct wf_parting *);
 
 #endif

@@ -82,8 +82,9 @@ void wf_ip_call_agree_codes(struct wf_ip_calls *all, struct wf_ip_call *c,
     if (!WEFT_HAS(all->host, weft_host, mac64))
         return;
     c->coded = c->coded || w->coded;
-    c->salt = wf_ip_mac64(all->host, all->core, NULL, c->auth, NONCE_LINK, v,
-                          2);
+    c->salt =
+        wf_ip_mac64((struct wf_ip_key){all->host, all->core, NULL, c->auth},
+                    NONCE_LINK, v, 2);
 }
 
 /* ---- up and failed ------------------------------------------------------- */

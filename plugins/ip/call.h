@@ -50,7 +50,7 @@ struct wf_ip_word {
     uint32_t room;     /* bytes that the sender of the word accepts at first */
     uint32_t offer;    /* a further value that only the transport interprets */
     bool coded;        /* a code in each packet is wanted, or agreed on */
-    weft_loc *loc; /* ACCEPT, RESET: whose key makes the code; or NULL */
+    weft_loc *loc;     /* ACCEPT, RESET: whose key makes the code; or NULL */
 };
 
 /* The calls to and from a peer; the transport's weft_peer holds one. */

@@ -13,8 +13,8 @@
  * does no harm: the flow expects that of any network.
  *
  * ACCEPT and RESET belong to no flow; their code covers the ids alone. Between
- * jobs it is of the pair's key: so they count for a call or a link whose peer is
- * known on both sides, and else silence decides.
+ * jobs it is of the pair's key: so they count for a call or a link whose peer
+ * is known on both sides, and else silence decides.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -38,6 +38,11 @@ static uint64_t nonce_of_direction(const weft_peer *p, bool out)
     return p->salt ^ (p->dialled == out ? DIALLER : 0);
 }
 
+static struct wf_ip_key key_of(const weft_ep *ep, weft_loc *loc)
+{
+    return (struct wf_ip_key){ep->ip.host, ep->ip.core, loc, NULL};
+}
+
 /* One key serves both directions. */
 void wf_udp_make_digest_key(weft_peer *p)
 {
@@ -45,8 +50,7 @@ void wf_udp_make_digest_key(weft_peer *p)
         uint64_t label[2] = {htole64(0x6b65792077656674u), htole64(i)};
         struct iovec v = {.iov_base = label, .iov_len = sizeof label};
         p->digest_key[i] =
-            wf_ip_mac64(p->ep->ip.host, p->ep->ip.core, p->ip.loc, NULL,
-                        p->salt, &v, 1);
+            wf_ip_mac64(key_of(p->ep, p->ip.loc), p->salt, &v, 1);
     }
 }
 
@@ -57,8 +61,7 @@ static uint64_t code_of(weft_peer *p, uint64_t nonce, const struct iovec *v,
     struct iovec of = {.iov_base = digest};
 
     of.iov_len = wf_udp_digest(p->digest_key, v, n, digest) * sizeof *digest;
-    return wf_ip_mac64(p->ep->ip.host, p->ep->ip.core, p->ip.loc, NULL, nonce,
-                       &of, 1);
+    return wf_ip_mac64(key_of(p->ep, p->ip.loc), nonce, &of, 1);
 }
 
 static void write_code(uint64_t code, uint8_t *bytes)
@@ -105,7 +108,7 @@ static uint64_t code_of_ids(weft_ep *ep, weft_loc *loc, const uint8_t *bytes,
 {
     struct iovec v = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = n};
 
-    return wf_ip_mac64(ep->ip.host, ep->ip.core, loc, NULL, NONCE_IDS, &v, 1);
+    return wf_ip_mac64(key_of(ep, loc), NONCE_IDS, &v, 1);
 }
 
 size_t wf_udp_append_code_of_ids(weft_ep *ep, weft_loc *loc, uint8_t *bytes,

@@ -10,7 +10,7 @@
 
 #include "check.h"
 
-static int me, n;
+static _Thread_local int me, n;
 
 /* ---- errors -------------------------------------------------------------- */
 

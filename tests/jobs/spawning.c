@@ -39,7 +39,7 @@ static int remote_size(MPI_Comm inter)
 }
 
 /* Both sides: messages with everybody, collectives, a merge. */
-static void talk(MPI_Comm inter, int is_child)
+static void check_contact(MPI_Comm inter, int is_child)
 {
     int me = rank_in(inter), peers = remote_size(inter), got, sum = -1, all;
     MPI_Comm merged;
@@ -67,7 +67,7 @@ static void spawn_basic(MPI_Comm comm, int n)
     MPI_Comm inter = spawn_copies(comm, n, "talk", MPI_INFO_NULL);
 
     CHECK(remote_size(inter) == n);
-    talk(inter, 0);
+    check_contact(inter, 0);
     CHECK(MPI_Comm_disconnect(&inter) == MPI_SUCCESS);
 }
 
@@ -167,7 +167,7 @@ static void spawn_soft(void)
     CHECK(remote_size(inter) == 3);
     for (int i = 0; i < 5; i++)
         CHECK(class_of(codes[i]) == (i < 3 ? MPI_SUCCESS : MPI_ERR_SPAWN));
-    talk(inter, 0);
+    check_contact(inter, 0);
     MPI_Comm_disconnect(&inter);
 }
 
@@ -290,7 +290,7 @@ static int parent_main(int argc, char **argv)
         spawn_victims(what);
     else if (strcmp(what, "nested") == 0) {
         MPI_Comm inter = spawn_copies(MPI_COMM_WORLD, 2, what, MPI_INFO_NULL);
-        talk(inter, 0);
+        check_contact(inter, 0);
         MPI_Comm_disconnect(&inter);
     } else if (strcmp(what, "stays") == 0)
         (void)spawn_copies(MPI_COMM_WORLD, n, "stays", MPI_INFO_NULL);
@@ -303,7 +303,7 @@ static int parent_main(int argc, char **argv)
 
 /* ---- children ------------------------------------------------------------ */
 
-static int appnum(void)
+static int get_appnum(void)
 {
     int *value, found;
 
@@ -315,11 +315,15 @@ static int child_main(MPI_Comm parent, int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "meet";
     char text[512], here[400] = "";
-    int n = 100 * size_of(MPI_COMM_WORLD) + 10 * appnum() + argc - 1;
+    int n = 100 * size_of(MPI_COMM_WORLD) + 10 * get_appnum() + argc - 1;
     const char *a = getenv("A");
+    char name[MPI_MAX_OBJECT_NAME];
+    int length;
 
+    MPI_Comm_get_name(parent, name, &length);
+    CHECK(strcmp(name, "MPI_COMM_PARENT") == 0);
     if (strcmp(what, "talk") == 0)
-        talk(parent, 1);
+        check_contact(parent, 1);
     if (strcmp(what, "appnum") == 0)
         MPI_Send(&n, 1, MPI_INT, remote_size(parent) - 1, 1, parent);
     if (strcmp(what, "where") == 0) {
@@ -333,7 +337,7 @@ static int child_main(MPI_Comm parent, int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 3);
     if (strcmp(what, "nested") == 0) {
         spawn_basic(MPI_COMM_WORLD, 2);
-        talk(parent, 1);
+        check_contact(parent, 1);
     }
     if (strcmp(what, "stays") == 0)
         return 0;
