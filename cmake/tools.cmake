@@ -39,7 +39,8 @@ endfunction()
 # ---- mpirun ---------------------------------------------------------------
 file(GLOB MPIRUN_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/mpirun/*.c)
 add_executable(mpirun ${MPIRUN_SOURCES} ${CMAKE_SOURCE_DIR}/core/os/base64.c
-  ${CMAKE_SOURCE_DIR}/core/boot/pmi_line.c ${CMAKE_SOURCE_DIR}/core/os/prefix.c
+  ${CMAKE_SOURCE_DIR}/core/boot/pmi_line.c
+  ${CMAKE_SOURCE_DIR}/core/boot/pmi_word.c ${CMAKE_SOURCE_DIR}/core/os/prefix.c
   ${CMAKE_SOURCE_DIR}/core/os/place.c ${CMAKE_SOURCE_DIR}/core/os/place_moved.c
   ${CMAKE_SOURCE_DIR}/core/os/secret.c ${CMAKE_SOURCE_DIR}/core/os/hosts.c
   ${CMAKE_SOURCE_DIR}/core/os/hardware.c ${CMAKE_SOURCE_DIR}/core/config/pattern.c)

@@ -285,6 +285,12 @@ typedef struct weft_host {
      * call survives; 0, the peer's does. The two processes get opposite
      * answers. */
     int (*call_stands)(weft_core *, weft_loc *);
+    /* As mac64(), with the key that this process and another one share: that of
+     * a handshake under way, if there is one, else that of the location; with
+     * neither, the key of the job. Processes of several jobs have no other key
+     * in common. */
+    uint64_t (*mac64_of)(weft_core *, weft_loc *, const weft_auth *,
+                         uint64_t nonce, const struct iovec *, int n);
 } weft_host;
 
 typedef struct weft_open {

@@ -98,7 +98,9 @@ send_init ssend_init rsend_init bsend_init recv_init
 psend_init precv_init pready pready_list pready_range
 buffer_detach buffer_flush comm_detach_buffer comm_flush_buffer
 session_detach_buffer session_flush_buffer
+comm_accept comm_connect comm_join
 comm_create comm_create_from_group comm_create_group comm_disconnect comm_dup
+comm_spawn comm_spawn_multiple
 comm_dup_with_info comm_free comm_idup comm_idup_with_info comm_split
 comm_split_type comm_set_info
 intercomm_create intercomm_create_from_groups intercomm_merge
@@ -261,7 +263,10 @@ type_create_struct type_create_subarray type_create_darray type_create_resized
 
 # (family, pointer): may be NULL when this holds.
 NULLABLE = {("info_get_string", "value"): "*buflen == 0",
-            ("session_get_nth_pset", "pset_name"): "*pset_len == 0"}
+            ("session_get_nth_pset", "pset_name"): "*pset_len == 0",
+            # MPI_ERRCODES_IGNORE
+            ("comm_spawn", "array_of_errcodes"): "1",
+            ("comm_spawn_multiple", "array_of_errcodes"): "1"}
 
 # A user function that must not be NULL.
 FUNCTION_NEEDED = {"op_create", "comm_create_errhandler",

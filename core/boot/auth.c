@@ -191,27 +191,32 @@ static int check_head(const unsigned char *in, uint8_t step, unsigned char *out,
 static const struct wf_auth_key *find_key(const struct wf_job *jobs,
                                           const weft_auth *a)
 {
-    uint32_t tag = (uint32_t)(a->peer >> 32);
+    uint32_t tag = (uint32_t)(a->peer >> 32), index = (uint32_t)a->peer;
+    const struct wf_auth_key *key;
 
     while (jobs && jobs->tag != tag)
         jobs = jobs->next;
-    return jobs && jobs->key && jobs->key->id == a->key ? jobs->key : NULL;
+    if (!jobs || (jobs->keys && (index >= jobs->size || !jobs->keys[index])))
+        return NULL;
+    for (key = jobs->key; key && key->id != a->key;)
+        key = key->next;
+    return key;
 }
 
 static int start_dial(const struct side *side, weft_auth *a, unsigned char *out,
                       size_t *out_len)
 {
-    const struct wf_job *job = wf_job_of(side->jobs, a->number);
+    const struct wf_auth_key *key = wf_job_key(side->jobs, a->number);
 
-    if (!job || !job->key)
+    if (!key)
         return WEFT_EAUTH;
     a->peer = wf_job_name(side->jobs, a->number);
-    a->key = job->key->id;
+    a->key = key->id;
     if (put_head(out, STEP_HELLO, side->self, a) < 0)
         return WEFT_ESYS;
     memcpy(a->hello, out, HEAD);
     a->expects = STEP_ANSWER;
-    append_mac(job->key, a, out, out_len);
+    append_mac(key, a, out, out_len);
     return WEFT_EAGAIN;
 }
 
@@ -347,11 +352,25 @@ int wf_auth_advance(struct wf_auth_key *key, uint32_t self, weft_auth **auth,
     return out ? rc : WEFT_OK;
 }
 
+const struct wf_auth_key *wf_auth_key_of(const struct weft_core *core,
+                                         const weft_auth *a)
+{
+    const struct wf_job *own = &core->wf->rank->job;
+
+    if (core->wf->number > 0 || a->peer >> 32 == own->tag)
+        return own->key;
+    return find_key(own, a);
+}
+
 int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id)
 {
     const struct wf_rank *rank = core->wf->rank;
-    struct side side = {&rank->job, (uint64_t)rank->job.tag << 32 | rank->id};
+    struct wf_job own = {
+        .size = rank->job.size, .tag = rank->job.tag, .key = rank->job.key};
+    /* other jobs are met by the first engine only */
+    struct side side = {core->wf->number == 0 ? &rank->job : &own,
+                        (uint64_t)rank->job.tag << 32 | rank->id};
     int rc = advance_handshake(&side, auth, in, in_len, out, out_len, loc_id);
 
     if (rc == WEFT_OK && rank->on_authenticated) {

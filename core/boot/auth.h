@@ -30,6 +30,10 @@ struct wf_auth_session {
 int wf_auth_step(struct weft_core *core, weft_auth **auth, const void *in,
                  size_t in_len, void *out, size_t *out_len, uint32_t *loc_id);
 
+/* Returns the key of a handshake under way; NULL: it is not known any more. */
+const struct wf_auth_key *wf_auth_key_of(const struct weft_core *,
+                                         const weft_auth *);
+
 /* Advance a handshake that belongs to no endpoint, or one of a unit test: the
  * key of the own job and the own rank are arguments. */
 int wf_auth_advance(struct wf_auth_key *, uint32_t self, weft_auth **,

@@ -10,6 +10,7 @@
 enum { WF_AUTH_MAC = 32, WF_AUTH_NAME_MAX = 64 };
 
 struct wf_auth_key {
+    struct wf_auth_key *next; /* another one of the same job: process/job.h */
     unsigned char secret[WF_AUTH_KEY_BYTES];
     unsigned char job[WF_AUTH_NAME_MAX]; /* zero padded */
     uint64_t datagram[2];                /* key of mac64() */

@@ -101,6 +101,16 @@ void wf_auth_key_free(struct wf_auth_key *key)
     wf_secret_free(key, sizeof *key);
 }
 
+void wf_auth_key_put_before(struct wf_auth_key *key, struct wf_auth_key *rest)
+{
+    key->next = rest;
+}
+
+struct wf_auth_key *wf_auth_key_after(const struct wf_auth_key *key)
+{
+    return key->next;
+}
+
 /* Add the name of a transport, in which '-' and '_' are the same. */
 static size_t put_transport_name(unsigned char *to, size_t room,
                                  const char *name)

@@ -22,6 +22,7 @@
 #include "boot/auth_key.h"
 #include "boot/foreign.h"
 #include "boot/memory.h"
+#include "boot/names.h"
 #include "boot/pmi1.h"
 #include "boot/pmix.h"
 #include "boot/static.h"
@@ -63,6 +64,7 @@ uint32_t wf_boot_announced_size(void)
 void wf_boot_close(struct wf_boot *boot)
 {
     wf_auth_key_free(boot->key);
+    wf_names_free(boot->names);
     boot->ops->close(boot);
 }
 
@@ -99,6 +101,16 @@ bool wf_boot_is_static(const struct wf_config *config)
            (mode == WF_BOOT_AUTO && !has_pmi() && has_static_variables());
 }
 
+static int open_singleton(const struct wf_config *config, struct wf_boot **out,
+                          char *err, size_t err_len)
+{
+    int rc = wf_boot_singleton_open(out, err, err_len);
+
+    if (rc == 0 && config)
+        (*out)->launcher_path = wf_config_core(config)->launcher;
+    return rc;
+}
+
 /* Open PMIx. A process that knows itself alone in its job may do without. */
 static int open_pmix(const struct wf_config *config, struct wf_boot **out,
                      char *err, size_t err_len)
@@ -106,7 +118,7 @@ static int open_pmix(const struct wf_config *config, struct wf_boot **out,
     int pmix = wf_boot_pmix_open(config, out, err, err_len);
 
     if (pmix == WEFT_EUNREACH && wf_boot_pmix_size() == 1)
-        return wf_boot_singleton_open(out, err, err_len);
+        return open_singleton(config, out, err, err_len);
     return pmix;
 }
 
@@ -118,7 +130,7 @@ static int open_auto(const struct wf_config *config, struct wf_boot **out,
         /* A program started by the only rank of a job, with the descriptor
          * already taken or closed, may run alone. */
         if (pmi == WEFT_EUNREACH && wf_boot_env_number("PMI_SIZE") == 1)
-            return wf_boot_singleton_open(out, err, err_len);
+            return open_singleton(config, out, err, err_len);
         return pmi;
     }
     if (has_static_variables())
@@ -126,7 +138,7 @@ static int open_auto(const struct wf_config *config, struct wf_boot **out,
     if (wf_boot_has_pmix())
         return open_pmix(config, out, err, err_len);
     int rc = wf_boot_refuse_foreign(err, err_len);
-    return rc ? rc : wf_boot_singleton_open(out, err, err_len);
+    return rc ? rc : open_singleton(config, out, err, err_len);
 }
 
 int wf_boot_open(const struct wf_config *config, struct wf_boot **out,
@@ -137,7 +149,7 @@ int wf_boot_open(const struct wf_config *config, struct wf_boot **out,
     case WF_BOOT_STATIC:
         return wf_boot_static_open(config, out, err, err_len);
     case WF_BOOT_SINGLE:
-        return wf_boot_singleton_open(out, err, err_len);
+        return open_singleton(config, out, err, err_len);
     case WF_BOOT_PMI:
         if (has_pmi())
             return open_pmi(out, err, err_len);

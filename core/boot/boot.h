@@ -28,6 +28,18 @@
 struct wf_auth_key;
 struct wf_boot;
 struct wf_config;
+struct wf_spawn_request;
+
+/* A request about a published name, to the launcher. */
+enum wf_name_call { WF_NAME_PUBLISH, WF_NAME_LOOKUP, WF_NAME_UNPUBLISH };
+
+struct wf_name_request {
+    enum wf_name_call call;
+    const char *service;
+    const char *port; /* to publish */
+    char *found;      /* where lookup puts the port */
+    size_t size;
+};
 
 /* A set of processes that the launcher has named. */
 struct wf_boot_pset {
@@ -77,6 +89,15 @@ struct wf_boot_ops {
      * knows none. */
     int (*psets)(struct wf_boot *, const struct wf_boot_pset **,
                  uint32_t *count);
+    /* Publish, find or unpublish a name in the job's launcher. WEFT_EAGAIN: it
+     * is published already. WEFT_EUNREACH: it is not published. WEFT_ENOTSUP:
+     * the launcher keeps no names; or NULL. */
+    int (*call_name)(struct wf_boot *, const struct wf_name_request *);
+    /* Start processes: wf_spawn_start (spawn.h). NULL: it cannot. */
+    int (*spawn)(struct wf_boot *, const struct wf_spawn_request *,
+                 int *statuses, int *job);
+    /* Whether a spawned job has ended: wf_spawn_has_ended. NULL: unknown. */
+    bool (*has_job_ended)(struct wf_boot *, int job);
 };
 
 /* The state of a process, as the launcher last said. WF_BOOT_CALLED: it runs,
@@ -113,6 +134,7 @@ struct wf_boot {
     int is_static;
     /* A launcher started this process, and passes business cards on. */
     int is_launched;
+    int is_spawned; /* by a process of another job: spawn.h */
     /* The launcher answers a get of a business card as soon as the card is
      * there (Weft's mpirun), so that no process needs the fence at start. */
     int awaits;
@@ -131,6 +153,8 @@ struct wf_boot {
     /* The job key, kept for the next attempt to start when one failed after the
      * launcher gave it; or NULL. */
     struct wf_auth_key *key;
+    const char *launcher_path; /* core.launcher: own_launcher.h */
+    struct wf_names *names; /* published in a folder: names.h */
     char job[64]; /* name of the job, unique among jobs of these machines */
 };
 
@@ -142,7 +166,7 @@ static inline int wf_boot_fence(struct wf_boot *b)
     return r < 0 ? r : b->ops->fence_end(b);
 }
 
-/* Free the key and close the boot. */
+/* Free the key, remove the names that were published, and close the boot. */
 void wf_boot_close(struct wf_boot *);
 
 /* Choose a provider and open it. err holds a sentence on failure. */

@@ -379,6 +379,18 @@ static void hosted_close(struct wf_boot *boot)
         free_space(s);
 }
 
+static int hosted_call_name(struct wf_boot *boot,
+                            const struct wf_name_request *name)
+{
+    struct space *s = hosted_of(boot)->space;
+    if (!s->up || !s->up->ops->call_name)
+        return WEFT_ENOTSUP;
+    pthread_mutex_lock(&s->up_lock);
+    int r = s->up->ops->call_name(s->up, name);
+    pthread_mutex_unlock(&s->up_lock);
+    return r;
+}
+
 static const struct wf_boot_ops hosted_ops = {
     .name = "hosted",
     .put = hosted_put,
@@ -389,6 +401,7 @@ static const struct wf_boot_ops hosted_ops = {
     .abort = hosted_abort,
     .finalize = hosted_finalize,
     .close = hosted_close,
+    .call_name = hosted_call_name,
 };
 
 bool wf_boot_hosted_has(const struct wf_boot *boot, uint32_t rank)

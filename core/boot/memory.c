@@ -4,6 +4,8 @@
  * The fence returns at once: the creator of several boots must let all of them
  * put before any of them gets.
  *
+ * A singleton that spawns others starts a launcher of its own.
+ *
  * LOCK  space.lock covers entries and users; ranks may live on threads.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,6 +17,9 @@
 
 #include "base.h"
 #include "boot/boot.h"
+#include "boot/own_launcher.h"
+#include "boot/pmi1.h"
+#include "boot/pmi1_spawn.h"
 
 struct entry {
     struct entry *next;
@@ -32,6 +37,7 @@ struct space {
 struct memory_boot {
     struct wf_boot base;
     struct space *space;
+    struct wf_pmi1 *launcher; /* its own; NULL: it needed none yet */
 };
 
 static struct space *space_of(struct wf_boot *boot)
@@ -139,6 +145,45 @@ static const struct wf_boot_ops memory_ops = {
     .finalize = do_nothing,
     .close = memory_close,
 };
+/* ---- a process without a launcher ---------------------------------------- */
+
+static struct wf_pmi1 **launcher_of(struct wf_boot *boot)
+{
+    return &wf_container(boot, struct memory_boot, base)->launcher;
+}
+
+static int singleton_spawn(struct wf_boot *boot,
+                           const struct wf_spawn_request *q, int *statuses,
+                           int *job)
+{
+    struct wf_pmi1 **launcher = launcher_of(boot);
+    int rc =
+        *launcher ? 0 : wf_own_launcher_start(boot->launcher_path, launcher);
+
+    return rc < 0 ? rc : wf_pmi1_spawn(&(*launcher)->base, q, statuses, job);
+}
+
+static bool singleton_has_job_ended(struct wf_boot *boot, int job)
+{
+    struct wf_pmi1 *launcher = *launcher_of(boot);
+
+    return launcher && wf_pmi1_has_job_ended(&launcher->base, job);
+}
+
+static int singleton_finalize(struct wf_boot *boot)
+{
+    if (*launcher_of(boot))
+        wf_own_launcher_finalize(*launcher_of(boot));
+    return 0;
+}
+
+static void singleton_close(struct wf_boot *boot)
+{
+    if (*launcher_of(boot))
+        wf_own_launcher_close(*launcher_of(boot));
+    memory_close(boot);
+}
+
 static const struct wf_boot_ops singleton_ops = {
     .name = "singleton",
     .put = memory_put,
@@ -146,8 +191,10 @@ static const struct wf_boot_ops singleton_ops = {
     .fence_start = memory_fence_start,
     .fence_end = do_nothing,
     .abort = memory_abort,
-    .finalize = do_nothing,
-    .close = memory_close,
+    .finalize = singleton_finalize,
+    .close = singleton_close,
+    .spawn = singleton_spawn,
+    .has_job_ended = singleton_has_job_ended,
 };
 
 static struct wf_boot *create_boot(struct space *s, uint32_t rank,

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 
 #include "boot/boot.h"
+#include "boot/pmi1_names.h"
+#include "boot/pmi1_spawn.h"
 #include "boot/pmi1_values.h"
 #include "boot/pmi_line.h"
 #include "boot/pmi_map.h"
@@ -77,6 +79,8 @@ static bool take_unasked(struct wf_pmi1 *p, const char *line)
         note_state(p, line);
         return true;
     }
+    if (wf_pmi1_note_job_end(p, line))
+        return true;
     if (!p->in_fence || !wf_pmi_field_is(line, "cmd", "barrier_out"))
         return false;
     p->in_fence = false;
@@ -101,18 +105,24 @@ static int await_answer(struct wf_pmi1 *p, char **reply, const char *answer)
     return rc;
 }
 
+int wf_pmi1_exchange(struct wf_pmi1 *p, const char *text, size_t n,
+                     char **reply, const char *answer)
+{
+    int rc = wf_pmi_channel_send(&p->channel, text, n);
+    return rc < 0 ? rc : await_answer(p, reply, answer);
+}
+
 int wf_pmi1_ask(struct wf_pmi1 *p, char **reply, const char *answer,
                 const char *fmt, ...)
 {
-    char text[2 * PMI_KEY_MAX + PMI_VALUE_MAX + 64];
+    char text[2 * PMI_KEY_MAX + 2 * PMI_VALUE_MAX + 64];
     va_list args;
     va_start(args, fmt);
     int n = vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     if (n < 0 || (size_t)n >= sizeof(text))
         return WEFT_EINVAL;
-    int rc = wf_pmi_channel_send(&p->channel, text, (size_t)n);
-    return rc < 0 ? rc : await_answer(p, reply, answer);
+    return wf_pmi1_exchange(p, text, (size_t)n, reply, answer);
 }
 
 /* The launcher has not refused if the reply has rc=0, or no rc at all. */
@@ -213,7 +223,7 @@ static void answer_call(struct wf_pmi1 *p)
     p->called = false;
 }
 
-static int pmi1_hear(struct wf_boot *boot)
+int wf_pmi1_hear(struct wf_boot *boot)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);
     char *line;
@@ -247,8 +257,11 @@ static const struct wf_boot_ops pmi1_ops = {
     .finalize = pmi1_finalize,
     .close = pmi1_close,
     .give_up = pmi1_give_up,
-    .hear = pmi1_hear,
+    .hear = wf_pmi1_hear,
     .ask_state = pmi1_ask_state,
+    .call_name = wf_pmi1_call_name,
+    .spawn = wf_pmi1_spawn,
+    .has_job_ended = wf_pmi1_has_job_ended,
 };
 
 /* ---- opening ---------------------------------------------------------- */
@@ -418,6 +431,7 @@ int wf_boot_pmi1_open(struct wf_boot **out, char *err, size_t err_len)
     if (rc < 0)
         goto err_free;
     p->base.launcher = wf_pmi_channel_peer(&p->channel);
+    p->base.is_spawned = wf_boot_env_number("PMI_SPAWNED") > 0;
     rc = open_conversation(p);
     if (rc == WEFT_ENOMEM) {
         snprintf(err, err_len, "no memory for what the launcher says");

@@ -17,7 +17,8 @@ enum {
     PMI_VALUE_MAX = 896, /* a put must fit the 1024-byte line buffers of
                             launchers, whatever vallen_max they claim */
     PMI_VALUE_MIN = 32,
-    PMI_QUESTIONS = 16 /* most unanswered questions about processes */
+    PMI_ENDED_JOBS = 16, /* spawned jobs whose end is remembered */
+    PMI_QUESTIONS = 16   /* most unanswered questions about processes */
 };
 
 struct wf_pmi1 {
@@ -27,6 +28,8 @@ struct wf_pmi1 {
     char kvsname[PMI_KEY_MAX];
     bool in_fence;      /* barrier_out is still to be read */
     unsigned questions; /* questions whose answers are still to be read */
+    int ended_jobs[PMI_ENDED_JOBS]; /* numbers; 0: none */
+    unsigned ended_count;
     bool called; /* the launcher asks whether this process is in MPI */
 };
 
@@ -38,6 +41,11 @@ static inline struct wf_pmi1 *wf_pmi1_of(struct wf_boot *boot)
 /* Send one line and read its answer, which must be "cmd=answer". */
 int wf_pmi1_ask(struct wf_pmi1 *, char **reply, const char *answer,
                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* Read notices: wf_boot_ops.hear. */
+int wf_pmi1_hear(struct wf_boot *);
+/* Send bytes that end with a newline, and read the answer. */
+int wf_pmi1_exchange(struct wf_pmi1 *, const char *text, size_t n, char **reply,
+                     const char *answer);
 /* Whether the reply says that the launcher declined the request. */
 bool wf_pmi1_refused(const char *reply);
 /* Record (wf_error) why the request `what` failed; returns rc. */

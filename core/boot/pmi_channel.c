@@ -161,6 +161,16 @@ int wf_pmi_channel_open(struct wf_pmi_channel *c, char *err, size_t err_len)
     return rc;
 }
 
+int wf_pmi_channel_adopt(struct wf_pmi_channel *c, int fd)
+{
+    memset(c, 0, sizeof(*c));
+    c->fd = -1;
+    int rc = make_room(c);
+    if (rc == 0)
+        c->fd = fd;
+    return rc;
+}
+
 /* Wait a while if the system lacks memory or the socket lacks room; false: the
  * error is another one, or it has lasted too long. */
 static bool wait_for_room(int fd, int error, int *waits)

@@ -20,6 +20,9 @@ struct wf_pmi_channel {
 /* Open PMI_FD, or else connect to PMI_PORT=host:port. err holds a sentence on
  * failure. */
 int wf_pmi_channel_open(struct wf_pmi_channel *, char *err, size_t err_len);
+/* Make a channel of a descriptor, which it owns if the result is 0; else
+ * WEFT_ENOMEM. */
+int wf_pmi_channel_adopt(struct wf_pmi_channel *, int fd);
 /* Send bytes that end with a newline. 0, WEFT_EPEER or WEFT_ESYS. */
 int wf_pmi_channel_send(struct wf_pmi_channel *, const char *text, size_t n);
 /* Wait for the next line: NUL-terminated without its newline, valid until the

@@ -105,6 +105,21 @@ static int free_derivation(struct wf_req *r)
     return MPI_SUCCESS;
 }
 
+static bool has_others(const struct wf_comm *c)
+{
+    return c && (wf_group_has_others(c->local) ||
+                 (c->inter && wf_group_has_others(c->peers)));
+}
+
+/* Returns how many engines the communicator may be dealt to: processes of other
+ * jobs are met by the first one only. */
+static unsigned choose_engines(const struct wf_derive_plan *p)
+{
+    return has_others(p->result) || has_others(p->parent)
+               ? 1
+               : wf_engines_ensure(p->parent->wf);
+}
+
 int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
 {
     struct wf_comm *parent = p->parent;
@@ -132,9 +147,10 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
     d->alloc.hint = p->hint ? p->hint : &d->own_hint;
     d->alloc.failed = p->failed;
     d->exhausted = p->exhausted;
-    d->alloc.engines = wf_engines_ensure(parent->wf);
+    d->alloc.engines = choose_engines(p);
     d->channel = p->channel;
-    d->alloc.channels = p->channel ? wf_channels_offer(parent->wf) : 0;
+    if (p->channel && !has_others(p->result))
+        d->alloc.channels = wf_channels_offer(parent->wf);
     d->alloc.done = finish_derivation;
     d->alloc.arg = d;
     *req = r;
@@ -245,7 +261,17 @@ int wf_derive_create_private(struct wf_comm *over, enum wf_route_kind kind,
 
 /* ---- words over the bridge ----------------------------------------------- */
 
-enum { SWAP_WORDS_MAX = 4 /* per process of the job: more is a mistake */ };
+enum { SWAP_WORDS_MAX = 4 /* per process: more is a mistake */ };
+
+/* Returns how many processes are known: of the own job, and of others. */
+static uint32_t count_known(const struct wf_rank *rank)
+{
+    uint32_t n = 0;
+
+    for (const struct wf_job *job = &rank->job; job; job = job->next)
+        n += job->size;
+    return n;
+}
 
 /* wf_req.lost of a message between leaders. */
 static bool is_message_lost(const struct wf_req *r)
@@ -297,7 +323,7 @@ static int swap_over_bridge(const struct wf_agree_scope *s,
     int rc = swap_words(s, &n, 1, their_n, 1);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (*their_n / SWAP_WORDS_MAX > s->bridge->wf->rank->job.size)
+    if (*their_n / SWAP_WORDS_MAX > count_known(s->bridge->wf->rank))
         return wf_error(MPI_ERR_INTERN, "the remote leader announced %u words",
                         *their_n);
     *theirs = malloc(((size_t)*their_n + 1) * sizeof **theirs);

@@ -76,25 +76,23 @@ static int group_of_words(struct wf_instance *wf, const uint32_t *words,
     for (uint32_t i = 0; procs && i < n; i++, at += NAME_WORDS)
         if (!wf_job_find(&wf->rank->job, get_words(at), &procs[i])) {
             free(procs);
-            return wf_error(MPI_ERR_INTERN,
-                            "the remote leader named process %llx, which is "
-                            "none",
-                            (unsigned long long)get_words(at));
+            return wf_error(MPI_ERR_OTHER,
+                            "process %u of the remote group is of a job that "
+                            "this process has not met",
+                            i);
         }
     *out = procs ? wf_group_create(wf, (int)n, procs) : NULL;
     return *out ? MPI_SUCCESS
                 : wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
 }
 
-/* Makes the intercommunicator, without a context id, in *out. */
-static int comm_of_words(struct wf_comm *local_comm, const uint32_t *words,
-                         uint32_t n, struct wf_comm **out)
+/* Makes the intercommunicator, without a context id, in *out. It takes over the
+ * reference to the group. */
+static int comm_of_group(struct wf_comm *local_comm, struct wf_group *remote,
+                         struct wf_comm **out)
 {
-    struct wf_group *remote;
-    int rc = group_of_words(local_comm->wf, words, n, &remote);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    rc = check_disjoint(local_comm->local, remote);
+    int rc = check_disjoint(local_comm->local, remote);
+
     if (rc != MPI_SUCCESS) {
         wf_group_put(remote);
         return rc;
@@ -106,6 +104,19 @@ static int comm_of_words(struct wf_comm *local_comm, const uint32_t *words,
         return MPI_ERR_NO_MEM;
     wf_comm_inherit(*out, local_comm);
     return MPI_SUCCESS;
+}
+
+static int comm_of_words(struct wf_comm *local_comm, const uint32_t *words,
+                         uint32_t n, struct wf_comm **out)
+{
+    struct wf_instance *home = wf_home(local_comm->wf);
+    struct wf_group *remote;
+    int rc;
+
+    wf_engine_switch(local_comm->wf, home); /* it knows other jobs */
+    rc = group_of_words(local_comm->wf, words, n, &remote);
+    wf_engine_switch(home, local_comm->wf);
+    return rc == MPI_SUCCESS ? comm_of_group(local_comm, remote, out) : rc;
 }
 
 /* Plans the agreement: local ranks talk over local_comm, leaders over the
@@ -145,6 +156,23 @@ int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *b,
         p.key = get_words(theirs);
     rc = comm_of_words(local_comm, theirs, n, &p.result);
     free(theirs);
+    p.failed = rc != MPI_SUCCESS;
+    p.scope.result = p.failed ? NULL : p.result;
+    return wf_derive_run(&p, rc, newintercomm);
+}
+
+int wf_intercomm_make(struct wf_comm *local_comm, const struct wf_bridge *b,
+                      struct wf_group *remote, int rc, MPI_Comm *newintercomm)
+{
+    struct wf_derive_plan p;
+
+    *newintercomm = MPI_COMM_NULL;
+    plan_inter(&p, local_comm, b);
+    p.key = b->key;
+    if (rc == MPI_SUCCESS) {
+        wf_group_get(remote);
+        rc = comm_of_group(local_comm, remote, &p.result);
+    }
     p.failed = rc != MPI_SUCCESS;
     p.scope.result = p.failed ? NULL : p.result;
     return wf_derive_run(&p, rc, newintercomm);

@@ -9,10 +9,18 @@
 
 struct wf_bridge;
 struct wf_comm;
+struct wf_group;
 
 /* Makes the intercommunicator of local_comm's group and that of the other
  * leader. */
 int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *,
                   MPI_Comm *newintercomm);
+
+/* Makes the intercommunicator of local_comm's group and one that all members
+ * know already, whose leader is behind the bridge; so do they, with the same
+ * key in b->key, which matters in all members. rc: what has failed here, so
+ * that it fails in all. */
+int wf_intercomm_make(struct wf_comm *local_comm, const struct wf_bridge *b,
+                      struct wf_group *remote, int rc, MPI_Comm *newintercomm);
 
 #endif

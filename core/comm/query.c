@@ -190,10 +190,3 @@ int wf_mpi_comm_free(struct wf_instance *wf, MPI_Comm *comm)
     *comm = MPI_COMM_NULL;
     return MPI_SUCCESS;
 }
-
-/* The program has completed its operations on the communicator (s11.10.4), so
- * the library only does what MPI_Comm_free does. */
-int wf_mpi_comm_disconnect(struct wf_instance *wf, MPI_Comm *comm)
-{
-    return wf_mpi_comm_free(wf, comm);
-}

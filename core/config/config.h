@@ -47,7 +47,9 @@ struct wf_core_options {
     int io_locks;            /* enum wf_fs_locks: io/fs.h */
     int bootstrap;           /* enum wf_bootstrap_mode */
     const char *job, *job_key, *job_key_file;
-    uint64_t start_timeout, close_timeout; /* ns */
+    const char *launcher; /* boot/own_launcher.h; NULL: of the installation */
+    const char *names; /* folder: boot/names.h; NULL: the usual one */
+    uint64_t start_timeout, close_timeout, connect_timeout; /* ns */
     const char *plugin_path;
     int on_failure;   /* enum wf_failure_mode */
     int log;          /* enum wf_log_level */

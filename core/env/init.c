@@ -12,6 +12,7 @@
 #include "core_api.h"
 #include "env/ranks.h"
 #include "env/start.h"
+#include "meet/parent.h"
 #include "mpix.h"
 #include "object/env.h"
 #include "object/error.h"
@@ -52,6 +53,17 @@ static int begin_world(struct wf_instance *wf, int level)
                  : MPI_SUCCESS;
 }
 
+/* Meet the processes that have spawned this one, if any have. */
+static int meet_parents(struct wf_instance *wf)
+{
+    int rc = MPI_SUCCESS;
+    WF_SECTION(api, wf) {
+        if (wf_parent_is_due(wf))
+            rc = wf_parent_meet(wf);
+    }
+    return rc;
+}
+
 /* Let threads that are no ranks act as this rank, if it is the first that
  * allows it. */
 static void act_for_threads(struct wf_instance *wf)
@@ -70,6 +82,8 @@ static int start_world(int level)
     if (rc != MPI_SUCCESS)
         return rc;
     rc = begin_world(wf, level);
+    if (rc == MPI_SUCCESS)
+        rc = meet_parents(wf);
     if (rc != MPI_SUCCESS)
         wf_start_remove_user(wf, WF_LEAVE_FAILED);
     else if (level == MPIX_THREAD_FILTERED)

@@ -26,10 +26,3 @@ int wf_mpi_get_processor_name(struct wf_instance *wf, char *name,
     *resultlen = snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", wf->rank->host);
     return MPI_SUCCESS;
 }
-
-/* There is never a parent: this library does not have MPI_Comm_spawn. */
-int wf_mpi_comm_get_parent(struct wf_instance *wf, MPI_Comm *parent)
-{
-    *parent = MPI_COMM_NULL;
-    return MPI_SUCCESS;
-}

@@ -8,6 +8,7 @@
 #include "env/start.h"
 #include "group/raise.h"
 #include "instance/instance.h"
+#include "instance/leave.h"
 #include "object/env.h"
 #include "object/errhandler.h"
 #include "object/error.h"

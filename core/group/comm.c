@@ -75,6 +75,15 @@ static void drop_kept(struct wf_comm *comm)
     }
 }
 
+/* The processes of other jobs stay connected as long as a communicator names
+ * them. */
+static void count_groups(const struct wf_comm *comm, int by)
+{
+    wf_group_count_comm(comm->local, by);
+    if (comm->inter)
+        wf_group_count_comm(comm->peers, by);
+}
+
 void wf_comm_put(struct wf_comm *comm)
 {
     if (--comm->object.refs > 0)
@@ -84,6 +93,7 @@ void wf_comm_put(struct wf_comm *comm)
     drop_kept(comm);
     if (comm->local_comm)
         wf_comm_put(comm->local_comm);
+    count_groups(comm, -1);
     wf_group_put(comm->local);
     wf_group_put(comm->peers);
     wf_topo_put(comm->topo);
@@ -136,6 +146,7 @@ struct wf_comm *wf_comm_create(struct wf_instance *wf, struct wf_group *local,
     comm->size = local->size;
     comm->inter = remote != NULL;
     comm->peers = remote ? remote : local;
+    count_groups(comm, 1);
     if (!remote)
         wf_group_get(local);
     comm->errhandler = wf_errhandler_of(MPI_ERRORS_ARE_FATAL);

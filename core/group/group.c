@@ -28,7 +28,63 @@ MPI_Group wf_group_handle(struct wf_group *g)
 
 uint64_t wf_group_name(const struct wf_group *g, int rank)
 {
-    return wf_job_name(&g->wf->rank->job, wf_group_proc(g, rank));
+    const struct wf_job *own = &g->wf->rank->job;
+    uint32_t proc = wf_group_proc(g, rank);
+    uint64_t name = 0;
+
+    if (wf_likely(proc < own->size))
+        return wf_job_name(own, proc);
+    WF_SECTION(objects, g->wf->rank->env)
+        name = wf_job_name(own, proc);
+    return name;
+}
+
+bool wf_group_has_others(const struct wf_group *g)
+{
+    uint32_t own = g->wf->rank->job.size;
+
+    if (!g->procs && g->size > 0)
+        return wf_group_proc(g, 0) >= own ||
+               wf_group_proc(g, g->size - 1) >= own;
+    for (int i = 0; i < g->size; i++)
+        if (g->procs[i] >= own)
+            return true;
+    return false;
+}
+
+/* Add to a count of each member of another job. At the end of the instance
+ * there are no other jobs any more. */
+static void count_others(const struct wf_group *g, uint32_t by, bool comm)
+{
+    struct wf_job *own = &g->wf->rank->job;
+
+    for (int i = 0; i < g->size; i++) {
+        uint32_t proc = wf_group_proc(g, i);
+        const struct wf_job *found =
+            proc < own->size ? NULL : wf_job_of(own, proc);
+        struct wf_job *job = (struct wf_job *)(uintptr_t)found;
+        if (job)
+            wf_add_relaxed(comm ? &job->comms[proc - job->first] : &job->groups,
+                           by);
+    }
+}
+
+static void count_members(const struct wf_group *g, uint32_t by, bool comm)
+{
+    struct wf_env *env = g->wf->rank->env;
+
+    if (wf_likely(!wf_group_has_others(g)))
+        return;
+    if (!env)
+        count_others(g, by, comm);
+    else
+        WF_SECTION(objects, env)
+            count_others(g, by, comm);
+}
+
+void wf_group_count_comm(const struct wf_group *g, int by)
+{
+    count_members(g, (uint32_t)by, true);
 }
 
 void wf_group_get(struct wf_group *g)
@@ -42,6 +98,7 @@ void wf_group_put(struct wf_group *g)
     if (!wf_object_put(&g->object))
         return;
     g->object.kind = WF_KIND_DEAD;
+    count_members(g, UINT32_MAX, false);
     if (g->session)
         wf_session_put(g->session);
     free(g->procs);
@@ -65,8 +122,8 @@ static bool is_regular(int size, const uint32_t *procs)
     return true;
 }
 
-struct wf_group *wf_group_create_regular(struct wf_instance *wf, int size,
-                                  uint32_t first, int32_t stride)
+static struct wf_group *create_uncounted(struct wf_instance *wf, int size,
+                                         uint32_t first, int32_t stride)
 {
     struct wf_group *g = calloc(1, sizeof *g);
     if (!g)
@@ -80,19 +137,32 @@ struct wf_group *wf_group_create_regular(struct wf_instance *wf, int size,
     return g;
 }
 
+struct wf_group *wf_group_create_regular(struct wf_instance *wf, int size,
+                                         uint32_t first, int32_t stride)
+{
+    struct wf_group *g = create_uncounted(wf, size, first, stride);
+
+    if (g)
+        count_members(g, 1, false);
+    return g;
+}
+
 struct wf_group *wf_group_create(struct wf_instance *wf, int size,
                                  uint32_t *procs)
 {
     uint32_t first = size > 0 ? procs[0] : 0;
     int32_t stride = size > 1 ? (int32_t)(procs[1] - procs[0]) : 1;
-    struct wf_group *g = wf_group_create_regular(wf, size, first, stride);
+    struct wf_group *g = create_uncounted(wf, size, first, stride);
+
     if (!g || is_regular(size, procs)) {
         free(procs);
-        return g;
+    } else {
+        WF_ASSERT(size > 2 && !g->procs);
+        g->procs = procs;
+        g->rank = wf_group_rank_of(g, wf->rank->id);
     }
-    WF_ASSERT(size > 2 && !g->procs);
-    g->procs = procs;
-    g->rank = wf_group_rank_of(g, wf->rank->id);
+    if (g)
+        count_members(g, 1, false);
     return g;
 }
 

@@ -27,6 +27,11 @@ static inline uint32_t wf_group_proc(const struct wf_group *g, int rank)
 /* Returns the name of a member, by which all processes call it. */
 uint64_t wf_group_name(const struct wf_group *, int rank);
 
+/* Returns whether a member is of another job. */
+bool wf_group_has_others(const struct wf_group *);
+/* Count a communicator that names the members, or (by = -1) its end. */
+void wf_group_count_comm(const struct wf_group *, int by);
+
 void wf_group_get(struct wf_group *);
 /* Notes that the new group came from this session (object/session.h). */
 void wf_group_join_session(struct wf_group *, struct wf_session *);

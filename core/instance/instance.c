@@ -29,6 +29,7 @@
 #include "datatype/type.h"
 #include "instance/env.h"
 #include "instance/events.h"
+#include "instance/leave.h"
 #include "instance/memory.h"
 #include "instance/node.h"
 #include "os/clock.h"
@@ -37,7 +38,6 @@
 #include "process/rank.h"
 #include "progress/engines.h"
 #include "progress/progress.h"
-#include "progress/wait.h"
 #include "protocol/carrier.h"
 #include "protocol/carrier_seal.h"
 #include "protocol/death.h"
@@ -88,17 +88,6 @@ static int open_engine(struct wf_instance *wf)
     if (r != 0)
         close_engine(wf);
     return r;
-}
-
-/* Call `holds` for each engine of the rank; true if all calls return true. No
- * other thread may be inside an engine. */
-static bool for_each_engine(struct wf_instance *home, bool (*holds)(void *))
-{
-    bool yes = true;
-
-    for (struct wf_instance *e = home; e; e = wf_engine_after(e))
-        yes &= holds(e);
-    return yes;
 }
 
 static void free_other_engines(struct wf_instance *home)
@@ -301,7 +290,8 @@ static struct wf_instance *create_beside(struct wf_instance *home,
  * opened only once is lacking here. */
 static int check_transports(const struct wf_instance *wf)
 {
-    if (wf->links->ep_count == wf_home(wf)->links->ep_count)
+    if (wf->rank->job.size == 1 || /* other jobs are met by the first only */
+        wf->links->ep_count == wf_home(wf)->links->ep_count)
         return 0;
     return wf_fail(WEFT_ENOTSUP, "a transport cannot be opened twice");
 }
@@ -344,113 +334,6 @@ static const struct wf_engine_makers engine_makers = {
     .close = close_other_engine,
 };
 
-bool wf_are_lanes_empty(void *arg)
-{
-    struct wf_instance *wf = arg;
-    struct weft_loc *loc;
-
-    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));) {
-        for (unsigned k = 0; !loc->failed && k < loc->lanes; k++)
-            if (loc->lane[k].fifo_head)
-                return false;
-        if (loc->order && loc->order->first)
-            return false;
-    }
-    return true;
-}
-
-static bool is_drained(void *arg)
-{
-    const struct wf_instance *wf = arg;
-    struct wf_links *links = wf->links;
-    bool all = true;
-
-    for (int i = 0; i < links->ep_count; i++)
-        if (links->eps[i].ops->drain(links->eps[i].ep) == WEFT_EAGAIN)
-            all = false;
-    return all;
-}
-
-static bool are_all_lanes_empty(void *home)
-{
-    return for_each_engine(home, wf_are_lanes_empty);
-}
-
-static bool are_all_drained(void *home)
-{
-    return for_each_engine(home, is_drained);
-}
-
-static bool end_ordered_pairs(void *wf)
-{
-    wf_orders_finish(wf);
-    return true;
-}
-
-static void wake_waiter(void *arg)
-{
-    wf_progress_wake_leader(arg);
-}
-
-static bool has_fence_passed(void *arg)
-{
-    struct wf_boot *boot = ((struct wf_instance *)arg)->rank->boot;
-
-    return boot->ops->fence_passed ? boot->ops->fence_passed(boot)
-                                   : boot->fence_passed;
-}
-
-/* Warn that the launcher cannot tell whether the other processes have reached
- * the end. */
-static void log_lone_end(struct wf_instance *wf)
-{
-    wf_log(wf, WF_LOG_WARN, "ending without waiting for the others: %s",
-           wf_error_last()->text);
-}
-
-/* Serve the other processes until all have reached the fence. The launcher may
- * send other messages before it says so. */
-static void await_fence(struct wf_instance *wf, int fd)
-{
-    struct wf_boot *boot = wf->rank->boot;
-
-    do
-        wf_progress_poll_until(wf, fd, has_fence_passed, wf, 0);
-    while (boot->ops->hear && boot->ops->hear(boot) == 0 &&
-           !has_fence_passed(wf));
-}
-
-/* Leave the job together with the other processes. MPI_Finalize is collective
- * (MPI-5.0 s11.2.2): this process serves the others until all are in it. Then
- * nothing new is on its way, and the transports can be drained. */
-static void leave_job(struct wf_instance *wf)
-{
-    uint64_t timeout = wf->rank->options->close_timeout;
-    struct wf_boot *boot = wf->rank->boot;
-    int fd = -1;
-
-    if (wf->rank->job.size == 1) {
-        for_each_engine(wf, wf_report_unfinished);
-        return;
-    }
-    wf_progress_poll_until(wf, -1, are_all_lanes_empty, wf, 0);
-    boot->wake = wake_waiter;
-    boot->wake_arg = wf;
-    if (boot->ops->fence_start(boot, &fd) < 0) {
-        log_lone_end(wf);
-        return;
-    }
-    if (fd >= 0 || boot->ops->fence_passed)
-        await_fence(wf, fd);
-    for_each_engine(wf, wf_report_unfinished);
-    for_each_engine(wf, end_ordered_pairs);
-    if (boot->ops->fence_end(boot) < 0)
-        log_lone_end(wf);
-    if (!wf_progress_poll_until(wf, -1, are_all_drained, wf,
-                                wf_now(wf) + timeout))
-        wf_log(wf, WF_LOG_INFO, "closing with data that was not acknowledged");
-}
-
 static bool stop_helper(void *wf)
 {
     wf_progress_stop_helper(wf);
@@ -462,14 +345,16 @@ int wf_instance_destroy(struct wf_instance *wf)
     struct wf_boot *boot = wf->rank->boot;
     struct wf_config *config;
 
-    for_each_engine(wf, stop_helper);
+    wf_leave_each_engine(wf, stop_helper);
     if (wf->rank->files)
         wf->rank->files->finish(wf->rank->files);
     if (wf->rank->handle_ints)
         wf->rank->handle_ints->free(wf->rank->handle_ints);
+    if (wf->rank->meet)
+        wf->rank->meet->free(wf->rank->meet);
     wf_bsend_release(wf, &wf->rank->bsend);
     WF_SECTION(api, wf)
-        leave_job(wf);
+        wf_leave_job(wf);
     if (wf->rank->files)
         wf->rank->files->free(wf->rank->files);
     wf_world_end(wf, true);

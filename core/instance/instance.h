@@ -27,7 +27,4 @@ int wf_instance_create(const struct wf_instance_params *,
 int wf_instance_destroy(struct wf_instance *);
 /* Let several threads enter from now on. No thread may be inside. */
 void wf_instance_allow_threads(struct wf_instance *);
-/* Whether the transports have taken all that was sent (arg: the instance). */
-bool wf_are_lanes_empty(void *arg);
-
 #endif

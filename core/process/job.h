@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "os/atomic.h"
+
 struct wf_auth_key;    /* boot/auth.h */
 struct wf_card_source; /* route/card.h */
 
@@ -25,8 +27,14 @@ struct wf_job {
     uint32_t first;      /* number of the process with index 0 */
     uint32_t size;
     uint32_t tag; /* made of the key: wf_auth_tag; 0: there is none yet */
-    struct wf_auth_key *key;
+    struct wf_auth_key *key; /* the own job's; else the first of a list */
     const struct wf_card_source *cards;
+    /* Of another job, else NULL. By index: the key by which the process is
+     * called, NULL: it has not met this one, or has parted from it; and how
+     * many communicators name it. */
+    struct wf_auth_key **keys;
+    wf_atomic_u32 *comms;
+    wf_atomic_u32 groups; /* members of groups that are of it */
 };
 
 /* Returns the job of a process, or NULL: nobody has this number. */
@@ -36,6 +44,15 @@ static inline const struct wf_job *wf_job_of(const struct wf_job *own,
     while (own && number - own->first >= own->size)
         own = own->next;
     return own;
+}
+
+/* Returns the key by which a process is called; NULL: there is none. */
+static inline struct wf_auth_key *wf_job_key(const struct wf_job *own,
+                                             uint32_t number)
+{
+    const struct wf_job *job = wf_job_of(own, number);
+
+    return !job ? NULL : job->keys ? job->keys[number - job->first] : job->key;
 }
 
 /* Returns the name of a process, whose number must be one. */

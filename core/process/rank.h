@@ -40,6 +40,12 @@ struct wf_files {
     void (*free)(struct wf_files *);   /* when the rank has left the job */
 };
 
+/* Ports, and what belongs to them: meet/ports.h, which is linked only into
+ * programs that use some. */
+struct wf_meet {
+    void (*free)(struct wf_meet *);
+};
+
 struct wf_rank {
     uint32_t id;       /* its number, which is its index in the own job */
     struct wf_job job; /* its own, and a list of others */
@@ -79,6 +85,7 @@ struct wf_rank {
     struct wf_block *blocks, *spare_blocks;
     struct wf_handle_ints *handle_ints; /* api/handle_int.h */
     struct wf_files *files;             /* io/files.h; NULL: none needed yet */
+    struct wf_meet *meet;               /* meet/ports.h; NULL: none yet */
     struct wf_bsend_buffer *bsend;      /* p2p/buffered.h */
     struct wf_type_records *types;      /* datatype/named.h; NULL: none yet */
 };

@@ -7,6 +7,7 @@
 
 #include <sched.h>
 
+#include "boot/spawn.h"
 #include "process/rank.h"
 #include "progress/engines.h"
 
@@ -81,6 +82,56 @@ int wf_launcher_psets(struct wf_instance *wf, const struct wf_boot_pset **sets,
         return_connection(all);
     }
     return r;
+}
+
+int wf_launcher_call_name(struct wf_instance *wf,
+                          const struct wf_name_request *name)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_boot *boot = wf->rank->boot;
+    int r = 0;
+
+    if (!boot->ops->call_name)
+        return WEFT_ENOTSUP;
+    if (!all)
+        return boot->ops->call_name(boot, name);
+    WF_SECTION(boot, all) {
+        while (!try_connection(all))
+            sched_yield(); /* it is used for a moment only */
+        r = boot->ops->call_name(boot, name);
+        return_connection(all);
+    }
+    return r;
+}
+
+int wf_launcher_spawn(struct wf_instance *wf, const struct wf_spawn_request *q,
+                      int *statuses, int *job)
+{
+    struct wf_engines *all = wf_engines(wf);
+    struct wf_boot *boot = wf->rank->boot;
+    int r = 0;
+
+    if (!all)
+        return wf_spawn_start(boot, q, statuses, job);
+    WF_SECTION(boot, all) {
+        while (!try_connection(all))
+            sched_yield(); /* it is used for a moment only */
+        r = wf_spawn_start(boot, q, statuses, job);
+        return_connection(all);
+    }
+    return r;
+}
+
+bool wf_launcher_has_job_ended(struct wf_instance *wf, int job)
+{
+    struct wf_engines *all = wf_engines(wf);
+    bool ended;
+
+    if (!try_connection(all))
+        return false;
+    ended = wf_spawn_has_ended(wf->rank->boot, job);
+    return_connection(all);
+    return ended;
 }
 
 bool wf_launcher_give_up(struct wf_instance *wf, uint32_t id)

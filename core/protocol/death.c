@@ -295,15 +295,27 @@ void wf_deaths_spread(struct wf_instance *wf)
     e->spreading = false;
 }
 
+/* Find the number of a process. Engines beside the first have only processes of
+ * the own job. */
+static bool find_number(struct wf_instance *wf, uint64_t name, uint32_t *number)
+{
+    const struct wf_job *own = &wf->rank->job;
+
+    if (wf->number == 0)
+        return wf_job_find(own, name, number);
+    *number = (uint32_t)name;
+    return name >> 32 == own->tag && *number < own->size;
+}
+
 static void arrive_gone(struct weft_loc *from, const struct wf_wire *w)
 {
     struct wf_instance *wf = from->wf;
     uint32_t id;
 
-    if (!wf_job_find(&wf->rank->job, wf_le64(w->a), &id)) {
-        wf_log(wf, WF_LOG_WARN,
-               "process %u says that process %llx is gone, which is "
-               "none; skipped",
+    if (!find_number(wf, wf_le64(w->a), &id)) {
+        wf_log(wf, WF_LOG_INFO,
+               "process %u says that process %llx is gone, which this one "
+               "does not know; skipped",
                from->id, (unsigned long long)wf_le64(w->a));
         return;
     }

@@ -388,6 +388,43 @@ int wf_endpoints_open(struct wf_instance *wf)
     return r;
 }
 
+/* Whether a transport is open, or was left out. */
+static bool was_tried(const struct wf_links *links,
+                      const struct wf_transport_config *t)
+{
+    for (int i = 0; i < links->ep_count; i++)
+        if (links->eps[i].config == t)
+            return true;
+    for (int i = 0; links->left_out && i < WF_EPS_MAX; i++)
+        if (links->left_out[i].transport == t)
+            return true;
+    return false;
+}
+
+int wf_endpoints_open_one(struct wf_instance *wf,
+                          const struct wf_transport_config *t)
+{
+    struct wf_links *links = wf->links;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *errors;
+    int r;
+
+    if (t->enable == 0 || is_thread(t) || strcmp(t->plugin, "self") == 0 ||
+        was_tried(links, t) || links->ep_count == WF_EPS_MAX)
+        return 0;
+    errors = open_memstream(&text, &n);
+    r = prepare_endpoint(wf, t, errors ? errors : stderr);
+    if (errors)
+        fclose(errors);
+    if (r > 0)
+        r = wf_fail(WEFT_EINVAL, "%s", text ? text : "no memory");
+    else if (r == 0)
+        r = open_prepared(wf, --links->ep_count);
+    free(text);
+    return r;
+}
+
 static void delete_peers(struct wf_instance *wf, struct weft_core *c)
 {
     struct weft_loc *loc;

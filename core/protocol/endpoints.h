@@ -24,6 +24,11 @@ struct wf_left_out {
  * plugins named in the configuration are wrong; all of it has been printed. */
 int wf_endpoints_open(struct wf_instance *);
 
+/* Open a transport that was not tried yet, as wf_endpoints_open would in a job
+ * of several processes; self and thread are never opened late. */
+int wf_endpoints_open_one(struct wf_instance *,
+                          const struct wf_transport_config *);
+
 /* Close all endpoints at once; for an orderly end drain them first. */
 void wf_endpoints_close(struct wf_instance *);
 

@@ -106,8 +106,9 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     if (WF_TRACING(wf))
         wf_trace_note(wf, WF_TRACE_DISCONNECT,
                       &(struct wf_trace_about){.peer = wf_trace_peer(loc)});
-    wf_death_note(wf, loc->id);
-    if (status == WEFT_EPEER || status == WEFT_ELINK) {
+    if (!loc->parting)
+        wf_death_note(wf, loc->id);
+    if (!loc->parting && (status == WEFT_EPEER || status == WEFT_ELINK)) {
         loc->unreported = true;
         e->unreported++;
         report_given_up(wf);
@@ -126,6 +127,8 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
         posted += w->loc == loc;
     failed = fail_table(&e->pending, loc) + fail_table(&e->matched, loc);
     wf_active_lose(loc);
+    if (loc->parting && !posted && !failed)
+        return;
     wf_log(wf, posted || failed ? WF_LOG_WARN : WF_LOG_INFO,
            "process %u on %s %s: %s", loc->id,
            loc->host ? loc->host : "unknown host", wf_location_down_verb(loc),
@@ -133,7 +136,8 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
     if (wf->api.on)
         wf_progress_notify(wf); /* probes wait for no request */
     wf_deaths_spread(wf);
-    if (wf->rank->options->on_failure == WF_FAIL_ABORT && (posted || failed))
+    if (!loc->parting && wf->rank->options->on_failure == WF_FAIL_ABORT &&
+        (posted || failed))
         wf_abort(wf, 1,
                  "weft " WEFT_VERSION ": rank %u on %s: process %u on "
                  "%s %s: %s (core.on_failure = abort)",

@@ -105,6 +105,18 @@ static int host_call_stands(weft_core *core, weft_loc *loc)
     return wf_job_precedes(&rank->job, rank->id, loc->id);
 }
 
+static uint64_t host_mac64_of(weft_core *core, weft_loc *loc,
+                              const weft_auth *auth, uint64_t nonce,
+                              const struct iovec *v, int n)
+{
+    const struct wf_job *own = &core->wf->rank->job;
+    const struct wf_auth_key *key = auth  ? wf_auth_key_of(core, auth)
+                                    : loc ? wf_job_key(own, loc->id)
+                                          : own->key;
+
+    return wf_auth_mac(key ? key : own->key, nonce, v, n);
+}
+
 static uint64_t host_now_ns(weft_core *core)
 {
     return wf_now(core->wf);
@@ -159,4 +171,5 @@ const weft_host wf_host = {.size = sizeof wf_host,
                            .tx_words = wf_fastpath_no_room,
                            .helping = host_helping,
                            .tx_close = host_tx_close,
-                           .call_stands = host_call_stands};
+                           .call_stands = host_call_stands,
+                           .mac64_of = host_mac64_of};

@@ -329,6 +329,12 @@ static void free_location(struct weft_loc *loc)
     free(loc);
 }
 
+void wf_location_forget(struct weft_loc *loc)
+{
+    *wf_links_place(loc->wf->links, loc->id) = NULL;
+    free_location(loc);
+}
+
 void wf_locations_free(struct wf_instance *wf)
 {
     struct weft_loc *loc;

@@ -15,6 +15,9 @@ int wf_location_connect(struct weft_loc *);
 /* Add the peer to an endpoint, unless it is there already. Plugins ask for this
  * through weft_host.locate when a peer calls first. 0 or WEFT_E*. */
 int wf_location_attach(struct weft_loc *, struct weft_core *);
+/* Free a location that nothing refers to any more: its peers are deleted, and
+ * no message of it is kept. */
+void wf_location_forget(struct weft_loc *);
 /* Whether the peer was added to this endpoint. */
 bool wf_location_uses(const struct weft_loc *, const struct weft_core *);
 void wf_locations_free(struct wf_instance *);

@@ -102,6 +102,19 @@ static void write_card(struct wf_instance *wf, struct writer *w)
     }
 }
 
+int wf_card_make(struct wf_instance *wf, unsigned char **card, size_t *n)
+{
+    struct writer *w = calloc(1, sizeof *w);
+
+    *card = NULL;
+    if (w)
+        write_card(wf, w);
+    if (w && !w->full && (*card = malloc(w->n)) != NULL)
+        memcpy(*card, w->bytes, *n = w->n);
+    free(w);
+    return *card ? 0 : WEFT_ENOMEM;
+}
+
 int wf_card_publish(struct wf_instance *wf)
 {
     struct writer *w = calloc(1, sizeof *w);

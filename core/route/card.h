@@ -24,6 +24,9 @@ extern const struct wf_card_source wf_card_bootstrap;
 /* Give the bootstrap the card of this engine. */
 int wf_card_hand_out(struct wf_instance *, const void *card, size_t);
 
+/* Make the business card of this engine: malloc'ed bytes. 0 or WEFT_ENOMEM. */
+int wf_card_make(struct wf_instance *, unsigned char **card, size_t *n);
+
 /* Publish the business card of this process under "weft.card.<id>". */
 int wf_card_publish(struct wf_instance *);
 

@@ -7,6 +7,7 @@
 
 #include "boot/auth.h"
 #include "boot/auth_key.h"
+#include "object/env.h"
 #include "process/rank.h"
 #include "report/error.h"
 #include "route/card.h"
@@ -76,6 +77,15 @@ static struct wf_locations *table_of(struct wf_instance *wf, struct wf_job *job)
     return job == &wf->rank->job ? &wf->links->own : &met_of(job)->table;
 }
 
+static void free_arrays(struct met *m)
+{
+    free(m->of);
+    free(m->cards);
+    free(m->job.keys);
+    free(m->job.comms);
+    free(m);
+}
+
 static struct met *create_met(uint32_t size)
 {
     struct met *m = calloc(1, sizeof *m);
@@ -84,12 +94,20 @@ static struct met *create_met(uint32_t size)
         return NULL;
     m->of = calloc(size, sizeof *m->of);
     m->cards = calloc(size, sizeof *m->cards);
-    if (m->of && m->cards)
+    m->job.keys = calloc(size, sizeof *m->job.keys);
+    m->job.comms = calloc(size, sizeof *m->job.comms);
+    if (m->of && m->cards && m->job.keys && m->job.comms)
         return m;
-    free(m->of);
-    free(m->cards);
-    free(m);
+    free_arrays(m);
     return NULL;
+}
+
+static void free_keys(struct wf_job *job)
+{
+    for (struct wf_auth_key *key; (key = job->key);) {
+        job->key = wf_auth_key_after(key);
+        wf_auth_key_free(key);
+    }
 }
 
 static void free_met(struct wf_locations *table)
@@ -98,14 +116,12 @@ static void free_met(struct wf_locations *table)
 
     for (uint32_t i = 0; i < m->job.size; i++)
         free(m->cards[i].bytes);
-    wf_auth_key_free(m->job.key);
-    free(m->cards);
-    free(m->of);
-    free(m);
+    free_keys(&m->job);
+    free_arrays(m);
 }
 
-static int add_job(struct wf_instance *wf, uint32_t tag, uint32_t size,
-                   struct wf_auth_key *key)
+/* Add a job, without a key. */
+static int add_job(struct wf_instance *wf, uint32_t tag, uint32_t size)
 {
     struct wf_job *before = find_gap(&wf->rank->job, size);
     struct wf_locations *table = table_of(wf, before);
@@ -118,14 +134,14 @@ static int add_job(struct wf_instance *wf, uint32_t tag, uint32_t size,
     if (!(m = create_met(size)))
         return wf_fail(WEFT_ENOMEM, "no memory for a job of %u processes",
                        size);
-    m->job = (struct wf_job){.next = before->next,
-                             .first = first,
-                             .size = size,
-                             .tag = tag,
-                             .key = key,
-                             .cards = &gathered_cards};
+    m->job.next = before->next;
+    m->job.first = first;
+    m->job.size = size;
+    m->job.tag = tag;
+    m->job.cards = &gathered_cards;
     m->table = (struct wf_locations){table->next, first, size, m->of, free_met};
-    before->next = &m->job;
+    WF_SECTION(objects, wf->rank->env)
+        before->next = &m->job;
     table->next = &m->table;
     return 0;
 }
@@ -155,7 +171,7 @@ static int check_known(const struct wf_instance *wf, const struct wf_job *job,
 }
 
 int wf_jobs_meet(struct wf_instance *wf, uint32_t tag, uint32_t size,
-                 struct wf_auth_key *key, const struct wf_job **out)
+                 struct wf_auth_key *key, struct wf_job **out)
 {
     struct wf_job *known = find_tag(wf, tag);
     int r = 0;
@@ -166,25 +182,111 @@ int wf_jobs_meet(struct wf_instance *wf, uint32_t tag, uint32_t size,
     else if (size == 0)
         r = wf_fail(WEFT_EINVAL, "the other job has no processes");
     else
-        r = add_job(wf, tag, size, key);
-    if (r != 0 || known)
+        r = add_job(wf, tag, size);
+    if (r != 0) {
         wf_auth_key_free(key);
-    if (r == 0)
-        *out = known ? known : find_tag(wf, tag);
-    return r;
+        return r;
+    }
+    *out = known ? known : find_tag(wf, tag);
+    if (key) {
+        wf_auth_key_put_before(key, (*out)->key);
+        (*out)->key = key;
+    }
+    return 0;
 }
 
-int wf_jobs_note_card(struct wf_instance *wf, uint32_t number, const void *card,
-                      size_t n)
+int wf_jobs_note_card(struct wf_instance *wf, uint32_t number,
+                      struct wf_auth_key *key, const void *card, size_t n)
 {
     struct met *m = find_met(wf, number);
     struct gathered *to = &m->cards[number - m->job.first];
-    void *bytes = malloc(n);
+    void *bytes = malloc(n ? n : 1);
 
     if (!bytes)
         return wf_fail(WEFT_ENOMEM, "no memory for an address");
     free(to->bytes);
     memcpy(bytes, card, to->n = n);
     to->bytes = bytes;
+    if (!m->job.keys[number - m->job.first])
+        m->job.keys[number - m->job.first] = key;
     return 0;
+}
+
+/* ---- parting ------------------------------------------------------------- */
+
+static bool is_in_use(const struct wf_job *job, const struct wf_auth_key *key)
+{
+    for (uint32_t i = 0; i < job->size; i++)
+        if (job->keys[i] == key)
+            return true;
+    return false;
+}
+
+/* Free the keys by which no process is called any more: its peer has parted,
+ * too. */
+static void free_unused_keys(struct wf_job *job)
+{
+    struct wf_auth_key *kept = NULL;
+
+    for (struct wf_auth_key *key; (key = job->key);) {
+        job->key = wf_auth_key_after(key);
+        if (is_in_use(job, key)) {
+            wf_auth_key_put_before(key, kept);
+            kept = key;
+        } else {
+            wf_auth_key_free(key);
+        }
+    }
+    job->key = kept;
+}
+
+void wf_jobs_part(struct wf_instance *wf, uint32_t number)
+{
+    struct met *m = find_met(wf, number);
+    uint32_t index = number - m->job.first;
+
+    WF_ASSERT(!m->of[index]);
+    m->job.keys[index] = NULL;
+    free(m->cards[index].bytes);
+    m->cards[index] = (struct gathered){0};
+}
+
+static bool is_named(struct met *m)
+{
+    if (wf_load_relaxed(&m->job.groups) > 0)
+        return true;
+    for (uint32_t i = 0; i < m->job.size; i++)
+        if (m->of[i])
+            return true;
+    return false;
+}
+
+/* Whether a job was taken out of the list, from behind `before`. */
+static bool drop_behind(struct wf_instance *wf, struct wf_job *before)
+{
+    struct met *m = met_of(before->next);
+    struct wf_locations *table = table_of(wf, before);
+    bool named = true;
+
+    WF_SECTION(objects, wf->rank->env) {
+        named = is_named(m);
+        if (!named)
+            before->next = m->job.next;
+    }
+    if (named)
+        return false;
+    table->next = m->table.next;
+    free_met(&m->table);
+    return true;
+}
+
+void wf_jobs_prune(struct wf_instance *wf)
+{
+    struct wf_job *job = &wf->rank->job;
+
+    while (job->next)
+        if (!drop_behind(wf, job)) {
+            job = job->next;
+            free_unused_keys(job);
+        }
 }

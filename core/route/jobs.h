@@ -17,15 +17,22 @@ struct wf_auth_key;
 struct wf_instance;
 struct wf_job;
 
-/* Make a job known, unless it is, and take over the key by which its processes
- * are called, also on failure. 0 or WEFT_E*, with the cause recorded:
- * WEFT_EINVAL if its tag is that of a job of another size, or of the own
- * one. */
+/* Make a job known, unless it is, and take over a key by which its processes
+ * may be called (or NULL), also on failure. 0 or WEFT_E*, with the cause
+ * recorded: WEFT_EINVAL if its tag is that of a job of another size, or of the
+ * own one. */
 int wf_jobs_meet(struct wf_instance *, uint32_t tag, uint32_t size,
-                 struct wf_auth_key *, const struct wf_job **);
+                 struct wf_auth_key *, struct wf_job **);
 
-/* Note the business card of a process of another job. 0 or WEFT_ENOMEM. */
-int wf_jobs_note_card(struct wf_instance *, uint32_t number, const void *card,
-                      size_t n);
+/* Note the business card of a process of another job, and the key by which it
+ * is called, unless it has one: the processes of a pair are connected then, and
+ * use that. 0 or WEFT_ENOMEM. */
+int wf_jobs_note_card(struct wf_instance *, uint32_t number,
+                      struct wf_auth_key *, const void *card, size_t n);
+
+/* Forget key and card of a process, which has no location any more. */
+void wf_jobs_part(struct wf_instance *, uint32_t number);
+/* Forget the jobs that no group and no location names. */
+void wf_jobs_prune(struct wf_instance *);
 
 #endif

@@ -73,6 +73,7 @@ struct weft_loc {
     bool approves; /* it did not fetch what it was last offered */
     bool plain;    /* incoming messages have neither order nor checksum */
     bool unreported; /* given up, and the launcher does not know yet */
+    bool parting;    /* of another job, and to be forgotten: no loss */
     uint32_t index;  /* in its job; id is its number: process/job.h */
     /* Payloads below this size may leave at once by the order lane. 0 while
      * there is no such lane, it is blocked, or the peer is gone:

@@ -61,8 +61,11 @@ void wf_ip_send_reset(struct wf_ip_calls *all, const struct wf_ip_path *path,
 /* Tells the caller that its call is not known here, and forgets it. */
 static void turn_away(struct wf_ip_calls *all, struct wf_ip_call *c)
 {
-    struct wf_ip_word w = {
-        .verb = IP_RESET, .to = c->remote_id, .from = c->id, .coded = c->coded};
+    struct wf_ip_word w = {.verb = IP_RESET,
+                           .to = c->remote_id,
+                           .from = c->id,
+                           .coded = c->coded,
+                           .loc = c->party ? c->party->ip->loc : NULL};
 
     all->ops->say(all->ep, &c->path, &w, NULL, 0);
     wf_ip_call_free(all, c);
@@ -79,7 +82,9 @@ void wf_ip_call_agree_codes(struct wf_ip_calls *all, struct wf_ip_call *c,
     if (!WEFT_HAS(all->host, weft_host, mac64))
         return;
     c->coded = c->coded || w->coded;
-    c->salt = all->host->mac64(all->core, NONCE_LINK, v, 2);
+    c->salt =
+        wf_ip_mac64((struct wf_ip_key){all->host, all->core, NULL, c->auth},
+                    NONCE_LINK, v, 2);
 }
 
 /* ---- up and failed ------------------------------------------------------- */
@@ -129,7 +134,8 @@ static void accept_call(struct wf_ip_calls *all, struct wf_ip_party *p,
                            .from = c->id,
                            .room = all->room,
                            .offer = all->offer,
-                           .coded = c->coded};
+                           .coded = c->coded,
+                           .loc = p->ip->loc};
     struct wf_ip_path path = c->path;
 
     all->ops->say(all->ep, &path, &w, NULL, 0);
@@ -440,7 +446,8 @@ static void handle_word_to_id(struct wf_ip_calls *all,
                                     .from = w->to,
                                     .room = all->room,
                                     .offer = all->offer,
-                                    .coded = s->party->coded};
+                                    .coded = s->party->coded,
+                                    .loc = s->party->ip->loc};
         all->ops->say(all->ep, path, &accept, NULL, 0);
     } else if (w->verb == IP_PROOF && !s) {
         wf_ip_send_reset(all, path, w->from, w->to);

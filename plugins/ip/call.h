@@ -50,6 +50,7 @@ struct wf_ip_word {
     uint32_t room;     /* bytes that the sender of the word accepts at first */
     uint32_t offer;    /* a further value that only the transport interprets */
     bool coded;        /* a code in each packet is wanted, or agreed on */
+    weft_loc *loc;     /* ACCEPT, RESET: whose key makes the code; or NULL */
 };
 
 /* The calls to and from a peer; the transport's weft_peer holds one. */
@@ -185,6 +186,9 @@ static inline bool wf_ip_calls_have_timer(const struct wf_ip_calls *c)
 
 /* Returns the owner of a link id, or NULL. */
 struct wf_ip_id *wf_ip_find_id(struct wf_ip_calls *, uint32_t id);
+/* Returns whose link, or whose call, has this id; NULL: nobody's that is
+ * known. */
+weft_loc *wf_ip_find_loc(struct wf_ip_calls *, uint32_t id);
 /* Takes a link id from the party, if it has it: the link has ended. */
 void wf_ip_release_id(struct wf_ip_calls *, uint32_t id,
                       const struct wf_ip_party *);

@@ -18,6 +18,16 @@ struct wf_ip_id *wf_ip_find_id(struct wf_ip_calls *all, uint32_t id)
     return s->id == id && (s->call || s->party) ? s : NULL;
 }
 
+weft_loc *wf_ip_find_loc(struct wf_ip_calls *all, uint32_t id)
+{
+    const struct wf_ip_id *s = wf_ip_find_id(all, id);
+    const struct wf_ip_party *p = !s         ? NULL
+                                  : s->party ? s->party
+                                             : s->call->party;
+
+    return p ? p->ip->loc : NULL;
+}
+
 static bool grow_ids(struct wf_ip_calls *all)
 {
     uint32_t n = all->ids_n ? all->ids_n * 2 : 16;

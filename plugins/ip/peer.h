@@ -82,6 +82,22 @@ static inline bool wf_ip_call_stands(const weft_host *host, weft_core *core,
                : me < p->id;
 }
 
+/* Computes a code with the key of a handshake, or of a peer, or of the job. A
+ * host of an earlier minor has processes of one job only. */
+struct wf_ip_key {
+    const weft_host *host;
+    weft_core *core;
+    weft_loc *loc;         /* or NULL */
+    const weft_auth *auth; /* or NULL */
+};
+static inline uint64_t wf_ip_mac64(struct wf_ip_key k, uint64_t nonce,
+                                   const struct iovec *v, int n)
+{
+    return WEFT_HAS(k.host, weft_host, mac64_of)
+               ? k.host->mac64_of(k.core, k.loc, k.auth, nonce, v, n)
+               : k.host->mac64(k.core, nonce, v, n);
+}
+
 /* Returns the text for an error of weft_host.auth_step. */
 const char *wf_ip_refusal_text(int rc);
 

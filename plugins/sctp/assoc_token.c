@@ -51,7 +51,9 @@ static void make_token(const weft_peer *p, uint32_t to, uint32_t from,
 
     write_token(out, &is, kind);
     if (WEFT_HAS(host, weft_host, mac64))
-        code = host->mac64(p->ep->ip.core, p->salt, v, 2);
+        code = wf_ip_mac64(
+            (struct wf_ip_key){host, p->ep->ip.core, p->ip.loc, NULL}, p->salt,
+            v, 2);
     write_token(out, &is, code);
 }
 

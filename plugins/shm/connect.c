@@ -161,6 +161,14 @@ static void fail_for_memory(struct shm_conn *c)
                      p->loc_id);
 }
 
+/* Says whether the caller has ended the call, because mine was taken: then it
+ * does not matter that it comes from a job which was left meanwhile. */
+static bool has_hung_up(const struct shm_conn *c)
+{
+    char byte;
+    return recv(c->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void fail_authentication(struct shm_conn *c, int rc)
 {
     const char *why = rc == WEFT_EAUTH      ? "the job keys differ"
@@ -168,7 +176,7 @@ static void fail_authentication(struct shm_conn *c, int rc)
                       : rc == WEFT_EUNREACH ? "it is another process"
                       : rc == WEFT_ENOMEM   ? "out of memory"
                                             : "the handshake failed";
-    if (!c->dialled)
+    if (!c->dialled && !has_hung_up(c))
         c->ep->host->log(c->ep->core, 1, "shm: refused a caller: %s", why);
     if (rc == WEFT_ENOMEM) {
         fail_for_memory(c);

@@ -240,11 +240,23 @@ static bool write_out(struct wf_tcp_conn *c)
     return true;
 }
 
+/* Says whether the caller has ended the call, because the one from here was
+ * taken: then it does not matter that it comes from a job which was left
+ * meanwhile. */
+static bool has_hung_up(const struct wf_tcp_conn *c)
+{
+    char byte;
+
+    return !c->dialled && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void refuse_conn(struct wf_tcp_conn *c, int rc)
 {
     weft_ep *ep = c->ep;
     char who[64];
     const char *what = wf_ip_refusal_text(rc);
+    bool warns = rc == WEFT_EAUTH && !ep->auth_warned && !has_hung_up(c);
+
     /* best effort: tell the other side why */
     if (c->out_n)
         (void)!send(c->fd, c->out, c->out_n, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -252,10 +264,10 @@ static void refuse_conn(struct wf_tcp_conn *c, int rc)
         wf_tcp_send_shortage(c->fd, TCP_NO_MEMORY);
     ep->count.refused++;
     wf_ip_print_address(&c->remote, who, sizeof who);
-    ep->ip.host->log(
-        ep->ip.core, rc == WEFT_EAUTH && !ep->auth_warned ? 1 : 3, "%s %s: %s",
-        c->dialled ? "connection to" : "refused a call from", who, what);
-    if (rc == WEFT_EAUTH)
+    ep->ip.host->log(ep->ip.core, warns ? 1 : 3, "%s %s: %s",
+                     c->dialled ? "connection to" : "refused a call from", who,
+                     what);
+    if (warns)
         ep->auth_warned = true;
     fail_conn(c, rc, rc == WEFT_ENOMEM ? ENOMEM : 0, what);
 }

@@ -42,7 +42,7 @@ void wf_udp_send_word(weft_ep *ep, const struct wf_ip_path *path,
         memcpy(bytes + v.iov_len, body, n);
     v.iov_len += n;
     if (ids && w->coded)
-        v.iov_len = wf_udp_append_code_of_ids(ep, bytes, v.iov_len);
+        v.iov_len = wf_udp_append_code_of_ids(ep, w->loc, bytes, v.iov_len);
     wf_udp_packet_set_checksum(bytes, v.iov_len, NULL, 0);
     wf_udp_send_datagram(ep, path, &v, 1);
 }
@@ -92,7 +92,9 @@ void wf_udp_take_word(weft_ep *ep, const struct wf_ip_path *path,
     if (w.verb == IP_RESET && !w.to)
         w.to = find_link(ep, path, w.from);
     if (!wf_udp_packet_is_intact(bytes, n) ||
-        (acts_by_ids(&w) && !wf_udp_are_ids_proved(ep, bytes, n)) ||
+        (acts_by_ids(&w) &&
+         !wf_udp_are_ids_proved(ep, wf_ip_find_loc(&ep->calls, w.to), bytes,
+                                n)) ||
         is_from_elsewhere(ep, path, w.to))
         ep->calls.foreign_packets++;
     else

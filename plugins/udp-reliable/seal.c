@@ -12,7 +12,9 @@
  * before the number wrapped does not pass. A packet that comes again does, and
  * does no harm: the flow expects that of any network.
  *
- * ACCEPT and RESET belong to no flow; their code covers the ids alone.
+ * ACCEPT and RESET belong to no flow; their code covers the ids alone. Between
+ * jobs it is of the pair's key: so they count for a call or a link whose peer
+ * is known on both sides, and else silence decides.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -36,6 +38,11 @@ static uint64_t nonce_of_direction(const weft_peer *p, bool out)
     return p->salt ^ (p->dialled == out ? DIALLER : 0);
 }
 
+static struct wf_ip_key key_of(const weft_ep *ep, weft_loc *loc)
+{
+    return (struct wf_ip_key){ep->ip.host, ep->ip.core, loc, NULL};
+}
+
 /* One key serves both directions. */
 void wf_udp_make_digest_key(weft_peer *p)
 {
@@ -43,7 +50,7 @@ void wf_udp_make_digest_key(weft_peer *p)
         uint64_t label[2] = {htole64(0x6b65792077656674u), htole64(i)};
         struct iovec v = {.iov_base = label, .iov_len = sizeof label};
         p->digest_key[i] =
-            p->ep->ip.host->mac64(p->ep->ip.core, p->salt, &v, 1);
+            wf_ip_mac64(key_of(p->ep, p->ip.loc), p->salt, &v, 1);
     }
 }
 
@@ -54,7 +61,7 @@ static uint64_t code_of(weft_peer *p, uint64_t nonce, const struct iovec *v,
     struct iovec of = {.iov_base = digest};
 
     of.iov_len = wf_udp_digest(p->digest_key, v, n, digest) * sizeof *digest;
-    return p->ep->ip.host->mac64(p->ep->ip.core, nonce, &of, 1);
+    return wf_ip_mac64(key_of(p->ep, p->ip.loc), nonce, &of, 1);
 }
 
 static void write_code(uint64_t code, uint8_t *bytes)
@@ -96,24 +103,27 @@ size_t wf_udp_check_packet(weft_peer *p, const struct wf_udp_packet *k,
     return v.iov_len;
 }
 
-static uint64_t code_of_ids(weft_ep *ep, const uint8_t *bytes, size_t n)
+static uint64_t code_of_ids(weft_ep *ep, weft_loc *loc, const uint8_t *bytes,
+                            size_t n)
 {
     struct iovec v = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = n};
 
-    return ep->ip.host->mac64(ep->ip.core, NONCE_IDS, &v, 1);
+    return wf_ip_mac64(key_of(ep, loc), NONCE_IDS, &v, 1);
 }
 
-size_t wf_udp_append_code_of_ids(weft_ep *ep, uint8_t *bytes, size_t n)
+size_t wf_udp_append_code_of_ids(weft_ep *ep, weft_loc *loc, uint8_t *bytes,
+                                 size_t n)
 {
-    write_code(code_of_ids(ep, bytes, n), bytes + n);
+    write_code(code_of_ids(ep, loc, bytes, n), bytes + n);
     return n + PACKET_MAC;
 }
 
 /* The caller has checked the checksum, which left zero in its field. */
-bool wf_udp_are_ids_proved(weft_ep *ep, const uint8_t *bytes, size_t n)
+bool wf_udp_are_ids_proved(weft_ep *ep, weft_loc *loc, const uint8_t *bytes,
+                           size_t n)
 {
     return !wf_udp_wants_code(ep) ||
            (n == PACKET_HEAD + PACKET_MAC &&
             holds_code(bytes + PACKET_HEAD,
-                       code_of_ids(ep, bytes, PACKET_HEAD)));
+                       code_of_ids(ep, loc, bytes, PACKET_HEAD)));
 }

@@ -172,8 +172,10 @@ size_t wf_udp_check_packet(weft_peer *, const struct wf_udp_packet *,
                            uint8_t *bytes, size_t n);
 /* Append and check the code of an ACCEPT or a RESET. bytes has room for a code
  * behind its n bytes; the new length is returned. */
-size_t wf_udp_append_code_of_ids(weft_ep *, uint8_t *bytes, size_t n);
-bool wf_udp_are_ids_proved(weft_ep *, const uint8_t *bytes, size_t n);
+size_t wf_udp_append_code_of_ids(weft_ep *, weft_loc *, uint8_t *bytes,
+                                 size_t n);
+bool wf_udp_are_ids_proved(weft_ep *, weft_loc *, const uint8_t *bytes,
+                           size_t n);
 
 /* call.c */
 void wf_udp_send_word(weft_ep *, const struct wf_ip_path *,

@@ -32,9 +32,11 @@ struct launcher {
     _Atomic int given_up; /* who was given up, by us */
     _Atomic int questions; /* which processes run */
     _Atomic int heres;     /* answers of this process, that it is in MPI */
-    int held;
+    int held, in_spawn, to_come, so_far;
     int aborted, finalized, longest;
     char keys[64][64], values[64][1100];
+    char spawn[8192]; /* the lines of spawn requests */
+    const char *spawn_answer; /* to the last block of one */
     int count;
     pthread_t thread;
 };
@@ -54,6 +56,19 @@ static void store_value(struct launcher *l, const char *key, const char *value)
     strcpy(l->values[l->count++], value);
 }
 
+static void take_spawn_line(struct launcher *l, const char *line)
+{
+    size_t n = strlen(l->spawn);
+
+    l->in_spawn = strcmp(line, "endcmd\n") != 0;
+    assert_true((size_t)snprintf(l->spawn + n, sizeof l->spawn - n, "%s",
+                                 line) < sizeof l->spawn - n);
+    wf_pmi_field_int(line, "totspawns", &l->to_come);
+    wf_pmi_field_int(line, "spawnssofar", &l->so_far);
+    if (!l->in_spawn && l->so_far == l->to_come)
+        dprintf(l->fd, "%s", l->spawn_answer);
+}
+
 static void answer_line(struct launcher *l, const char *line)
 {
     char key[64] = "", value[1100] = "";
@@ -61,7 +76,9 @@ static void answer_line(struct launcher *l, const char *line)
     int news = l->news;
     if (news)
         dprintf(l->fd, "cmd=weft_lost_by rank=%d\n", news);
-    if (l->broken)
+    if (strncmp(line, "mcmd=", 5) == 0 || l->in_spawn)
+        take_spawn_line(l, line);
+    else if (l->broken)
         dprintf(l->fd, "%s", l->broken);
     else if (wf_pmi_field_is(line, "cmd", "init"))
         dprintf(l->fd, "cmd=response_to_init pmi_version=1 rc=0\n");

@@ -39,7 +39,9 @@ enum frame_type {
     FRAME_PING,
     FRAME_PONG,
     FRAME_LOST,
-    FRAME_LAST = FRAME_LOST
+    FRAME_NAME, /* between launchers of one mpirun: child_job.h */
+    FRAME_FORGET,
+    FRAME_LAST = FRAME_FORGET
 };
 
 enum {

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 
 #include "agent.h"
+#include "child_job.h"
 #include "job.h"
 #include "link.h"
 #include "mpi.h"
@@ -294,7 +295,8 @@ void wf_end_reap(struct job *job)
             wf_agent_ended(job, r, status);
         else if (r)
             note_end(job, r, status);
-        else if (!wf_link_reaped(job, pid, status))
+        else if (!wf_link_reaped(job, pid, status) &&
+                 !wf_child_reaped(job, pid, status))
             wf_guard_handle_exit(job, pid);
     }
     if (job->alive < before && !job->up)
@@ -309,6 +311,7 @@ void wf_end_deadline(struct job *job)
     if (job->timeout && now >= job->timeout && job->phase == PHASE_RUN) {
         job->timeout = 0;
         job->exit_code = 124;
+        wf_children_signal(job, SIGTERM);
         if (!job->set.quiet) {
             wf_job_say(job,
                        "--timeout: %g s are over, %d of %d ranks still run",
@@ -320,6 +323,10 @@ void wf_end_deadline(struct job *job)
     }
     if (!job->deadline || now < job->deadline)
         return;
+    if (job->alive == 0) { /* child jobs have deadlines of their own */
+        job->deadline = 0;
+        return;
+    }
     if (job->phase == PHASE_KILLED) {
         wf_job_say(job, "%d processes do not end after SIGKILL; they are "
                        "blocked in the kernel and left behind", job->alive);
@@ -342,7 +349,7 @@ int wf_end_status(const struct job *job)
     for (int i = 0; i < job->count; i++)
         if (job->ranks[i].status)
             return job->ranks[i].status;
-    return 0;
+    return wf_children_status(job);
 }
 
 /* Print at most two lines besides the one that said what happened first. */

@@ -296,6 +296,8 @@ char **wf_env_of_rank(char **app_env, const struct job *job,
     set_descriptor(env, WF_STATE_VARIABLE, r->state_page);
     set_int(env, "PMI_RANK", r->id);
     set_int(env, "PMI_SIZE", job->size);
+    if (job->is_spawned)
+        set_int(env, "PMI_SPAWNED", 1);
     if (r->app->each > 1)
         set_int(env, "WEFT_PROCESS_RANKS", r->rank_count);
     set_int(env, "MPI_LOCALRANKID", r->local);

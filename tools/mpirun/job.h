@@ -54,6 +54,8 @@ struct app {
     char **argv;
     char *program; /* argv[0] as it is executed, after search in PATH */
     const char *wdir;
+    const char *path;  /* directories to search first, or NULL */
+    int *on, on_count; /* hosts, by index, in turn; none: as the options say */
     struct env_changes env;
     /* In an agent: the NAME=VALUE strings of the launch request; own_env: they
      * are set over the agent's own environment. */
@@ -99,7 +101,9 @@ struct rank {
     /* PMI */
     char *in;
     size_t have, room;
-    bool pmi_open, pmi_init, pmi_finalized, in_barrier, in_mcmd;
+    bool pmi_open, pmi_init, pmi_finalized, in_barrier;
+    struct spawn_request *spawn; /* of which some lines have come */
+    bool has_names;
     bool called; /* it was asked whether it is in MPI, and has not answered */
     unsigned call_answers; /* how often it has */
     int key_gets; /* how often it has asked for the job key */
@@ -159,6 +163,14 @@ struct job {
     struct link *links;
     int link_count;
     struct channel *up; /* in an agent: to whoever started it */
+    /* Jobs that ranks have spawned: child_job.h. */
+    struct child_job *children;
+    int children_so_far;
+    char label[64];         /* "1.2": the second child of the first; or "" */
+    struct channel *parent; /* in the launcher of a child job */
+    const struct spawn_request *spawned; /* by which it was asked for */
+    bool is_spawned;                     /* also in its agents */
+    int singleton; /* the connection of singleton.h; 0: there is none */
     uint64_t link_tick;      /* ns of the next second of links; 0: none */
     uint64_t agent_wake;      /* ns at which an agent looks at its clock */
     struct app *apps;
@@ -175,6 +187,7 @@ struct job {
     int epoll;
 
     struct kvs *kvs;
+    struct name_table *names;
     struct job_key *key; /* until all have it: pmi_key.h */
     int in_barrier;
 
@@ -222,6 +235,11 @@ void wf_job_fail(struct job *, int status, const char *fmt, ...)
  * or -1 after a message. */
 int wf_job_prepare(struct job *);
 void wf_job_run_once(struct job *); /* one round of the loop */
+/* Run a job whose programs are resolved, to its end. Returns its status. */
+int wf_job_run(struct job *);
+/* Returns the status of a job that went well, which is an error if its output
+ * could not be written. */
+int wf_job_check_output(const struct job *, int status);
 uint64_t wf_job_now(void);
 /* Returns p; ends mpirun if p is NULL, which means that there is no memory. */
 void *wf_job_check_memory(void *p);

@@ -25,7 +25,8 @@ enum launch_flag {
     LAUNCH_REPORT_BINDINGS = 8,
     LAUNCH_PRETENDED = 16, /* the nodes are those of --nodes */
     LAUNCH_PREFIX = 32,
-    LAUNCH_CHECK_NET = 64
+    LAUNCH_CHECK_NET = 64,
+    LAUNCH_SPAWNED = 128
 };
 
 /* ---- writing ------------------------------------------------------------- */
@@ -63,7 +64,8 @@ static uint32_t flags_of(const struct job *job)
            (job->set.report_bindings ? LAUNCH_REPORT_BINDINGS : 0) |
            (job->set.nodes ? LAUNCH_PRETENDED : 0) |
            (job->set.prefix ? LAUNCH_PREFIX : 0) |
-           (job->set.check_net ? LAUNCH_CHECK_NET : 0);
+           (job->set.check_net ? LAUNCH_CHECK_NET : 0) |
+           (job->is_spawned ? LAUNCH_SPAWNED : 0);
 }
 
 /* Write the part of the placement that is decided on the host. */
@@ -103,6 +105,7 @@ static void put_app(FILE *f, struct job *job, struct app *app)
     put_number(f, (uint32_t)app->each);
     put_list(f, app->argv);
     put_text(f, app->wdir ? app->wdir : dir ? dir : "/");
+    put_text(f, app->path ? app->path : "");
     put_number(f, app->sent_env ? app->own_env : wf_env_has_base(job, app));
     put_list(f, app->sent_env ? app->sent_env : env);
     wf_env_free(env);
@@ -293,6 +296,7 @@ static void get_settings(struct reader *r, struct job *job)
     job->set.nodes = flags & LAUNCH_PRETENDED ? 1 : 0;
     job->set.prefix = flags & LAUNCH_PREFIX ? "" : NULL;
     job->set.check_net = flags & LAUNCH_CHECK_NET ? "" : NULL;
+    job->is_spawned = flags & LAUNCH_SPAWNED;
     job->set.umask = get_count(r, 0777);
     job->set.tree_width = get_count(r, INT32_MAX);
     job->set.host_timeout = get_number(r) / 1000.0;
@@ -308,6 +312,7 @@ static void get_app(struct reader *r, struct app *app)
     app->each = get_count(r, INT32_MAX);
     app->argv = get_list(r);
     app->wdir = get_text(r);
+    app->path = get_option(r);
     app->own_env = get_count(r, 1);
     app->sent_env = get_list(r);
     r->bad = r->bad || !app->argv || !app->argv[0];
@@ -361,7 +366,7 @@ bool wf_launch_request_read(struct job *job, const char *data, size_t n)
     struct reader r = {data, n, false};
 
     get_settings(&r, job);
-    job->apps = get_array(&r, &job->app_count, 20, sizeof *job->apps);
+    job->apps = get_array(&r, &job->app_count, 25, sizeof *job->apps);
     for (int i = 0; i < job->app_count && !r.bad; i++)
         get_app(&r, &job->apps[i]);
     job->hosts.all = get_array(&r, &job->hosts.count, 9, sizeof(struct host));

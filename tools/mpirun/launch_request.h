@@ -10,7 +10,7 @@
 
 /* An agent sends this line first; the number changes with the protocol. */
 #define AGENT_WORD "weft-agent "
-#define AGENT_GREETING AGENT_WORD "1 " WEFT_VERSION "\n"
+#define AGENT_GREETING AGENT_WORD "2 " WEFT_VERSION "\n"
 
 /* Send the request for everything behind this link to an agent that has sent
  * its greeting. */

@@ -20,11 +20,14 @@
 
 #include "agent.h"
 #include "binding.h"
+#include "child_job.h"
 #include "job.h"
 #include "link.h"
 #include "options.h"
 #include "output_lines.h"
 #include "probe.h"
+#include "singleton.h"
+#include "spawned_job.h"
 
 uint64_t wf_job_now(void)
 {
@@ -49,8 +52,12 @@ void wf_job_say(const struct job *job, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    if (job->parent && wf_spawned_keeps(job, text))
+        return;
     /* one write per line */
-    if (job->up && job->hosts.count)
+    if (job->label[0])
+        fprintf(stderr, "mpirun: job %s: %s\n", job->label, text);
+    else if (job->up && job->hosts.count)
         fprintf(stderr, "mpirun: host %s: %s\n", job->hosts.all[0].name, text);
     else
         fprintf(stderr, "mpirun: %s\n", text);
@@ -132,11 +139,18 @@ void wf_job_run_once(struct job *job)
     wf_foreign_deadline(job);
     wf_state_report_deadline(job);
     wf_end_deadline(job);
+    wf_spawned_check(job);
+}
+
+static bool is_over(const struct job *job)
+{
+    return job->phase == PHASE_LOST ||
+           (job->alive == 0 && !job->settle_deadline && !wf_children_run(job));
 }
 
 static void run_loop(struct job *job)
 {
-    while ((job->alive > 0 || job->settle_deadline) && job->phase != PHASE_LOST)
+    while (!is_over(job))
         wf_job_run_once(job);
     job->deadline = job->timeout = 0;
     wf_links_close(job);
@@ -188,7 +202,8 @@ static int prepare_job(struct job *job)
 {
     if (wf_io_open(job) < 0)
         return -1;
-    job->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (!job->epoll)
+        job->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (job->epoll < 0 || name_job(job) < 0 || wf_signal_open(job) < 0 ||
         wf_pmi_serve(job) < 0)
         return -1;
@@ -198,6 +213,8 @@ static int prepare_job(struct job *job)
 static void read_timeout(struct job *job)
 {
     const char *text = getenv("MPIEXEC_TIMEOUT");
+    if (job->parent) /* the first launcher ends all jobs */
+        return;
     if (job->set.timeout == 0 && text)
         job->set.timeout = strtod(text, NULL);
     if (job->set.timeout > 0)
@@ -236,6 +253,35 @@ static int prepare_files(struct job *job)
     return job->set.report_pid && report_pid(job) < 0 ? 1 : -1;
 }
 
+static int start_ranks(struct job *job)
+{
+    return job->singleton ? wf_singleton_attach(job) : wf_spawn_all(job);
+}
+
+int wf_job_run(struct job *job)
+{
+    if (prepare_job(job) < 0) {
+        wf_job_say(job, "cannot start: %s", strerror(errno));
+        return 1;
+    }
+    read_timeout(job);
+    if (wf_output_open(job) < 0 || start_ranks(job) < 0) {
+        if (job->exit_code < 0)
+            job->exit_code = 1;
+        wf_end_begin(job, SIGTERM);
+    }
+    wf_spawned_check(job);
+    wf_stdin_start(job);
+    run_loop(job);
+    wf_repeated_message_report(job);
+    wf_end_report(job);
+    wf_output_close(job);
+    wf_pmi_close(job);
+    int status = wf_end_status(job);
+    wf_children_free(job);
+    return status;
+}
+
 static int launch_job(struct job *job, int argc, char **argv)
 {
     int status = wf_option_parse(job, argc, argv);
@@ -247,28 +293,10 @@ static int launch_job(struct job *job, int argc, char **argv)
     wf_env_check(job);
     if (job->set.verbose)
         wf_env_hint(job);
-    if (prepare_job(job) < 0) {
-        wf_job_say(job, "cannot start: %s", strerror(errno));
-        return 1;
-    }
-    read_timeout(job);
-    if (wf_output_open(job) < 0 || wf_spawn_all(job) < 0) {
-        if (job->exit_code < 0)
-            job->exit_code = 1;
-        wf_end_begin(job, SIGTERM);
-    }
-    wf_stdin_start(job);
-    run_loop(job);
-    wf_repeated_message_report(job);
-    wf_end_report(job);
-    wf_output_close(job);
-    wf_pmi_close(job);
-    return wf_end_status(job);
+    return wf_job_run(job);
 }
 
-/* Returns the status of a job that went well, which is an error if its output
- * could not be written. */
-static int check_output(const struct job *job, int status)
+int wf_job_check_output(const struct job *job, int status)
 {
     bool failed = job->output_lost;
 
@@ -289,7 +317,9 @@ int main(int argc, char **argv)
 
     if ((argc == 2 || argc == 3) && strcmp(argv[1], "--agent") == 0)
         exit(wf_agent_run(&job, argv[2]));
+    if (argc == 2 && strcmp(argv[1], "--singleton") == 0)
+        exit(wf_singleton_run(&job));
     if (argc == 3 && strcmp(argv[1], "--net-probe") == 0)
         exit(wf_probe_run(argv[2]));
-    exit(check_output(&job, launch_job(&job, argc, argv)));
+    exit(wf_job_check_output(&job, launch_job(&job, argc, argv)));
 }

@@ -30,6 +30,16 @@ static void put_on_hosts(struct job *job, const int *host, int *there)
         job->ranks[i].local_count = there[host[i]];
 }
 
+/* Put processes whose part names hosts on those. */
+static void use_named_hosts(const struct job *job, int *host)
+{
+    for (int i = 0; i < job->count; i++) {
+        const struct app *app = job->ranks[i].app;
+        if (app->on_count)
+            host[i] = app->on[(i - app->first_process) % app->on_count];
+    }
+}
+
 static bool place_ranks(struct job *job)
 {
     int *host = calloc((size_t)job->count, sizeof *host);
@@ -38,8 +48,10 @@ static bool place_ranks(struct job *job)
         host && there &&
         wf_host_layout_make(&job->set.place, &job->hosts, job->count, host);
 
-    if (good)
+    if (good) {
+        use_named_hosts(job, host);
         put_on_hosts(job, host, there);
+    }
     free(host);
     free(there);
     return good;

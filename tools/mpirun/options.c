@@ -456,7 +456,7 @@ void wf_option_help(void)
          "and since when,\nas --timeout does; SIGUSR1 and SIGUSR2 also go to "
          "those processes that catch them.\n");
     puts("Exit status: 0 if every rank's is 0, else that of the lowest rank "
-         "that failed;\n128 + signal; 74 if only the output could not be "
-         "written; 124 after --timeout;\n126 or 127 if a program cannot be "
-         "run.");
+         "that failed,\nor else of the first spawned job that failed; "
+         "128 + signal; 74 if only the output\ncould not be written; 124 after "
+         "--timeout; 126 or 127 if a program cannot be run.");
 }

@@ -83,8 +83,12 @@ static void put_line(struct job *job, struct stream *s, const char *line,
 {
     const struct output *o = &job->set.output;
 
+    if (o->prefix && job->label[0] && !strstr(o->prefix, "%g")) {
+        wf_output_put(job, s, job->label, strlen(job->label));
+        wf_output_put(job, s, ":", 1);
+    }
     if (o->prefix) {
-        char *text = wf_output_expand(o->prefix, s->rank);
+        char *text = wf_output_expand(job, o->prefix, s->rank);
         if (text)
             wf_output_put(job, s, text, strlen(text));
         free(text);

@@ -28,8 +28,8 @@ struct output {
 };
 
 /* Returns whether a pattern is valid: %r rank, %h host, %p its number, %g the
- * number of the job (0), %% a percent sign. Another letter is stored in
- * *bad. */
+ * number of the job (0, or 1.2 for the second that the first spawned job has
+ * spawned), %% a percent sign. Another letter is stored in *bad. */
 bool wf_output_pattern_valid(const char *pattern, char *bad);
 
 /* Complete the settings when all options have been read. */

@@ -31,7 +31,8 @@ bool wf_output_pattern_valid(const char *pattern, char *bad)
     return true;
 }
 
-char *wf_output_expand(const char *pattern, const struct rank *r)
+char *wf_output_expand(const struct job *job, const char *pattern,
+                       const struct rank *r)
 {
     char *text = NULL;
     size_t size;
@@ -49,7 +50,7 @@ char *wf_output_expand(const char *pattern, const struct rank *r)
         else if (*at == 'p')
             fprintf(f, "%d", r->host->node);
         else
-            fputc(*at == 'g' ? '0' : '%', f);
+            fputs(*at != 'g' ? "%" : job->label[0] ? job->label : "0", f);
     }
     if (fclose(f) == 0)
         return text;
@@ -57,7 +58,8 @@ char *wf_output_expand(const char *pattern, const struct rank *r)
     return NULL;
 }
 
-/* The path is FOLDER/1/rank.07/stdout, as in Open MPI 4. */
+/* The path is FOLDER/1/rank.07/stdout, as in Open MPI 4; the first job that
+ * was spawned has 1.1 for 1. */
 static char *path_in_folder(const struct job *job, const struct rank *r,
                             bool error)
 {
@@ -65,11 +67,26 @@ static char *path_in_folder(const struct job *job, const struct rank *r,
     char *path;
     int width = snprintf(NULL, 0, "%d", job->size - 1);
 
-    if (asprintf(&path, "%s%s/rank.%0*d/%s", o->folder,
-                 o->no_job_folder ? "" : "/1", width, r->id,
+    if (asprintf(&path, "%s%s%s%s/rank.%0*d/%s", o->folder,
+                 o->no_job_folder && !job->label[0] ? "" : "/1",
+                 job->label[0] ? "." : "", job->label, width, r->id,
                  error ? "stderr" : "stdout") < 0)
         return NULL;
     return path;
+}
+
+/* A job that was spawned does not write over the files of the first one. */
+static char *path_of_pattern(const struct job *job, const char *pattern,
+                             const struct rank *r)
+{
+    char *path = wf_output_expand(job, pattern, r), *longer;
+
+    if (!path || !job->label[0] || strstr(pattern, "%g"))
+        return path;
+    if (asprintf(&longer, "%s.%s", path, job->label) < 0)
+        longer = NULL;
+    free(path);
+    return longer;
 }
 
 static bool has_file(const struct output *o, bool error)
@@ -82,7 +99,7 @@ static char *path_of(const struct job *job, const struct rank *r, bool error)
     const struct output *o = &job->set.output;
     const char *pattern = error ? o->err_pattern : o->out_pattern;
 
-    return pattern ? wf_output_expand(pattern, r)
+    return pattern ? path_of_pattern(job, pattern, r)
                    : path_in_folder(job, r, error);
 }
 

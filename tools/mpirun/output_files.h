@@ -13,7 +13,8 @@ struct sink;
 
 /* Returns the pattern expanded for this rank, to be freed; NULL without
  * memory. */
-char *wf_output_expand(const char *pattern, const struct rank *);
+char *wf_output_expand(const struct job *, const char *pattern,
+                       const struct rank *);
 /* Returns the file of the rank's output or errors; NULL if it has none. */
 struct sink *wf_output_file_of(const struct job *, const struct rank *,
                                bool error);

@@ -11,6 +11,9 @@
  *                       that only this job holds, lies in memory for secrets,
  *                       and is wiped when each rank has asked for it or ended
  *   PMI_process_mapping on which node each rank is, as --nodes says
+ *   publish_name        names.h
+ *   mcmd=spawn          spawn_request.h; weft_job_ended tells a client of Weft
+ *                       that a job which it has spawned has ended
  *   weft_lost rank=N    a rank has given up rank N, without an answer
  *   weft_lost_by rank=M sent to rank N, which M has given up, without an answer
  *   weft_runs rank=N    asks whether N runs and is in MPI; the answer is
@@ -34,14 +37,18 @@
 #include <unistd.h>
 
 #include "boot/pmi_line.h"
+#include "child_job.h"
 #include "job.h"
 #include "kvs.h"
 #include "link.h"
+#include "names.h"
 #include "pmi_key.h"
+#include "pmi_names.h"
+#include "pmi_server.h"
+#include "singleton.h"
 
 enum {
     PMI_KEYLEN = 64,
-    PMI_VALLEN = 1024,
     PMI_LINE_MAX = 1 << 16,
     PMI_ANSWER_MAX = PMI_VALLEN + 256
 };
@@ -56,13 +63,12 @@ static void drop_rank(struct job *job, struct rank *r)
     r->in = NULL;
     r->awaited_rank = -1;
     r->have = r->room = 0;
+    wf_pmi_forget_names(job, r);
+    wf_child_drop_asker(job, r);
+    wf_singleton_end(job, r);
 }
 
-/* Send a line to a rank on this host or through its agent. If the rank takes no
- * line it has perhaps ended: its last messages are still there to be read, and
- * then the end. */
-static void send_line(struct job *job, struct rank *r, const char *line,
-                      size_t n)
+void wf_pmi_send(struct job *job, struct rank *r, const char *line, size_t n)
 {
     if (r->host->link)
         wf_link_send(job, r->host, FRAME_PMI, r->index, line, n);
@@ -84,7 +90,7 @@ send_answer(struct job *job, struct rank *r, const char *fmt, ...)
     if (n < 0 || (size_t)n >= sizeof(text))
         drop_rank(job, r);
     else
-        send_line(job, r, text, (size_t)n);
+        wf_pmi_send(job, r, text, (size_t)n);
 }
 
 /* ---- requests --------------------------------------------------------- */
@@ -186,7 +192,7 @@ static void check_key(struct job *job)
 
 static void answer_key(struct job *job, struct rank *r)
 {
-    send_line(job, r, job->key->line, job->key->n);
+    wf_pmi_send(job, r, job->key->line, job->key->n);
     r->key_gets++;
     check_key(job);
 }
@@ -321,16 +327,16 @@ static const struct {
     {"weft_lost", on_lost},
     {"weft_runs", on_runs},
     {"weft_here", on_here},
+    {"publish_name", wf_pmi_name},
+    {"lookup_name", wf_pmi_name},
+    {"unpublish_name", wf_pmi_name},
 };
 
 static void on_line(struct job *job, struct rank *r, const char *line)
 {
     char cmd[32];
-    if (r->in_mcmd || strncmp(line, "mcmd=", 5) == 0) {
-        /* a request to spawn, in several lines; it is refused */
-        r->in_mcmd = strcmp(line, "endcmd") != 0;
-        if (!r->in_mcmd)
-            send_answer(job, r, "cmd=spawn_result rc=-1 msg=not_supported\n");
+    if (r->spawn || strncmp(line, "mcmd=", 5) == 0) {
+        wf_child_take_line(job, r, line);
         return;
     }
     if (!wf_pmi_field_copy(line, "cmd", cmd, sizeof(cmd))) {
@@ -469,32 +475,13 @@ void wf_pmi_ready(struct job *job, struct event_source *s)
     }
 }
 
-/* ---- start ------------------------------------------------------------ */
-
-static int put_value(struct job *job, const char *key, const char *value)
-{
-    return wf_kvs_put(job->kvs, key, value, strlen(value));
-}
-
-int wf_pmi_serve(struct job *job)
-{
-    char text[PMI_VALLEN];
-    if (!(job->kvs = wf_kvs_create()))
-        return -1;
-    bool apart = wf_host_elsewhere(&job->hosts);
-    if (wf_pmi_make_key(job) < 0 ||
-        put_value(job, "weft.hosts", apart ? "0,await" : "1,await") < 0)
-        return -1;
-    /* it is a hint, which may be too long */
-    return wf_node_map_text(job, text, sizeof(text))
-               ? put_value(job, "PMI_process_mapping", text)
-               : 0;
-}
+/* ---- the end --------------------------------------------------------- */
 
 void wf_pmi_close(struct job *job)
 {
     for (int i = 0; i < job->count; i++)
         drop_rank(job, &job->ranks[i]);
     wf_kvs_destroy(job->kvs);
+    wf_name_free(job->names);
     wf_pmi_forget_key(job);
 }

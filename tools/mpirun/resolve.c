@@ -68,6 +68,9 @@ static int find_program(struct app *app)
 {
     const char *name = app->argv[0];
 
+    if (!strchr(name, '/') && app->path &&
+        wf_resolve_search(app->path, name, &app->program) == 0)
+        return 0;
     if (!strchr(name, '/'))
         return wf_resolve_search(path_of(app), name, &app->program);
     const char *dir = name[0] == '/' || !app->wdir ? "" : app->wdir;

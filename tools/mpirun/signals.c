@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "child_job.h"
 #include "job.h"
 #include "link.h"
 
@@ -105,6 +106,8 @@ static void on_signal(struct job *job, const struct signalfd_siginfo *info)
         wf_agent_signal(job, sig);
         return;
     }
+    if (sig != SIGCHLD)
+        wf_children_signal(job, sig);
     switch (sig) {
     case SIGCHLD:
         wf_end_reap(job);

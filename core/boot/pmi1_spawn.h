@@ -1,0 +1,28 @@
+/* The spawn request of PMI-1.
+ *
+ *   mcmd=spawn, nprocs=, execname=, totspawns=, spawnssofar=, arg1=, ...,
+ *   preput_*, info_*, endcmd      a block for each command
+ *
+ * Weft's mpirun gets values that are encoded (weft_words=1), others get them as
+ * they are, so that a newline cannot be told to them.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_BOOT_PMI1_SPAWN_H
+#define WF_BOOT_PMI1_SPAWN_H
+
+#include "base.h"
+
+struct wf_boot;
+struct wf_pmi1;
+struct wf_spawn_request;
+
+/* Ask the launcher and await its answer: wf_boot_ops.spawn. */
+int wf_pmi1_spawn(struct wf_boot *, const struct wf_spawn_request *,
+                  int *statuses, int *job);
+/* Read the launcher's notices, and tell whether one says that this job has
+ * ended: wf_boot_ops.has_job_ended. */
+bool wf_pmi1_has_job_ended(struct wf_boot *, int job);
+/* Take a notice of the end of a job; false: the line is none. */
+bool wf_pmi1_note_job_end(struct wf_pmi1 *, const char *line);
+
+#endif

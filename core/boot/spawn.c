@@ -1,0 +1,73 @@
+/* Starting processes as a new job: see spawn.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "boot/spawn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "boot/boot.h"
+#include "report/error.h"
+
+static uint32_t count_processes(const struct wf_spawn_request *q)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < q->command_count; i++)
+        n += q->commands[i].count;
+    return n;
+}
+
+/* A launcher may say that a request has failed and not of which process. */
+static void complete_statuses(int rc, int *statuses, uint32_t n)
+{
+    for (uint32_t i = 0; rc < 0 && i < n; i++)
+        statuses[i] = statuses[i] < 0 ? statuses[i] : rc;
+}
+
+int wf_spawn_start(struct wf_boot *boot, const struct wf_spawn_request *q,
+                   int *statuses, int *job)
+{
+    uint32_t n = count_processes(q);
+    int rc;
+
+    *job = 0;
+    for (uint32_t i = 0; i < n; i++)
+        statuses[i] = 0;
+    rc = boot->ops->spawn
+             ? boot->ops->spawn(boot, q, statuses, job)
+             : wf_fail(WEFT_ENOTSUP,
+                       "this process cannot start others: it is %s",
+                       boot->is_static ? "started without a launcher, from "
+                                         "mpi.ini"
+                                       : "a thread of a process that holds "
+                                         "several ranks");
+    complete_statuses(rc, statuses, n);
+    return rc;
+}
+
+bool wf_spawn_has_ended(struct wf_boot *boot, int job)
+{
+    return job > 0 && boot->ops->has_job_ended &&
+           boot->ops->has_job_ended(boot, job);
+}
+
+int wf_spawn_parent(struct wf_boot *boot, char **port)
+{
+    void *bytes = NULL;
+    size_t n;
+    int rc;
+
+    *port = NULL;
+    if (!boot->is_spawned)
+        return 0;
+    rc = boot->ops->get(boot, "weft.parent", &bytes, &n);
+    if (rc == WEFT_EUNREACH)
+        return 0; /* spawned by a program of another MPI */
+    if (rc < 0)
+        return rc;
+    *port = strndup(bytes, n);
+    explicit_bzero(bytes, n);
+    free(bytes);
+    return *port ? 0 : wf_fail(WEFT_ENOMEM, "no memory for the parent's port");
+}

@@ -1,0 +1,57 @@
+/* Starting processes as a new job: a process asks its launcher to (PMI-1,
+ * mcmd=spawn), and a process without a launcher starts one first
+ * (own_launcher.h).
+ *
+ *   asker     wf_spawn_start: commands and a port ---> launcher
+ *   launcher  a new job with a key, a world and a key-value space of its own,
+ *             in which the port is under "weft.parent"
+ *   children  wf_spawn_parent: the port
+ *
+ * The answer comes when the programs have been executed, and does not wait for
+ * what they do.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WF_BOOT_SPAWN_H
+#define WF_BOOT_SPAWN_H
+
+#include "base.h"
+
+struct wf_boot;
+
+struct wf_spawn_pair {
+    const char *key, *value;
+};
+
+/* How often which program is to be started. */
+struct wf_spawn_command {
+    const char *program;
+    char *const *argv; /* without the program, NULL-ended; or NULL */
+    uint32_t count;
+    const struct wf_spawn_pair *info; /* wdir, host, path, arch, env */
+    uint32_t info_count;
+};
+
+struct wf_spawn_request {
+    const struct wf_spawn_command *commands;
+    uint32_t command_count;
+    const char *parent_port;
+};
+
+/* Starts the processes, all or none. statuses: one for each process in the
+ * order of the commands, 0 or negative. WEFT_EUNREACH: the launcher cannot
+ * start them; WEFT_ENOTSUP: this process has no launcher that starts any;
+ * WEFT_EINVAL: the request cannot be told to the launcher. The cause is
+ * recorded. *job: the launcher's number of the job; 0: it gives none. */
+int wf_spawn_start(struct wf_boot *, const struct wf_spawn_request *,
+                   int *statuses, int *job);
+
+/* Whether a job that this process has spawned has ended, as far as the launcher
+ * tells; job: as wf_spawn_start has given it. */
+bool wf_spawn_has_ended(struct wf_boot *, int job);
+
+/* The port of the process that has spawned this one, to be freed, in *port;
+ * NULL: nobody has. Returns 0 or a status. */
+int wf_spawn_parent(struct wf_boot *, char **port);
+
+#endif

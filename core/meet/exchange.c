@@ -1,0 +1,268 @@
+/* The exchange between the roots of two groups, until each knows the other's.
+ *
+ *   server                                  client
+ *   waits for a proved link           <--   description of its group
+ *   description of its group          -->
+ *                                     <--   it has it: the link may end
+ *
+ * Until the last message the client may give up without any trouble for the
+ * server, which then waits for the next one.
+ *
+ * OPTIMIZE  size
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "meet/exchange.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "boot/auth_inside.h"
+#include "group/comm.h"
+#include "meet/port.h"
+#include "object/error.h"
+#include "object/error_class.h"
+#include "progress/progress.h"
+#include "protocol/death.h"
+#include "report/error.h"
+
+static const unsigned char has_it[4] = "have";
+
+enum { LOOK_NS = 50000000 };
+
+static bool has_come(void *arg)
+{
+    const struct wf_meet_link *l = arg;
+
+    return l->framed || l->state == WF_LINK_OVER;
+}
+
+/* Waits for the next frame. False: none comes. */
+static bool await_frame(struct wf_meet_state *s, struct wf_meet_link *l,
+                        uint64_t deadline)
+{
+    wf_meet_serve_link(s, l);
+    wf_meet_wait(s, has_come, l, deadline);
+    return l->framed;
+}
+
+static bool is_flushed(void *arg)
+{
+    const struct wf_meet_link *l = arg;
+
+    return wf_link_is_flushed(l) || l->state == WF_LINK_OVER;
+}
+
+/* Takes the description of the other group from the link. */
+static int take_description(struct wf_instance *home, struct wf_meeting *m,
+                            struct wf_meet_link *l)
+{
+    size_t n;
+    const unsigned char *bytes = wf_link_frame(l, &n);
+    unsigned char *copy = malloc(n ? n : 1);
+
+    if (!copy)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
+    memcpy(copy, bytes, n);
+    wf_link_drop_frame(l);
+    free(m->theirs);
+    m->theirs = copy;
+    m->theirs_n = n;
+    memcpy(m->key, l->key, WF_TOKEN);
+    return wf_describe_adopt(home, copy, n, m->key, &m->other);
+}
+
+/* ---- server -------------------------------------------------------------- */
+
+/* Gives the client the own group. False: it has gone, or is of no use. */
+static bool serve_client(struct wf_meet_state *s, struct wf_meeting *m,
+                         struct wf_meet_link *l)
+{
+    uint64_t deadline = wf_now(s->wf) + WF_LINK_HANDSHAKE_NS;
+    bool has = false;
+    size_t n = 0;
+
+    wf_error_forget();
+    if (take_description(s->wf, m, l) == MPI_SUCCESS &&
+        wf_link_send(l, m->mine, m->mine_n) && await_frame(s, l, deadline)) {
+        const unsigned char *frame = wf_link_frame(l, &n);
+        has = n == sizeof has_it && memcmp(frame, has_it, n) == 0;
+    }
+    if (has)
+        return true;
+    wf_log(s->wf, WF_LOG_INFO, "a client at a port is skipped: %s",
+           l->why                     ? l->why
+           : wf_error_last()->text[0] ? wf_error_last()->text
+                                      : "it did not answer");
+    wf_met_group_drop(s->wf, &m->other);
+    return false;
+}
+
+struct waiting_client {
+    struct wf_meet_state *s;
+    struct wf_port *port;
+    struct wf_comm *comm;
+    struct wf_meet_link *link;
+};
+
+static bool may_stop_waiting(void *arg)
+{
+    struct waiting_client *w = arg;
+
+    if (!w->link)
+        w->link = wf_port_take(w->s, w->port);
+    return w->link || w->port->closed ||
+           (w->comm->wf == w->s->wf && wf_comm_is_dead(w->comm));
+}
+
+static int fail_accept(const struct waiting_client *w, const char *why)
+{
+    char shown[WF_PORT_SHOWN];
+
+    if (why)
+        return wf_error(MPI_ERR_SPAWN, "%s", why);
+    if (!w->port->closed)
+        return wf_error_class(wf_comm_record_dead(w->comm));
+    wf_port_name_show(w->port->name, shown);
+    return wf_error(MPI_ERR_PORT, "port '%s' was closed", shown);
+}
+
+/* Waits for a client. Returns why there is none in *why, or NULL if the port or
+ * the communicator says it. */
+static bool await_client(struct waiting_client *w, const struct wf_meeting *m,
+                         const char **why)
+{
+    *why = NULL;
+    while (!*why && !wf_meet_wait(w->s, may_stop_waiting, w,
+                                  m->look ? wf_now(w->s->wf) + LOOK_NS : 0))
+        *why = m->look(m->look_arg);
+    return w->link != NULL;
+}
+
+int wf_exchange_accept(struct wf_instance *home, struct wf_meeting *m)
+{
+    struct wf_meet_state *s = wf_meet_state(home);
+    struct waiting_client w = {s, s ? wf_port_find(s, m->name) : NULL, m->comm,
+                               NULL};
+    const char *why;
+    int rc = MPI_SUCCESS;
+
+    if (!w.port)
+        return s ? wf_port_fail_unknown(m->name) : MPI_ERR_OTHER;
+    wf_port_get(w.port);
+    for (bool met = false; !met && rc == MPI_SUCCESS;) {
+        w.link = NULL;
+        if (!await_client(&w, m, &why)) {
+            rc = fail_accept(&w, why);
+            continue;
+        }
+        met = serve_client(s, m, w.link);
+        wf_meet_end_link(s, w.link);
+    }
+    wf_port_put(s, w.port);
+    return rc;
+}
+
+/* ---- client -------------------------------------------------------------- */
+
+/* Gives the server the own group, and takes its. */
+static int meet_server(struct wf_meet_state *s, struct wf_meeting *m,
+                       struct wf_meet_link *l, uint64_t deadline,
+                       const char **why)
+{
+    int rc;
+
+    *why = "nobody has accepted there in time";
+    if (!wf_link_send(l, m->mine, m->mine_n) || !await_frame(s, l, deadline)) {
+        if (l->state == WF_LINK_OVER)
+            *why = "it was closed, or its process has ended";
+        return MPI_ERR_PORT;
+    }
+    rc = take_description(s->wf, m, l);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *why = "its process has ended";
+    if (wf_link_send(l, has_it, sizeof has_it)) {
+        wf_meet_serve_link(s, l);
+        wf_meet_wait(s, is_flushed, l, deadline);
+    }
+    return wf_link_is_flushed(l) && l->state != WF_LINK_OVER ? MPI_SUCCESS
+                                                             : MPI_ERR_PORT;
+}
+
+static int fail_connect(const char *name, const char *why)
+{
+    char shown[WF_PORT_SHOWN];
+
+    wf_port_name_show(name, shown);
+    return wf_error(MPI_ERR_PORT, "port '%s': %s", shown, why);
+}
+
+int wf_exchange_connect(struct wf_instance *home, struct wf_meeting *m)
+{
+    struct wf_meet_state *s = wf_meet_state(home);
+    uint64_t deadline = wf_now(home) + m->timeout;
+    const char *why = NULL;
+    struct wf_port_name is;
+    struct wf_meet_link *l;
+    int rc;
+
+    if (!s)
+        return MPI_ERR_OTHER;
+    if (!wf_port_name_parse(m->name, &is))
+        return fail_connect(m->name, "that is not the name of a port");
+    l = wf_port_dial(s, &is, deadline, &why);
+    explicit_bzero(is.token, sizeof is.token);
+    if (!l)
+        return fail_connect(m->name, why);
+    wf_error_forget();
+    rc = meet_server(s, m, l, deadline, &why);
+    wf_meet_end_link(s, l);
+    if (rc == MPI_ERR_PORT && !wf_error_last()->text[0])
+        fail_connect(m->name, why);
+    return rc;
+}
+
+/* ---- join ---------------------------------------------------------------- */
+
+static bool is_decided(void *arg)
+{
+    const struct wf_meet_link *l = arg;
+
+    return l->state == WF_LINK_OPEN || l->state == WF_LINK_OVER;
+}
+
+/* The side that dials is the client. */
+static int meet_over(struct wf_meet_state *s, struct wf_meeting *m,
+                     struct wf_meet_link *l, uint64_t deadline)
+{
+    const char *why = NULL;
+    int rc;
+
+    wf_meet_serve_link(s, l);
+    wf_meet_wait(s, is_decided, l, deadline);
+    if (l->state != WF_LINK_OPEN)
+        return wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s",
+                        m->fd, l->why ? l->why : "the other side is silent");
+    if (!l->dialled)
+        rc = await_frame(s, l, deadline) && serve_client(s, m, l)
+                 ? MPI_SUCCESS
+                 : MPI_ERR_OTHER;
+    else
+        rc = meet_server(s, m, l, deadline, &why);
+    if (rc != MPI_SUCCESS && !wf_error_last()->text[0])
+        rc = wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s",
+                      m->fd, l->why ? l->why : "the other side has failed");
+    return rc == MPI_SUCCESS ? rc : wf_error_class(wf_error_last()->status);
+}
+
+int wf_exchange_over(struct wf_meet_state *s, struct wf_meeting *m,
+                     struct wf_meet_link *l, uint64_t deadline)
+{
+    int rc;
+
+    wf_error_forget();
+    rc = meet_over(s, m, l, deadline);
+    wf_meet_end_link(s, l);
+    return rc;
+}

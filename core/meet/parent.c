@@ -1,0 +1,41 @@
+/* Spawned processes meet their parents: see parent.h.
+ *
+ * OPTIMIZE  size
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "meet/parent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "boot/boot.h"
+#include "boot/spawn.h"
+#include "config/config.h"
+#include "group/comm.h"
+#include "meet/meet.h"
+#include "object/error_class.h"
+#include "process/rank.h"
+
+bool wf_parent_is_due(const struct wf_instance *wf)
+{
+    return wf->rank->boot->is_spawned && !wf_home(wf)->rank->meet;
+}
+
+int wf_parent_meet(struct wf_instance *wf)
+{
+    MPI_Comm parent = MPI_COMM_NULL;
+    char *port;
+    int rc = wf_error_class(wf_spawn_parent(wf->rank->boot, &port));
+
+    if (rc != MPI_SUCCESS || !port)
+        return rc;
+    rc = wf_port_connect(wf->world, 0, port, wf->rank->options->start_timeout,
+                         &parent);
+    explicit_bzero(port, strlen(port));
+    free(port);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    snprintf(wf_comm_of(wf, parent)->name, MPI_MAX_OBJECT_NAME,
+             "MPI_COMM_PARENT"); /* MPI-5.0 s7.8 */
+    return wf_parent_set(wf, parent);
+}
