@@ -56,8 +56,7 @@ class Binding(Arguments):
             self.line("wf_call_now.large = false;")
         if not leave:
             self.line(f"rc = wf_api_end(wf, {self.on}, fn, rc);")
-            self.line("if (rc)")
-            self.line("    return rc;")
+            self.failed("rc", "if (rc)")
             return
         self.line(leave)
         if several:
@@ -67,12 +66,25 @@ class Binding(Arguments):
     def failure(self, instance):
         """What follows a core function that failed."""
         if self.tool:  # MPI-5.0 s15.3.3: no error handlers in the tool chapter
-            self.line("if (rc)")
-            self.line("    return rc;")
+            self.failed("rc", "if (rc)")
         else:
-            self.line("if (wf_unlikely(rc))")
-            self.out.append(f"        return wf_raise({instance}, {self.on}, "
-                            "fn, rc);")
+            self.failed(f"wf_raise({instance}, {self.on}, fn, rc)",
+                        "if (wf_unlikely(rc))")
+
+    def failed(self, result, condition):
+        """Returns result under the condition. There is no request then, and a
+        program that looks at it all the same finds the null request."""
+        made = [p.name for p in self.f.parameters
+                if (p.kind, p.direction) == ("REQUEST", "out")]
+        if not made:
+            self.line(condition)
+            self.out.append(f"        return {result};")
+            return
+        self.line(condition + " {")
+        for name in made:
+            self.line(f"    *{name} = MPI_REQUEST_NULL;")
+        self.out.append(f"        return {result};")
+        self.line("}")
 
     def section(self):
         """How the section is entered and left; no way to leave it where that

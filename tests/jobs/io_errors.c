@@ -79,6 +79,7 @@ static void test_group(void)
 static void test_allowed(void)
 {
     MPI_File f = open_file(MPI_MODE_CREATE | MPI_MODE_WRONLY);
+    MPI_Request r = NULL;
     MPI_Offset at;
     char c = 7;
 
@@ -91,6 +92,9 @@ static void test_allowed(void)
                                      MPI_STATUS_IGNORE)) == MPI_ERR_READ_ONLY);
     CHECK(class_of(MPI_File_write_all(f, &c, 1, MPI_BYTE,
                                       MPI_STATUS_IGNORE)) == MPI_ERR_READ_ONLY);
+    CHECK(class_of(MPI_File_iwrite(f, &c, 1, MPI_BYTE, &r)) ==
+          MPI_ERR_READ_ONLY);
+    CHECK(r == MPI_REQUEST_NULL);
     CHECK(class_of(MPI_File_set_size(f, 0)) == MPI_ERR_READ_ONLY);
     CHECK(class_of(MPI_File_preallocate(f, 0)) == MPI_ERR_READ_ONLY);
     CHECK(!MPI_File_close(&f));

@@ -50,7 +50,7 @@ static void check_epochs(void)
 {
     MPI_Win win = make_window(MPI_INFO_NULL);
     MPI_Group group;
-    MPI_Request q;
+    MPI_Request q = NULL;
     long x = 0;
 
     MPI_Win_get_group(win, &group);
@@ -65,6 +65,7 @@ static void check_epochs(void)
     CHECK(MPI_Win_fence(0, win) == MPI_SUCCESS);
     FAILS(MPI_ERR_RMA_SYNC, MPI_Rput(&x, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win,
                                      &q));
+    CHECK(q == MPI_REQUEST_NULL);
     CHECK(MPI_Put(&x, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win) == MPI_SUCCESS);
     FAILS(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
     FAILS(MPI_ERR_RMA_SYNC, MPI_Win_start(group, 0, win));
