@@ -204,7 +204,7 @@ uint32_t sim_number_of(uint32_t rank, uint32_t in)
 static void tell_rank(struct wf_instance *wf, const struct wf_instance *other)
 {
     struct wf_boot *boot = other->rank->boot;
-    const struct wf_job *job;
+    struct wf_job *job;
     char key[32];
     void *card;
     size_t n;
@@ -214,7 +214,7 @@ static void tell_rank(struct wf_instance *wf, const struct wf_instance *other)
         abort();
     snprintf(key, sizeof key, "weft.card.%u", other->rank->id);
     if (boot->ops->get(boot, key, &card, &n) != 0 ||
-        wf_jobs_note_card(wf, job->first + other->rank->id, card, n) != 0)
+        wf_jobs_note_card(wf, job->first + other->rank->id, NULL, card, n) != 0)
         abort();
     free(card);
 }

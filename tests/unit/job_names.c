@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#include "boot/auth_key.h"
+#include "object/env.h"
 #include "process/rank.h"
 #include "route/card.h"
 #include "route/jobs.h"
@@ -90,18 +92,20 @@ static void locations_are_found_in_the_table_of_their_job(void **state)
     assert_null(wf_links_next(&links, &at));
 }
 
+static struct wf_env env;
 static struct wf_rank rank;
 static struct wf_instance wf = {.rank = &rank};
 
 static void begin_alone(void)
 {
-    rank = (struct wf_rank){.home = &wf, .job = {.size = 3, .tag = 7}};
+    rank = (struct wf_rank){
+        .home = &wf, .env = &env, .job = {.size = 3, .tag = 7}};
     assert_int_equal(wf_links_init(&wf), 0);
 }
 
 static void jobs_that_are_met_get_ranges_of_numbers(void **state)
 {
-    const struct wf_job *a, *b, *again;
+    struct wf_job *a, *b, *again;
 
     begin_alone();
     assert_int_equal(wf_jobs_meet(&wf, 9, 2, NULL, &a), 0);
@@ -118,7 +122,7 @@ static void jobs_that_are_met_get_ranges_of_numbers(void **state)
 
 static void jobs_that_cannot_be_met_change_nothing(void **state)
 {
-    const struct wf_job *a, *none = NULL;
+    struct wf_job *a, *none = NULL;
 
     begin_alone();
     assert_int_equal(wf_jobs_meet(&wf, 9, 2, NULL, &a), 0);
@@ -133,16 +137,73 @@ static void jobs_that_cannot_be_met_change_nothing(void **state)
     wf_links_fini(&wf);
 }
 
+static struct wf_auth_key *make_key(const char *secret)
+{
+    struct wf_auth_key *key;
+
+    assert_int_equal(wf_auth_key_create(secret, 3, "pair", &key), 0);
+    return key;
+}
+
+/* A job that no group names is forgotten, and its range is free again. */
+static void a_job_that_was_left_costs_nothing(void **state)
+{
+    struct wf_job *a, *b, *c;
+
+    begin_alone();
+    for (int i = 0; i < 1000; i++) {
+        struct wf_auth_key *key = make_key("one");
+        assert_int_equal(wf_jobs_meet(&wf, 9, 2, key, &a), 0);
+        assert_int_equal(a->first, 3);
+        assert_int_equal(wf_jobs_note_card(&wf, 4, key, "card", 5), 0);
+        assert_ptr_equal(wf_job_key(&rank.job, 4), key);
+        assert_null(wf_job_key(&rank.job, 3)); /* it was not met */
+        a->groups = 1;
+        wf_jobs_part(&wf, 4);
+        wf_jobs_prune(&wf);
+        assert_ptr_equal(rank.job.next, a);
+        assert_null(a->key); /* nobody is called by it any more */
+        a->groups = 0;
+        wf_jobs_prune(&wf);
+        assert_null(rank.job.next);
+    }
+    assert_int_equal(wf_jobs_meet(&wf, 9, 2, NULL, &a), 0);
+    assert_int_equal(wf_jobs_meet(&wf, 5, 4, NULL, &b), 0);
+    b->groups = 1;
+    wf_jobs_prune(&wf);
+    assert_ptr_equal(rank.job.next, b);
+    assert_int_equal(wf_jobs_meet(&wf, 8, 2, NULL, &c), 0);
+    assert_int_equal(c->first, 3);
+    wf_links_fini(&wf);
+}
+
+/* The processes of a pair go on with the key by which they are connected. */
+static void a_second_meeting_keeps_the_first_key(void **state)
+{
+    struct wf_auth_key *one = make_key("one"), *two = make_key("two");
+    struct wf_job *a;
+
+    begin_alone();
+    assert_int_equal(wf_jobs_meet(&wf, 9, 2, one, &a), 0);
+    assert_int_equal(wf_jobs_note_card(&wf, 3, one, "card", 5), 0);
+    assert_int_equal(wf_jobs_meet(&wf, 9, 2, two, &a), 0);
+    assert_int_equal(wf_jobs_note_card(&wf, 3, two, "card", 5), 0);
+    assert_int_equal(wf_jobs_note_card(&wf, 4, two, "card", 5), 0);
+    assert_ptr_equal(wf_job_key(&rank.job, 3), one);
+    assert_ptr_equal(wf_job_key(&rank.job, 4), two);
+    wf_links_fini(&wf);
+}
+
 static void the_last_card_that_came_is_the_one(void **state)
 {
     struct weft_loc loc = {.wf = &wf, .id = 4, .index = 1};
-    const struct wf_job *a;
+    struct wf_job *a;
 
     begin_alone();
     assert_int_equal(wf_jobs_meet(&wf, 9, 2, NULL, &a), 0);
     assert_int_equal(a->cards->fetch(&loc), WEFT_EUNREACH);
-    assert_int_equal(wf_jobs_note_card(&wf, 4, "old", 4), 0);
-    assert_int_equal(wf_jobs_note_card(&wf, 4, "newer", 6), 0);
+    assert_int_equal(wf_jobs_note_card(&wf, 4, NULL, "old", 4), 0);
+    assert_int_equal(wf_jobs_note_card(&wf, 4, NULL, "newer", 6), 0);
     assert_int_equal(a->cards->fetch(&loc), 0);
     assert_int_equal(loc.card_len, 6);
     assert_string_equal(loc.card, "newer");
@@ -160,6 +221,8 @@ int main(void)
         cmocka_unit_test(locations_are_found_in_the_table_of_their_job),
         cmocka_unit_test(jobs_that_are_met_get_ranges_of_numbers),
         cmocka_unit_test(jobs_that_cannot_be_met_change_nothing),
+        cmocka_unit_test(a_job_that_was_left_costs_nothing),
+        cmocka_unit_test(a_second_meeting_keeps_the_first_key),
         cmocka_unit_test(the_last_card_that_came_is_the_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

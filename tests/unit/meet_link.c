@@ -256,7 +256,8 @@ static void other_texts_are_no_names(void **state)
         "weft1:AAEC:0123456789abcdef:127.0.0.1:4711",
         "weft1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8:12:127.0.0.1:1",
         "weft1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8:0123456789abcdef:",
-        "weft1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8:0123456789abcdef:a:1",
+        "weft1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8:0123456789abcdef:"
+        "a:1",
         "weft1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8:0123456789abcdef:"
         "127.0.0.1:0",
         "weft1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8:0123456789abcdef:"
