@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "comm/world.h"
+#include "boot/boot.h"
 #include "core_api.h"
 #include "env/ranks.h"
 #include "env/start.h"
@@ -57,10 +58,15 @@ static int begin_world(struct wf_instance *wf, int level)
 static int meet_parents(struct wf_instance *wf)
 {
     int rc = MPI_SUCCESS;
-    WF_SECTION(api, wf) {
-        if (wf_parent_is_due(wf))
-            rc = wf_parent_meet(wf);
-    }
+    if (!wf->rank->boot->is_spawned || wf_home(wf)->rank->meet)
+        return MPI_SUCCESS;
+    if (!wf_parent_meet)
+        return wf_error(MPI_ERR_OTHER,
+                        "this process was spawned, and its program does not "
+                        "call MPI_Comm_get_parent: link it with mpicc "
+                        "-shared-mpi");
+    WF_SECTION(api, wf)
+        rc = wf_parent_meet(wf);
     return rc;
 }
 

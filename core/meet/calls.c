@@ -71,11 +71,3 @@ int wf_mpi_comm_connect(struct wf_instance *wf, const char *port_name,
     }
     return wf_port_connect(comm, root, port_name, timeout, newcomm);
 }
-
-int wf_mpi_comm_get_parent(struct wf_instance *wf, MPI_Comm *parent)
-{
-    const struct wf_meet_state *s = (void *)wf_home(wf)->rank->meet;
-
-    *parent = s && s->has_parent ? s->parent : MPI_COMM_NULL;
-    return MPI_SUCCESS;
-}

@@ -11,15 +11,13 @@
 #include "boot/boot.h"
 #include "boot/spawn.h"
 #include "config/config.h"
+#include "core_api.h"
 #include "group/comm.h"
 #include "meet/meet.h"
+#include "meet/ports.h"
 #include "object/error_class.h"
 #include "process/rank.h"
-
-bool wf_parent_is_due(const struct wf_instance *wf)
-{
-    return wf->rank->boot->is_spawned && !wf_home(wf)->rank->meet;
-}
+#include "progress/engines.h"
 
 int wf_parent_meet(struct wf_instance *wf)
 {
@@ -38,4 +36,12 @@ int wf_parent_meet(struct wf_instance *wf)
     snprintf(wf_comm_of(wf, parent)->name, MPI_MAX_OBJECT_NAME,
              "MPI_COMM_PARENT"); /* MPI-5.0 s7.8 */
     return wf_parent_set(wf, parent);
+}
+
+int wf_mpi_comm_get_parent(struct wf_instance *wf, MPI_Comm *parent)
+{
+    const struct wf_meet_state *s = (void *)wf_home(wf)->rank->meet;
+
+    *parent = s && s->has_parent ? s->parent : MPI_COMM_NULL;
+    return MPI_SUCCESS;
 }

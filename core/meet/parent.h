@@ -4,13 +4,11 @@
 #ifndef WF_MEET_PARENT_H
 #define WF_MEET_PARENT_H
 
-#include <stdbool.h>
-
 struct wf_instance;
 
-/* Whether this process was spawned, and its job has not met the parents yet. */
-bool wf_parent_is_due(const struct wf_instance *);
-/* Meets the parents: collective over the world. Returns an MPI error class. */
-int wf_parent_meet(struct wf_instance *);
+/* Meets the parents: collective over the world. Returns an MPI error class. It
+ * is linked into programs that call MPI_Comm_get_parent, and is NULL in others,
+ * which thus need no collectives. */
+int wf_parent_meet(struct wf_instance *) __attribute__((weak));
 
 #endif
