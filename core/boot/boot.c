@@ -22,7 +22,6 @@
 #include "boot/auth_key.h"
 #include "boot/foreign.h"
 #include "boot/memory.h"
-#include "boot/names.h"
 #include "boot/pmi1.h"
 #include "boot/pmix.h"
 #include "boot/static.h"
@@ -64,7 +63,8 @@ uint32_t wf_boot_announced_size(void)
 void wf_boot_close(struct wf_boot *boot)
 {
     wf_auth_key_free(boot->key);
-    wf_names_free(boot->names);
+    if (boot->free_names)
+        boot->free_names(boot->names);
     boot->ops->close(boot);
 }
 

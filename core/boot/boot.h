@@ -89,15 +89,6 @@ struct wf_boot_ops {
      * knows none. */
     int (*psets)(struct wf_boot *, const struct wf_boot_pset **,
                  uint32_t *count);
-    /* Publish, find or unpublish a name in the job's launcher. WEFT_EAGAIN: it
-     * is published already. WEFT_EUNREACH: it is not published. WEFT_ENOTSUP:
-     * the launcher keeps no names; or NULL. */
-    int (*call_name)(struct wf_boot *, const struct wf_name_request *);
-    /* Start processes: wf_spawn_start (spawn.h). NULL: it cannot. */
-    int (*spawn)(struct wf_boot *, const struct wf_spawn_request *,
-                 int *statuses, int *job);
-    /* Whether a spawned job has ended: wf_spawn_has_ended. NULL: unknown. */
-    bool (*has_job_ended)(struct wf_boot *, int job);
 };
 
 /* The state of a process, as the launcher last said. WF_BOOT_CALLED: it runs,
@@ -153,8 +144,14 @@ struct wf_boot {
     /* The job key, kept for the next attempt to start when one failed after the
      * launcher gave it; or NULL. */
     struct wf_auth_key *key;
-    const char *launcher_path; /* core.launcher: own_launcher.h */
-    struct wf_names *names; /* published in a folder: names.h */
+    /* The boot that answers requests about names and processes to spawn, by
+     * PMI-1: this one, or that of the process' own launcher (own_launcher.h);
+     * NULL: there is none, or none yet if starts_launcher. */
+    struct wf_boot *server;
+    int starts_launcher; /* a process without a launcher, which may start one */
+    const char *launcher_path;             /* core.launcher */
+    struct wf_names *names;                /* published in a folder: names.h */
+    void (*free_names)(struct wf_names *); /* NULL: there are none */
     char job[64]; /* name of the job, unique among jobs of these machines */
 };
 

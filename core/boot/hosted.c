@@ -379,18 +379,6 @@ static void hosted_close(struct wf_boot *boot)
         free_space(s);
 }
 
-static int hosted_call_name(struct wf_boot *boot,
-                            const struct wf_name_request *name)
-{
-    struct space *s = hosted_of(boot)->space;
-    if (!s->up || !s->up->ops->call_name)
-        return WEFT_ENOTSUP;
-    pthread_mutex_lock(&s->up_lock);
-    int r = s->up->ops->call_name(s->up, name);
-    pthread_mutex_unlock(&s->up_lock);
-    return r;
-}
-
 static const struct wf_boot_ops hosted_ops = {
     .name = "hosted",
     .put = hosted_put,
@@ -401,7 +389,6 @@ static const struct wf_boot_ops hosted_ops = {
     .abort = hosted_abort,
     .finalize = hosted_finalize,
     .close = hosted_close,
-    .call_name = hosted_call_name,
 };
 
 bool wf_boot_hosted_has(const struct wf_boot *boot, uint32_t rank)
@@ -410,6 +397,21 @@ bool wf_boot_hosted_has(const struct wf_boot *boot, uint32_t rank)
         return false;
     const struct space *s = hosted_of(boot)->space;
     return rank >= s->first && rank - s->first < s->count;
+}
+
+struct wf_boot *wf_boot_hosted_lock_up(struct wf_boot *boot)
+{
+    if (boot->ops != &hosted_ops)
+        return boot;
+    struct space *s = hosted_of(boot)->space;
+    pthread_mutex_lock(&s->up_lock);
+    return s->up;
+}
+
+void wf_boot_hosted_unlock_up(struct wf_boot *boot)
+{
+    if (boot->ops == &hosted_ops)
+        pthread_mutex_unlock(&hosted_of(boot)->space->up_lock);
 }
 
 /* ---- the start ----------------------------------------------------------- */

@@ -17,6 +17,10 @@ int wf_boot_hosted_create(struct wf_boot *up, uint32_t count,
                           struct wf_boot **ranks);
 /* Whether a rank lives in the same process as the rank of this boot. */
 bool wf_boot_hosted_has(const struct wf_boot *, uint32_t rank);
+/* Returns the boot that has the connection to the launcher, for use by one rank
+ * until unlock: this one, unless its process has several ranks; or NULL. */
+struct wf_boot *wf_boot_hosted_lock_up(struct wf_boot *);
+void wf_boot_hosted_unlock_up(struct wf_boot *);
 /* Note that this rank failed to start and will publish no business card. It
  * must not have called finalize. */
 void wf_boot_hosted_gone(struct wf_boot *);

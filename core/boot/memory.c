@@ -17,9 +17,7 @@
 
 #include "base.h"
 #include "boot/boot.h"
-#include "boot/own_launcher.h"
 #include "boot/pmi1.h"
-#include "boot/pmi1_spawn.h"
 
 struct entry {
     struct entry *next;
@@ -37,7 +35,6 @@ struct space {
 struct memory_boot {
     struct wf_boot base;
     struct space *space;
-    struct wf_pmi1 *launcher; /* its own; NULL: it needed none yet */
 };
 
 static struct space *space_of(struct wf_boot *boot)
@@ -147,40 +144,15 @@ static const struct wf_boot_ops memory_ops = {
 };
 /* ---- a process without a launcher ---------------------------------------- */
 
-static struct wf_pmi1 **launcher_of(struct wf_boot *boot)
-{
-    return &wf_container(boot, struct memory_boot, base)->launcher;
-}
-
-static int singleton_spawn(struct wf_boot *boot,
-                           const struct wf_spawn_request *q, int *statuses,
-                           int *job)
-{
-    struct wf_pmi1 **launcher = launcher_of(boot);
-    int rc =
-        *launcher ? 0 : wf_own_launcher_start(boot->launcher_path, launcher);
-
-    return rc < 0 ? rc : wf_pmi1_spawn(&(*launcher)->base, q, statuses, job);
-}
-
-static bool singleton_has_job_ended(struct wf_boot *boot, int job)
-{
-    struct wf_pmi1 *launcher = *launcher_of(boot);
-
-    return launcher && wf_pmi1_has_job_ended(&launcher->base, job);
-}
-
 static int singleton_finalize(struct wf_boot *boot)
 {
-    if (*launcher_of(boot))
-        wf_own_launcher_finalize(*launcher_of(boot));
-    return 0;
+    return boot->server ? boot->server->ops->finalize(boot->server) : 0;
 }
 
 static void singleton_close(struct wf_boot *boot)
 {
-    if (*launcher_of(boot))
-        wf_own_launcher_close(*launcher_of(boot));
+    if (boot->server)
+        boot->server->ops->close(boot->server);
     memory_close(boot);
 }
 
@@ -193,8 +165,6 @@ static const struct wf_boot_ops singleton_ops = {
     .abort = memory_abort,
     .finalize = singleton_finalize,
     .close = singleton_close,
-    .spawn = singleton_spawn,
-    .has_job_ended = singleton_has_job_ended,
 };
 
 static struct wf_boot *create_boot(struct space *s, uint32_t rank,
@@ -246,6 +216,7 @@ int wf_boot_singleton_open(struct wf_boot **out, char *err, size_t err_len)
         return rc;
     }
     (*out)->ops = &singleton_ops;
+    (*out)->starts_launcher = 1;
     wf_boot_unique_name((*out)->job, "single");
     return 0;
 }

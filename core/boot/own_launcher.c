@@ -94,7 +94,31 @@ static int greet_launcher(struct wf_pmi1 *p, const char *path)
                    path);
 }
 
-int wf_own_launcher_start(const char *given, struct wf_pmi1 **out)
+static int finalize_launcher(struct wf_boot *boot)
+{
+    char *reply;
+
+    (void)wf_pmi1_ask(wf_pmi1_of(boot), &reply, "finalize_ack",
+                      "cmd=finalize\n");
+    return 0;
+}
+
+static void close_launcher(struct wf_boot *boot)
+{
+    struct wf_pmi1 *p = wf_pmi1_of(boot);
+
+    wf_pmi_channel_close(&p->channel);
+    free(p->base.given_up_by);
+    free(p);
+}
+
+static const struct wf_boot_ops launcher_ops = {
+    .name = "own launcher",
+    .finalize = finalize_launcher,
+    .close = close_launcher,
+};
+
+int wf_own_launcher_start(const char *given, struct wf_boot **out)
 {
     struct wf_pmi1 *p;
     char path[PATH_MAX] = "";
@@ -108,6 +132,7 @@ int wf_own_launcher_start(const char *given, struct wf_pmi1 **out)
     p = calloc(1, sizeof *p);
     rc = p ? wf_pmi_channel_adopt(&p->channel, pair[0]) : WEFT_ENOMEM;
     if (rc == 0) {
+        p->base.ops = &launcher_ops;
         p->base.awaits = 1; /* it is Weft's */
         p->value_max = PMI_VALUE_MAX;
         rc = execute_mpirun(path, pair[1]);
@@ -119,25 +144,11 @@ int wf_own_launcher_start(const char *given, struct wf_pmi1 **out)
     if (rc == 0)
         rc = greet_launcher(p, path);
     if (rc == 0) {
-        *out = p;
+        *out = &p->base;
         return 0;
     }
     if (p)
         wf_pmi_channel_close(&p->channel);
     free(p);
     return rc;
-}
-
-void wf_own_launcher_finalize(struct wf_pmi1 *p)
-{
-    char *reply;
-
-    (void)wf_pmi1_ask(p, &reply, "finalize_ack", "cmd=finalize\n");
-}
-
-void wf_own_launcher_close(struct wf_pmi1 *p)
-{
-    wf_pmi_channel_close(&p->channel);
-    free(p->base.given_up_by);
-    free(p);
 }

@@ -16,13 +16,11 @@
 
 #include "base.h"
 
-struct wf_pmi1;
+struct wf_boot;
 
-/* Start it. path: core.launcher, or NULL. The cause of a failure is recorded:
+/* Start it, for spawn.h only: it has no other functions than finalize and
+ * close. path: core.launcher, or NULL. The cause of a failure is recorded:
  * WEFT_ENOTSUP, there is none; WEFT_ESYS, WEFT_ENOMEM. */
-int wf_own_launcher_start(const char *path, struct wf_pmi1 **out);
-/* Tell it that the process ends in good order. */
-void wf_own_launcher_finalize(struct wf_pmi1 *);
-void wf_own_launcher_close(struct wf_pmi1 *);
+int wf_own_launcher_start(const char *path, struct wf_boot **out);
 
 #endif

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 
 #include "boot/boot.h"
-#include "boot/pmi1_names.h"
-#include "boot/pmi1_spawn.h"
 #include "boot/pmi1_values.h"
 #include "boot/pmi_line.h"
 #include "boot/pmi_map.h"
@@ -62,6 +60,18 @@ static void note_state(struct wf_pmi1 *p, const char *line)
     b->said[rank].replies++;
 }
 
+/* Take a notice of the end of a job that this process has spawned; false: the
+ * line is none. */
+static bool note_job_end(struct wf_pmi1 *p, const char *line)
+{
+    int job;
+
+    if (!wf_pmi_field_is(line, "cmd", "weft_job_ended"))
+        return false;
+    if (wf_pmi_field_int(line, "job", &job))
+        p->ended_jobs[p->ended_count++ % PMI_ENDED_JOBS] = job;
+    return true;
+}
 
 /* Process a notice of the launcher; false: the line is none. */
 static bool take_unasked(struct wf_pmi1 *p, const char *line)
@@ -79,7 +89,7 @@ static bool take_unasked(struct wf_pmi1 *p, const char *line)
         note_state(p, line);
         return true;
     }
-    if (wf_pmi1_note_job_end(p, line))
+    if (note_job_end(p, line))
         return true;
     if (!p->in_fence || !wf_pmi_field_is(line, "cmd", "barrier_out"))
         return false;
@@ -259,9 +269,6 @@ static const struct wf_boot_ops pmi1_ops = {
     .give_up = pmi1_give_up,
     .hear = wf_pmi1_hear,
     .ask_state = pmi1_ask_state,
-    .call_name = wf_pmi1_call_name,
-    .spawn = wf_pmi1_spawn,
-    .has_job_ended = wf_pmi1_has_job_ended,
 };
 
 /* ---- opening ---------------------------------------------------------- */
@@ -427,6 +434,7 @@ int wf_boot_pmi1_open(struct wf_boot **out, char *err, size_t err_len)
         return rc;
     p->base.ops = &pmi1_ops;
     p->base.is_launched = 1;
+    p->base.server = &p->base;
     rc = wf_pmi_channel_open(&p->channel, err, err_len);
     if (rc < 0)
         goto err_free;

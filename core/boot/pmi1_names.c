@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "boot/boot.h"
+#include "boot/hosted.h"
 #include "boot/pmi1.h"
 #include "boot/pmi_line.h"
 #include "boot/pmi_word.h"
@@ -38,7 +39,7 @@ static int ask_launcher(struct wf_pmi1 *p, const struct wf_name_request *name,
     return name->call == WF_NAME_PUBLISH ? WEFT_EAGAIN : WEFT_EUNREACH;
 }
 
-int wf_pmi1_call_name(struct wf_boot *boot, const struct wf_name_request *name)
+static int call_server(struct wf_pmi1 *p, const struct wf_name_request *name)
 {
     char service[PMI_VALUE_MAX], port[2 * PMI_VALUE_MAX] = "";
     const char *word;
@@ -49,11 +50,21 @@ int wf_pmi1_call_name(struct wf_boot *boot, const struct wf_name_request *name)
         (name->call == WF_NAME_PUBLISH &&
          !wf_pmi_word_encode(port, sizeof port, name->port)))
         return WEFT_ENOTSUP;
-    int rc = ask_launcher(wf_pmi1_of(boot), name, service, port, &reply);
+    int rc = ask_launcher(p, name, service, port, &reply);
     if (rc < 0 || name->call != WF_NAME_LOOKUP)
         return rc;
     return wf_pmi_field(reply, "port", &word, &n) &&
                    wf_pmi_word_decode(name->found, name->size, word, n)
                ? 0
                : WEFT_EUNREACH;
+}
+
+int wf_boot_call_name(struct wf_boot *boot, const struct wf_name_request *name)
+{
+    struct wf_boot *up = wf_boot_hosted_lock_up(boot);
+    int rc = up && up->server == up ? call_server(wf_pmi1_of(up), name)
+                                    : WEFT_ENOTSUP;
+
+    wf_boot_hosted_unlock_up(boot);
+    return rc;
 }

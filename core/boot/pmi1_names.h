@@ -10,7 +10,9 @@
 struct wf_boot;
 struct wf_name_request;
 
-/* Make a request about a name: wf_boot_ops.call_name. */
-int wf_pmi1_call_name(struct wf_boot *, const struct wf_name_request *);
+/* Publish, find or unpublish a name in the job's launcher. WEFT_EAGAIN: it is
+ * published already. WEFT_EUNREACH: it is not published. WEFT_ENOTSUP: the
+ * launcher keeps no names, or there is none. */
+int wf_boot_call_name(struct wf_boot *, const struct wf_name_request *);
 
 #endif

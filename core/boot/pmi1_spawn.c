@@ -189,17 +189,6 @@ int wf_pmi1_spawn(struct wf_boot *boot, const struct wf_spawn_request *q,
     return wf_pmi1_refused(reply) ? report_refusal(q, reply) : 0;
 }
 
-bool wf_pmi1_note_job_end(struct wf_pmi1 *p, const char *line)
-{
-    int job;
-
-    if (!wf_pmi_field_is(line, "cmd", "weft_job_ended"))
-        return false;
-    if (wf_pmi_field_int(line, "job", &job))
-        p->ended_jobs[p->ended_count++ % PMI_ENDED_JOBS] = job;
-    return true;
-}
-
 bool wf_pmi1_has_job_ended(struct wf_boot *boot, int job)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);

@@ -13,16 +13,13 @@
 #include "base.h"
 
 struct wf_boot;
-struct wf_pmi1;
 struct wf_spawn_request;
 
-/* Ask the launcher and await its answer: wf_boot_ops.spawn. */
+/* Ask the launcher and await its answer: wf_spawn_start. */
 int wf_pmi1_spawn(struct wf_boot *, const struct wf_spawn_request *,
                   int *statuses, int *job);
 /* Read the launcher's notices, and tell whether one says that this job has
- * ended: wf_boot_ops.has_job_ended. */
+ * ended. */
 bool wf_pmi1_has_job_ended(struct wf_boot *, int job);
-/* Take a notice of the end of a job; false: the line is none. */
-bool wf_pmi1_note_job_end(struct wf_pmi1 *, const char *line);
 
 #endif

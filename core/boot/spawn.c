@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "boot/boot.h"
+#include "boot/hosted.h"
+#include "boot/own_launcher.h"
+#include "boot/pmi1_spawn.h"
 #include "report/error.h"
 
 static uint32_t count_processes(const struct wf_spawn_request *q)
@@ -25,6 +28,20 @@ static void complete_statuses(int rc, int *statuses, uint32_t n)
         statuses[i] = statuses[i] < 0 ? statuses[i] : rc;
 }
 
+/* Find what starts processes for this one; a launcher of its own is started. */
+static int find_server(struct wf_boot *boot)
+{
+    if (boot->server)
+        return 0;
+    if (boot->starts_launcher)
+        return wf_own_launcher_start(boot->launcher_path, &boot->server);
+    return wf_fail(WEFT_ENOTSUP, "this process cannot start others: it is %s",
+                   boot->is_static ? "started without a launcher, from mpi.ini"
+                   : wf_boot_hosted_has(boot, boot->rank)
+                       ? "a thread of a process that holds several ranks"
+                       : "started by a launcher that is not asked for more");
+}
+
 int wf_spawn_start(struct wf_boot *boot, const struct wf_spawn_request *q,
                    int *statuses, int *job)
 {
@@ -34,22 +51,16 @@ int wf_spawn_start(struct wf_boot *boot, const struct wf_spawn_request *q,
     *job = 0;
     for (uint32_t i = 0; i < n; i++)
         statuses[i] = 0;
-    rc = boot->ops->spawn
-             ? boot->ops->spawn(boot, q, statuses, job)
-             : wf_fail(WEFT_ENOTSUP,
-                       "this process cannot start others: it is %s",
-                       boot->is_static ? "started without a launcher, from "
-                                         "mpi.ini"
-                                       : "a thread of a process that holds "
-                                         "several ranks");
+    rc = find_server(boot);
+    if (rc == 0)
+        rc = wf_pmi1_spawn(boot->server, q, statuses, job);
     complete_statuses(rc, statuses, n);
     return rc;
 }
 
 bool wf_spawn_has_ended(struct wf_boot *boot, int job)
 {
-    return job > 0 && boot->ops->has_job_ended &&
-           boot->ops->has_job_ended(boot, job);
+    return job > 0 && boot->server && wf_pmi1_has_job_ended(boot->server, job);
 }
 
 int wf_spawn_parent(struct wf_boot *boot, char **port)

@@ -21,7 +21,7 @@
 #include "object/error.h"
 #include "object/info.h"
 #include "process/rank.h"
-#include "progress/launcher.h"
+#include "progress/launcher_requests.h"
 
 #define SCOPE_KEY "ompi_global_scope"
 
@@ -53,9 +53,18 @@ static int check_service(const char *service)
     return MPI_SUCCESS;
 }
 
+/* The names that this process has published. */
+static struct wf_names **names_of(struct wf_instance *wf)
+{
+    struct wf_boot *boot = wf->rank->boot;
+
+    boot->free_names = wf_names_free;
+    return &boot->names;
+}
+
 static int note_name(struct wf_instance *wf, const char *service)
 {
-    return wf_error_class(wf_names_note(&wf->rank->boot->names, service));
+    return wf_error_class(wf_names_note(names_of(wf), service));
 }
 
 /* Publish in the folder. kept: the launcher has the name, so that the folder is
@@ -63,8 +72,7 @@ static int note_name(struct wf_instance *wf, const char *service)
 static int publish_in_folder(struct wf_instance *wf, const char *service,
                              const char *port, bool kept)
 {
-    int status =
-        wf_names_publish(&wf->rank->boot->names, folder_of(wf), service, port);
+    int status = wf_names_publish(names_of(wf), folder_of(wf), service, port);
 
     if (status == 0)
         return MPI_SUCCESS;
@@ -152,7 +160,7 @@ int wf_mpi_unpublish_name(struct wf_instance *wf, const char *service_name,
     if (rc != MPI_SUCCESS)
         return rc;
     /* some launchers let anybody unpublish a name */
-    if (wf_names_unpublish(&wf->rank->boot->names, service_name) < 0)
+    if (wf_names_unpublish(names_of(wf), service_name) < 0)
         return raise_as(MPI_ERR_SERVICE);
     (void)call_launcher(wf, WF_NAME_UNPUBLISH, service_name, NULL, NULL);
     return MPI_SUCCESS;

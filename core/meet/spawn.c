@@ -30,7 +30,7 @@
 #include "object/info.h"
 #include "process/rank.h"
 #include "progress/engines.h"
-#include "progress/launcher.h"
+#include "progress/launcher_requests.h"
 
 /* The arguments of a call, which only the root reads. */
 struct wanted {

@@ -7,21 +7,18 @@
 
 #include <sched.h>
 
-#include "boot/spawn.h"
 #include "process/rank.h"
 #include "progress/engines.h"
 
-/* Take the connection; false: another thread uses it. A rank of one engine uses
- * it inside its API section only. */
-static bool try_connection(struct wf_engines *all)
+bool wf_launcher_try_connection(struct wf_engines *all)
 {
     uint32_t free = 0;
 
-    /* pairs with the release in return_connection() */
+    /* pairs with the release in wf_launcher_return_connection() */
     return !all || wf_cas_acq_rel(&all->launcher_busy, &free, 1);
 }
 
-static void return_connection(struct wf_engines *all)
+void wf_launcher_return_connection(struct wf_engines *all)
 {
     if (all)
         wf_store_release(&all->launcher_busy, 0);
@@ -37,10 +34,10 @@ int wf_launcher_get(struct wf_instance *wf, const char *key, void **value,
     if (!all)
         return boot->ops->get(boot, key, value, n);
     WF_SECTION(boot, all) {
-        while (!try_connection(all))
+        while (!wf_launcher_try_connection(all))
             sched_yield(); /* it is used for a moment only */
         r = boot->ops->get(boot, key, value, n);
-        return_connection(all);
+        wf_launcher_return_connection(all);
     }
     return r;
 }
@@ -55,10 +52,10 @@ int wf_launcher_put(struct wf_instance *wf, const char *key, const void *value,
     if (!all)
         return boot->ops->put(boot, key, value, n);
     WF_SECTION(boot, all) {
-        while (!try_connection(all))
+        while (!wf_launcher_try_connection(all))
             sched_yield(); /* it is used for a moment only */
         r = boot->ops->put(boot, key, value, n);
-        return_connection(all);
+        wf_launcher_return_connection(all);
     }
     return r;
 }
@@ -76,62 +73,12 @@ int wf_launcher_psets(struct wf_instance *wf, const struct wf_boot_pset **sets,
     if (!all)
         return boot->ops->psets(boot, sets, count);
     WF_SECTION(boot, all) {
-        while (!try_connection(all))
+        while (!wf_launcher_try_connection(all))
             sched_yield(); /* it is used for a moment only */
         r = boot->ops->psets(boot, sets, count);
-        return_connection(all);
+        wf_launcher_return_connection(all);
     }
     return r;
-}
-
-int wf_launcher_call_name(struct wf_instance *wf,
-                          const struct wf_name_request *name)
-{
-    struct wf_engines *all = wf_engines(wf);
-    struct wf_boot *boot = wf->rank->boot;
-    int r = 0;
-
-    if (!boot->ops->call_name)
-        return WEFT_ENOTSUP;
-    if (!all)
-        return boot->ops->call_name(boot, name);
-    WF_SECTION(boot, all) {
-        while (!try_connection(all))
-            sched_yield(); /* it is used for a moment only */
-        r = boot->ops->call_name(boot, name);
-        return_connection(all);
-    }
-    return r;
-}
-
-int wf_launcher_spawn(struct wf_instance *wf, const struct wf_spawn_request *q,
-                      int *statuses, int *job)
-{
-    struct wf_engines *all = wf_engines(wf);
-    struct wf_boot *boot = wf->rank->boot;
-    int r = 0;
-
-    if (!all)
-        return wf_spawn_start(boot, q, statuses, job);
-    WF_SECTION(boot, all) {
-        while (!try_connection(all))
-            sched_yield(); /* it is used for a moment only */
-        r = wf_spawn_start(boot, q, statuses, job);
-        return_connection(all);
-    }
-    return r;
-}
-
-bool wf_launcher_has_job_ended(struct wf_instance *wf, int job)
-{
-    struct wf_engines *all = wf_engines(wf);
-    bool ended;
-
-    if (!try_connection(all))
-        return false;
-    ended = wf_spawn_has_ended(wf->rank->boot, job);
-    return_connection(all);
-    return ended;
 }
 
 bool wf_launcher_give_up(struct wf_instance *wf, uint32_t id)
@@ -141,10 +88,10 @@ bool wf_launcher_give_up(struct wf_instance *wf, uint32_t id)
 
     if (!boot || !boot->ops->give_up || id >= wf->rank->job.size)
         return true;
-    if (!try_connection(all))
+    if (!wf_launcher_try_connection(all))
         return false;
     boot->ops->give_up(boot, id);
-    return_connection(all);
+    wf_launcher_return_connection(all);
     return true;
 }
 
@@ -153,10 +100,10 @@ void wf_launcher_hear(struct wf_instance *wf)
     struct wf_engines *all = wf_engines(wf);
     struct wf_boot *boot = wf->rank->boot;
 
-    if (!boot || !boot->ops->hear || !try_connection(all))
+    if (!boot || !boot->ops->hear || !wf_launcher_try_connection(all))
         return;
     boot->ops->hear(boot);
-    return_connection(all);
+    wf_launcher_return_connection(all);
 }
 
 bool wf_launcher_take_loser(struct wf_instance *wf, uint32_t *taken,
@@ -166,12 +113,12 @@ bool wf_launcher_take_loser(struct wf_instance *wf, uint32_t *taken,
     struct wf_boot *boot = wf->rank->boot;
     bool found;
 
-    if (!boot || !try_connection(all))
+    if (!boot || !wf_launcher_try_connection(all))
         return false;
     found = *taken < boot->given_up_by_count;
     if (found)
         *id = boot->given_up_by[(*taken)++];
-    return_connection(all);
+    wf_launcher_return_connection(all);
     return found;
 }
 
@@ -183,13 +130,13 @@ bool wf_launcher_ask(struct wf_instance *wf, uint32_t id, bool ask,
 
     if (!boot || !boot->ops->ask_state || id >= wf->rank->job.size)
         return false;
-    if (!try_connection(all))
+    if (!wf_launcher_try_connection(all))
         return true;
     boot->ops->hear(boot);
     if (ask)
         boot->ops->ask_state(boot, id);
     if (boot->said)
         *word = boot->said[id];
-    return_connection(all);
+    wf_launcher_return_connection(all);
     return true;
 }

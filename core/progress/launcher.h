@@ -18,8 +18,8 @@
 
 #include "boot/boot.h"
 
+struct wf_engines;
 struct wf_instance;
-struct wf_spawn_request;
 
 /* Put a value, as wf_boot_ops.put does. */
 int wf_launcher_put(struct wf_instance *, const char *key, const void *value,
@@ -31,13 +31,10 @@ int wf_launcher_get(struct wf_instance *, const char *key, void **value,
  * none. */
 int wf_launcher_psets(struct wf_instance *, const struct wf_boot_pset **,
                       uint32_t *count);
-/* Publish, find or unpublish a name, as wf_boot_ops.call_name does. */
-int wf_launcher_call_name(struct wf_instance *, const struct wf_name_request *);
-/* Start processes, as wf_spawn_start does. */
-int wf_launcher_spawn(struct wf_instance *, const struct wf_spawn_request *,
-                      int *statuses, int *job);
-/* Whether a job has ended, as wf_spawn_has_ended tells. */
-bool wf_launcher_has_job_ended(struct wf_instance *, int job);
+/* Take the connection to the launcher; false: another thread uses it. A rank of
+ * one engine uses it inside its API section only. NULL engines: true. */
+bool wf_launcher_try_connection(struct wf_engines *);
+void wf_launcher_return_connection(struct wf_engines *);
 /* Tell that this process has given up process `id`. false: try again later. A
  * launcher is told, and knows, nothing of processes of other jobs. */
 bool wf_launcher_give_up(struct wf_instance *, uint32_t id);
