@@ -15,6 +15,7 @@
 #include "rma/operation.h"
 #include "rma/start.h"
 #include "rma/win.h"
+#include "rma/windows.h"
 
 static struct wf_active_head head_of(const struct wf_win_peer *p,
                                      const struct wf_rma_words *w)
@@ -80,6 +81,7 @@ void wf_rma_push(struct wf_win_peer *p)
     p->list = NULL;
     p->list_bytes = 0;
     p->list_urgent = false;
+    wf_list_remove(&p->listed);
     if (n > WF_ACTIVE_SHORT) {
         wf_active_shorten(m, n);
         send_container(p, &w, m);
@@ -99,6 +101,7 @@ void wf_rma_drop_list(struct wf_win_peer *p)
     p->list = NULL;
     p->list_bytes = 0;
     p->list_urgent = false;
+    wf_list_remove(&p->listed);
 }
 
 /* Makes room for n more bytes in the list. Returns its end, or NULL: out of
@@ -135,6 +138,8 @@ static void add_entry(struct wf_win_peer *p, const struct wf_rma_words *w,
     p->list_urgent = p->list_urgent || urgent;
     if (p->list_bytes >= WF_RMA_LIST_FULL || (p->list_urgent && !p->corks))
         wf_rma_push(p);
+    else
+        wf_windows_note_list(p);
 }
 
 void wf_rma_cork(struct wf_win_peer *p)

@@ -108,6 +108,7 @@ struct wf_win_peer *wf_win_peer(struct wf_win *win, int rank)
     p->kept_end = &p->kept;
     p->unfinished_end = &p->unfinished;
     wf_list_init(&p->dirty);
+    wf_list_init(&p->listed);
     wf_list_init(&p->waiter);
     if (!wf_map_init_peer(p)) {
         free(p);

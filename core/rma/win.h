@@ -93,6 +93,7 @@ struct wf_win_peer {
     struct wf_active *list; /* small messages, of both sides: message.h */
     uint32_t list_bytes;    /* in it */
     bool list_urgent;       /* it holds an urgent one */
+    struct wf_list listed;  /* in win->all->listed, while there are any */
     uint32_t corks;         /* calls of wf_rma_cork */
     uint8_t lock_state; /* enum wf_lock_state */
     uint8_t lock_type;  /* enum wf_lock_type, that was wanted */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "process/instance.h"
+#include "progress/source.h"
 #include "rma/lock_queue.h"
 #include "rma/map.h"
 #include "rma/map_wait.h"
@@ -57,6 +58,46 @@ static void handle_loss(struct wf_active_handler *h, struct weft_loc *loc)
         }
 }
 
+/* ---- lists that wait ----------------------------------------------------- */
+
+static struct wf_win_peer *find_list(struct wf_windows *all)
+{
+    for (struct wf_list *l = all->listed.next; l != &all->listed; l = l->next) {
+        struct wf_win_peer *p = wf_container(l, struct wf_win_peer, listed);
+
+        if (!p->corks)
+            return p;
+    }
+    return NULL;
+}
+
+/* A message that cannot be sent may end other lists, so each is looked for
+ * anew. */
+static int push_lists(wf_source_object *object, int budget)
+{
+    struct wf_windows *all = (struct wf_windows *)(void *)object;
+    struct wf_win_peer *p;
+
+    while ((p = find_list(all)))
+        wf_rma_push(p);
+    if (wf_list_empty(&all->listed))
+        wf_source_remove(all->wf, &all->source);
+    return 0;
+}
+
+void wf_windows_note_list(struct wf_win_peer *p)
+{
+    struct wf_windows *all = p->win->all;
+
+    if (!all || !wf_list_empty(&p->listed))
+        return;
+    wf_list_append(&all->listed, &p->listed);
+    if (all->source.state == WF_SOURCE_REMOVED)
+        (void)wf_source_add(all->wf, &all->source, WF_SOURCE_BIT_ANY);
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
 static struct wf_windows *make_table(struct wf_instance *wf)
 {
     struct wf_windows *all = calloc(1, sizeof *all);
@@ -68,6 +109,12 @@ static struct wf_windows *make_table(struct wf_instance *wf)
     all->handler.lose = handle_loss;
     for (int i = 0; i < WF_WIN_BUCKETS; i++)
         wf_list_init(&all->buckets[i]);
+    wf_list_init(&all->listed);
+    all->source =
+        (struct wf_event_source){.name = "one-sided operations",
+                                 .object = (wf_source_object *)(void *)all,
+                                 .poll = push_lists,
+                                 .fd = -1};
     wf_active_register(wf, WF_SPACE_RMA, &all->handler);
     return all;
 }
@@ -97,6 +144,7 @@ void wf_windows_remove(struct wf_win *win)
     if (--all->count > 0)
         return;
     wf_active_register(all->wf, WF_SPACE_RMA, NULL);
+    wf_source_remove(all->wf, &all->source);
     free(all);
 }
 
