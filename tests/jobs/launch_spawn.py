@@ -3,6 +3,7 @@
 The ranks are scripts that speak PMI (pmi_client.py).
 SPDX-License-Identifier: BSD-3-Clause
 """
+import contextlib
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ import pmi_client
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MARK = "SPAWN_TEST_MARK"
+PROCESSORS = len(os.sched_getaffinity(0))
 
 
 class Spawn(unittest.TestCase):
@@ -80,7 +82,8 @@ p.finalize()
 """, n=2)
         self.assertIn("spawned None unknown", out)
         for r in range(3):
-            self.assertIn(f"child {r} 3 1 {'b_c' * 300} unknown 2 0", out)
+            self.assertIn(f"child {r} 3 1 {'b_c' * 300} unknown "
+                          f"{max(2, PROCESSORS)} 0", out)
         keys = {line.split()[-1] for line in out if "key" in line}
         self.assertEqual(len(keys), 2, out)
 
@@ -461,7 +464,7 @@ open({self.path("ended")!r}, "w").close()
         out, err = p.communicate(timeout=launch.LIMIT)
         self.assertEqual(sorted(out.splitlines()), sorted([
             "None", "None", "no-such-prog: no such program", "child 0",
-            "child 1", "1", "alone"]), err)
+            "child 1", str(PROCESSORS), "alone"]), err)
         self.assert_nothing_left()
 
     def test_a_process_without_mpirun_is_killed(self):
@@ -478,12 +481,13 @@ open({self.path("ended")!r}, "w").close()
         self.wait_for("parent", "child0", "child1", "grandchild")
         mine = {p.pid}
         for pid in launch.processes_with(self.mark):
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                if b"--singleton" in f.read():
-                    with open(f"/proc/{pid}/stat", encoding="ascii") as s:
-                        name = s.read()
-                    if re.search(r"\(mpirun\)", name):
-                        os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(FileNotFoundError):  # it may have ended
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    words = f.read()
+                with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+                    name = f.read()
+                if b"--singleton" in words and re.search(r"\(mpirun\)", name):
+                    os.kill(pid, signal.SIGKILL)
         self.assertTrue(launch.wait_until(
             lambda: set(launch.processes_with(self.mark)) == mine))
 
