@@ -57,11 +57,11 @@ static void agree_to_part(struct wf_meet_state *s, struct wf_comm *comm)
                                 .input = &f.input,
                                 .resume = note_agreed,
                                 .arg = &f};
-    wf_meet_wait(s, is_idle, &f, 0);
+    wf_meet_wait(s, is_idle, &f, 0, NULL);
     wf_parting_return_credit(comm->wf);
     wf_agree_init_scope(&f.scope, comm);
     if (!wf_agree_start(&f.agree))
-        wf_meet_wait(s, is_over, &f, 0);
+        wf_meet_wait(s, is_over, &f, 0, NULL);
 }
 
 /* Appends the members that are of other jobs. */

@@ -31,6 +31,39 @@ static const unsigned char has_it[4] = "have";
 
 enum { LOOK_NS = 50000000 };
 
+static void describe_accept(const void *arg, struct wf_wait *to)
+{
+    const struct wf_meeting *m = arg;
+
+    to->operation = WF_STATE_ACCEPT;
+    to->call = m->call;
+    to->comm = m->shown;
+}
+
+static void describe_connect(const void *arg, struct wf_wait *to)
+{
+    const struct wf_meeting *m = arg;
+
+    to->operation = WF_STATE_CONNECT;
+    to->call = m->call;
+    to->comm = m->shown;
+}
+
+static void set_cause(struct wf_meeting *m,
+                      void (*describe)(const void *, struct wf_wait *))
+{
+    wf_port_name_show(m->name, m->shown);
+    m->cause = (struct wf_wait_cause){describe, m};
+}
+
+/* Waits as wf_meet_wait does; MPI_Comm_join has no cause. */
+static bool wait_for(struct wf_meet_state *s, const struct wf_meeting *m,
+                     bool (*done)(void *), void *arg, uint64_t deadline)
+{
+    return wf_meet_wait(s, done, arg, deadline,
+                        m->cause.describe ? &m->cause : NULL);
+}
+
 static bool has_come(void *arg)
 {
     const struct wf_meet_link *l = arg;
@@ -39,11 +72,11 @@ static bool has_come(void *arg)
 }
 
 /* Waits for the next frame. False: none comes. */
-static bool await_frame(struct wf_meet_state *s, struct wf_meet_link *l,
-                        uint64_t deadline)
+static bool await_frame(struct wf_meet_state *s, const struct wf_meeting *m,
+                        struct wf_meet_link *l, uint64_t deadline)
 {
     wf_meet_serve_link(s, l);
-    wf_meet_wait(s, has_come, l, deadline);
+    wait_for(s, m, has_come, l, deadline);
     return l->framed;
 }
 
@@ -85,7 +118,7 @@ static bool serve_client(struct wf_meet_state *s, struct wf_meeting *m,
 
     wf_error_forget();
     if (take_description(s->wf, m, l) == MPI_SUCCESS &&
-        wf_link_send(l, m->mine, m->mine_n) && await_frame(s, l, deadline)) {
+        wf_link_send(l, m->mine, m->mine_n) && await_frame(s, m, l, deadline)) {
         const unsigned char *frame = wf_link_frame(l, &n);
         has = n == sizeof has_it && memcmp(frame, has_it, n) == 0;
     }
@@ -134,8 +167,8 @@ static bool await_client(struct waiting_client *w, const struct wf_meeting *m,
                          const char **why)
 {
     *why = NULL;
-    while (!*why && !wf_meet_wait(w->s, may_stop_waiting, w,
-                                  m->look ? wf_now(w->s->wf) + LOOK_NS : 0))
+    while (!*why && !wait_for(w->s, m, may_stop_waiting, w,
+                              m->look ? wf_now(w->s->wf) + LOOK_NS : 0))
         *why = m->look(m->look_arg);
     return w->link != NULL;
 }
@@ -150,6 +183,7 @@ int wf_exchange_accept(struct wf_instance *home, struct wf_meeting *m)
 
     if (!w.port)
         return s ? wf_port_fail_unknown(m->name) : MPI_ERR_OTHER;
+    set_cause(m, describe_accept);
     wf_port_get(w.port);
     for (bool met = false; !met && rc == MPI_SUCCESS;) {
         w.link = NULL;
@@ -174,7 +208,8 @@ static int meet_server(struct wf_meet_state *s, struct wf_meeting *m,
     int rc;
 
     *why = "nobody has accepted there in time";
-    if (!wf_link_send(l, m->mine, m->mine_n) || !await_frame(s, l, deadline)) {
+    if (!wf_link_send(l, m->mine, m->mine_n) ||
+        !await_frame(s, m, l, deadline)) {
         if (l->state == WF_LINK_OVER)
             *why = "it was closed, or its process has ended";
         return MPI_ERR_PORT;
@@ -185,7 +220,7 @@ static int meet_server(struct wf_meet_state *s, struct wf_meeting *m,
     *why = "its process has ended";
     if (wf_link_send(l, has_it, sizeof has_it)) {
         wf_meet_serve_link(s, l);
-        wf_meet_wait(s, is_flushed, l, deadline);
+        wait_for(s, m, is_flushed, l, deadline);
     }
     return wf_link_is_flushed(l) && l->state != WF_LINK_OVER ? MPI_SUCCESS
                                                              : MPI_ERR_PORT;
@@ -225,7 +260,8 @@ int wf_exchange_connect(struct wf_instance *home, struct wf_meeting *m)
         return MPI_ERR_OTHER;
     if (!wf_port_name_parse(m->name, &is))
         return fail_connect(m->name, "that is not the name of a port");
-    l = wf_port_dial(s, &is, deadline, &why);
+    set_cause(m, describe_connect);
+    l = wf_port_dial(s, &is, deadline, &m->cause, &why);
     explicit_bzero(is.token, sizeof is.token);
     if (!l)
         return fail_connect(m->name, why);
@@ -256,7 +292,7 @@ static int meet_over(struct wf_meet_state *s, struct wf_meeting *m,
     int rc;
 
     wf_meet_serve_link(s, l);
-    wf_meet_wait(s, is_decided, l, deadline);
+    wait_for(s, m, is_decided, l, deadline);
     if (l->state != WF_LINK_OPEN)
         return wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s",
                         m->fd, l->why ? l->why : "the other side is silent");
@@ -264,7 +300,7 @@ static int meet_over(struct wf_meet_state *s, struct wf_meeting *m,
         return wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s",
                         m->fd, too_far);
     if (!l->dialled)
-        rc = await_frame(s, l, deadline) && serve_client(s, m, l)
+        rc = await_frame(s, m, l, deadline) && serve_client(s, m, l)
                  ? MPI_SUCCESS
                  : MPI_ERR_OTHER;
     else

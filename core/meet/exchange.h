@@ -6,6 +6,7 @@
 
 #include "meet/describe.h"
 #include "meet/ports.h"
+#include "report/state.h"
 
 /* A meeting of two groups, as one of their members sees it. */
 struct wf_meeting {
@@ -14,6 +15,9 @@ struct wf_meeting {
      * other. */
     int (*exchange)(struct wf_instance *home, struct wf_meeting *);
     const char *name; /* of a port */
+    const char *call; /* of the program: wf_call_name of then, or NULL */
+    char shown[WF_PORT_SHOWN];  /* the same without its secret, */
+    struct wf_wait_cause cause; /* for whoever asks what the root waits for */
     uint64_t timeout; /* ns, of a client */
     int fd;           /* of MPI_Comm_join */
     /* Of a server, called now and then: why nobody will come, or NULL. */

@@ -193,6 +193,7 @@ int wf_meet(struct wf_comm *comm, int root, struct wf_meeting *m,
 
     *newcomm = MPI_COMM_NULL;
     m->comm = comm;
+    m->call = wf_call_name; /* the collectives below change it */
     if (rc != MPI_SUCCESS)
         wf_log(wf, WF_LOG_WARN, "%s", wf_error_last()->text);
     rc = wf_describe_group(comm, root, &m->mine, &m->mine_n);

@@ -220,7 +220,9 @@ static const char *choose_cause(const struct wf_port_name *is, bool here,
  * this host, else last. */
 struct wf_meet_link *wf_port_dial(struct wf_meet_state *s,
                                   const struct wf_port_name *is,
-                                  uint64_t deadline, const char **why)
+                                  uint64_t deadline,
+                                  const struct wf_wait_cause *cause,
+                                  const char **why)
 {
     bool here = is->node == s->wf->rank->node;
 
@@ -235,7 +237,7 @@ struct wf_meet_link *wf_port_dial(struct wf_meet_state *s,
         if (!l)
             continue;
         wf_meet_serve_link(s, l);
-        wf_meet_wait(s, is_decided, l, deadline);
+        wf_meet_wait(s, is_decided, l, deadline, cause);
         if (l->state == WF_LINK_OPEN)
             return l;
         *why = l->state == WF_LINK_OVER ? l->why : "nobody answers there";

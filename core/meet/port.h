@@ -14,8 +14,8 @@ int wf_port_fail_unknown(const char *name);
 /* Calls a port until it has proved to be that, or until the deadline. NULL: it
  * cannot be reached, and *why says the cause. wf_meet_end_link ends the
  * link. */
-struct wf_meet_link *wf_port_dial(struct wf_meet_state *,
-                                  const struct wf_port_name *,
-                                  uint64_t deadline, const char **why);
+struct wf_meet_link *
+wf_port_dial(struct wf_meet_state *, const struct wf_port_name *,
+             uint64_t deadline, const struct wf_wait_cause *, const char **why);
 
 #endif

@@ -317,12 +317,12 @@ static bool is_wait_over(void *arg)
 }
 
 bool wf_meet_wait(struct wf_meet_state *s, bool (*done)(void *), void *arg,
-                  uint64_t deadline)
+                  uint64_t deadline, const struct wf_wait_cause *cause)
 {
     struct wait w = {{0}, s, done, arg, deadline};
 
     wf_list_append(&s->waits, &w.link);
-    wf_progress_wait(s->wf, UINT32_MAX, is_wait_over, &w, NULL);
+    wf_progress_wait(s->wf, UINT32_MAX, is_wait_over, &w, cause);
     wf_list_remove(&w.link);
     return done(arg);
 }

@@ -11,6 +11,8 @@
 #include "process/event_source.h"
 #include "process/rank.h"
 
+struct wf_wait_cause;
+
 struct wf_port {
     struct wf_list link; /* of the rank's ports */
     int fd;              /* listens */
@@ -60,9 +62,10 @@ bool wf_meet_add_link(struct wf_meet_state *, struct wf_meet_link *);
 void wf_meet_serve_link(struct wf_meet_state *, struct wf_meet_link *);
 /* End a link that was taken or added. */
 void wf_meet_end_link(struct wf_meet_state *, struct wf_meet_link *);
-/* Wait until done(arg), or until the deadline (0: never): false. */
+/* Wait until done(arg), or until the deadline (0: never): false. The cause is
+ * for the state page (report/state.h), or NULL. */
 bool wf_meet_wait(struct wf_meet_state *, bool (*done)(void *), void *arg,
-                  uint64_t deadline);
+                  uint64_t deadline, const struct wf_wait_cause *);
 
 /* Drive progress until done(arg), or until the deadline, or until a descriptor
  * becomes readable (false: the deadline came first). */

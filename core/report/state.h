@@ -46,7 +46,7 @@ extern _Thread_local struct wf_call_now wf_call_now
 struct wf_wait {
     const char *call; /* used instead of wf_call_name if not NULL */
     enum wf_state_operation operation;
-    const char *comm; /* the name of the communicator, or NULL */
+    const char *comm;  /* the name of the communicator (or port), or NULL */
     uint64_t context;  /* its context id + 1; 0: there is none */
     int64_t peer, tag; /* WF_STATE_ANY: a wildcard; INT64_MAX: unknown */
     uint64_t process;  /* the peer's rank in the job, or WF_STATE_NOT_KNOWN */

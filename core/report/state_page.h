@@ -57,6 +57,9 @@ enum wf_state_operation {
     WF_STATE_START,    /* for the start of the job */
     WF_STATE_END,      /* for the end of the job */
     WF_STATE_GENERALIZED,
+    WF_STATE_ACCEPT,  /* for a client of a port, whose name stands for that of
+                         the communicator, without its secret */
+    WF_STATE_CONNECT, /* for the server of a port, named in the same way */
     WF_STATE_OPERATIONS
 };
 

@@ -147,6 +147,15 @@ class Where(unittest.TestCase):
         for what, text in POLLS.items():
             self.one(what, re.escape(text) + r"; in vain for \d+\.\d s")
 
+    def test_ports_without_their_secrets(self):
+        port = r"port 'weft1:\.\.\.:127\.0\.0\.1:\d+'"
+        with Job("-n", 2, "--set", "core.connect_timeout=1000s",
+                 "connect,accept") as job:
+            job.shows(rank(0) + f"MPI_Comm_connect until the server of {port} "
+                      "accepts; " + SECONDS,
+                      rank(1) + f"MPI_Comm_accept until a client connects to "
+                      f"{port}; " + SECONDS)
+
     def test_a_rank_that_computes(self):
         with Job("-n", 2, "sleep") as job:
             job.shows(r"ranks 0-1: computes \(no MPI call waits\); the process "

@@ -165,6 +165,28 @@ static void comm_dup(void)
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
 }
 
+/* Rank 1 accepts at another port than the one at which rank 0 calls. */
+static void accept_client(void)
+{
+    char name[MPI_MAX_PORT_NAME], other[MPI_MAX_PORT_NAME];
+    MPI_Comm peer;
+
+    MPI_Open_port(MPI_INFO_NULL, name);
+    MPI_Open_port(MPI_INFO_NULL, other);
+    MPI_Send(other, sizeof other, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    MPI_Comm_accept(name, MPI_INFO_NULL, 0, MPI_COMM_SELF, &peer);
+}
+
+static void connect_server(void)
+{
+    char name[MPI_MAX_PORT_NAME];
+    MPI_Comm peer;
+
+    MPI_Recv(name, sizeof name, MPI_CHAR, 1, 0, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    MPI_Comm_connect(name, MPI_INFO_NULL, 0, MPI_COMM_SELF, &peer);
+}
+
 static void finalize_case(void)
 {
     MPI_Finalize();
@@ -262,6 +284,8 @@ static const struct {
     {"bcast", call_bcast},
     {"allreduce_c", call_allreduce},
     {"comm_dup", comm_dup},
+    {"accept", accept_client},
+    {"connect", connect_server},
     {"dup_attribute", dup_attribute},
     {"finalize", finalize_case},
     {"finalized", check_finalized},

@@ -133,6 +133,15 @@ static void put_details(struct text *t, const struct job *job,
     case WF_STATE_END:
         put_format(t, " until every rank has called it");
         break;
+    case WF_STATE_ACCEPT:
+        if (starts_with(w->call, "MPI_Comm_spawn"))
+            put_format(t, " until the spawned processes have called MPI_Init");
+        else
+            put_format(t, " until a client connects to port '%s'", w->comm);
+        break;
+    case WF_STATE_CONNECT:
+        put_format(t, " until the server of port '%s' accepts", w->comm);
+        break;
     default:
         break;
     }
