@@ -3,8 +3,9 @@
 The ranks are scripts that speak PMI (pmi_client.py).
 SPDX-License-Identifier: BSD-3-Clause
 """
+import contextlib
 import os
-import re
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -478,12 +479,11 @@ open({self.path("ended")!r}, "w").close()
         self.wait_for("parent", "child0", "child1", "grandchild")
         mine = {p.pid}
         for pid in launch.processes_with(self.mark):
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                if b"--singleton" in f.read():
-                    with open(f"/proc/{pid}/stat", encoding="ascii") as s:
-                        name = s.read()
-                    if re.search(r"\(mpirun\)", name):
-                        os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+                state = pathlib.Path(f"/proc/{pid}/stat").read_text()
+                if b"--singleton" in words and "(mpirun)" in state:
+                    os.kill(pid, signal.SIGKILL)
         self.assertTrue(launch.wait_until(
             lambda: set(launch.processes_with(self.mark)) == mine))
 
