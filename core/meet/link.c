@@ -9,6 +9,7 @@
 #include "meet/link.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -40,6 +41,31 @@ struct wf_meet_link *wf_link_create(int fd, const unsigned char *token,
     l->state = state;
     memcpy(l->token, token, WF_TOKEN);
     return l;
+}
+
+/* Whether two addresses of one family are of one host: both are of loopback, or
+ * they are equal. Connections to an own address have it at both ends. */
+static bool is_one_host(const struct sockaddr_storage *a,
+                        const struct sockaddr_storage *b)
+{
+    const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+    const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+    uint32_t x = ntohl(a4->sin_addr.s_addr), y = ntohl(b4->sin_addr.s_addr);
+
+    if (a->ss_family == AF_INET)
+        return x == y || (x >> 24 == 127 && y >> 24 == 127);
+    return IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr);
+}
+
+bool wf_link_leaves_host(const struct wf_meet_link *l)
+{
+    struct sockaddr_storage here, there;
+    socklen_t n = sizeof here, m = sizeof there;
+
+    return getsockname(l->fd, (void *)&here, &n) == 0 &&
+           getpeername(l->fd, (void *)&there, &m) == 0 &&
+           (here.ss_family == AF_INET || here.ss_family == AF_INET6) &&
+           here.ss_family == there.ss_family && !is_one_host(&here, &there);
 }
 
 static void free_buffer(struct wf_link_buffer *b)

@@ -71,6 +71,9 @@ struct wf_meet_link *wf_link_create(int fd, const unsigned char *token,
                                     enum wf_link_state);
 void wf_link_free(struct wf_meet_link *);
 
+/* Whether it leads to another host: the addresses of its ends differ. */
+bool wf_link_leaves_host(const struct wf_meet_link *);
+
 /* Do what can be done now: write, read, and answer. Afterwards it may be OPEN,
  * framed, or OVER. */
 void wf_link_serve(struct wf_instance *, struct wf_meet_link *);

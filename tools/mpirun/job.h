@@ -143,7 +143,7 @@ struct settings {
     struct output output;
     bool quiet, verbose, report_bindings, all_exit_codes, keep_going;
     double timeout; /* s; 0: none */
-    int universe;   /* 0: number of ranks */
+    int universe;   /* MPI_UNIVERSE_SIZE */
     struct env_changes env;
     const char *route, *ini;
     char *set;

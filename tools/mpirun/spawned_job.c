@@ -79,7 +79,6 @@ static void copy_settings(struct job *job, const struct job *of_parent)
     *set = of_parent->set;
     set->place = (struct placement){0};
     set->stdin_rank = STDIN_NONE;
-    set->universe = set->universe ? set->universe : of_parent->size;
     set->report_bindings = false;
     set->report_pid = NULL;
     set->check_net = NULL;
