@@ -6,7 +6,7 @@
 #ifndef BENCH_IO_CASES_H
 #define BENCH_IO_CASES_H
 
-#define BENCH_FILE "weft-bench-io"
+#define BENCH_FILE "bench-io.data"
 
 enum {
     SMALL = 8,

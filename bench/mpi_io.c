@@ -1,7 +1,7 @@
 /* This program measures accesses to a file: a call, a rate, or the part of a
  * write that is hidden behind computation.
  *
- *   mpi_io CASE [RANKS] MS DIR    the file is DIR/weft-bench-io, deleted at the
+ *   mpi_io CASE [RANKS] MS DIR    the file is DIR/bench-io.data, deleted at the
  *                                 end; RANKS only names the row
  *
  * All ranks do the same, each on bytes of its own, and the time is that until

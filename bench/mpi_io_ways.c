@@ -2,7 +2,7 @@
  * and prints the time of one divided by that of the other: where it crosses 1
  * is the limit that core/os/tuning.h has.
  *
- *   mpi_io_ways CASE MS DIR   the file is DIR/weft-bench-io, deleted at the end
+ *   mpi_io_ways CASE MS DIR   the file is DIR/bench-io.data, deleted at the end
  *
  *   sieve     reading 64 bytes of every ROW: sieved / a call for each piece
  *   pieces    MPI_File_write_all, interleaved in pieces of ROW bytes: in two

@@ -1,7 +1,7 @@
 /* This program measures the cases of mpi_io by plain system calls, where these
  * have something to compare with: one process, or two that do the same.
  *
- *   raw_io CASE MS DIR     the file is DIR/weft-bench-io, deleted at the end;
+ *   raw_io CASE MS DIR     the file is DIR/bench-io.data, deleted at the end;
  *                          a case of more ranks (CASE RANKS MS DIR) has nothing
  *
  * shared: both write to one open file description, whose offset the kernel

@@ -71,11 +71,16 @@ void wf_segment_put(struct wf_segment *s)
     free(s);
 }
 
+static bool is_spoiled(const struct wf_segment *s)
+{
+    return wf_load_relaxed(&s->spoiled) != 0;
+}
+
 /* Tells whether no window uses a segment that is kept. */
 static bool is_free(const struct wf_segment *s)
 {
     return wf_load_acquire(&s->users) == 1 && /* pairs with wf_segment_put */
-           !s->spoiled;
+           !is_spoiled(s);
 }
 
 static struct wf_segment *use_segment(struct wf_segment *s)
@@ -111,7 +116,7 @@ uint64_t wf_segment_choose_oldest(struct wf_comm *comm)
     unsigned free_ones = 0;
 
     for (struct wf_segment *s = list ? list->first : NULL; s; s = s->next)
-        if (is_free(s) || s->spoiled) {
+        if (is_free(s) || is_spoiled(s)) {
             oldest = s->id;
             free_ones++;
         }

@@ -5,7 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import contextlib
 import os
-import re
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -481,12 +481,10 @@ open({self.path("ended")!r}, "w").close()
         self.wait_for("parent", "child0", "child1", "grandchild")
         mine = {p.pid}
         for pid in launch.processes_with(self.mark):
-            with contextlib.suppress(FileNotFoundError):  # it may have ended
-                with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    words = f.read()
-                with open(f"/proc/{pid}/stat", encoding="ascii") as f:
-                    name = f.read()
-                if b"--singleton" in words and re.search(r"\(mpirun\)", name):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+                state = pathlib.Path(f"/proc/{pid}/stat").read_text()
+                if b"--singleton" in words and "(mpirun)" in state:
                     os.kill(pid, signal.SIGKILL)
         self.assertTrue(launch.wait_until(
             lambda: set(launch.processes_with(self.mark)) == mine))
