@@ -105,6 +105,9 @@ class Spawned(unittest.TestCase):
                 self.check([*words, PROGRAM, "stays"],
                            ASAN_OPTIONS="detect_leaks=0")
 
+    def test_a_freed_parent_is_none(self):
+        self.check([launch.MPIRUN, "-n", 2, PROGRAM, "frees"])
+
     def test_cycles_lose_no_descriptors(self):
         for words in ([launch.MPIRUN, "-n", 2], []):
             self.check([*words, PROGRAM, "cycles", 20])
