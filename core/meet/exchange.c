@@ -277,11 +277,10 @@ int wf_exchange_connect(struct wf_instance *home, struct wf_meeting *m)
 
 /* ---- join ---------------------------------------------------------------- */
 
-static bool is_decided(void *arg)
+int wf_exchange_fail_join(int fd, const char *why)
 {
-    const struct wf_meet_link *l = arg;
-
-    return l->state == WF_LINK_OPEN || l->state == WF_LINK_OVER;
+    return wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s", fd,
+                    why);
 }
 
 /* The side that dials is the client. */
@@ -292,13 +291,12 @@ static int meet_over(struct wf_meet_state *s, struct wf_meeting *m,
     int rc;
 
     wf_meet_serve_link(s, l);
-    wait_for(s, m, is_decided, l, deadline);
+    wait_for(s, m, wf_link_is_decided, l, deadline);
     if (l->state != WF_LINK_OPEN)
-        return wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s",
-                        m->fd, l->why ? l->why : "the other side is silent");
+        return wf_exchange_fail_join(
+            m->fd, l->why ? l->why : "the other side is silent");
     if (leads_too_far(s, l))
-        return wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s",
-                        m->fd, too_far);
+        return wf_exchange_fail_join(m->fd, too_far);
     if (!l->dialled)
         rc = await_frame(s, m, l, deadline) && serve_client(s, m, l)
                  ? MPI_SUCCESS
@@ -306,8 +304,8 @@ static int meet_over(struct wf_meet_state *s, struct wf_meeting *m,
     else
         rc = meet_server(s, m, l, deadline, &why);
     if (rc != MPI_SUCCESS && !wf_error_last()->text[0])
-        rc = wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s",
-                      m->fd, l->why ? l->why : "the other side has failed");
+        rc = wf_exchange_fail_join(m->fd, l->why ? l->why
+                                                 : "the other side has failed");
     return rc == MPI_SUCCESS ? rc : wf_error_class(wf_error_last()->status);
 }
 

@@ -118,7 +118,7 @@ static bool append_out(struct wf_meet_link *l, const void *bytes, size_t n)
     return true;
 }
 
-static bool is_temporary(int error)
+bool wf_link_error_is_temporary(int error)
 {
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR ||
            error == EINPROGRESS;
@@ -129,7 +129,7 @@ static void write_out(struct wf_meet_link *l)
     while (l->state != WF_LINK_OVER && !wf_link_is_flushed(l)) {
         ssize_t n = send(l->fd, l->out.bytes + l->out.done,
                          l->out.n - l->out.done, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0 && is_temporary(errno))
+        if (n < 0 && wf_link_error_is_temporary(errno))
             return;
         if (n < 0)
             end_link(l, "the other root has closed the connection");
@@ -150,7 +150,7 @@ static bool read_in(struct wf_meet_link *l, size_t n)
     while (l->in.n < n) {
         ssize_t got =
             recv(l->fd, l->in.bytes + l->in.n, n - l->in.n, MSG_DONTWAIT);
-        if (got < 0 && is_temporary(errno))
+        if (got < 0 && wf_link_error_is_temporary(errno))
             return false;
         if (got <= 0) {
             end_link(l, "the other root has closed the connection");
@@ -262,7 +262,7 @@ static void finish_connect(struct wf_instance *wf, struct wf_meet_link *l)
 
 /* Compute the code of a frame: it covers the direction, the number and the
  * length. */
-static bool compute_frame_code(const struct wf_meet_link *l, bool from_dialler,
+static void compute_frame_code(const struct wf_meet_link *l, bool from_dialler,
                                uint64_t number, const unsigned char *frame,
                                size_t n, unsigned char code[WF_TOKEN])
 {
@@ -274,7 +274,6 @@ static bool compute_frame_code(const struct wf_meet_link *l, bool from_dialler,
     compute_mac(digest, l->key, frame, n);
     memcpy(digest + WF_TOKEN, label, sizeof label);
     compute_mac(code, l->key, digest, sizeof digest);
-    return true;
 }
 
 bool wf_link_send(struct wf_meet_link *l, const void *bytes, size_t n)
@@ -333,7 +332,7 @@ static void notice_end(struct wf_meet_link *l)
     char byte;
     ssize_t n = recv(l->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
 
-    if (n == 0 || (n < 0 && !is_temporary(errno)))
+    if (n == 0 || (n < 0 && !wf_link_error_is_temporary(errno)))
         end_link(l, "the other root has closed the connection");
 }
 

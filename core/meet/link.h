@@ -83,6 +83,17 @@ bool wf_link_send(struct wf_meet_link *, const void *, size_t n);
  * wf_link_drop_frame. */
 const unsigned char *wf_link_frame(const struct wf_meet_link *, size_t *n);
 void wf_link_drop_frame(struct wf_meet_link *);
+/* Whether both sides have proved who they are, or never will: for a wait. */
+static inline bool wf_link_is_decided(void *link)
+{
+    const struct wf_meet_link *l = link;
+
+    return l->state == WF_LINK_OPEN || l->state == WF_LINK_OVER;
+}
+
+/* Whether an error of a socket says only that nothing can be done now. */
+bool wf_link_error_is_temporary(int error);
+
 /* Whether all that was sent has gone to the kernel. */
 static inline bool wf_link_is_flushed(const struct wf_meet_link *l)
 {

@@ -194,13 +194,6 @@ static struct wf_meet_link *call_address(struct wf_meet_state *s,
     return wf_meet_add_link(s, l) ? l : NULL;
 }
 
-static bool is_decided(void *arg)
-{
-    const struct wf_meet_link *l = arg;
-
-    return l->state == WF_LINK_OPEN || l->state == WF_LINK_OVER;
-}
-
 /* Says why a port could not be reached. The last failure is no help where the
  * port is of another host, and listens on loopback there. */
 static const char *choose_cause(const struct wf_port_name *is, bool here,
@@ -237,7 +230,7 @@ struct wf_meet_link *wf_port_dial(struct wf_meet_state *s,
         if (!l)
             continue;
         wf_meet_serve_link(s, l);
-        wf_meet_wait(s, is_decided, l, deadline, cause);
+        wf_meet_wait(s, wf_link_is_decided, l, deadline, cause);
         if (l->state == WF_LINK_OPEN)
             return l;
         *why = l->state == WF_LINK_OVER ? l->why : "nobody answers there";

@@ -46,8 +46,7 @@ static struct segment_list *make_list(struct wf_comm *comm)
     if (list || !(list = calloc(1, sizeof *list)))
         return list;
     list->kept.drop = drop_list;
-    list->kept.next = comm->kept;
-    comm->kept = &list->kept;
+    wf_comm_keep(comm, &list->kept);
     return list;
 }
 

@@ -334,11 +334,16 @@ wait_for_ever()
             os.unlink(self.path("go"))
 
     def test_a_job_whose_asker_has_ended_ends(self):
+        """The job cannot run yet: its host does not answer."""
+        silent = self.path("silent")
+        with open(silent, "w", encoding="ascii") as f:
+            f.write("#!/bin/sh\nexec sleep 1000\n")
+        os.chmod(silent, 0o755)
         done = self.run_script("""
 p = Pmi()
-p.ask_to_spawn((2, ["sleep", "1000"]))
+p.ask_to_spawn((2, ["true"], {"host": "far"}))
 os._exit(0)
-""", "--continuous")
+""", "--continuous", "--launcher-exec", silent, "--host-timeout", 900)
         self.assert_nothing_left()
         self.assertNotIn("cannot", done.stderr)
 
