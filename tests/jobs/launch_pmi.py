@@ -115,7 +115,7 @@ s = socket.socket(fileno=int(os.environ["PMI_FD"]))
 for request in sys.argv[1].split("|"):
     s.sendall(request.encode() + b"\n")
     if not request.startswith("mcmd") and request != "x=1":
-        print(s.recv(4096).decode().strip())
+        sys.stdout.write(s.recv(4096).decode().strip() + "\n")
 """
 
     def say(self, requests, n=1):
