@@ -20,6 +20,7 @@ static const struct {
     {"net", WF_TERM_NET, true},
     {"node", WF_TERM_NODE, true},
     {"transport", WF_TERM_TRANSPORT, true},
+    {"job", WF_TERM_JOB, true},
     {"local", WF_TERM_LOCAL, false},
     {"remote", WF_TERM_REMOTE, false},
     {"self", WF_TERM_SELF, false},
@@ -87,6 +88,13 @@ static bool net_has_any(const struct wf_net *net, const char *addresses)
     return false;
 }
 
+/* Parse "own" or "other". */
+static bool parse_job(const char *text, bool *other)
+{
+    *other = strcmp(text, "other") == 0;
+    return *other || strcmp(text, "own") == 0;
+}
+
 static bool parse_item(enum wf_term_key key, const char *text,
                        union wf_term_item *item)
 {
@@ -95,6 +103,8 @@ static bool parse_item(enum wf_term_key key, const char *text,
         return wf_value_range(text, strlen(text), &item->range);
     case WF_TERM_NET:
         return parse_net(text, &item->net);
+    case WF_TERM_JOB:
+        return parse_job(text, &item->other);
     default:
         item->text = text;
         return key == WF_TERM_TRANSPORT || wf_pattern_count(text) > 0;
@@ -110,6 +120,8 @@ static const char *describe_item(enum wf_term_key key)
         return "a transport, as in transport:shm";
     case WF_TERM_NET:
         return "an address or subnet, as in net:10.1.0.0/24";
+    case WF_TERM_JOB:
+        return "own or other, as in job:other";
     default:
         return "a name, as in host:dsp[1-3] or host:node*";
     }
@@ -241,9 +253,12 @@ static bool has_reaching(const char *transport,
 }
 
 static bool match_item(enum wf_term_key key, const union wf_term_item *item,
-                       const struct wf_route_end *end)
+                       const struct wf_route_end *end,
+                       const struct wf_route_end *other)
 {
     switch (key) {
+    case WF_TERM_JOB:
+        return item->other == (end->job != other->job);
     case WF_TERM_RANK:
         return wf_range_has(&item->range, end->rank);
     case WF_TERM_HOST:
@@ -266,14 +281,14 @@ static bool match_term(const struct wf_term *term,
     case WF_TERM_REMOTE:
         return end->node != other->node;
     case WF_TERM_SELF:
-        return end->rank == other->rank;
+        return wf_route_is_self(end, other);
     default:
         break;
     }
     for (int i = 0; i < term->item_count; i++) {
         if (term->key == WF_TERM_TRANSPORT
                 ? has_reaching(term->items[i].text, candidates, n)
-                : match_item(term->key, &term->items[i], end))
+                : match_item(term->key, &term->items[i], end, other))
             return true;
     }
     return false;

@@ -2,8 +2,12 @@
  *
  *   select = term { blank term }      all terms must hold
  *   term   = ["!"] key ":" item { "," item }  |  ["!"] word
- *   key    = rank | host | net | node | transport     word = local | remote
- *            | self | *
+ *   key    = rank | host | net | node | transport | job
+ *   word   = local | remote | self | *
+ *
+ * Both processes of a pair evaluate the routes of both directions, and must get
+ * the same: so rank: is a rank in the job of the process, and job: compares the
+ * jobs of the two ends.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,6 +25,7 @@ enum wf_term_key {
     WF_TERM_NET,
     WF_TERM_NODE,
     WF_TERM_TRANSPORT,
+    WF_TERM_JOB,
     WF_TERM_LOCAL,
     WF_TERM_REMOTE,
     WF_TERM_SELF
@@ -35,6 +40,7 @@ union wf_term_item {
     struct wf_range range; /* rank */
     struct wf_net net;
     const char *text; /* host or node pattern, transport name */
+    bool other;       /* job */
 };
 
 struct wf_term {
@@ -62,14 +68,22 @@ enum wf_route_kind {
 
 /* Facts about one end of a pair, as the selectors of a route see them. */
 struct wf_route_end {
-    uint32_t rank;
+    uint32_t rank; /* in its job */
     const char *host;
     const char *net; /* comma separated numeric addresses, or "" */
     uint64_t node;   /* equal: same node (memory can be shared) */
     /* The keys of the rules that are about some communicators or operations and
      * hold for these messages (wf_route_find_keys). */
     uint32_t keys;
+    uint32_t job; /* equal: same job */
 };
+
+/* Whether both ends are one process. */
+static inline bool wf_route_is_self(const struct wf_route_end *a,
+                                    const struct wf_route_end *b)
+{
+    return a->rank == b->rank && a->job == b->job;
+}
 
 /* An endpoint that may be chosen. */
 struct wf_route_candidate {

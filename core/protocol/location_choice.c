@@ -169,10 +169,11 @@ int wf_location_fail_no_route(const struct weft_loc *loc,
                                      "; %s: is not open: %s", all[t].name,
                                      left_out_reason(loc->wf, &all[t]));
     return wf_fail(WEFT_EUNREACH,
-                   "%s: no transport reaches rank %u (%s) from rank %u (%s): "
+                   "%s: no transport reaches rank %u%s (%s) from rank %u (%s): "
                    "%s",
-                   section, loc->id, loc->host, loc->wf->rank->id,
-                   loc->wf->rank->host, text);
+                   section, loc->index,
+                   choice->to.job == choice->from.job ? "" : " of another job",
+                   loc->host, loc->wf->rank->id, loc->wf->rank->host, text);
 }
 
 int wf_location_choose(struct weft_loc *loc, struct wf_location_choice *c,
@@ -189,10 +190,11 @@ void wf_location_begin_choice(struct weft_loc *loc, uint32_t keys,
     const struct wf_rank *rank = loc->wf->rank;
 
     *c = (struct wf_location_choice){.n = links->ep_count};
-    c->from = (struct wf_route_end){rank->id, rank->host, c->from_net,
-                                    rank->node, keys};
-    c->to =
-        (struct wf_route_end){loc->id, loc->host, c->to_net, loc->node, keys};
+    c->from = (struct wf_route_end){rank->id,   rank->host, c->from_net,
+                                    rank->node, keys,       rank->job.first};
+    c->to = (struct wf_route_end){
+        loc->index, loc->host, c->to_net,
+        loc->node,  keys,      wf_job_of(&rank->job, loc->id)->first};
     for (int i = 0; i < links->ep_count; i++)
         evaluate_candidate(loc, &links->eps[i], c);
 }

@@ -180,7 +180,7 @@ int wf_route_choose(const struct wf_config *c, const struct wf_route_end *from,
     const struct wf_route_rule *rule =
         wf_route_rule(c, from, to, size, candidates, n);
     choose_by_rule(&choice, rule, n);
-    for (int i = 0; from->rank == to->rank && i < n; i++) {
+    for (int i = 0; wf_route_is_self(from, to) && i < n; i++) {
         if (candidates[i].caps & WEFT_CAP_SELF)
             append_choice(&choice, i);
     }
@@ -277,7 +277,7 @@ bool wf_route_failover(const struct wf_config *c,
         .encrypt = wf_route_pair_encrypts(c, from, to, candidates, n),
         .failback = rule->failback,
         .timeout = rule->timeout};
-    if (from->rank == to->rank)
+    if (wf_route_is_self(from, to))
         return false;
     out->several = wants_failover(rule, network && found > 1) &&
                    wants_failover(back, network && found > 1);

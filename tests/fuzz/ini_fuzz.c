@@ -42,8 +42,8 @@ static const weft_plugin plugin = {.name = "fuzz",
 static void ask_routes(const struct wf_config *c)
 {
     static const struct wf_route_end ends[] = {
-        {0, "ctl", "10.0.0.1", 1, 0},
-        {3, "dsp2.lab", "10.1.0.12,fd00::12", 2, 1},
+        {0, "ctl", "10.0.0.1", 1, 0, 0},
+        {3, "dsp2.lab", "10.1.0.12,fd00::12", 2, 1, 8},
     };
     const struct wf_transport_config *t;
     struct wf_route_candidate candidates[16] = {0};

@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import subprocess
+import tempfile
 import unittest
 
 from launch import LIMIT, main, start, wait_until
@@ -67,6 +68,25 @@ class Ports(unittest.TestCase):
 
     def test_finalize_of_connected_jobs(self):
         self.pair(2, 3, 2, "stay")
+
+    def test_a_route_is_about_other_jobs(self):
+        """Messages within a job go by shm, those between jobs by tcp."""
+        with tempfile.TemporaryDirectory() as folder:
+            ini = os.path.join(folder, "mpi.ini")
+            with open(ini, "w", encoding="ascii") as f:
+                f.write("[route out]\nto = job:other\nuse = tcp\n"
+                        "[route in]\nto = job:own\nuse = shm\n")
+            options = ("--ini", ini, "--set", "core.stats=yes")
+            server = Server(2, 1, "all", *options)
+            client = self.call(server, 1, 1, "all", *options)
+            for job, alone in ((client, True), (server.job, False)):
+                _, err = job.communicate(timeout=LIMIT)
+                self.assertEqual(job.returncode, 0, err)
+                came = dict(re.findall(
+                    r"rank 0: (\w+) .* received \d+ messages, (\d+) b", err))
+                self.assertGreater(int(came["tcp"]), 1000000, err)
+                self.assertLess(int(came.get("shm", 0)), 100000, err)
+                self.assertEqual("shm" not in came, alone, err)
 
     def test_thread_ranks(self):
         self.pair(4, 4, 2, "all", "--ranks-per-process", 2)

@@ -172,8 +172,8 @@ static void weft_log_sets_the_level(void **state)
 
 static void weft_route_replaces_every_route_section(void **state)
 {
-    static const struct wf_route_end a = {0, "a", "", 1, 0},
-                                     b = {1, "a", "", 1, 0};
+    static const struct wf_route_end a = {0, "a", "", 1, 0, 0},
+                                     b = {1, "a", "", 1, 0, 0};
     const struct wf_route_candidate all[] = {
         {"shm", 0, true, NULL, WEFT_CAP_LOCAL, {0}, false},
         {"tcp", 1, true, NULL, WEFT_CAP_LOCAL, {0}, false},

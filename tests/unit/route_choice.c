@@ -6,16 +6,19 @@
 #include "route/cost.h"
 #include "route/route.h"
 
-static const struct wf_route_end r0 = {0, "ctl", "10.0.0.1", 1, 0};
-static const struct wf_route_end r1 = {1, "dsp1", "10.0.0.11,fd00::11", 1, 0};
-static const struct wf_route_end r5 = {5, "dsp3.lab", "10.1.0.13", 2, 0};
+static const struct wf_route_end r0 = {0, "ctl", "10.0.0.1", 1, 0, 0};
+static const struct wf_route_end r1 = {1,  "dsp1", "10.0.0.11,fd00::11",
+                                       1, 0,      0};
+static const struct wf_route_end r5 = {5, "dsp3.lab", "10.1.0.13", 2, 0, 0};
+/* rank 0 of another job, on the host of r0 */
+static const struct wf_route_end o0 = {0, "ctl", "10.0.0.1", 1, 0, 8};
 
 /* self, shm, tcp, udp-reliable and what they reach in the pair */
 static int make_world(const struct wf_route_end *from,
                       const struct wf_route_end *to,
                       struct wf_route_candidate *c)
 {
-    bool self = from->rank == to->rank, local = from->node == to->node;
+    bool self = wf_route_is_self(from, to), local = from->node == to->node;
     const struct wf_route_candidate all[] = {
         {"self",
          0,
@@ -190,6 +193,29 @@ static void selectors_of_distance_and_reach(void **state)
     assert_matches("to = *", &r0, &r5, true);
 }
 
+static void selectors_by_job(void **state)
+{
+    assert_matches("to = job:other", &r0, &o0, true);
+    assert_matches("to = job:other", &o0, &r0, true);
+    assert_matches("from = job:other", &r0, &o0, true);
+    assert_matches("to = !job:other", &r0, &o0, false);
+    assert_matches("to = job:own", &r0, &o0, false);
+    assert_matches("to = job:other", &r0, &r5, false);
+    assert_matches("to = job:own", &r0, &r5, true);
+    assert_matches("to = job:other,own", &r0, &r5, true);
+    assert_matches("to = job:other local", &r0, &o0, true);
+    assert_matches("to = job:other remote", &r0, &o0, false);
+    assert_matches("to = rank:0", &r5, &o0, true); /* in its own job */
+    assert_matches("to = rank:8", &r5, &o0, false);
+    assert_matches("to = self", &r0, &o0, false);
+}
+
+static void another_process_of_the_same_rank_is_not_the_own(void **state)
+{
+    assert_choice("[route a]\nuse = tcp\n", &r0, &o0, 0,
+                  "tcp - route 'a' (text:1)");
+}
+
 static void all_terms_must_hold(void **state)
 {
     assert_matches("to = remote host:dsp*", &r0, &r5, true);
@@ -260,6 +286,10 @@ static void bad_selectors_are_explained(void **state)
     assert_problem("[route a]\nto = net:10.0.0\n",
                    "'10.0.0' is not an address");
     assert_problem("[route a]\nto = net:10.0.0.0/33\n", "is not an address");
+    assert_problem("[route a]\nto = job:viewer\n",
+                   "text:2:6: to: 'viewer' is not own or other, as in "
+                   "job:other");
+    assert_problem("[route a]\nto = job\n", "'job' wants a list: job:...");
     assert_problem("[route a]\nto = rank:1,,2\n", "'' is not a rank");
     assert_problem("[route a]\nto = host:a[\n", "'a[' is not a name");
     assert_problem("[route a]\nto =\n", "to: empty");
@@ -438,6 +468,8 @@ int main(void)
         cmocka_unit_test(selectors_by_host_and_node),
         cmocka_unit_test(selectors_by_net),
         cmocka_unit_test(selectors_of_distance_and_reach),
+        cmocka_unit_test(selectors_by_job),
+        cmocka_unit_test(another_process_of_the_same_rank_is_not_the_own),
         cmocka_unit_test(all_terms_must_hold),
         cmocka_unit_test(rules_may_be_about_communicators_and_kinds),
         cmocka_unit_test(a_rule_about_a_communicator_ends_no_search),

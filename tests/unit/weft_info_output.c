@@ -78,6 +78,43 @@ static const char two_hosts[] =
     "[route bulk]\nsize = 64K-\nuse = dead tcp\n"
     "[route net]\nuse = dead tcp\n";
 
+/* The same, rank 3 being of another job, or as `job` says. */
+static int explain_job(const char *ini, const char *job, bool json, char **text)
+{
+    static struct info info;
+    struct wf_config *c = parse_good(ini);
+    invent_address(&info, c);
+    struct info_question q = {.pair = "0@a->3@a", .job = job};
+    capture_begin(1);
+    int rc = info_explain(&info, &q, json);
+    *text = capture_end(1);
+    wf_config_free(c);
+    return rc;
+}
+
+static void a_rank_may_be_of_another_job(void **state)
+{
+    static const char ini[] = "[transport shm]\n[transport tcp]\nport = 1\n"
+                              "[core]\nbootstrap = static\n"
+                              "[host a]\naddress = 10.0.0.1\n"
+                              "[rank 0-3]\nhost = a\n"
+                              "[route out]\nto = job:other\nuse = tcp\n"
+                              "[route in]\nuse = shm tcp\n";
+    char *text;
+
+    assert_int_equal(explain_job(ini, "other", false, &text), 0);
+    assert_says(text, "pair 0 (a) -> 3 of another job (a)");
+    assert_says(text, "messages, in order: route 'out'");
+    assert_int_equal(explain_job(ini, "own", false, &text), 0);
+    assert_says(text, "pair 0 (a) -> 3 (a)");
+    assert_says(text, "messages, in order: route 'in'");
+    assert_int_equal(explain_job(ini, NULL, false, &text), 0);
+    assert_says(text, "messages, in order: route 'in'");
+    assert_int_equal(explain_job(ini, "other", true, &text), 0);
+    assert_says(text, "\"job\": \"other\"");
+    assert_int_equal(explain_job(ini, "viewer", false, &text), 2);
+}
+
 static void every_rejected_transport_has_its_reason(void **state)
 {
     char *text;
@@ -286,6 +323,7 @@ static void a_wrong_file_is_exit_code_78_and_is_not_embedded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rank_may_be_of_another_job),
         cmocka_unit_test(every_rejected_transport_has_its_reason),
         cmocka_unit_test(a_size_shows_the_way_of_the_payload_too),
         cmocka_unit_test(failover_and_stripes_are_explained),

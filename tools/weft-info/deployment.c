@@ -147,13 +147,14 @@ static bool is_network(const struct info_transport *t)
 
 /* Whether a static start knows where to call an end whose host the command line
  * names: [host] has to say, or the transport computes it. Addresses that [rank]
- * gives are looked at by info_judge. */
+ * gives are looked at by info_judge; those of other jobs come when they are
+ * met. */
 static bool is_called(const struct info *info, int i, const struct info_end *to)
 {
     const weft_plugin *plugin = info->transport[i].plugin;
     char address[ADDRESSES_LEN];
     bool own;
-    if (!to->named || !wf_boot_is_static(info->config))
+    if (!to->named || to->facts.job || !wf_boot_is_static(info->config))
         return true;
     return (plugin != NULL && WEFT_HAS(plugin->ops, weft_ops, addr_derive)) ||
            find_address(info, to, i, address, sizeof address, &own);

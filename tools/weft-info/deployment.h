@@ -19,7 +19,8 @@ struct info_end {
     struct wf_route_end facts;
     char host[256], net[ADDRESSES_LEN];
     bool told;  /* the command line names the host */
-    bool named; /* it does, and [rank] does not say the same */
+    bool named; /* it does, and [rank] does not say the same, or is about
+                   another job */
     bool here;  /* nobody gave a host: it is taken to be this machine */
 };
 

@@ -35,9 +35,9 @@ struct decision {
     struct info_assumed assumed;       /* by all decisions so far */
 };
 
-/* Parse "3" or "3@host". */
+/* Parse "3" or "3@host". The ranks of mpi.ini are those of the own job. */
 static bool end_parse(const struct info *info, const char *text, size_t n,
-                      struct info_end *end)
+                      bool other_job, struct info_end *end)
 {
     const char *at = memchr(text, '@', n), *host;
     size_t digits = at != NULL ? (size_t)(at - text) : n;
@@ -47,7 +47,8 @@ static bool end_parse(const struct info *info, const char *text, size_t n,
         rank.lo > INT32_MAX)
         return false;
     end->facts.rank = (uint32_t)rank.lo;
-    host = wf_config_host(info->config, end->facts.rank);
+    end->facts.job = other_job;
+    host = other_job ? NULL : wf_config_host(info->config, end->facts.rank);
     end->told = at != NULL;
     end->here = at == NULL && host == NULL;
     if (at != NULL)
@@ -57,19 +58,20 @@ static bool end_parse(const struct info *info, const char *text, size_t n,
         snprintf(end->host, sizeof end->host, "%s", host);
     else
         wf_node_name(end->host, sizeof end->host);
-    end->named = end->told && (host == NULL || strcmp(host, end->host) != 0);
+    end->named = other_job ||
+                 (end->told && (host == NULL || strcmp(host, end->host) != 0));
     end->facts.host = end->host;
     end->facts.net = end->net;
     return end->host[0] != '\0';
 }
 
 static bool pair_parse(const struct info *info, const char *pair,
-                       struct decision *d)
+                       bool other_job, struct decision *d)
 {
     const char *arrow = strstr(pair, "->");
     if (arrow == NULL ||
-        !end_parse(info, pair, (size_t)(arrow - pair), &d->from) ||
-        !end_parse(info, arrow + 2, strlen(arrow + 2), &d->to))
+        !end_parse(info, pair, (size_t)(arrow - pair), false, &d->from) ||
+        !end_parse(info, arrow + 2, strlen(arrow + 2), other_job, &d->to))
         return false;
     info_end_addresses(info, &d->from);
     info_end_addresses(info, &d->to);
@@ -78,10 +80,16 @@ static bool pair_parse(const struct info *info, const char *pair,
     return true;
 }
 
-bool info_explain_plans(const struct info *info, const char *pair)
+static bool is_other_job(const struct info_question *q)
+{
+    return q->job != NULL && strcmp(q->job, "other") == 0;
+}
+
+bool info_explain_plans(const struct info *info, const struct info_question *q)
 {
     struct decision *d = calloc(1, sizeof *d);
-    bool plan = d != NULL && pair_parse(info, pair, d) && d->plan;
+    bool plan = d != NULL && q->pair != NULL &&
+                pair_parse(info, q->pair, is_other_job(q), d) && d->plan;
     free(d);
     return plan;
 }
@@ -98,7 +106,7 @@ static void candidate_judge(const struct info *info, struct decision *d, int i)
                              .probed = true};
     info_judge(info, &info->transport[i], &pair, c);
     if (c->reaches && (d->plan || d->to.named) &&
-        d->from.facts.rank != d->to.facts.rank &&
+        !wf_route_is_self(&d->from.facts, &d->to.facts) &&
         !info_deployment_reaches(info, i, &d->from, &d->to, d->why[i],
                                  sizeof d->why[i])) {
         c->reaches = false;
@@ -146,7 +154,7 @@ static bool sorts_by_cost(const struct info *info, const struct decision *d)
 /* Note what this decision assumes. */
 static void assume_facts(const struct info *info, struct decision *d)
 {
-    bool self = d->from.facts.rank == d->to.facts.rank;
+    bool self = wf_route_is_self(&d->from.facts, &d->to.facts);
     assume_end(info, d, &d->from, true);
     assume_end(info, d, &d->to, false);
     if (!self && strcmp(d->from.host, d->to.host) == 0)
@@ -236,7 +244,7 @@ static const char *describe_windows(const struct info *info,
 {
     const struct info_transport *t = find_windows(info, d);
 
-    if (d->from.facts.rank == d->to.facts.rank)
+    if (wf_route_is_self(&d->from.facts, &d->to.facts))
         snprintf(text, n, "mapped: a process has its own memory");
     else if (d->ordered)
         snprintf(text, n,
@@ -367,6 +375,7 @@ static void write_end(struct json *j, const char *key,
     json_open(j, key, '{');
     json_number(j, "rank", end->facts.rank);
     json_text(j, "host", end->host);
+    json_text(j, "job", end->facts.job ? "other" : "own");
     json_close(j, '}');
 }
 
@@ -403,8 +412,9 @@ static int explain_json(const struct info *info, struct decision *d,
 static int explain_text(const struct info *info, struct decision *d,
                         uint64_t size)
 {
-    printf("pair %u (%s) -> %u (%s), configuration %s%s\n", d->from.facts.rank,
-           d->from.host, d->to.facts.rank, d->to.host,
+    printf("pair %u (%s) -> %u%s (%s), configuration %s%s\n",
+           d->from.facts.rank, d->from.host, d->to.facts.rank,
+           d->to.facts.job ? " of another job" : "", d->to.host,
            wf_config_source(info->config),
            d->plan ? ", planned for machines elsewhere" : "");
     const char *meaning, *bootstrap = bootstrap_of(info, &meaning);
@@ -469,7 +479,9 @@ int info_explain(const struct info *info, const struct info_question *q,
     else if (!kind_parse(q->kind, &kind))
         fprintf(stderr, "weft-info: --kind %s: pt2pt, collective, rma or io\n",
                 q->kind);
-    else if (!pair_parse(info, pair, d))
+    else if (q->job != NULL && !is_other_job(q) && strcmp(q->job, "own") != 0)
+        fprintf(stderr, "weft-info: --job %s: own or other\n", q->job);
+    else if (!pair_parse(info, pair, is_other_job(q), d))
         fprintf(stderr,
                 "weft-info: --explain %s: write two ranks as in "
                 "'0->3', or with hosts '0@nodea->3@nodeb'\n",

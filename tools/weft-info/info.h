@@ -87,14 +87,15 @@ int info_check(const char *file, bool load, bool json);
  * of problems, which are printed. */
 int info_check_static(struct wf_config *, bool load, FILE *errors);
 /* A question for --explain: about a pair, and messages of so many bytes, on a
- * communicator of that name, of that kind; NULL: not given. */
+ * communicator of that name, of that kind; NULL: not given. job: of the second
+ * rank, "own" or "other". */
 struct info_question {
-    const char *pair, *size, *comm, *kind;
+    const char *pair, *size, *comm, *kind, *job;
 };
 /* Explain a pair such as "0->3" or "0@nodea->3@nodeb"; size: "1M" or NULL. */
 int info_explain(const struct info *, const struct info_question *, bool json);
 /* Whether the pair is one of machines elsewhere, which is planned. */
-bool info_explain_plans(const struct info *, const char *pair);
+bool info_explain_plans(const struct info *, const struct info_question *);
 /* Print the table of transports; a word is a name or a file. */
 int info_table(char *const *words, int n);
 int info_embed(const char *file);

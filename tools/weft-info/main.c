@@ -40,9 +40,11 @@ static const char usage[] =
     "                                               installation, which are "
     "loaded\n"
     "       weft-info [--json] --explain A->B [--size N] [--comm NAME]\n"
-    "                 [--kind pt2pt|collective|rma|io]\n"
+    "                 [--kind pt2pt|collective|rma|io] [--job other]\n"
     "                                               routes between two ranks,\n"
-    "                                               or 0@hosta->3@hostb\n"
+    "                                               or 0@hosta->3@hostb; "
+    "--job: the\n"
+    "                                               second is of another job\n"
     "       weft-info --collective NAME --ranks N [--nodes N] [--size N]\n"
     "                 [--algorithm NAME] [--root N] [--dot]\n"
     "                                               draws what the ranks do; "
@@ -97,6 +99,7 @@ static int take_option(struct arguments *a, int argc, char **argv, int i)
                       {"--size", &a->explain.size},
                       {"--comm", &a->explain.comm},
                       {"--kind", &a->explain.kind},
+                      {"--job", &a->explain.job},
                       {"--embed", &a->embed},
                       {"--seconds", &a->seconds},
                       {"--collective", &a->draw.collective},
@@ -163,8 +166,7 @@ static int dispatch_command(const struct arguments *a)
         wf_config_free(config);
         return drawn;
     }
-    info_probe(&info, a->explain.pair != NULL &&
-                          info_explain_plans(&info, a->explain.pair));
+    info_probe(&info, info_explain_plans(&info, &a->explain));
     int rc = a->explain.pair != NULL ? info_explain(&info, &a->explain, a->json)
                                      : info_report(&info, a->json);
     wf_config_free(config);

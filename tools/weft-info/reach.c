@@ -49,7 +49,7 @@ static const char *lacking_address(const struct info *info,
 void info_judge(const struct info *info, const struct info_transport *t,
                 const struct info_pair *pair, struct wf_route_candidate *c)
 {
-    bool self = pair->from->rank == pair->to->rank;
+    bool self = wf_route_is_self(pair->from, pair->to);
     bool local = pair->from->node == pair->to->node;
     uint32_t need = self    ? WEFT_CAP_SELF
                     : local ? WEFT_CAP_LOCAL
