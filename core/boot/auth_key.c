@@ -62,6 +62,11 @@ uint32_t wf_auth_tag(const struct wf_auth_key *key)
     return key->tag;
 }
 
+uint64_t wf_auth_key_id(const struct wf_auth_key *key)
+{
+    return key->id;
+}
+
 struct wf_auth_key *wf_auth_key_alloc(void)
 {
     return wf_secret_alloc(sizeof(struct wf_auth_key));

@@ -22,6 +22,8 @@ int wf_auth_key_fill(struct wf_auth_key *, const void *bytes, size_t n,
 int wf_auth_key_create(const void *bytes, size_t n, const char *job,
                        struct wf_auth_key **out);
 void wf_auth_key_free(struct wf_auth_key *);
+/* Returns the number by which a handshake names the key. */
+uint64_t wf_auth_key_id(const struct wf_auth_key *);
 /* The keys of another job are a list: process/job.h. */
 void wf_auth_key_put_before(struct wf_auth_key *, struct wf_auth_key *rest);
 struct wf_auth_key *wf_auth_key_after(const struct wf_auth_key *);

@@ -12,6 +12,7 @@
 #include "datatype/predefined.h"
 #include "object/error_class.h"
 #include "process/instance.h"
+#include "progress/wait.h"
 #include "protocol/death.h"
 #include "protocol/receive.h"
 #include "protocol/send.h"
@@ -143,6 +144,17 @@ struct peers {
     enum wf_space space;
 };
 
+/* Starts the message to the other one: 0 after an error, which may be of the
+ * step's other message. */
+static int send_words(struct wf_agree *a, const struct peers *p,
+                      struct wf_req **r)
+{
+    if (a->error)
+        memset(a->value, 0, (size_t)a->n * sizeof *a->value);
+    return wf_isend(p->comm, a->value, (uint64_t)a->n, wf_type_of(MPI_UINT64_T),
+                    p->to, p->tag, p->space, WF_SEND_STANDARD, r);
+}
+
 /* Starts both messages of a step. Returns true when both have ended already. */
 static bool start_exchange(struct wf_agree *a, const struct peers *p)
 {
@@ -152,8 +164,12 @@ static bool start_exchange(struct wf_agree *a, const struct peers *p)
     int status = wf_irecv(p->comm, a->input, (uint64_t)a->n, word, p->from,
                           p->tag, p->space, &r);
     track_message(a, wf_error_class(status), r);
-    status = wf_isend(p->comm, a->value, (uint64_t)a->n, word, p->to, p->tag,
-                      p->space, WF_SEND_STANDARD, &r);
+    status = send_words(a, p, &r);
+    /* the other one waits: it learns of a shortage that has passed */
+    if (wf_error_class(status) == MPI_ERR_NO_MEM) {
+        record_error(a, MPI_ERR_NO_MEM);
+        status = send_words(a, p, &r);
+    }
     track_message(a, wf_error_class(status), r);
     return --a->pending == 0;
 }
@@ -207,7 +223,7 @@ static void cross_bridge(struct wf_engine_task *e)
 static bool take_bridge_step(struct wf_agree *a)
 {
     const struct wf_agree_scope *s = a->scope;
-    if (s->me != s->leader) {
+    if (s->me != s->leader || !s->bridge) {
         a->phase = GROUP_AFTER;
         return true;
     }
@@ -258,4 +274,38 @@ void wf_agree_init_scope(struct wf_agree_scope *s, struct wf_comm *comm)
     s->bridge_tag = wf_comm_draw_tag(comm);
     s->bridge_space = WF_SPACE_NBC;
     s->result = comm;
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+struct waiting {
+    struct wf_agree agree;
+    bool over;
+};
+
+static void end_agreement(struct wf_agree *a)
+{
+    wf_container(a, struct waiting, agree)->over = true;
+}
+
+static bool is_over(void *arg)
+{
+    return ((struct waiting *)arg)->over;
+}
+
+int wf_agree_run(struct wf_comm *comm, uint64_t *value, uint64_t *input, int n)
+{
+    struct wf_agree_scope scope;
+    struct waiting w = {.agree = {.scope = &scope,
+                                  .n = n,
+                                  .value = value,
+                                  .input = input,
+                                  .resume = end_agreement}};
+
+    wf_agree_init_scope(&scope, comm);
+    if (scope.size == 1 && !scope.bridged)
+        return MPI_SUCCESS;
+    if (!wf_agree_start(&w.agree))
+        wf_progress_wait(comm->wf, UINT32_MAX, is_over, &w, NULL);
+    return w.agree.error;
 }

@@ -36,7 +36,8 @@ struct wf_agree_scope {
     enum wf_space space;
     int leader; /* with a bridge: the member that uses it */
     bool bridged;
-    struct wf_comm *bridge; /* leader only: comm that the other leader is in */
+    struct wf_comm *bridge; /* leader only: comm that the other leader is in;
+                               NULL: it has failed, and clears all words */
     int bridge_rank;        /* the other leader's rank there */
     int bridge_tag;
     enum wf_space bridge_space;
@@ -79,5 +80,11 @@ bool wf_agree_bridge_has_dead(const struct wf_agree_scope *);
  * the tags that the next collective operation would have, so every member calls
  * it at the same point of its sequence of collective calls. */
 void wf_agree_init_scope(struct wf_agree_scope *, struct wf_comm *);
+
+/* Runs an agreement of all members of a communicator, over n words, and waits
+ * for it. It has no request, for which there might be no memory while others
+ * wait for this member. Returns an MPI error class: MPI_ERR_PROC_ABORTED if one
+ * is dead. */
+int wf_agree_run(struct wf_comm *, uint64_t *value, uint64_t *input, int n);
 
 #endif

@@ -32,43 +32,6 @@ struct making {
 
 /* ---- agreeing ------------------------------------------------------------ */
 
-/* An agreement that this thread waits for. It has no request, for which there
- * might be no memory while others wait for this member. */
-struct waiting {
-    struct wf_agree agree;
-    bool over;
-};
-
-static void end_agreement(struct wf_agree *a)
-{
-    wf_container(a, struct waiting, agree)->over = true;
-}
-
-static bool is_over(void *arg)
-{
-    return ((struct waiting *)arg)->over;
-}
-
-/* Agree with the members of parent on the AND of some words. Returns an MPI
- * error class: MPI_ERR_PROC_ABORTED if one is dead. */
-static int agree_on_words(struct wf_comm *parent, uint64_t *value, int n)
-{
-    uint64_t input[WORDS];
-    struct wf_agree_scope scope;
-    struct waiting w = {.agree = {.scope = &scope,
-                                  .n = n,
-                                  .value = value,
-                                  .input = input,
-                                  .resume = end_agreement}};
-
-    wf_agree_init_scope(&scope, parent);
-    if (scope.size == 1 && !scope.bridged)
-        return MPI_SUCCESS;
-    if (!wf_agree_start(&w.agree))
-        wf_progress_wait(parent->wf, UINT32_MAX, is_over, &w, NULL);
-    return w.agree.error;
-}
-
 /* Tell the others whether this member is able, and learn whether all are, and
  * want the same. */
 static int agree_to_begin(struct wf_comm *parent,
@@ -76,7 +39,8 @@ static int agree_to_begin(struct wf_comm *parent,
 {
     uint64_t w[WORDS] = {*able ? ~UINT64_C(0) : 0, t->bytes, ~t->bytes, t->rate,
                          ~t->rate};
-    int rc = agree_on_words(parent, w, WORDS);
+    uint64_t input[WORDS];
+    int rc = wf_agree_run(parent, w, input, WORDS);
     bool same = w[BYTES] == ~w[NOT_BYTES] && w[RATE] == ~w[NOT_RATE];
 
     if (rc == MPI_SUCCESS && !same)
@@ -91,8 +55,8 @@ static int agree_to_begin(struct wf_comm *parent,
 
 static int agree_to_end(struct wf_comm *parent, bool *able)
 {
-    uint64_t w[1] = {*able ? ~UINT64_C(0) : 0};
-    int rc = agree_on_words(parent, w, 1);
+    uint64_t w[1] = {*able ? ~UINT64_C(0) : 0}, input[1];
+    int rc = wf_agree_run(parent, w, input, 1);
 
     if (rc == MPI_SUCCESS && *able && !w[0])
         wf_channels_log_refusal(parent->wf, "another member could not reserve");

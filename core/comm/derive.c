@@ -16,6 +16,7 @@
 #include "object/error.h"
 #include "process/rank.h"
 #include "progress/engines.h"
+#include "progress/wait.h"
 #include "protocol/comm_route.h"
 #include "protocol/death.h"
 #include "protocol/failure.h"
@@ -26,11 +27,15 @@
 #include "protocol/send.h"
 #include "route/links.h"
 
-/* The state of one derivation, owned by its request. */
+/* The state of one derivation, owned by its request, or by a call that waits:
+ * that has no request if there is no memory for one, while others wait for this
+ * member. */
 struct derivation {
     struct wf_context_alloc alloc;
     struct wf_comm *result;
-    struct wf_req *req;
+    struct wf_req *req; /* or NULL */
+    int error;          /* MPI error class, without a request; then */
+    bool over;
     uint32_t own_hint;
     bool *exhausted; /* of the plan */
     int *channel;    /* of the plan */
@@ -96,7 +101,12 @@ static void finish_derivation(struct wf_context_alloc *c, int error)
         release_ids(c);
     if (d->exhausted)
         *d->exhausted = c->exhausted;
-    wf_req_complete(d->req, wf_error_status(error));
+    if (d->req) {
+        wf_req_complete(d->req, wf_error_status(error));
+        return;
+    }
+    d->error = error;
+    d->over = true;
 }
 
 static int free_derivation(struct wf_req *r)
@@ -115,23 +125,24 @@ static unsigned choose_engines(const struct wf_derive_plan *p)
                : wf_engines_ensure(p->parent->wf);
 }
 
-int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
+static struct wf_req *create_request(struct wf_comm *parent)
 {
-    struct wf_comm *parent = p->parent;
-    struct derivation *d = calloc(1, sizeof *d);
     struct wf_req *r = wf_req_create(parent->wf, WF_REQ_SCHEDULE, parent,
                                      "collective operation");
-    if (!d || !r) {
-        free(d);
-        if (r)
-            wf_req_abandon(r);
-        return wf_error(MPI_ERR_NO_MEM, "no memory for a request");
+
+    if (r) {
+        r->source = MPI_ANY_SOURCE; /* the empty status */
+        r->tag = MPI_ANY_TAG;
     }
-    r->source = MPI_ANY_SOURCE; /* the empty status */
-    r->tag = MPI_ANY_TAG;
-    r->context = d;
-    r->destroy = free_derivation;
-    d->req = r;
+    return r;
+}
+
+/* Begins a derivation, all of which is 0 but its request. */
+static void begin_derivation(struct derivation *d,
+                             const struct wf_derive_plan *p)
+{
+    struct wf_comm *parent = p->parent;
+
     d->result = p->result;
     if (p->result)
         p->result->origin = wf_comm_make_origin(p->result, parent, p->key);
@@ -148,9 +159,43 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
         d->alloc.channels = wf_channels_offer(parent->wf);
     d->alloc.done = finish_derivation;
     d->alloc.arg = d;
-    *req = r;
     wf_context_start(&d->alloc);
+}
+
+int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
+{
+    struct derivation *d = calloc(1, sizeof *d);
+    struct wf_req *r = create_request(p->parent);
+    if (!d || !r) {
+        free(d);
+        if (r)
+            wf_req_abandon(r);
+        return wf_error(MPI_ERR_NO_MEM, "no memory for a request");
+    }
+    r->context = d;
+    r->destroy = free_derivation;
+    d->req = r;
+    *req = r;
+    begin_derivation(d, p);
     return MPI_SUCCESS;
+}
+
+static bool is_over(void *arg)
+{
+    return ((const struct derivation *)arg)->over;
+}
+
+/* Returns the class with which the agreement ends. */
+static int await_derivation(const struct wf_derive_plan *p)
+{
+    struct derivation d = {.req = create_request(p->parent)};
+    struct wf_req *r = d.req;
+
+    begin_derivation(&d, p);
+    if (r)
+        return wf_error_class(wf_wait(&r, MPI_STATUS_IGNORE));
+    wf_progress_wait(p->parent->wf, UINT32_MAX, is_over, &d, NULL);
+    return d.error;
 }
 
 /* Records again why a member that was addressed has no route, if there is one:
@@ -208,7 +253,6 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
     struct wf_error_record cause = *wf_error_last();
     struct wf_derive_plan plan = *p;
     bool exhausted = false;
-    struct wf_req *r;
     int agreement = rc;
     plan.exhausted = &exhausted;
     if (rc == MPI_ERR_NO_MEM) /* log before another process aborts the job */
@@ -216,9 +260,7 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
                cause.text[0] ? cause.text : "out of memory");
     /* when a process is dead each member ends by itself, and waits for none */
     if (rc != MPI_ERR_PROC_ABORTED)
-        agreement = wf_derive_start(&plan, &r);
-    if (rc != MPI_ERR_PROC_ABORTED && agreement == MPI_SUCCESS)
-        agreement = wf_error_class(wf_wait(&r, MPI_STATUS_IGNORE));
+        agreement = await_derivation(&plan);
     *newcomm = MPI_COMM_NULL;
     if (agreement == MPI_SUCCESS && !p->failed) {
         if (p->result)

@@ -11,18 +11,23 @@
 #include "boot/auth_key.h"
 #include "coll/args.h"
 #include "config/config.h"
-#include "core_api.h"
-#include "datatype/predefined.h"
 #include "group/comm.h"
 #include "meet/ports.h"
 #include "object/error.h"
 #include "object/error_class.h"
+#include "object/status.h"
 #include "progress/engines.h"
+#include "protocol/death.h"
 #include "protocol/parting.h"
+#include "protocol/receive.h"
+#include "protocol/request.h"
+#include "protocol/send.h"
+#include "report/error.h"
 #include "route/card.h"
 #include "route/jobs.h"
 
 enum { HEAD = 12, MEMBER = 16, NAME = 4, BYTES_MAX = 1 << 27 };
+enum { MEMBER_MAX = MEMBER + WF_CARD_MAX };
 static const unsigned char name[NAME] = "WFG1";
 
 /* ---- describing ---------------------------------------------------------- */
@@ -52,77 +57,134 @@ static unsigned char *describe_self(struct wf_instance *wf, int32_t *n)
     return bytes;
 }
 
+/* The description of a group in the making. */
 struct gathering {
-    int32_t *lengths, *places; /* of the members' bytes, behind the head */
     unsigned char *bytes;
-    size_t n;
+    size_t n, room;
 };
 
-/* Makes room for the members. False: one of them, or this process, lacks
- * memory. */
-static bool prepare_room(const struct wf_comm *comm, int root,
-                         struct gathering *g)
+/* Appends bytes. False: no memory, or they are too many. */
+static bool append_bytes(struct gathering *g, const void *bytes, size_t n)
 {
-    int64_t sum = 0;
+    unsigned char *more;
 
-    for (int i = 0; i < comm->size; i++) {
-        if (g->lengths[i] <= 0 || sum + g->lengths[i] > BYTES_MAX)
+    if (n > g->room - g->n) {
+        size_t room = 2 * g->room + n;
+        more = room < BYTES_MAX ? realloc(g->bytes, room) : NULL;
+        if (!more)
             return false;
-        g->places[i] = (int32_t)sum;
-        sum += g->lengths[i];
+        g->bytes = more;
+        g->room = room;
     }
-    g->n = HEAD + (size_t)sum;
-    g->bytes = malloc(g->n);
-    if (!g->bytes)
-        return false;
-    memcpy(g->bytes, name, NAME);
-    wf_auth_put_u32(g->bytes + 4, (uint32_t)root);
-    wf_auth_put_u32(g->bytes + 8, (uint32_t)comm->size);
+    memcpy(g->bytes + g->n, bytes, n);
+    g->n += n;
     return true;
 }
 
-/* Gathers the bytes of all members at the root, which tells them first whether
- * it can take them. */
-static int gather_members(struct wf_comm *comm, int root,
-                          const unsigned char *mine, int32_t n,
-                          struct gathering *g)
+/* wf_req.lost: the root will not have all descriptions then. */
+static bool is_member_lost(const struct wf_req *r)
 {
-    struct wf_instance *wf = comm->wf;
-    struct wf_type *word = wf_type_of(MPI_INT32_T), *byte = wf_coll_byte();
-    bool is_root = comm->rank == root;
-    int32_t good = 0;
-    int rc = wf_mpi_gather(wf, &n, 1, word, g->lengths, 1, word, root, comm);
+    return wf_comm_is_dead(r->context);
+}
 
-    if (rc == MPI_SUCCESS && is_root)
-        good = g->lengths && prepare_room(comm, root, g);
-    if (rc == MPI_SUCCESS)
-        rc = wf_mpi_bcast(wf, &good, 1, word, root, comm);
-    if (rc == MPI_SUCCESS && !good)
-        rc = wf_error(MPI_ERR_NO_MEM, "no memory for the addresses of a group");
+/* Waits for a message, whose start returned a status. */
+static int await_message(struct wf_comm *comm, int started, struct wf_req *r,
+                         MPI_Status *status)
+{
+    if (started != 0)
+        return wf_error_class(started);
+    if (!wf_req_done(r) && r->type != WF_REQ_NOOP) {
+        r->context = comm;
+        r->lost = is_member_lost;
+    }
+    return wf_error_class(wf_wait(&r, status));
+}
+
+/* Sends the description of this process to the root, or no bytes if there is no
+ * memory for it. */
+static int send_self(struct wf_comm *comm, int root, int tag)
+{
+    struct wf_req *r = NULL;
+    int32_t n;
+    unsigned char *mine = describe_self(comm->wf, &n);
+    int rc = wf_isend(comm, mine, (uint64_t)n, wf_coll_byte(), root, tag,
+                      WF_SPACE_NBC, WF_SEND_STANDARD, &r);
+
+    rc = await_message(comm, rc, r, MPI_STATUS_IGNORE);
+    if (rc == MPI_SUCCESS && !mine)
+        rc = wf_error(MPI_ERR_NO_MEM, "no memory for the own address");
+    free(mine);
+    return rc;
+}
+
+/* Takes the description of a member. */
+static int take_member(struct wf_comm *comm, int from, int tag,
+                       struct gathering *g)
+{
+    unsigned char one[MEMBER_MAX];
+    struct wf_req *r = NULL;
+    MPI_Status status;
+    int rc = wf_irecv(comm, one, sizeof one, wf_coll_byte(), from, tag,
+                      WF_SPACE_NBC, &r);
+    uint64_t n;
+
+    rc = await_message(comm, rc, r, &status);
     if (rc != MPI_SUCCESS)
         return rc;
-    return wf_mpi_gatherv(wf, mine, n, byte, is_root ? g->bytes + HEAD : NULL,
-                          (struct wf_ints){g->lengths, 4},
-                          (struct wf_ints){g->places, 4}, byte, root, comm);
+    n = wf_status_bytes(&status);
+    if (n == 0)
+        return wf_error(MPI_ERR_NO_MEM, "rank %d has no memory for its address",
+                        from);
+    return append_bytes(g, one, n)
+               ? MPI_SUCCESS
+               : wf_error(MPI_ERR_NO_MEM, "no memory for the addresses of a "
+                                          "group");
+}
+
+static int append_self(struct wf_instance *wf, struct gathering *g)
+{
+    int32_t n;
+    unsigned char *mine = describe_self(wf, &n);
+    bool good = mine && append_bytes(g, mine, (size_t)n);
+
+    free(mine);
+    return good ? MPI_SUCCESS
+                : wf_error(MPI_ERR_NO_MEM, "no memory for the own address");
+}
+
+/* Takes the descriptions of all members, also after an error: each of them
+ * sends one. */
+static int gather_members(struct wf_comm *comm, int tag, struct gathering *g)
+{
+    unsigned char head[HEAD];
+    struct wf_error_record cause = {0};
+    int first, rc;
+
+    memcpy(head, name, NAME);
+    wf_auth_put_u32(head + 4, (uint32_t)comm->rank);
+    wf_auth_put_u32(head + 8, (uint32_t)comm->size);
+    first = append_bytes(g, head, HEAD)
+                ? MPI_SUCCESS
+                : wf_error(MPI_ERR_NO_MEM, "no memory for a group");
+    for (int i = 0; i < comm->size; i++) {
+        if (first != MPI_SUCCESS && !cause.text[0])
+            cause = *wf_error_last();
+        rc = i == comm->rank ? append_self(comm->wf, g)
+                             : take_member(comm, i, tag, g);
+        first = first != MPI_SUCCESS ? first : rc;
+    }
+    return cause.text[0] ? wf_error(first, "%s", cause.text) : first;
 }
 
 int wf_describe_group(struct wf_comm *comm, int root, unsigned char **bytes,
                       size_t *n)
 {
     struct gathering g = {0};
-    int32_t mine_n = 0;
-    unsigned char *mine = describe_self(comm->wf, &mine_n);
-    int rc;
+    int tag = wf_comm_draw_tag(comm), rc;
 
-    g.lengths = calloc((size_t)comm->size * 2, sizeof *g.lengths);
-    if (!g.lengths) {
-        free(mine);
-        return wf_error(MPI_ERR_NO_MEM, "no memory for a group");
-    }
-    g.places = g.lengths + comm->size;
-    rc = gather_members(comm, root, mine, mine_n, &g);
-    free(mine);
-    free(g.lengths);
+    if (comm->rank != root)
+        return send_self(comm, root, tag);
+    rc = gather_members(comm, tag, &g);
     if (rc != MPI_SUCCESS) {
         free(g.bytes);
         return rc;
@@ -210,11 +272,15 @@ static int adopt_members(struct wf_instance *home, struct reader *r,
 }
 
 void wf_describe_forget(struct wf_instance *home, const uint32_t *numbers,
-                        int n)
+                        int n, bool abrupt)
 {
-    struct wf_parting p = {home, numbers, n,
-                           wf_now(home) + home->rank->options->close_timeout,
-                           wf_meet_drive};
+    struct wf_parting p = {.wf = home,
+                           .numbers = numbers,
+                           .n = n,
+                           .deadline = wf_now(home) +
+                                       home->rank->options->close_timeout,
+                           .abrupt = abrupt,
+                           .wait = wf_meet_drive};
 
     wf_parting_leave(&p);
     wf_jobs_prune(home);
@@ -243,8 +309,10 @@ int wf_describe_adopt(struct wf_instance *home, const void *bytes, size_t n,
         return wf_error(MPI_ERR_PORT, "the other root has sent nonsense");
     r.at += HEAD;
     procs = malloc(count * sizeof *procs);
-    if (!procs)
+    if (!procs || !wf_deaths_reserve(home, count)) {
+        free(procs);
         return wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
+    }
     status = adopt_members(home, &r, key, procs, count, &known);
     out->numbers = status == 0 ? copy_numbers(procs, count) : NULL;
     if (out->numbers &&
@@ -253,10 +321,13 @@ int wf_describe_adopt(struct wf_instance *home, const void *bytes, size_t n,
     if (out->group) {
         out->root = (int)root;
         wf_group_count_comm(out->group, 1);
+        for (uint32_t i = 0; i < count; i++)
+            wf_deaths_recall(home, out->numbers[i]);
         return MPI_SUCCESS;
     }
-    if (procs)
-        wf_describe_forget(home, procs, (int)known);
+    if (procs || out->numbers)
+        wf_describe_forget(home, procs ? procs : out->numbers, (int)known,
+                           true);
     free(procs);
     free(out->numbers);
     return status == 0 ? wf_error(MPI_ERR_NO_MEM, "no memory for a group")
@@ -272,7 +343,7 @@ void wf_met_group_drop(struct wf_instance *home, struct wf_met_group *m)
     n = m->group->size;
     wf_group_count_comm(m->group, -1);
     wf_group_put(m->group);
-    wf_describe_forget(home, m->numbers, n);
+    wf_describe_forget(home, m->numbers, n, true);
     free(m->numbers);
     *m = (struct wf_met_group){0};
 }

@@ -33,10 +33,12 @@ struct wf_met_group {
 int wf_describe_adopt(struct wf_instance *home, const void *bytes, size_t n,
                       const unsigned char *key, struct wf_met_group *);
 /* Forgets those of these processes of other jobs that no communicator names.
- * Nothing is on its way to them, or from them. */
+ * Either nothing is on its way to them or from them, or it is abrupt: one that
+ * still waits for this process counts it as lost. */
 void wf_describe_forget(struct wf_instance *home, const uint32_t *numbers,
-                        int n);
-/* Ends that; members that no communicator names are forgotten. */
+                        int n, bool abrupt);
+/* Ends that; members that no communicator names, because no one was made, are
+ * forgotten abruptly. */
 void wf_met_group_drop(struct wf_instance *home, struct wf_met_group *);
 
 #endif

@@ -17,51 +17,22 @@
 #include "protocol/death.h"
 #include "protocol/parting.h"
 
-/* The agreement of all members that they have nothing left to send. */
-struct farewell {
-    struct wf_comm *comm;
-    struct wf_agree_scope scope;
-    struct wf_agree agree;
-    uint64_t value, input;
-    bool over;
-};
-
-static void note_agreed(struct wf_agree *a)
-{
-    struct farewell *f = a->arg;
-
-    f->over = true;
-}
-
-static bool is_over(void *arg)
-{
-    return ((const struct farewell *)arg)->over;
-}
-
 static bool is_idle(void *arg)
 {
-    const struct farewell *f = arg;
+    struct wf_comm *comm = arg;
 
-    return wf_parting_is_idle(f->comm) || wf_comm_is_dead(f->comm);
+    return wf_parting_is_idle(comm) || wf_comm_is_dead(comm);
 }
 
 /* Waits until no member has anything left to send, or one is dead: then
  * nobody waits. */
 static void agree_to_part(struct wf_meet_state *s, struct wf_comm *comm)
 {
-    struct farewell f = {.comm = comm};
+    uint64_t value = 0, input;
 
-    f.agree = (struct wf_agree){.scope = &f.scope,
-                                .n = 1,
-                                .value = &f.value,
-                                .input = &f.input,
-                                .resume = note_agreed,
-                                .arg = &f};
-    wf_meet_wait(s, is_idle, &f, 0, NULL);
+    wf_meet_wait(s, is_idle, comm, 0, NULL);
     wf_parting_return_credit(comm->wf);
-    wf_agree_init_scope(&f.scope, comm);
-    if (!wf_agree_start(&f.agree))
-        wf_meet_wait(s, is_over, &f, 0, NULL);
+    wf_agree_run(comm, &value, &input, 1);
 }
 
 /* Appends the members that are of other jobs. */
@@ -92,7 +63,7 @@ static int disconnect_others(struct wf_comm *c, MPI_Comm *handle)
     agree_to_part(s, c);
     rc = wf_mpi_comm_free(c->wf, handle);
     if (rc == MPI_SUCCESS)
-        wf_describe_forget(home, numbers, n);
+        wf_describe_forget(home, numbers, n, false);
     free(numbers);
     return rc;
 }

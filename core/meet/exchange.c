@@ -3,10 +3,15 @@
  *   server                                  client
  *   waits for a proved link           <--   description of its group
  *   description of its group          -->
- *                                     <--   it has it: the link may end
+ *                                     <--   it has it
+ *   the client is served                -->
  *
- * Until the last message the client may give up without any trouble for the
- * server, which then waits for the next one.
+ * Until it has the description of the server the client may give up without any
+ * trouble for the server, which then waits for the next one. Then it counts on
+ * the server, and the server on it, as soon as each has the last message: both
+ * have by then made all that they need to agree with each other. So a client
+ * that has said that it has it waits for the answer, or for the end of the
+ * link, whatever its limit of time.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -19,6 +24,7 @@
 
 #include "boot/auth_inside.h"
 #include "group/comm.h"
+#include "meet/bridge.h"
 #include "meet/port.h"
 #include "object/error.h"
 #include "object/error_class.h"
@@ -27,7 +33,8 @@
 #include "protocol/endpoints.h"
 #include "report/error.h"
 
-static const unsigned char has_it[4] = "have";
+enum { WORD = 4 };
+static const unsigned char has_it[WORD] = "have", is_served[WORD] = "meet";
 
 enum { LOOK_NS = 50000000 };
 
@@ -87,6 +94,56 @@ static bool is_flushed(void *arg)
     return wf_link_is_flushed(l) || l->state == WF_LINK_OVER;
 }
 
+/* Sends a frame. False: it has not left, and never will. */
+static bool send_frame(struct wf_meet_state *s, const struct wf_meeting *m,
+                       struct wf_meet_link *l, const void *bytes, size_t n)
+{
+    if (!wf_link_send(l, bytes, n))
+        return false;
+    wf_meet_serve_link(s, l);
+    wait_for(s, m, is_flushed, l, 0);
+    return wf_link_is_flushed(l);
+}
+
+/* Waits for one of the words. */
+static bool await_word(struct wf_meet_state *s, const struct wf_meeting *m,
+                       struct wf_meet_link *l, const unsigned char *word,
+                       uint64_t deadline)
+{
+    const unsigned char *frame;
+    size_t n;
+    bool same;
+
+    if (!await_frame(s, m, l, deadline))
+        return false;
+    frame = wf_link_frame(l, &n);
+    same = n == WORD && memcmp(frame, word, n) == 0;
+    wf_link_drop_frame(l);
+    return same;
+}
+
+void wf_exchange_forget(struct wf_instance *home, struct wf_meeting *m)
+{
+    wf_bridge_free(m->bridge);
+    m->bridge = NULL;
+    wf_met_group_drop(home, &m->other);
+}
+
+/* Makes the other group known, and the bridge to it. */
+static int adopt_group(struct wf_instance *home, struct wf_meeting *m)
+{
+    int rc = wf_describe_adopt(home, m->theirs, m->theirs_n, m->key, &m->other);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    m->bridge = wf_bridge_make(
+        home, wf_group_proc(m->other.group, m->other.root), m->key);
+    if (m->bridge)
+        return MPI_SUCCESS;
+    wf_exchange_forget(home, m);
+    return MPI_ERR_NO_MEM;
+}
+
 /* Takes the description of the other group from the link. */
 static int take_description(struct wf_instance *home, struct wf_meeting *m,
                             struct wf_meet_link *l)
@@ -103,7 +160,7 @@ static int take_description(struct wf_instance *home, struct wf_meeting *m,
     m->theirs = copy;
     m->theirs_n = n;
     memcpy(m->key, l->key, WF_TOKEN);
-    return wf_describe_adopt(home, copy, n, m->key, &m->other);
+    return adopt_group(home, m);
 }
 
 /* ---- server -------------------------------------------------------------- */
@@ -113,22 +170,18 @@ static bool serve_client(struct wf_meet_state *s, struct wf_meeting *m,
                          struct wf_meet_link *l)
 {
     uint64_t deadline = wf_now(s->wf) + WF_LINK_HANDSHAKE_NS;
-    bool has = false;
-    size_t n = 0;
 
     wf_error_forget();
     if (take_description(s->wf, m, l) == MPI_SUCCESS &&
-        wf_link_send(l, m->mine, m->mine_n) && await_frame(s, m, l, deadline)) {
-        const unsigned char *frame = wf_link_frame(l, &n);
-        has = n == sizeof has_it && memcmp(frame, has_it, n) == 0;
-    }
-    if (has)
+        wf_link_send(l, m->mine, m->mine_n) &&
+        await_word(s, m, l, has_it, deadline) &&
+        send_frame(s, m, l, is_served, WORD))
         return true;
     wf_log(s->wf, WF_LOG_INFO, "a client at a port is skipped: %s",
            l->why                     ? l->why
            : wf_error_last()->text[0] ? wf_error_last()->text
                                       : "it did not answer");
-    wf_met_group_drop(s->wf, &m->other);
+    wf_exchange_forget(s->wf, m);
     return false;
 }
 
@@ -218,12 +271,9 @@ static int meet_server(struct wf_meet_state *s, struct wf_meeting *m,
     if (rc != MPI_SUCCESS)
         return rc;
     *why = "its process has ended";
-    if (wf_link_send(l, has_it, sizeof has_it)) {
-        wf_meet_serve_link(s, l);
-        wait_for(s, m, is_flushed, l, deadline);
-    }
-    return wf_link_is_flushed(l) && l->state != WF_LINK_OVER ? MPI_SUCCESS
-                                                             : MPI_ERR_PORT;
+    return wf_link_send(l, has_it, WORD) && await_word(s, m, l, is_served, 0)
+               ? MPI_SUCCESS
+               : MPI_ERR_PORT;
 }
 
 /* Whether the link leads to another host, where the job's transports reach

@@ -28,6 +28,9 @@ struct wf_meeting {
     size_t mine_n, theirs_n;
     unsigned char key[WF_TOKEN]; /* of the pair */
     struct wf_met_group other;
+    /* At the root, while it knows the other group: communicator of both roots,
+     * made before the other one may count on this group. */
+    struct wf_comm *bridge;
 };
 
 /* Exchanges of the three calls. */
@@ -37,6 +40,9 @@ int wf_exchange_join(struct wf_instance *home, struct wf_meeting *);
 
 /* Records why MPI_Comm_join fails on a descriptor: MPI_ERR_OTHER. */
 int wf_exchange_fail_join(int fd, const char *why);
+
+/* Forgets the other group, and the bridge to it. */
+void wf_exchange_forget(struct wf_instance *home, struct wf_meeting *);
 
 /* Exchanges descriptions over a link that was made otherwise, and ends it. */
 int wf_exchange_over(struct wf_meet_state *, struct wf_meeting *,

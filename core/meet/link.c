@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -41,6 +42,17 @@ struct wf_meet_link *wf_link_create(int fd, const unsigned char *token,
     l->state = state;
     memcpy(l->token, token, WF_TOKEN);
     return l;
+}
+
+void wf_link_set_options(int fd)
+{
+    int yes = 1, idle = 10, apart = 5, times = 6;
+
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &apart, sizeof apart);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
 }
 
 /* Whether two addresses of one family are of one host: both are of loopback, or

@@ -71,6 +71,10 @@ struct wf_meet_link *wf_link_create(int fd, const unsigned char *token,
                                     enum wf_link_state);
 void wf_link_free(struct wf_meet_link *);
 
+/* Prepare a socket of TCP: small messages leave at once, and a host that is
+ * gone is noticed while this one waits, in seconds. */
+void wf_link_set_options(int fd);
+
 /* Whether it leads to another host: the addresses of its ends differ. */
 bool wf_link_leaves_host(const struct wf_meet_link *);
 

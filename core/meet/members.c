@@ -9,6 +9,11 @@
  * A root makes the other group known before it lets the other root know its
  * own, so that calls of its members are answered.
  *
+ * ERRORS  Once the roots have met, each member takes every step, also one that
+ * lacks memory, and so do the members of a group of which one may not know
+ * whether they have: the agreement at the end tells both groups. Members learn
+ * by agreements, which need no memory, not by collectives.
+ *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -16,14 +21,11 @@
 
 #include <stdlib.h>
 
-#include "boot/auth_inside.h"
-#include "coll/args.h"
+#include "comm/agree.h"
 #include "comm/derive.h"
 #include "comm/inter.h"
-#include "core_api.h"
-#include "crypto/vendor.h"
 #include "group/comm.h"
-#include "meet/describe.h"
+#include "meet/bridge.h"
 #include "object/error.h"
 #include "object/error_class.h"
 #include "progress/engines.h"
@@ -32,81 +34,90 @@
 #include "protocol/location.h"
 #include "route/card.h"
 
-enum { TOKEN_OFFSET = 8, NEWS = 8 + WF_TOKEN };
-
-/* ---- the bridge of the roots --------------------------------------------- */
-
-/* Returns a number that only those who meet know, for the communicator of the
- * two roots and for the agreement. */
-static uint64_t make_id(const unsigned char *key)
-{
-    static const unsigned char label[] = "weft meeting 1";
-    unsigned char mac[WF_TOKEN];
-
-    wf_vendor_crypto_auth_hmacsha256(mac, label, sizeof label, key);
-    return wf_auth_get_u64(mac);
-}
-
-static struct wf_comm *make_bridge_comm(struct wf_instance *home,
-                                        uint32_t other, uint64_t id)
-{
-    uint32_t *procs = malloc(2 * sizeof *procs), context;
-    bool first = wf_job_precedes(&home->rank->job, home->rank->id, other);
-    struct wf_group *g;
-
-    if (!procs)
-        return NULL;
-    procs[!first] = home->rank->id;
-    procs[first] = other;
-    g = wf_group_create(home, 2, procs);
-    context = (uint32_t)(id >> 40);
-    return g ? wf_comm_create(home, g, NULL, context, context) : NULL;
-}
-
-/* Its context id was never taken from the pool. */
-static void free_bridge_comm(struct wf_comm *comm)
-{
-    if (!comm)
-        return;
-    wf_comm_set_context(comm, WF_CONTEXT_NONE, WF_CONTEXT_NONE);
-    wf_comm_put(comm);
-}
+/* The news of a root, as the words of an agreement to which the others
+ * contribute nothing. The first one is 0 if one of them has failed. */
+enum {
+    HEAD, /* 1; class of the root's error << 1; bytes that come << 32 */
+    KEY,
+    NEWS = KEY + WF_TOKEN / 8,
+    CHUNK = 256 /* words of the other group's description, at a time */
+};
 
 /* ---- the members --------------------------------------------------------- */
 
-/* Gives the group what its root has learned: the key, and the description of
- * the other group; or the class of its error. *bytes is malloc'ed at the
- * others. */
-static int spread_news(struct wf_comm *comm, int root, int rc,
-                       struct wf_meeting *m)
+static void write_news(const struct wf_meeting *m, int rc, uint64_t *news)
 {
-    unsigned char news[NEWS] = {0};
-    struct wf_instance *wf = comm->wf;
-    bool is_root = comm->rank == root;
-    int sent;
+    news[HEAD] = 1 | (uint64_t)(unsigned)rc << 1 | (uint64_t)m->theirs_n << 32;
+    memcpy(news + KEY, m->key, WF_TOKEN);
+}
 
-    if (is_root) {
-        wf_auth_put_u32(news, (uint32_t)rc);
-        wf_auth_put_u32(news + 4, (uint32_t)m->theirs_n);
-        memcpy(news + TOKEN_OFFSET, m->key, WF_TOKEN);
-    }
-    sent = wf_mpi_bcast(wf, news, NEWS, wf_coll_byte(), root, comm);
-    if (rc != MPI_SUCCESS || sent != MPI_SUCCESS)
-        return rc != MPI_SUCCESS ? rc : sent;
-    rc = (int)wf_auth_get_u32(news);
-    if (rc != MPI_SUCCESS)
-        return wf_error(rc, "rank %d, the root, could not meet another group",
-                        root);
-    if (!is_root) {
-        memcpy(m->key, news + TOKEN_OFFSET, WF_TOKEN);
-        m->theirs_n = wf_auth_get_u32(news + 4);
-        m->theirs = malloc(m->theirs_n ? m->theirs_n : 1);
-        if (!m->theirs) /* the others wait for it: not to be hidden */
-            return wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
-    }
+/* Reads the news. Returns the root's class. */
+static int read_news(struct wf_meeting *m, const uint64_t *news)
+{
+    m->theirs_n = (size_t)(news[HEAD] >> 32);
+    memcpy(m->key, news + KEY, WF_TOKEN);
+    return (int)((uint32_t)news[HEAD] >> 1);
+}
+
+/* Tells the group whether its root has met the other one, and the key of the
+ * pair. rc: what has failed here. Returns the class of an error. *over: the
+ * roots have not met, and all members know it. */
+static int spread_news(struct wf_comm *comm, int root, int rc,
+                       struct wf_meeting *m, bool *over)
+{
+    uint64_t news[NEWS], input[NEWS];
+    bool is_root = comm->rank == root;
+    struct wf_error_record cause = *wf_error_last();
+    int failed;
+
+    memset(news, 0xff, sizeof news);
+    if (is_root)
+        write_news(m, rc, news);
+    else if (rc != MPI_SUCCESS)
+        news[HEAD] = 0;
+    failed = wf_agree_run(comm, news, input, NEWS);
+    *over = failed == MPI_SUCCESS && (news[HEAD] & 1) &&
+            (uint32_t)news[HEAD] >> 1 != MPI_SUCCESS;
+    if (rc != MPI_SUCCESS && cause.text[0])
+        wf_error(rc, "%s", cause.text);
+    else if (rc != MPI_SUCCESS)
+        wf_error(rc, "the call has failed here");
+    else if (failed != MPI_SUCCESS)
+        rc = wf_error(failed, "the members could not agree to meet a group");
+    else if (!(news[HEAD] & 1))
+        rc = wf_error(MPI_ERR_NOT_SAME, "another process of the communicator "
+                                        "failed in this call");
+    else if (!is_root && (rc = read_news(m, news)) != MPI_SUCCESS)
+        wf_error(rc, "rank %d, the root, could not meet another group", root);
     explicit_bzero(news, sizeof news);
-    return wf_mpi_bcast(wf, m->theirs, (MPI_Count)m->theirs_n, wf_coll_byte(),
-                        root, comm);
+    explicit_bzero(input, sizeof input);
+    return rc;
+}
+
+/* Gives the group the description of the other one, in pieces, because a member
+ * that lacks memory takes part in all. theirs is malloc'ed. */
+static int spread_group(struct wf_comm *comm, int root, struct wf_meeting *m)
+{
+    uint64_t words[CHUNK], input[CHUNK];
+    bool is_root = comm->rank == root;
+    int rc = MPI_SUCCESS, failed;
+
+    if (!is_root && !(m->theirs = malloc(m->theirs_n)))
+        rc = wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
+    for (size_t at = 0; at < m->theirs_n; at += sizeof words) {
+        size_t n = m->theirs_n - at;
+        if (n > sizeof words)
+            n = sizeof words;
+        memset(words, 0xff, sizeof words);
+        if (is_root)
+            memcpy(words, m->theirs + at, n);
+        failed = wf_agree_run(comm, words, input, (int)((n + 7) / 8));
+        if (rc == MPI_SUCCESS && failed != MPI_SUCCESS)
+            rc = wf_error(failed, "the members could not learn of a group");
+        if (!is_root && m->theirs)
+            memcpy(m->theirs + at, words, n);
+    }
+    return rc;
 }
 
 /* Checks that the root of the other group can be reached, and has the same
@@ -127,28 +138,21 @@ static int make_intercomm(struct wf_comm *comm, int root, struct wf_meeting *m,
                           int rc, MPI_Comm *newcomm)
 {
     struct wf_instance *wf = comm->wf, *home = wf_home(wf);
-    struct wf_bridge b = {.leader = root, .key = make_id(m->key)};
-    struct wf_comm *bridge = NULL;
+    struct wf_bridge b = {.leader = root, .key = wf_bridge_id(m->key)};
 
-    if (comm->rank == root && rc == MPI_SUCCESS) {
-        uint32_t other = wf_group_proc(m->other.group, m->other.root);
-        wf_engine_switch(wf, home);
-        rc = check_root(home, &m->other);
-        bridge = make_bridge_comm(home, other, b.key);
-        wf_engine_switch(home, wf);
-        if (!bridge) /* nobody else could tell the other group */
-            return wf_error(MPI_ERR_NO_MEM, "no memory for a communicator");
-        b.comm = bridge;
-        b.rank = 1 - bridge->rank;
+    if (m->bridge) {
+        if (rc == MPI_SUCCESS) {
+            wf_engine_switch(wf, home);
+            rc = check_root(home, &m->other);
+            wf_engine_switch(home, wf);
+        }
+        b.comm = m->bridge;
+        b.rank = 1 - m->bridge->rank;
         b.tag = (int)(b.key & 0x7fffffff);
         b.space = WF_SPACE_GROUP;
         b.others = m->other.group;
     }
-    rc = wf_intercomm_make(comm, &b, m->other.group, rc, newcomm);
-    wf_engine_switch(wf, home);
-    free_bridge_comm(bridge);
-    wf_engine_switch(home, wf);
-    return rc;
+    return wf_intercomm_make(comm, &b, m->other.group, rc, newcomm);
 }
 
 static int adopt_here(struct wf_instance *wf, struct wf_meeting *m)
@@ -181,6 +185,8 @@ static int run_exchange(struct wf_comm *comm, struct wf_meeting *m)
 
     wf_engine_switch(wf, home);
     rc = m->exchange(home, m);
+    if (rc != MPI_SUCCESS)
+        wf_exchange_forget(home, m);
     wf_engine_switch(home, wf);
     return rc;
 }
@@ -189,25 +195,26 @@ int wf_meet(struct wf_comm *comm, int root, struct wf_meeting *m,
             MPI_Comm *newcomm)
 {
     struct wf_instance *wf = comm->wf, *home = wf_home(wf);
-    int rc = prepare_endpoints(wf), adopted;
+    int rc = prepare_endpoints(wf);
+    bool over;
 
     *newcomm = MPI_COMM_NULL;
     m->comm = comm;
-    m->call = wf_call_name; /* the collectives below change it */
+    m->call = wf_call_name;
     if (rc != MPI_SUCCESS)
         wf_log(wf, WF_LOG_WARN, "%s", wf_error_last()->text);
     rc = wf_describe_group(comm, root, &m->mine, &m->mine_n);
-    if (rc == MPI_SUCCESS) {
-        if (comm->rank == root)
-            rc = run_exchange(comm, m);
-        rc = spread_news(comm, root, rc, m);
-    }
-    if (rc == MPI_SUCCESS) {
-        adopted = comm->rank == root ? MPI_SUCCESS : adopt_here(wf, m);
-        rc = make_intercomm(comm, root, m, adopted, newcomm);
-    }
+    if (rc == MPI_SUCCESS && comm->rank == root)
+        rc = run_exchange(comm, m);
+    rc = spread_news(comm, root, rc, m, &over);
+    if (rc == MPI_SUCCESS)
+        rc = spread_group(comm, root, m);
+    if (rc == MPI_SUCCESS && comm->rank != root)
+        rc = adopt_here(wf, m);
+    if (!over) /* the other group waits, or members of this one */
+        rc = make_intercomm(comm, root, m, rc, newcomm);
     wf_engine_switch(wf, home);
-    wf_met_group_drop(home, &m->other);
+    wf_exchange_forget(home, m);
     wf_engine_switch(home, wf);
     free(m->mine);
     free(m->theirs);

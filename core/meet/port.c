@@ -14,7 +14,6 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -172,14 +171,13 @@ static struct wf_meet_link *call_address(struct wf_meet_state *s,
 {
     int fd =
         socket(at->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int yes = 1;
     socklen_t n = at->ss_family == AF_INET ? sizeof(struct sockaddr_in)
                                            : sizeof(struct sockaddr_in6);
     struct wf_meet_link *l;
 
     if (fd < 0)
         return NULL;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    wf_link_set_options(fd);
     l = connect(fd, (const void *)at, n) == 0 || errno == EINPROGRESS
             ? wf_link_create(fd, is->token, WF_LINK_CALLING)
             : NULL;

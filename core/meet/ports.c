@@ -13,8 +13,6 @@
 #include "meet/ports.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -96,13 +94,12 @@ bool wf_meet_add_link(struct wf_meet_state *s, struct wf_meet_link *l)
 static void add_caller(struct wf_meet_state *s, struct wf_port *port, int fd)
 {
     struct wf_meet_link *l = wf_link_create(fd, port->is.token, WF_LINK_CALLED);
-    int yes = 1;
 
     if (!l) {
         close(fd);
         return;
     }
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    wf_link_set_options(fd);
     l->until = wf_now(s->wf) + WF_LINK_HANDSHAKE_NS;
     l->port = port;
     if (!wf_meet_add_link(s, l))

@@ -46,9 +46,21 @@ struct wf_meet {
     void (*free)(struct wf_meet *);
 };
 
+enum { WF_RETIRED_MAX = 16, WF_EARLY_MAX = 16 };
+
 struct wf_rank {
     uint32_t id;       /* its number, which is its index in the own job */
     struct wf_job job; /* its own, and a list of others */
+    /* Ids of the keys by which processes of other jobs were called last; a ring
+     * (route/jobs.h). */
+    uint64_t retired[WF_RETIRED_MAX];
+    uint32_t retired_count;
+    /* Names of processes that others have lost before this one has met them,
+     * and the ids of their keys; a ring (protocol/death.c). */
+    struct {
+        uint64_t process, key;
+    } early[WF_EARLY_MAX];
+    uint32_t early_count;
     int thread_level;  /* MPI_THREAD_* granted to the world model */
     bool multiple; /* the program has threads that call at the same time */
     struct wf_instance *home; /* the first engine */

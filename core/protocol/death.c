@@ -37,6 +37,7 @@
 
 #include <stdlib.h>
 
+#include "boot/auth_key.h"
 #include "os/hash.h"
 #include "process/rank.h"
 #include "progress/wait.h"
@@ -45,6 +46,7 @@
 #include "protocol/queues.h"
 #include "protocol/send.h"
 #include "report/error.h"
+#include "route/jobs.h"
 #include "route/links.h"
 
 enum {
@@ -64,13 +66,15 @@ bool wf_proc_is_dead(const struct wf_instance *wf, uint32_t id)
     return false;
 }
 
-/* Make room for one more death. */
-static bool ensure_room(struct wf_engine *e)
+bool wf_deaths_reserve(struct wf_instance *wf, uint32_t n)
 {
-    uint32_t room = e->dead_room ? 2 * e->dead_room : 16, *more;
+    struct wf_engine *e = wf->engine;
+    uint32_t room = e->dead_room ? e->dead_room : 16, *more;
 
-    if (e->deaths < e->dead_room)
+    if (n <= e->dead_room - e->deaths)
         return true;
+    while (room - e->deaths < n)
+        room *= 2;
     more = realloc(e->dead, room * sizeof *more);
     if (!more)
         return false;
@@ -85,7 +89,7 @@ bool wf_death_note(struct wf_instance *wf, uint32_t id)
 
     if (wf_proc_is_dead(wf, id))
         return false;
-    if (!ensure_room(e)) {
+    if (!wf_deaths_reserve(wf, 1)) {
         wf_log(wf, WF_LOG_ERROR,
                "out of memory for the news that process %u "
                "is gone; collectives may wait for it",
@@ -247,6 +251,16 @@ static void end_collectives(struct wf_instance *wf)
 
 /* ---- telling ------------------------------------------------------------- */
 
+/* Returns the id of the key by which a process of another job is called, or
+ * 0. */
+static uint64_t find_key_id(const struct wf_rank *rank, uint32_t id)
+{
+    const struct wf_auth_key *key =
+        id < rank->job.size ? NULL : wf_job_key(&rank->job, id);
+
+    return key ? wf_auth_key_id(key) : 0;
+}
+
 static void tell_gone(struct weft_loc *loc, uint32_t id)
 {
     struct wf_wire w;
@@ -256,6 +270,7 @@ static void tell_gone(struct weft_loc *loc, uint32_t id)
         return;
     wf_wire_init(&w, WF_GONE, 0);
     w.a = wf_le64(wf_job_name(&loc->wf->rank->job, id));
+    w.b = wf_le64(find_key_id(loc->wf->rank, id));
     wf_message_send_control(loc, &w, true);
 }
 
@@ -307,6 +322,28 @@ static bool find_number(struct wf_instance *wf, uint64_t name, uint32_t *number)
     return name >> 32 == own->tag && *number < own->size;
 }
 
+/* Remember the loss of a process that this one is about to meet, perhaps: the
+ * sender is a member of its group, and knows more. */
+static void keep_early_loss(struct wf_rank *rank, uint64_t name, uint64_t key)
+{
+    uint32_t at = rank->early_count++ % WF_EARLY_MAX;
+
+    rank->early[at].process = name;
+    rank->early[at].key = key;
+}
+
+void wf_deaths_recall(struct wf_instance *wf, uint32_t id)
+{
+    const struct wf_rank *rank = wf->rank;
+    uint64_t key = find_key_id(rank, id);
+
+    for (uint32_t i = 0; key && i < WF_EARLY_MAX; i++)
+        if (rank->early[i].key == key &&
+            rank->early[i].process == wf_job_name(&rank->job, id) &&
+            wf_death_note(wf, id))
+            wf_deaths_spread(wf);
+}
+
 static void arrive_gone(struct weft_loc *from, const struct wf_wire *w)
 {
     struct wf_instance *wf = from->wf;
@@ -315,10 +352,13 @@ static void arrive_gone(struct weft_loc *from, const struct wf_wire *w)
     if (!find_number(wf, wf_le64(w->a), &id)) {
         wf_log(wf, WF_LOG_INFO,
                "process %u says that process %llx is gone, which this one "
-               "does not know; skipped",
+               "does not know",
                from->id, (unsigned long long)wf_le64(w->a));
+        keep_early_loss(wf->rank, wf_le64(w->a), wf_le64(w->b));
         return;
     }
+    if (wf_jobs_has_retired(wf->rank, wf_le64(w->b)))
+        return; /* it was lost in an earlier meeting, and has met this again */
     if (!wf_death_note(wf, id))
         return;
     wf_log(wf, WF_LOG_INFO,

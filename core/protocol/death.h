@@ -15,9 +15,15 @@ struct wf_group;
 
 struct wf_engine;
 void wf_death_init(struct wf_engine *);
+/* Make room for the news that so many more processes are lost, which may come
+ * when there is no memory. False: there is none. */
+bool wf_deaths_reserve(struct wf_instance *, uint32_t n);
 /* Note that process `id` is lost. true: that is new; nothing has been done
  * about it yet. */
 bool wf_death_note(struct wf_instance *, uint32_t id);
+/* Note the loss of a process of another job that has just been met, if others
+ * have told it before, and do what is to be done. */
+void wf_deaths_recall(struct wf_instance *, uint32_t id);
 /* End the operations that wait for processes noted since the last call, and
  * tell the other processes. */
 void wf_deaths_spread(struct wf_instance *);

@@ -4,6 +4,7 @@
  * Both sides do so after an agreement in which each has said that its messages
  * are sent. So all of them have arrived when a goodbye comes, and a process
  * that hears one counts as gone only if something is sent to it afterwards.
+ * Where a meeting has failed, and the other side may wait, there is no goodbye.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -217,7 +218,8 @@ void wf_parting_leave(const struct wf_parting *p)
         if (loc && loc->order)
             end_pair(p->wf->links, loc->order);
     }
-    p->wait(p->wf, have_all_gone, arg, p->deadline);
+    if (!p->abrupt)
+        p->wait(p->wf, have_all_gone, arg, p->deadline);
     delete_peers(p, true);
     forget_all(p);
 }

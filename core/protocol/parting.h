@@ -23,13 +23,15 @@ struct wf_parting {
     const uint32_t *numbers;
     int n;
     uint64_t deadline; /* ns */
+    bool abrupt;       /* they have not agreed: they count this as a loss */
     void (*wait)(struct wf_instance *, bool (*done)(void *), void *arg,
                  uint64_t deadline);
 };
 
 /* Close the connections to those of these processes that no communicator names,
  * and forget what is known of them: all messages leave before, unless the
- * deadline comes first. They have agreed that nothing is on its way. */
+ * deadline comes first. Unless it is abrupt they have agreed that nothing is on
+ * its way. */
 void wf_parting_leave(const struct wf_parting *);
 
 #endif

@@ -16,7 +16,7 @@
  *   CANCEL     -               -            -                send_id
  *   CANCELLED  1 yes, 0 no     -            -                send_id
  *   CREDIT     -               -            bytes returned   -
- *   GONE       process         -            -                -
+ *   GONE       process         its key id   -                -
  *   UNMADE     origin          -            -                -
  *   ACTIVE     env0            env1         (active.h)       (active.h)
  *

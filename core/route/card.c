@@ -28,7 +28,7 @@
 #include "route/links.h"
 #include "route/location.h"
 
-enum { CARD_MAX = 8192, HEAD = 20, SETTINGS_MAX = 480 };
+enum { CARD_MAX = WF_CARD_MAX, HEAD = 20, SETTINGS_MAX = 480 };
 
 struct writer {
     uint8_t bytes[CARD_MAX];

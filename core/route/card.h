@@ -11,6 +11,8 @@ struct weft_loc;
 struct wf_instance;
 struct wf_rank;
 
+enum { WF_CARD_MAX = 8192 }; /* bytes of a card */
+
 /* A card source knows the business cards of the processes of a job. */
 struct wf_card_source {
     /* Fill card and card_len with malloc'ed bytes, or host and node where there

@@ -102,6 +102,20 @@ static struct met *create_met(uint32_t size)
     return NULL;
 }
 
+/* Remember a key by which no process will be called any more. */
+static void note_retired(struct wf_rank *rank, const struct wf_auth_key *key)
+{
+    rank->retired[rank->retired_count++ % WF_RETIRED_MAX] = wf_auth_key_id(key);
+}
+
+bool wf_jobs_has_retired(const struct wf_rank *rank, uint64_t key_id)
+{
+    for (unsigned i = 0; key_id && i < WF_RETIRED_MAX; i++)
+        if (rank->retired[i] == key_id)
+            return true;
+    return false;
+}
+
 static void free_keys(struct wf_job *job)
 {
     for (struct wf_auth_key *key; (key = job->key);) {
@@ -224,7 +238,7 @@ static bool is_in_use(const struct wf_job *job, const struct wf_auth_key *key)
 
 /* Free the keys by which no process is called any more: its peer has parted,
  * too. */
-static void free_unused_keys(struct wf_job *job)
+static void free_unused_keys(struct wf_rank *rank, struct wf_job *job)
 {
     struct wf_auth_key *kept = NULL;
 
@@ -234,6 +248,7 @@ static void free_unused_keys(struct wf_job *job)
             wf_auth_key_put_before(key, kept);
             kept = key;
         } else {
+            note_retired(rank, key);
             wf_auth_key_free(key);
         }
     }
@@ -276,6 +291,9 @@ static bool drop_behind(struct wf_instance *wf, struct wf_job *before)
     if (named)
         return false;
     table->next = m->table.next;
+    for (const struct wf_auth_key *key = m->job.key; key;
+         key = wf_auth_key_after(key))
+        note_retired(wf->rank, key);
     free_met(&m->table);
     return true;
 }
@@ -287,6 +305,6 @@ void wf_jobs_prune(struct wf_instance *wf)
     while (job->next)
         if (!drop_behind(wf, job)) {
             job = job->next;
-            free_unused_keys(job);
+            free_unused_keys(wf->rank, job);
         }
 }

@@ -16,6 +16,7 @@
 struct wf_auth_key;
 struct wf_instance;
 struct wf_job;
+struct wf_rank;
 
 /* Make a job known, unless it is, and take over a key by which its processes
  * may be called (or NULL), also on failure. 0 or WEFT_E*, with the cause
@@ -32,6 +33,9 @@ int wf_jobs_note_card(struct wf_instance *, uint32_t number,
 
 /* Forget key and card of a process, which has no location any more. */
 void wf_jobs_part(struct wf_instance *, uint32_t number);
+/* Whether the last process that was called by this key has been parted from,
+ * not long ago: news about those that had it are old. */
+bool wf_jobs_has_retired(const struct wf_rank *, uint64_t key_id);
 /* Forget the jobs that no group and no location names. */
 void wf_jobs_prune(struct wf_instance *);
 

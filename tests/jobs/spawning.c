@@ -229,6 +229,7 @@ static void spawn_victims(const char *how)
     int got, class;
 
     MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    MPI_Barrier(inter); /* before the end, all have met */
     class = class_of(MPI_Recv(&got, 1, MPI_INT, 0, 9, inter,
                               MPI_STATUS_IGNORE));
     CHECK(class == MPI_ERR_PROC_ABORTED);
@@ -342,6 +343,8 @@ static int child_main(MPI_Comm parent, int argc, char **argv)
         snprintf(text, sizeof text, "%s %s", here, a ? a : "-");
         MPI_Send(text, (int)strlen(text) + 1, MPI_CHAR, 0, 3, parent);
     }
+    if (strcmp(what, "dies") == 0 || strcmp(what, "aborts") == 0)
+        MPI_Barrier(parent);
     if (strcmp(what, "dies") == 0)
         raise(SIGKILL);
     if (strcmp(what, "aborts") == 0)
