@@ -16,7 +16,7 @@ from launch import LIMIT, main, start, wait_until
 PROGRAM = os.path.join(os.environ.get("BUILD_OF_WEFT", "build"),
                        "tests/jobs/job_ports_pair")
 FABRICS = os.environ.get("FABRICS", "").split()
-HELLO = 76  # bytes: core/meet/link.h
+HELLO, ANSWER, PROOF, HEAD = 76, 68, 32, 36  # bytes: core/meet/link.h
 
 
 class Server:
@@ -218,6 +218,72 @@ class Ports(unittest.TestCase):
         server.job.stdin.flush()
         other = self.call(server, 1, 1, "none")
         self.finish(other, server.job)
+
+    def pass_on(self, server, name_of, frames):
+        """Start a client that connects through here, and pass on so many of the
+        messages of the roots, in turn. Returns it and both sockets; they are
+        silent then."""
+        proxy = socket.create_server(("127.0.0.1", 0))
+        name = re.sub(r"127\.0\.0\.1:\d+",
+                      f"127.0.0.1:{proxy.getsockname()[1]}", server.name)
+        client = name_of(name)
+        theirs, _ = proxy.accept()
+        proxy.close()
+        ours = socket.create_connection(server.address())
+        for source, sink, size in self.messages(theirs, ours)[:frames]:
+            data = self.receive(source, size)
+            if not size:
+                data += self.receive(source, int.from_bytes(data[:4], "little"))
+            sink.sendall(data)
+        return client, theirs, ours
+
+    def messages(self, client, server):
+        """From, to, and the bytes of each message; 0: it says so itself."""
+        return ((client, server, HELLO), (server, client, ANSWER),
+                (client, server, PROOF), (client, server, 0),
+                (server, client, 0), (client, server, 0), (server, client, 0))
+
+    def receive(self, source, size):
+        source.settimeout(LIMIT)
+        data = b""
+        while len(data) < (size or HEAD):
+            more = source.recv((size or HEAD) - len(data))
+            self.assertTrue(more)
+            data += more
+        return data
+
+    def test_clients_are_killed_in_each_phase(self):
+        """The server goes on with the next client."""
+        server = Server(2, 1, "hardy")
+        for frames in range(8):
+            client, theirs, ours = self.pass_on(
+                server, lambda name: start("-n", 1, PROGRAM, "call", "1",
+                                           "mute", name), frames)
+            self.kill_ranks(client)
+            theirs.close()
+            ours.close()
+        self.finish(self.call(server, 2, 1, "hardy"), server.job)
+
+    def test_servers_are_killed_in_each_phase(self):
+        """The client gets an error."""
+        for frames in range(8):
+            with self.subTest(messages=frames):
+                server = Server(2, 1, "hardy")
+                client, theirs, ours = self.pass_on(
+                    server, lambda name: start("-n", 2, PROGRAM, "call", "1",
+                                               "none", name), frames)
+                self.kill_ranks(server.job)
+                theirs.close()
+                ours.close()
+                _, err = client.communicate(timeout=LIMIT)
+                self.assertNotEqual(client.returncode, 0, err)
+
+    def kill_ranks(self, job):
+        """Kill all ranks of a job by their launcher's end."""
+        job.kill()
+        job.wait()
+        job.stdout.close()
+        job.stderr.close()
 
     def is_called(self, server):
         """Whether a connection to the port exists, accepted or not."""

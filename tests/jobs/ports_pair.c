@@ -9,6 +9,8 @@
  *       dies  the client dies in the first cycle
  *       late  the server accepts when a line comes from its standard input
  *       stay  free the communicator: MPI_Finalize ends the connection
+ *       hardy the server accepts until a client talks to it
+ *       mute  a client of such a server that says nothing
  *
  * The exit status is 2 if they cannot meet.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -60,6 +62,15 @@ static void check_messages(MPI_Comm inter, int elements)
     CHECK(wrong == 0);
     free(in);
     free(out);
+}
+
+/* What serve_hardily awaits. */
+static void check_talk(MPI_Comm inter)
+{
+    int one = 1, sum = -1;
+
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter);
+    CHECK(sum > 0);
 }
 
 static void check_collectives(MPI_Comm inter)
@@ -155,6 +166,24 @@ static void check_death(MPI_Comm inter, int serves)
     check_talks(MPI_COMM_WORLD); /* which goes on */
 }
 
+/* Accept clients, which may be killed at any time, until one of two
+ * processes talks. */
+static void serve_hardily(const char *name)
+{
+    MPI_Comm inter;
+    int sum = -1, one = 1, rc;
+
+    do {
+        rc = MPI_Comm_accept(name, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+        if (rc != MPI_SUCCESS)
+            continue;
+        MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+        rc = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter);
+        MPI_Comm_disconnect(&inter);
+    } while (rc != MPI_SUCCESS);
+    CHECK(sum == 2); /* processes of that client */
+}
+
 int main(int argc, char **argv)
 {
     char name[MPI_MAX_PORT_NAME] = "", line[8];
@@ -178,6 +207,10 @@ int main(int argc, char **argv)
     } else if (!serves) {
         strcpy(name, argv[4]);
     }
+    if (serves && strcmp(what, "hardy") == 0) {
+        serve_hardily(name);
+        times = 0;
+    }
     for (int i = 0; i < times; i++) {
         double before = MPI_Wtime();
         int rc = (serves ? MPI_Comm_accept : MPI_Comm_connect)(
@@ -196,6 +229,10 @@ int main(int argc, char **argv)
             check_all(inter, serves);
         else if (i == 0 && strcmp(what, "dies") == 0)
             check_death(inter, serves);
+        else if (strcmp(what, "hardy") == 0)
+            check_talk(inter);
+        else if (strcmp(what, "mute") == 0)
+            pause();
         else if (strcmp(what, "kept") != 0 || i % 100 == 0)
             check_collectives(inter);
         if (strcmp(what, "stay") == 0)
