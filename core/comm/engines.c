@@ -12,7 +12,6 @@
 #include "object/handle.h"
 #include "process/rank.h"
 #include "progress/progress.h"
-#include "progress/wait.h"
 #include "protocol/endpoints.h"
 #include "protocol/helper.h"
 #include "report/error.h"

@@ -10,7 +10,6 @@
 #include "config/config.h"
 #include "object/env.h"
 #include "progress/progress.h"
-#include "progress/wait.h"
 
 void wf_engine_task_put(struct wf_instance *to, struct wf_engine_task *e)
 {

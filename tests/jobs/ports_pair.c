@@ -64,7 +64,7 @@ static void check_messages(MPI_Comm inter, int elements)
     free(out);
 }
 
-/* What serve_hardily awaits. */
+/* Say to serve_hardily that this client lives. */
 static void check_talk(MPI_Comm inter)
 {
     int one = 1, sum = -1;
@@ -184,6 +184,22 @@ static void serve_hardily(const char *name)
     CHECK(sum == 2); /* processes of that client */
 }
 
+/* Do with the connection of a cycle whatever the word says. */
+static void use_connection(MPI_Comm inter, const char *what, int serves,
+                           int cycle)
+{
+    if (strcmp(what, "all") == 0 || strcmp(what, "stay") == 0)
+        check_all(inter, serves);
+    else if (cycle == 0 && strcmp(what, "dies") == 0)
+        check_death(inter, serves);
+    else if (strcmp(what, "hardy") == 0)
+        check_talk(inter);
+    else if (strcmp(what, "mute") == 0)
+        pause();
+    else if (strcmp(what, "kept") != 0 || cycle % 100 == 0)
+        check_collectives(inter);
+}
+
 int main(int argc, char **argv)
 {
     char name[MPI_MAX_PORT_NAME] = "", line[8];
@@ -225,16 +241,7 @@ int main(int argc, char **argv)
         }
         if (getenv("SHOW_TIMES") && rank_in(MPI_COMM_WORLD) == 0)
             fprintf(stderr, "met in %.0f us\n", 1e6 * (MPI_Wtime() - before));
-        if (strcmp(what, "all") == 0 || strcmp(what, "stay") == 0)
-            check_all(inter, serves);
-        else if (i == 0 && strcmp(what, "dies") == 0)
-            check_death(inter, serves);
-        else if (strcmp(what, "hardy") == 0)
-            check_talk(inter);
-        else if (strcmp(what, "mute") == 0)
-            pause();
-        else if (strcmp(what, "kept") != 0 || i % 100 == 0)
-            check_collectives(inter);
+        use_connection(inter, what, serves, i);
         if (strcmp(what, "stay") == 0)
             MPI_Comm_free(&inter);
         else

@@ -35,7 +35,7 @@ static int class_of(int rc)
     return class;
 }
 
-static int meet(MPI_Comm *inter)
+static int meet_other(MPI_Comm *inter)
 {
     return (serves ? MPI_Comm_accept : MPI_Comm_connect)(
         port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, inter);
@@ -47,12 +47,13 @@ static void give_up(int rc)
     int n;
 
     MPI_Error_string(rc, text, &n);
-    fprintf(stderr, "%s %d: cut off: %s\n", serves ? "serve" : "call", me, text);
+    fprintf(stderr, "%s %d: cut off: %s\n", serves ? "serve" : "call", me,
+            text);
     exit(CUT_OFF);
 }
 
 /* All processes of both jobs learn whether the victim is done. */
-static int talk(MPI_Comm inter, int done)
+static int talk_to_all(MPI_Comm inter, int done)
 {
     int mine[2] = {1, done}, theirs[2] = {-1, -1}, all[2];
     int rc = MPI_Allreduce(mine, theirs, 2, MPI_INT, MPI_SUM, inter);
@@ -79,7 +80,7 @@ static int run_meeting(struct inject *plan)
     alarm(LIMIT);
     if (is_victim)
         inject_arm(plan);
-    rc = meet(&inter);
+    rc = meet_other(&inter);
     if (is_victim)
         calls = inject_disarm();
     done = is_victim && calls < plan->nth;
@@ -88,9 +89,9 @@ static int run_meeting(struct inject *plan)
     for (int i = 0; rc != MPI_SUCCESS; i++) {
         if (i == ATTEMPTS)
             give_up(rc);
-        rc = meet(&inter);
+        rc = meet_other(&inter);
     }
-    done = talk(inter, done);
+    done = talk_to_all(inter, done);
     rc = MPI_Comm_disconnect(&inter);
     if (rc != MPI_SUCCESS)
         give_up(rc);
