@@ -106,8 +106,8 @@ bool wf_memory_is_key_of(const struct wf_memory_key *key,
            0;
 }
 
-static bool pack_key(struct wf_memory_key *key, const struct weft_core *c,
-                     const weft_mem *mem)
+bool wf_memory_make_key(struct wf_memory_key *key, const struct weft_core *c,
+                        const weft_mem *mem)
 {
     size_t n = WF_MEMORY_KEY_MAX;
     weft_mr *mr;
@@ -172,8 +172,8 @@ void wf_memory_offer(struct wf_memory *m)
         return;
     }
     m->core = cores[0];
-    if (!pack_key(&offer->key[0], cores[0], &m->mem) ||
-        (cores[1] && !pack_key(&offer->key[1], cores[1], &m->mem)))
+    if (!wf_memory_make_key(&offer->key[0], cores[0], &m->mem) ||
+        (cores[1] && !wf_memory_make_key(&offer->key[1], cores[1], &m->mem)))
         return;
     offer->address = (uintptr_t)m->mem.base;
     offer->bytes = m->mem.len;

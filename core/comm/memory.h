@@ -81,6 +81,9 @@ void wf_memory_offer(struct wf_memory *);
 void wf_memory_accept(struct wf_memory *);
 /* Frees the transport's memory; every member has mapped it, or never will. */
 void wf_memory_settle(struct wf_memory *);
+/* Makes the key by which peers of this transport map memory that it gave. */
+bool wf_memory_make_key(struct wf_memory_key *, const struct weft_core *,
+                        const weft_mem *);
 /* Returns whether peers of this transport use the key. */
 bool wf_memory_is_key_of(const struct wf_memory_key *,
                          const struct weft_core *);
