@@ -37,9 +37,7 @@ struct wf_win_map {
     uint64_t keep_as; /* its number, when it is new and to be kept; or 0 */
     char *segment;
     size_t bytes, header_bytes;
-    size_t *places; /* of each mate's memory in the segment */
-    char **memory;  /* of each mate, here */
-    struct iovec *blocks; /* of MPI_Win_create: those mapped, by mate */
+    size_t *places;  /* of each mate's memory in the segment */
     bool contiguous; /* these follow each other without a gap */
     bool *gone;     /* mates that have ended */
     struct wf_rma_waiting waiting;
@@ -49,6 +47,8 @@ struct wf_win_map {
     int looks;                    /* at a word, before the engine is driven */
     unsigned waits;               /* calls that wait for a word, and */
     struct wf_flag_wait *watches; /* those that they watch, by mate */
+    char **memory;                /* of each mate, here */
+    struct iovec *blocks;         /* of MPI_Win_create: those mapped, by mate */
 };
 
 static inline struct wf_rma_header *wf_map_header(const struct wf_win_map *m,

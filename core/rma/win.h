@@ -143,7 +143,6 @@ struct wf_win {
     void *base;
     MPI_Aint size;
     void *memory;           /* of its own, freed with the window; or NULL */
-    struct wf_block *block; /* of MPI_Alloc_mem, with base, pinned; or NULL */
     struct wf_win_map *map; /* shared with others of the node; or NULL */
     struct wf_rma_stripe *stripes; /* of memory that is not shared; or NULL */
     void *scratch;                 /* while the window is made, */
@@ -179,6 +178,7 @@ struct wf_win {
     struct wf_errhandler *errhandler;
     struct wf_info *info;
     bool no_locks;
+    struct wf_block *block; /* of MPI_Alloc_mem, with base, pinned; or NULL */
     char name[MPI_MAX_OBJECT_NAME];
 };
 

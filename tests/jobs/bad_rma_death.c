@@ -104,7 +104,7 @@ static void wait_for_lock(MPI_Win win)
     MPI_Recv(&value, 1, MPI_LONG, TARGET, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static long *allocate(void)
+static long *allocate_block(void)
 {
     long *base;
 
@@ -122,7 +122,7 @@ static void free_created(MPI_Win win, long *base)
 
     CHECK(class_of(MPI_Win_free(&win)) == MPI_ERR_PROC_ABORTED);
     MPI_Free_mem(base);
-    next = allocate();
+    next = allocate_block();
     CHECK(!is_mapped || next != base);
     MPI_Free_mem(next);
 }
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (created) {
-        base = allocate();
+        base = allocate_block();
         MPI_Win_create(base, sizeof *base, sizeof *base, MPI_INFO_NULL,
                        MPI_COMM_WORLD, &win);
     } else

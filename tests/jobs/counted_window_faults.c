@@ -1,7 +1,7 @@
 /* The last rank runs out of memory while a window is made, at each of its small
- * allocations in turn: all that are the window's own. The call fails in all members or in none, and the
- * next one over the same communicator does not fail: what went wrong before is
- * not kept.
+ * allocations in turn: all that are the window's own. The call fails in all
+ * members or in none, and the next one over the same communicator does not
+ * fail: what went wrong before is not kept.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

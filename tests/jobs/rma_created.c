@@ -21,7 +21,7 @@ static int does_expect(const char *what)
     return value && !strcmp(value, what);
 }
 
-static MPI_Win create(void *base, MPI_Aint bytes, int unit)
+static MPI_Win create_window(void *base, MPI_Aint bytes, int unit)
 {
     MPI_Win win;
 
@@ -31,7 +31,7 @@ static MPI_Win create(void *base, MPI_Aint bytes, int unit)
     return win;
 }
 
-static void *allocate(MPI_Aint bytes)
+static void *allocate_block(MPI_Aint bytes)
 {
     void *p = NULL;
 
@@ -42,7 +42,7 @@ static void *allocate(MPI_Aint bytes)
 
 /* Returns the address here of the memory of a member; NULL: it is not
  * mapped. */
-static void *query(MPI_Win win, int member, MPI_Aint *bytes)
+static void *query_memory(MPI_Win win, int member, MPI_Aint *bytes)
 {
     void *at = &win;
     int unit;
@@ -59,7 +59,7 @@ static int count_mapped(MPI_Win win)
     MPI_Aint bytes;
 
     for (int r = 0; r < size; r++)
-        mine += query(win, r, &bytes) != NULL;
+        mine += query_memory(win, r, &bytes) != NULL;
     MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, comm);
     return least;
 }
@@ -136,9 +136,9 @@ static long *place_in(char *block)
 /* All have blocks, of which the window is a part. */
 static void check_blocks(void)
 {
-    char *block = allocate(BLOCK + 4096 * rank);
+    char *block = allocate_block(BLOCK + 4096 * rank);
     long *base = place_in(block), *other;
-    MPI_Win win = create(base, WORDS * 8, 8);
+    MPI_Win win = create_window(base, WORDS * 8, 8);
     int mapped = count_mapped(win);
     MPI_Aint bytes;
 
@@ -149,7 +149,7 @@ static void check_blocks(void)
     base[7] = rank;
     MPI_Win_fence(0, win);
     for (int r = 0; r < size; r++) {
-        other = query(win, r, &bytes);
+        other = query_memory(win, r, &bytes);
         CHECK(!other || (other[7] == r && bytes == WORDS * 8));
         CHECK(r != rank || other == base);
     }
@@ -161,9 +161,9 @@ static void check_blocks(void)
 /* Some have memory of another kind: all members of a node agree. */
 static void check_elsewhere(int heap_from)
 {
-    char *block = rank < heap_from ? allocate(BLOCK) : calloc(BLOCK, 1);
+    char *block = rank < heap_from ? allocate_block(BLOCK) : calloc(BLOCK, 1);
     long *base = place_in(block);
-    MPI_Win win = create(base, WORDS * 8, 8);
+    MPI_Win win = create_window(base, WORDS * 8, 8);
     int mapped = count_mapped(win);
 
     CHECK(!does_expect("any") || mapped == size);
@@ -180,8 +180,8 @@ static void check_elsewhere(int heap_from)
 /* A range that ends outside of its block is not in it. */
 static void check_range_across_blocks(void)
 {
-    char *block = allocate(BLOCK);
-    MPI_Win win = create(block, rank ? BLOCK : 0, 1);
+    char *block = allocate_block(BLOCK);
+    MPI_Win win = create_window(block, rank ? BLOCK : 0, 1);
 
     (void)count_mapped(win);
     MPI_Win_free(&win);
@@ -192,8 +192,8 @@ static void check_range_across_blocks(void)
 static void check_sizes(void)
 {
     int empty = rank % 3 == 1, unit = 1 << rank % 4, last = -1;
-    char *block = empty ? NULL : allocate(BLOCK);
-    MPI_Win win = create(block, empty ? 0 : BLOCK, unit);
+    char *block = empty ? NULL : allocate_block(BLOCK);
+    MPI_Win win = create_window(block, empty ? 0 : BLOCK, unit);
     MPI_Aint bytes;
     int mapped = count_mapped(win), holders = size - (size + 1) / 3;
 
@@ -202,7 +202,7 @@ static void check_sizes(void)
     MPI_Win_fence(0, win);
     for (int r = 0; r < size; r++) {
         int there = r % 3 != 1, to = 1 << r % 4, value = 77 + r;
-        CHECK(!query(win, r, &bytes) || (bytes == BLOCK && there));
+        CHECK(!query_memory(win, r, &bytes) || (bytes == BLOCK && there));
         if (there && rank == (r + 1) % size)
             MPI_Put(&value, 1, MPI_INT, r, (BLOCK - 32) / to, 1, MPI_INT, win);
         if (!there)
@@ -218,7 +218,7 @@ static void check_sizes(void)
     MPI_Win_free(&win);
     if (block)
         MPI_Free_mem(block);
-    win = create(NULL, 0, 1); /* nobody has any */
+    win = create_window(NULL, 0, 1); /* nobody has any */
     CHECK(MPI_Win_fence(0, win) == MPI_SUCCESS);
     MPI_Win_free(&win);
 }
@@ -227,15 +227,16 @@ static void check_sizes(void)
  * one as long as the window exists, if others have it mapped. */
 static void check_memory_freed_first(void)
 {
-    char *block = allocate(BLOCK), *next;
-    MPI_Win win = create(block, BLOCK, 1);
+    char *block = allocate_block(BLOCK), *next;
+    MPI_Win win = create_window(block, BLOCK, 1);
     char mark = 'x';
     int mapped = count_mapped(win) == size && size > 1;
 
     MPI_Barrier(comm);
-    if (mapped && does_expect("blocks")) { /* else that is the program's error */
+    /* It is the program's error if nobody has mapped it. */
+    if (mapped && does_expect("blocks")) {
         MPI_Free_mem(block);
-        next = allocate(BLOCK);
+        next = allocate_block(BLOCK);
         CHECK(next != block);
         MPI_Win_lock(MPI_LOCK_SHARED, (rank + 1) % size, 0, win);
         MPI_Put(&mark, 1, MPI_CHAR, (rank + 1) % size, 9, 1, MPI_CHAR, win);
@@ -243,7 +244,7 @@ static void check_memory_freed_first(void)
         MPI_Barrier(comm);
         CHECK(next[9] == 0);
         MPI_Win_free(&win);
-        char *last = allocate(BLOCK); /* the first one has become spare */
+        char *last = allocate_block(BLOCK); /* the first one has become spare */
         CHECK(last == block);
         MPI_Free_mem(last);
         MPI_Free_mem(next);
@@ -257,13 +258,13 @@ static void check_memory_freed_first(void)
  * overlap: integers are atomic by whichever of them. */
 static void check_again(void)
 {
-    char *block = allocate(BLOCK);
+    char *block = allocate_block(BLOCK);
     long *words = (long *)block, one = 1;
     MPI_Win first, second;
 
     for (int i = 0; i < 5; i++) {
-        first = create(block, BLOCK, 8);
-        second = create(block + 8, BLOCK - 8, 8);
+        first = create_window(block, BLOCK, 8);
+        second = create_window(block + 8, BLOCK - 8, 8);
         int times = count_mapped(first) == size ? TIMES : 0;
         MPI_Win_lock_all(0, first);
         MPI_Win_lock_all(0, second);
@@ -288,8 +289,8 @@ static void check_again(void)
 static void check_large(void)
 {
     MPI_Aint bytes = (MPI_Aint)24 << 20;
-    char *block = allocate(bytes), *data = malloc(1 << 20);
-    MPI_Win win = create(block, bytes, 1);
+    char *block = allocate_block(bytes), *data = malloc(1 << 20);
+    MPI_Win win = create_window(block, bytes, 1);
 
     memset(data, 'a' + rank, 1 << 20);
     MPI_Win_fence(0, win);
