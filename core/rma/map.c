@@ -5,7 +5,8 @@
  *                    transport, or one that is kept (segment.h)
  *   all              get the offers (one allgather), map that of their node
  *   all              tell who has mapped it, and take their pages
- *   all              tell who has memory, if they did not bring it
+ *   all              tell who has memory, unless they brought it and have all
+ *                    mapped it
  *
  * DESIGN  One segment per node, so a member maps one thing and not one for each
  * mate, and shared windows are contiguous. The pages of a member's memory are
@@ -70,7 +71,7 @@ struct segment_offer {
 static size_t count_offer_bytes(const struct wf_win *win)
 {
     return wf_win_is_of_program(win) ? sizeof(struct segment_offer)
-                              : offsetof(struct segment_offer, program);
+                                     : offsetof(struct segment_offer, program);
 }
 
 /* Returns the offer of a mate. */
@@ -122,7 +123,8 @@ static bool lay_out(const struct wf_win *win, struct wf_win_map *m,
         return false;
     first = at = align_up(at, PAGE);
     for (uint32_t i = 0; i < m->mates; i++) {
-        uint64_t size = wf_win_is_of_program(win) ? 0 : win->members[m->ranks[i]].size;
+        uint64_t size =
+            wf_win_is_of_program(win) ? 0 : win->members[m->ranks[i]].size;
         size_t align = m->contiguous ? 1 : size < PAGE ? BASE_ALIGN : PAGE;
 
         m->places[i] = align_up(at, align);
@@ -401,15 +403,24 @@ static int check_one_node(const struct wf_win *win)
     return MPI_SUCCESS;
 }
 
+/* Returns whether some members have told that they fail. */
+static bool has_failed_member(const struct wf_win *win)
+{
+    return memchr(win->scratch, NOT_SHARED, (size_t)win->comm->size) != NULL;
+}
+
 static int share_and_agree(struct wf_win *win)
 {
     struct wf_memory memory = {.comm = win->comm, .space = WF_SPACE_RMA};
     enum outcome mine = OWN;
     bool here = false, any = wf_mates_find_sharing_nodes(win, &here);
+    bool of_program = wf_win_is_of_program(win), tells = !of_program;
     int rc = MPI_SUCCESS;
 
+    if (of_program) /* the program's blocks are those of the first engine */
+        memory.wf = wf_home(win->wf);
     if (here && !(win->map = wf_mates_make(win)))
-        mine = wf_win_is_of_program(win) ? NOT_SHARED : NO_MEMORY;
+        mine = of_program ? NOT_SHARED : NO_MEMORY;
     if (win->map) {
         memory.ranks = win->map->ranks;
         memory.count = (int)win->map->mates;
@@ -418,13 +429,16 @@ static int share_and_agree(struct wf_win *win)
         rc = share_segments(win, &memory, &mine);
         if (rc == MPI_SUCCESS)
             rc = tell_outcome(win, mine);
+        /* No message comes before a failed map is gone. */
+        if (rc == MPI_SUCCESS)
+            tells |= has_failed_member(win);
     }
     if (rc == MPI_SUCCESS && mine != NO_MEMORY)
         mine = take_memory(win, &memory);
-    if (rc == MPI_SUCCESS && !wf_win_is_of_program(win))
+    if (rc == MPI_SUCCESS && tells)
         rc = tell_outcome(win, mine);
     wf_memory_settle(&memory);
-    if (rc == MPI_SUCCESS && !wf_win_is_of_program(win))
+    if (rc == MPI_SUCCESS && !of_program)
         rc = report_outcome(win, memory.why);
     if (!win->map)
         wf_program_memory_unpin(win);

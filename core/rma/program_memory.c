@@ -85,6 +85,7 @@ static char *map_block(struct wf_win *win, uint32_t mate,
 {
     struct wf_win_map *m = win->map;
     struct wf_memory block = {.comm = win->comm,
+                              .wf = why->wf,
                               .ranks = &m->ranks[mate],
                               .count = 1,
                               .space = WF_SPACE_RMA,

@@ -308,7 +308,12 @@ static void check_large(void)
 
 int main(int argc, char **argv)
 {
-    job_begin(&argc, &argv);
+    int level;
+
+    if (getenv("RMA_THREADS")) /* then there may be several engines */
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    else
+        job_begin(&argc, &argv);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     rank = rank_in(comm);
     size = size_of(comm);
@@ -321,5 +326,11 @@ int main(int argc, char **argv)
     check_again();
     check_large();
     MPI_Comm_free(&comm);
+    for (int i = 0; i < 4; i++) { /* over communicators of any engine */
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        check_blocks();
+        check_memory_freed_first();
+        MPI_Comm_free(&comm);
+    }
     return job_end();
 }
