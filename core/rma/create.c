@@ -231,11 +231,15 @@ int wf_mpi_win_free(struct wf_instance *wf, MPI_Win *handle)
     if (rc)
         return rc;
     rc = wf_mpi_barrier(win->wf, win->comm);
-    if (rc)
-        wf_map_spoil(win);
     win->freed = true;
     wf_open_set_access(win, WF_ACCESS_NONE);
     *handle = MPI_WIN_NULL;
-    discard_win(win);
+    if (rc == MPI_SUCCESS) {
+        discard_win(win);
+        return rc;
+    }
+    wf_map_spoil(win);
+    wf_win_stop_serving(win);
+    wf_windows_keep_failed(win);
     return rc;
 }
