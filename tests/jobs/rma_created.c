@@ -68,15 +68,15 @@ static int count_mapped(MPI_Win win)
  * doubles, which need a lock stripe, at the same time as all others. */
 static void add_everywhere(MPI_Win win, int integers, int doubles)
 {
+    long *old = calloc((size_t)TIMES * (size_t)size, sizeof *old), one = 1;
     double half = 0.5;
-    long one = 1, old;
 
     MPI_Win_lock_all(0, win);
     for (int i = 0; i < TIMES; i++)
         for (int r = 0; r < size; r++) {
             if (i % 2)
-                MPI_Fetch_and_op(&one, &old, MPI_LONG, r, integers, MPI_SUM,
-                                 win);
+                MPI_Fetch_and_op(&one, &old[i * size + r], MPI_LONG, r,
+                                 integers, MPI_SUM, win);
             else
                 MPI_Accumulate(&one, 1, MPI_LONG, r, integers, 1, MPI_LONG,
                                MPI_SUM, win);
@@ -84,6 +84,7 @@ static void add_everywhere(MPI_Win win, int integers, int doubles)
                            MPI_SUM, win);
         }
     CHECK(MPI_Win_unlock_all(win) == MPI_SUCCESS);
+    free(old);
     MPI_Barrier(comm);
 }
 
