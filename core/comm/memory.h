@@ -54,8 +54,8 @@ struct wf_memory_offer {
 /* A set-up under way. The caller sets the first part, the rest being 0. */
 struct wf_memory {
     struct wf_comm *comm;
-    /* Whose connections count; NULL: comm's engine. The functions are called
-     * inside the section of that, and enter this one's meanwhile. */
+    /* The engine whose connections count; NULL: comm's. The functions are
+     * called inside the section of that, and enter this one's meanwhile. */
     struct wf_instance *wf;
     const int *ranks; /* of those that share; NULL: all of comm */
     int count;        /* of them */
