@@ -15,6 +15,7 @@
 #include "group/comm.h"
 #include "process/endpoint.h"
 #include "process/rank.h"
+#include "progress/engines.h"
 #include "progress/wait.h"
 #include "protocol/comm_route.h"
 #include "protocol/location.h"
@@ -39,12 +40,17 @@ static int rank_of(const struct wf_memory *m, int member)
     return m->ranks ? m->ranks[member] : member;
 }
 
+static struct wf_instance *engine_of(const struct wf_memory *m)
+{
+    return m->wf ? m->wf : m->comm->wf;
+}
+
 /* Finds the transport to that rank, which others use the offer's key with. */
 static bool find_peer(struct wf_memory *m, int rank)
 {
     struct wf_comm *comm = m->comm;
     struct weft_loc *loc =
-        wf_location(comm->wf, wf_group_proc(comm->peers, rank));
+        wf_location(engine_of(m), wf_group_proc(comm->peers, rank));
     unsigned lane;
 
     if (!loc || loc->failed || (!loc->lanes && wf_location_connect(loc) != 0))
@@ -106,8 +112,8 @@ bool wf_memory_is_key_of(const struct wf_memory_key *key,
            0;
 }
 
-static bool pack_key(struct wf_memory_key *key, const struct weft_core *c,
-                     const weft_mem *mem)
+bool wf_memory_make_key(struct wf_memory_key *key, const struct weft_core *c,
+                        const weft_mem *mem)
 {
     size_t n = WF_MEMORY_KEY_MAX;
     weft_mr *mr;
@@ -155,7 +161,7 @@ static bool find_cores(struct wf_memory *m,
     return fine;
 }
 
-void wf_memory_offer(struct wf_memory *m)
+static void make_offer(struct wf_memory *m)
 {
     struct weft_core *cores[WF_MEMORY_KEYS] = {NULL};
     struct wf_memory_offer *offer = &m->offer;
@@ -172,13 +178,20 @@ void wf_memory_offer(struct wf_memory *m)
         return;
     }
     m->core = cores[0];
-    if (!pack_key(&offer->key[0], cores[0], &m->mem) ||
-        (cores[1] && !pack_key(&offer->key[1], cores[1], &m->mem)))
+    if (!wf_memory_make_key(&offer->key[0], cores[0], &m->mem) ||
+        (cores[1] && !wf_memory_make_key(&offer->key[1], cores[1], &m->mem)))
         return;
     offer->address = (uintptr_t)m->mem.base;
     offer->bytes = m->mem.len;
     offer->fd = mapping_fd(m->core, &m->mem);
     repeat_mapping(m, m->mem.base, (int)offer->fd);
+}
+
+void wf_memory_offer(struct wf_memory *m)
+{
+    wf_engine_switch(m->comm->wf, engine_of(m));
+    make_offer(m);
+    wf_engine_switch(engine_of(m), m->comm->wf);
 }
 
 /* ---- the others ---------------------------------------------------------- */
@@ -218,15 +231,11 @@ static int find_mapping_fd(const struct wf_memory *m, void *base)
                : mapping_fd(m->core, &mem);
 }
 
-void wf_memory_accept(struct wf_memory *m)
+static void map_offer(struct wf_memory *m)
 {
-    struct wf_instance *wf = m->comm->wf;
+    struct wf_instance *wf = engine_of(m);
     void *base;
 
-    if (m->offer.bytes != m->bytes) {
-        wf_memory_give_reason(m, "rank %d offers no memory", rank_of(m, 0));
-        return;
-    }
     if (!find_key(m) || !wf_progress_poll_until(wf, -1, is_key_open, m,
                                                 wf_now(wf) + OPEN_TIMEOUT_NS)) {
         wf_memory_give_reason(m, "the memory of rank %d cannot be mapped",
@@ -240,9 +249,22 @@ void wf_memory_accept(struct wf_memory *m)
         m->core->ops->rkey_close(m->peer, m->rkey);
 }
 
+void wf_memory_accept(struct wf_memory *m)
+{
+    if (m->offer.bytes != m->bytes) {
+        wf_memory_give_reason(m, "rank %d offers no memory", rank_of(m, 0));
+        return;
+    }
+    wf_engine_switch(m->comm->wf, engine_of(m));
+    map_offer(m);
+    wf_engine_switch(engine_of(m), m->comm->wf);
+}
+
 void wf_memory_settle(struct wf_memory *m)
 {
+    wf_engine_switch(m->comm->wf, engine_of(m));
     if (m->mem.base)
         m->core->ops->mem_free(m->core->ep, &m->mem);
     m->mem.base = NULL;
+    wf_engine_switch(engine_of(m), m->comm->wf);
 }

@@ -54,6 +54,9 @@ struct wf_memory_offer {
 /* A set-up under way. The caller sets the first part, the rest being 0. */
 struct wf_memory {
     struct wf_comm *comm;
+    /* The engine whose connections count; NULL: comm's. The functions are
+     * called inside the section of that, and enter this one's meanwhile. */
+    struct wf_instance *wf;
     const int *ranks; /* of those that share; NULL: all of comm */
     int count;        /* of them */
     unsigned space;   /* enum wf_space: whose routes count */
@@ -81,6 +84,9 @@ void wf_memory_offer(struct wf_memory *);
 void wf_memory_accept(struct wf_memory *);
 /* Frees the transport's memory; every member has mapped it, or never will. */
 void wf_memory_settle(struct wf_memory *);
+/* Makes the key by which peers of this transport map memory that it gave. */
+bool wf_memory_make_key(struct wf_memory_key *, const struct weft_core *,
+                        const weft_mem *);
 /* Returns whether peers of this transport use the key. */
 bool wf_memory_is_key_of(const struct wf_memory_key *,
                          const struct weft_core *);

@@ -19,6 +19,7 @@
 #include "coll/layout.h"
 #include "coll/schedule.h"
 #include "coll/shm/shmcoll.h"
+#include "comm/blocks.h"
 #include "comm/channel.h"
 #include "comm/context.h"
 #include "comm/engines.h"
@@ -30,7 +31,6 @@
 #include "instance/env.h"
 #include "instance/events.h"
 #include "instance/leave.h"
-#include "instance/memory.h"
 #include "instance/node.h"
 #include "os/clock.h"
 #include "p2p/buffered.h"
@@ -358,7 +358,7 @@ int wf_instance_destroy(struct wf_instance *wf)
     if (wf->rank->files)
         wf->rank->files->free(wf->rank->files);
     wf_world_end(wf, true);
-    wf_memory_fini(wf);
+    wf_blocks_fini(wf->rank);
     wf_env_fini(wf);
     wf_types_fini(wf);
     wf_sched_fini(wf);

@@ -12,7 +12,7 @@
 #include "process/job.h"
 
 struct wf_auth_session; /* boot/auth.h */
-struct wf_block; /* instance/memory.c */
+struct wf_block;        /* comm/blocks.h */
 struct wf_boot;  /* boot/boot.h */
 struct wf_bsend_buffer;
 struct wf_coll_rules;
@@ -93,7 +93,7 @@ struct wf_rank {
     const struct wf_comm_handlers *comm_handlers; /* group/comm.h */
     struct wf_env *env;
     int last_used_code;      /* the value of MPI_LASTUSEDCODE */
-    /* of MPI_Alloc_mem: given out, and freed and kept: instance/memory.c */
+    /* of MPI_Alloc_mem: given out, and freed and kept: comm/blocks.h */
     struct wf_block *blocks, *spare_blocks;
     struct wf_handle_ints *handle_ints; /* api/handle_int.h */
     struct wf_files *files;             /* io/files.h; NULL: none needed yet */

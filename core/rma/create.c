@@ -28,6 +28,7 @@
 #include "rma/open.h"
 #include "rma/operation.h"
 #include "rma/owner.h"
+#include "rma/program_memory.h"
 #include "rma/win.h"
 
 struct wish {
@@ -87,14 +88,16 @@ static int make_window(struct wf_comm *comm, const struct wish *w,
  * another one than that of the call, perhaps. */
 static int exchange_members(struct wf_win *win)
 {
-    struct wf_win_member me = {(uint64_t)win->size, (uint64_t)win->unit,
-                               win->wf->rank->node, 0};
+    struct wf_win_member me = {.size = (uint64_t)win->size,
+                               .unit = (uint64_t)win->unit,
+                               .node = win->wf->rank->node};
     int rc;
 
     if (!wf_windows_add(win))
         me.unit = 0; /* the sign of a failure */
     if (wf_info_is_true(win->info, "alloc_shared_noncontig"))
         me.flags |= WF_MEMBER_NONCONTIG;
+    wf_program_memory_pin(win, &me);
     rc = wf_map_gather(win, &me, sizeof me, win->members);
     for (int i = 0; rc == MPI_SUCCESS && i < win->comm->size; i++)
         if (!win->members[i].unit)
@@ -108,6 +111,7 @@ static int exchange_members(struct wf_win *win)
 static void discard_win(struct wf_win *win)
 {
     wf_win_stop_serving(win);
+    wf_program_memory_unpin(win);
     wf_windows_remove(win);
     wf_win_put(win);
 }
@@ -227,11 +231,15 @@ int wf_mpi_win_free(struct wf_instance *wf, MPI_Win *handle)
     if (rc)
         return rc;
     rc = wf_mpi_barrier(win->wf, win->comm);
-    if (rc)
-        wf_map_spoil(win);
     win->freed = true;
     wf_open_set_access(win, WF_ACCESS_NONE);
     *handle = MPI_WIN_NULL;
-    discard_win(win);
+    if (rc == MPI_SUCCESS) {
+        discard_win(win);
+        return rc;
+    }
+    wf_map_spoil(win);
+    wf_win_stop_serving(win);
+    wf_windows_keep_failed(win);
     return rc;
 }

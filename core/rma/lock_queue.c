@@ -12,6 +12,7 @@
  * because the process watches a holder while others wait; by the death of the
  * one that waits. A waiter watches this process.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "rma/lock_queue.h"

@@ -5,7 +5,8 @@
  *                    transport, or one that is kept (segment.h)
  *   all              get the offers (one allgather), map that of their node
  *   all              tell who has mapped it, and take their pages
- *   all              tell who has memory
+ *   all              tell who has memory, unless they brought it and have all
+ *                    mapped it
  *
  * DESIGN  One segment per node, so a member maps one thing and not one for each
  * mate, and shared windows are contiguous. The pages of a member's memory are
@@ -14,7 +15,8 @@
  *
  * Where a segment cannot be had the members of that node have memory of their
  * own, and operations among them are messages; of MPI_Win_allocate_shared that
- * is an error.
+ * is an error. Members of MPI_Win_create have their memory already: their
+ * segment has the headers.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -34,110 +36,24 @@
 #include "os/tuning.h"
 #include "report/error.h"
 #include "rma/map_wait.h"
+#include "rma/mates.h"
+#include "rma/program_memory.h"
 
 enum { PAGE = 4096, BASE_ALIGN = 64 };
 
-/* The memory of a member, as it tells the others. */
-enum outcome { NO_MEMORY, NOT_SHARED, SHARED, OWN };
-
-/* ---- mates --------------------------------------------------------------- */
-
-uint32_t wf_map_find_mate(const struct wf_win_map *m, int rank)
-{
-    uint32_t low = 0, high = m->mates;
-
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-
-        if (m->ranks[mid] < rank)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < m->mates && m->ranks[low] == rank ? low : UINT32_MAX;
-}
-
-char *wf_map_address(const struct wf_win *win, int rank)
-{
-    uint32_t mate = win->map ? wf_map_find_mate(win->map, rank) : UINT32_MAX;
-
-    if (mate != UINT32_MAX && !win->members[rank].size && !win->map->contiguous)
-        return NULL;
-    if (mate != UINT32_MAX)
-        return win->map->segment + win->map->places[mate];
-    return rank == win->comm->rank && win->flavor != MPI_WIN_FLAVOR_DYNAMIC
-               ? win->base
-               : NULL;
-}
-
-static void free_map(struct wf_win_map *m)
-{
-    if (!m)
-        return;
-    if (m->owner)
-        wf_segment_put(m->owner);
-    free(m->watches);
-    free(m->gone);
-    free(m->due);
-    free(m->places);
-    free(m->ranks);
-    free(m);
-}
-
-/* Makes the list of the members on the node of this process. NULL: out of
- * memory. */
-static struct wf_win_map *find_mates(const struct wf_win *win)
-{
-    const struct wf_win_member *all = win->members;
-    struct wf_win_map *m = calloc(1, sizeof *m);
-    uint64_t node = all[win->comm->rank].node;
-    uint32_t n = 0;
-
-    for (int i = 0; i < win->comm->size; i++)
-        n += all[i].node == node;
-    if (!m || !(m->ranks = malloc(n * sizeof *m->ranks)) ||
-        !(m->places = calloc(n, sizeof *m->places)) ||
-        !(m->gone = calloc(n, sizeof *m->gone)) ||
-        !(m->due = calloc(n, sizeof *m->due))) {
-        free_map(m);
-        return NULL;
-    }
-    for (int i = 0; i < win->comm->size; i++) {
-        if (all[i].node != node)
-            continue;
-        if (i == win->comm->rank)
-            m->me = m->mates;
-        m->ranks[m->mates++] = i;
-    }
-    return m;
-}
+/* The memory of a member, as it tells the others: SHARED_ONCE if it has mapped
+ * it and cannot keep it for another window. */
+enum outcome { NO_MEMORY, NOT_SHARED, OWN, SHARED_ONCE, SHARED };
 
 void wf_map_free(struct wf_win *win)
 {
-    free_map(win->map);
+    if (!win->map)
+        return;
+    if (win->map->owner)
+        wf_segment_put(win->map->owner);
+    wf_program_memory_unmap(win->map);
+    wf_mates_free(win->map);
     win->map = NULL;
-}
-
-static int compare_nodes(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-/* Returns whether two members are on one node, which all find alike. */
-static bool has_mates(const struct wf_win *win)
-{
-    int n = win->comm->size;
-    uint64_t *nodes = win->scratch;
-    bool found = false;
-
-    for (int i = 0; i < n; i++)
-        nodes[i] = win->members[i].node;
-    qsort(nodes, (size_t)n, sizeof *nodes, compare_nodes);
-    for (int i = 1; i < n; i++)
-        found |= nodes[i] == nodes[i - 1];
-    return found;
 }
 
 /* ---- the segment --------------------------------------------------------- */
@@ -148,7 +64,23 @@ struct segment_offer {
     uint64_t keep_as; /* number by which all keep the new one; or 0 */
     uint64_t forget;  /* number of one to be forgotten; or 0 */
     struct wf_memory_offer memory;
+    struct wf_program_memory program; /* of each mate, in MPI_Win_create */
 };
+
+/* Returns the bytes that each member sends. */
+static size_t count_offer_bytes(const struct wf_win *win)
+{
+    return wf_win_is_of_program(win) ? sizeof(struct segment_offer)
+                                     : offsetof(struct segment_offer, program);
+}
+
+/* Returns the offer of a mate. */
+static const struct segment_offer *offer_of(const struct wf_win *win,
+                                            uint32_t mate)
+{
+    return (void *)((char *)win->scratch +
+                    (size_t)win->map->ranks[mate] * count_offer_bytes(win));
+}
 
 /* Makes the record of memory that this process has mapped. */
 static struct wf_segment *own_mapping(struct wf_memory *memory)
@@ -191,7 +123,8 @@ static bool lay_out(const struct wf_win *win, struct wf_win_map *m,
         return false;
     first = at = align_up(at, PAGE);
     for (uint32_t i = 0; i < m->mates; i++) {
-        uint64_t size = win->members[m->ranks[i]].size;
+        uint64_t size =
+            wf_win_is_of_program(win) ? 0 : win->members[m->ranks[i]].size;
         size_t align = m->contiguous ? 1 : size < PAGE ? BASE_ALIGN : PAGE;
 
         m->places[i] = align_up(at, align);
@@ -214,7 +147,7 @@ static bool take_pages(const struct wf_win *win, const struct wf_win_map *m)
     size_t to = m->places[m->me] + (size_t)win->size;
     struct wf_segment *s = m->owner;
 
-    if (win->size == 0)
+    if (win->size == 0 || wf_win_is_of_program(win))
         return true;
     if (from < s->taken_from || to > s->taken_to) {
         if (!wf_pages_populate(m->segment + from, to - from))
@@ -294,10 +227,28 @@ static void accept_offer(struct wf_win *win, struct wf_memory *memory,
     m->segment = m->owner ? m->owner->base : NULL;
 }
 
-/* Has this mate use what the first one offers. */
-static enum outcome use_memory(struct wf_win *win, struct wf_memory *memory,
-                               const struct segment_offer *o)
+/* Finds the memory of all mates here. */
+static bool find_memory(struct wf_win *win, struct wf_memory *memory)
 {
+    struct wf_win_map *m = win->map;
+    bool fine = true;
+
+    for (uint32_t i = 0; i < m->mates; i++)
+        m->memory[i] = m->segment + m->places[i];
+    if (!wf_win_is_of_program(win)) {
+        win->base = m->memory[m->me];
+        return true;
+    }
+    for (uint32_t i = 0; fine && i < m->mates; i++)
+        fine =
+            wf_program_memory_map(win, i, &offer_of(win, i)->program, memory);
+    return fine;
+}
+
+/* Has this mate use what the first one, or each of them, offers. */
+static enum outcome use_memory(struct wf_win *win, struct wf_memory *memory)
+{
+    const struct segment_offer *o = offer_of(win, 0);
     struct wf_win_map *m = win->map;
 
     if (m->me > 0)
@@ -313,12 +264,17 @@ static enum outcome use_memory(struct wf_win *win, struct wf_memory *memory,
     }
     if (!m->reused)
         wf_process_mark_set(&wf_map_header(m, m->me)->process);
-    win->base = m->segment + m->places[m->me];
-    return wf_map_init_waiting(win) ? SHARED : NO_MEMORY;
+    if (!find_memory(win, memory))
+        return NOT_SHARED;
+    if (!wf_map_init_waiting(win))
+        return wf_win_is_of_program(win) ? NOT_SHARED : NO_MEMORY;
+    return o->keep_as && !wf_segment_can_keep(win->parent) ? SHARED_ONCE
+                                                           : SHARED;
 }
 
 void wf_map_spoil(struct wf_win *win)
 {
+    win->block = NULL;
     if (win->map && win->map->owner)
         wf_store_relaxed(&win->map->owner->spoiled, 1);
 }
@@ -379,13 +335,17 @@ static int report_outcome(const struct wf_win *win, const char *why)
     return MPI_SUCCESS;
 }
 
-/* Returns whether all mates have mapped the segment. */
-static bool is_node_shared(const struct wf_win_map *m, const uint8_t *outcomes)
+/* Returns what all mates can do with the segment: the least of their
+ * outcomes. */
+static enum outcome find_common_outcome(const struct wf_win_map *m,
+                                        const uint8_t *outcomes)
 {
+    enum outcome least = SHARED;
+
     for (uint32_t i = 0; i < m->mates; i++)
-        if (outcomes[m->ranks[i]] != SHARED)
-            return false;
-    return true;
+        if (outcomes[m->ranks[i]] < least)
+            least = outcomes[m->ranks[i]];
+    return least;
 }
 
 /* Gives this process what it has in the end: its part of the segment, if all
@@ -393,37 +353,41 @@ static bool is_node_shared(const struct wf_win_map *m, const uint8_t *outcomes)
  * others while they map; pages, which may take long, are taken after that. */
 static enum outcome take_memory(struct wf_win *win, struct wf_memory *memory)
 {
-    if (win->map && win->map->mates > 1) {
-        if (is_node_shared(win->map, win->scratch)) {
-            if (win->map->keep_as)
-                wf_segment_keep(win->parent, win->map->owner,
-                                win->map->keep_as);
-            return take_pages(win, win->map) ? SHARED : NO_MEMORY;
-        }
+    struct wf_win_map *m = win->map;
+
+    if (m) {
+        enum outcome common = find_common_outcome(m, win->scratch);
+
+        if (common == SHARED && m->keep_as)
+            wf_segment_keep(win->parent, m->owner, m->keep_as);
+        if (common >= SHARED_ONCE)
+            return take_pages(win, m) ? SHARED : NO_MEMORY;
         wf_log(win->wf, WF_LOG_INFO, "a window's memory is not shared%s%s",
                memory->why[0] ? ": " : "", memory->why);
         if (win->flavor == MPI_WIN_FLAVOR_SHARED)
             return NOT_SHARED;
     }
     wf_map_free(win);
-    return take_own_memory(win);
+    return wf_win_is_of_program(win) ? OWN : take_own_memory(win);
 }
 
 /* Exchanges the offers of all nodes, and maps that of this one. */
 static int share_segments(struct wf_win *win, struct wf_memory *memory,
                           enum outcome *mine)
 {
-    struct segment_offer *offers = win->scratch, own = {0};
     struct wf_win_map *m = win->map;
+    struct segment_offer own = {0};
     int rc;
 
-    if (m && m->mates > 1 && lay_out(win, m, &memory->lazy_bytes))
+    if (m && lay_out(win, m, &memory->lazy_bytes))
         memory->bytes = m->bytes;
     if (m && m->me == 0 && memory->bytes)
         make_offer(win, memory, &own);
-    rc = wf_map_gather(win, &own, sizeof own, offers);
-    if (rc == MPI_SUCCESS && m && m->mates > 1)
-        *mine = use_memory(win, memory, &offers[m->ranks[0]]);
+    if (m && wf_win_is_of_program(win))
+        wf_program_memory_offer(win, &own.program);
+    rc = wf_map_gather(win, &own, count_offer_bytes(win), win->scratch);
+    if (rc == MPI_SUCCESS && m)
+        *mine = use_memory(win, memory);
     return rc;
 }
 
@@ -439,30 +403,46 @@ static int check_one_node(const struct wf_win *win)
     return MPI_SUCCESS;
 }
 
+/* Returns whether some members have told that they fail. */
+static bool has_failed_member(const struct wf_win *win)
+{
+    return memchr(win->scratch, NOT_SHARED, (size_t)win->comm->size) != NULL;
+}
+
 static int share_and_agree(struct wf_win *win)
 {
     struct wf_memory memory = {.comm = win->comm, .space = WF_SPACE_RMA};
     enum outcome mine = OWN;
+    bool here = false, any = wf_mates_find_sharing_nodes(win, &here);
+    bool of_program = wf_win_is_of_program(win), tells = !of_program;
     int rc = MPI_SUCCESS;
 
-    win->map = find_mates(win);
+    if (of_program) /* the program's blocks are those of the first engine */
+        memory.wf = wf_home(win->wf);
+    if (here && !(win->map = wf_mates_make(win)))
+        mine = of_program ? NOT_SHARED : NO_MEMORY;
     if (win->map) {
         memory.ranks = win->map->ranks;
         memory.count = (int)win->map->mates;
-    } else {
-        mine = NO_MEMORY;
     }
-    if (has_mates(win)) {
+    if (any) {
         rc = share_segments(win, &memory, &mine);
         if (rc == MPI_SUCCESS)
             rc = tell_outcome(win, mine);
+        /* No message comes before a failed map is gone. */
+        if (rc == MPI_SUCCESS)
+            tells |= has_failed_member(win);
     }
     if (rc == MPI_SUCCESS && mine != NO_MEMORY)
         mine = take_memory(win, &memory);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS && tells)
         rc = tell_outcome(win, mine);
     wf_memory_settle(&memory);
-    return rc ? rc : report_outcome(win, memory.why);
+    if (rc == MPI_SUCCESS && !of_program)
+        rc = report_outcome(win, memory.why);
+    if (!win->map)
+        wf_program_memory_unpin(win);
+    return rc;
 }
 
 void *wf_map_allocate_scratch(const struct wf_comm *comm)
@@ -476,7 +456,7 @@ int wf_map_share_memory(struct wf_win *win)
 
     if (win->flavor == MPI_WIN_FLAVOR_SHARED)
         rc = check_one_node(win);
-    else if (win->flavor != MPI_WIN_FLAVOR_ALLOCATE)
+    else if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
         return MPI_SUCCESS;
     return rc ? rc : share_and_agree(win);
 }

@@ -4,6 +4,9 @@
  *   segment   | header of mate 0 | header of mate 1 | ... |   header.h
  *             | memory of mate 0 | memory of mate 1 | ... |   whole pages
  *
+ * Of a window of MPI_Win_create it has the headers only; the memory is the
+ * program's (program_memory.h).
+ *
  * A mate's number is its place among the mates, by rank; header.h calls it the
  * id of a member.
  *
@@ -12,6 +15,8 @@
  */
 #ifndef WF_RMA_MAP_H
 #define WF_RMA_MAP_H
+
+#include <sys/uio.h>
 
 #include "protocol/failure.h"
 #include "rma/header.h"
@@ -32,7 +37,7 @@ struct wf_win_map {
     uint64_t keep_as; /* its number, when it is new and to be kept; or 0 */
     char *segment;
     size_t bytes, header_bytes;
-    size_t *places; /* of each mate's memory in the segment */
+    size_t *places;  /* of each mate's memory in the segment */
     bool contiguous; /* these follow each other without a gap */
     bool *gone;     /* mates that have ended */
     struct wf_rma_waiting waiting;
@@ -42,6 +47,8 @@ struct wf_win_map {
     int looks;                    /* at a word, before the engine is driven */
     unsigned waits;               /* calls that wait for a word, and */
     struct wf_flag_wait *watches; /* those that they watch, by mate */
+    char **memory;                /* of each mate, here */
+    struct iovec *blocks;         /* of MPI_Win_create: those mapped, by mate */
 };
 
 static inline struct wf_rma_header *wf_map_header(const struct wf_win_map *m,
@@ -59,20 +66,16 @@ void *wf_map_allocate_scratch(const struct wf_comm *);
  * its collectives need already, and the window may never need that. */
 int wf_map_gather(struct wf_win *, const void *mine, size_t bytes, void *all);
 /* Gives the members of MPI_Win_allocate and MPI_Win_allocate_shared their
- * memory, shared where that is possible; all of them call it, with
- * win->scratch. Sets win->base and win->map. */
+ * memory, shared where that is possible, and has those of MPI_Win_create map
+ * each other's; all of them call it, with win->scratch. Sets win->base and
+ * win->map. */
 int wf_map_share_memory(struct wf_win *);
-/* Lets no other window have the segment: a mate may not have come to the end of
- * this one. */
+/* Lets no other window have the segment, and leaves the program's block pinned:
+ * a mate may not have come to the end of this one. */
 void wf_map_spoil(struct wf_win *);
 /* Unmaps what the window has mapped, or keeps it for the next one. */
 void wf_map_free(struct wf_win *);
 
-/* Returns the number of a rank among the mates; UINT32_MAX: it is none. */
-uint32_t wf_map_find_mate(const struct wf_win_map *, int rank);
-/* Returns the address here of a member's window memory; NULL: it is not
- * mapped, or has no bytes and no place among others. */
-char *wf_map_address(const struct wf_win *, int rank);
 /* Returns true if the locks of all members are words in shared memory. */
 static inline bool wf_map_has_lock_words(const struct wf_win *win)
 {

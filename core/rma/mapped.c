@@ -24,6 +24,7 @@
 #include "rma/epoch.h"
 #include "rma/finish.h"
 #include "rma/map.h"
+#include "rma/mates.h"
 #include "rma/open.h"
 #include "rma/operation.h"
 #include "rma/start.h"
@@ -171,7 +172,7 @@ bool wf_map_init_peer(struct wf_win_peer *p)
 {
     struct wf_win *win = p->win;
     struct wf_win_map *m = win->map;
-    uint32_t mate = m ? wf_map_find_mate(m, p->rank) : UINT32_MAX;
+    uint32_t mate = m ? wf_mate_find(m, p->rank) : UINT32_MAX;
 
     p->leg = &wf_leg_message;
     p->mate = mate;
@@ -179,7 +180,7 @@ bool wf_map_init_peer(struct wf_win_peer *p)
     if (mate != UINT32_MAX) {
         p->leg = &wf_leg_mapped;
         p->lost = m->gone[mate];
-        p->domain.base = (uintptr_t)(m->segment + m->places[mate]);
+        p->domain.base = (uintptr_t)m->memory[mate];
         p->domain.stripes = wf_map_header(m, mate)->stripes;
         p->domain.me = m->me + 1;
         return true;

@@ -13,7 +13,7 @@
 #include "object/error.h"
 #include "object/keyval.h"
 #include "rma/epoch.h"
-#include "rma/map.h"
+#include "rma/mates.h"
 #include "rma/owner.h"
 #include "rma/win.h"
 
@@ -79,7 +79,7 @@ int wf_mpi_win_shared_query(struct wf_instance *wf, struct wf_win *win,
     if (rank == MPI_PROC_NULL)
         rank = find_first_memory(win);
     m = &win->members[rank];
-    base = wf_map_address(win, rank);
+    base = wf_mate_find_memory(win, rank);
     *size = base ? (MPI_Aint)m->size : 0;
     *disp_unit = (MPI_Count)m->unit;
     memcpy(baseptr, &base, sizeof base); /* the address of some pointer */

@@ -132,12 +132,16 @@ struct wf_segment *wf_segment_find(struct wf_comm *comm, uint64_t id)
     return use_segment(s);
 }
 
+bool wf_segment_can_keep(struct wf_comm *comm)
+{
+    return make_list(comm) != NULL;
+}
+
 void wf_segment_keep(struct wf_comm *comm, struct wf_segment *s, uint64_t id)
 {
-    struct segment_list *list = make_list(comm);
+    struct segment_list *list = find_list(comm);
 
-    if (!list) /* the first mate has one, and will miss it here */
-        return;
+    WF_ASSERT(list);
     s->id = id;
     s->next = list->first;
     list->first = use_segment(s);

@@ -55,6 +55,9 @@ uint64_t wf_segment_choose_oldest(struct wf_comm *);
 
 /* Returns the segment with this number, with one user more, or NULL. */
 struct wf_segment *wf_segment_find(struct wf_comm *, uint64_t id);
+/* Makes ready for wf_segment_keep, which cannot fail then. False: out of
+ * memory. */
+bool wf_segment_can_keep(struct wf_comm *);
 /* Keeps a segment with the communicator, by this number. */
 void wf_segment_keep(struct wf_comm *, struct wf_segment *, uint64_t id);
 /* Forgets the segment with this number, if it is kept. */

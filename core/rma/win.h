@@ -24,6 +24,7 @@
 #include "rma/windows.h"
 
 struct wf_active;
+struct wf_block;
 struct wf_errhandler;
 struct wf_info;
 struct wf_leg;
@@ -34,11 +35,13 @@ struct wf_win_map;
 /* A member as it has published itself. */
 struct wf_win_member {
     uint64_t size, unit; /* bytes */
-    uint64_t node;       /* where it is */
+    uint64_t node;       /* where it is, */
+    uint64_t process;    /* and in which process, if it is a thread */
     uint64_t flags;      /* enum wf_win_member_flags */
 };
 enum wf_win_member_flags {
-    WF_MEMBER_NONCONTIG = 1 /* alloc_shared_noncontig */
+    WF_MEMBER_NONCONTIG = 1, /* alloc_shared_noncontig */
+    WF_MEMBER_BLOCK = 2      /* its memory lies in a block that mates can map */
 };
 
 /* The access epoch that this process has opened. */
@@ -175,6 +178,7 @@ struct wf_win {
     struct wf_errhandler *errhandler;
     struct wf_info *info;
     bool no_locks;
+    struct wf_block *block; /* of MPI_Alloc_mem, with base, pinned; or NULL */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -218,6 +222,12 @@ void wf_win_poll(struct wf_win *);
  * the program computes: by the progress thread, unless they need nobody. */
 void wf_win_serve(struct wf_win *);
 void wf_win_stop_serving(struct wf_win *);
+
+/* Returns whether the program gave the memory, by MPI_Win_create. */
+static inline bool wf_win_is_of_program(const struct wf_win *win)
+{
+    return win->flavor == MPI_WIN_FLAVOR_CREATE;
+}
 
 /* Returns the epoch that this process has opened. */
 static inline enum wf_win_epoch wf_win_access(const struct wf_win *win)

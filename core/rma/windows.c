@@ -119,6 +119,21 @@ static struct wf_windows *make_table(struct wf_instance *wf)
     return all;
 }
 
+/* Replaces the window that was freed with an error. There is another one. */
+static void replace_failed(struct wf_windows *all, struct wf_win *win)
+{
+    struct wf_win *before = all->failed;
+
+    all->failed = win;
+    if (before)
+        wf_win_put(before);
+}
+
+void wf_windows_keep_failed(struct wf_win *win)
+{
+    replace_failed(win->all, win);
+}
+
 bool wf_windows_add(struct wf_win *win)
 {
     struct wf_active_handler *h = win->wf->engine->active[WF_SPACE_RMA];
@@ -130,6 +145,7 @@ bool wf_windows_add(struct wf_win *win)
     all->count++;
     wf_list_append(&all->buckets[win->comm->context % WF_WIN_BUCKETS],
                    &win->link);
+    replace_failed(all, NULL);
     return true;
 }
 

@@ -18,6 +18,7 @@ struct wf_windows {
     struct wf_instance *wf;
     uint32_t count;
     struct wf_list buckets[WF_WIN_BUCKETS];
+    struct wf_win *failed;         /* freed with an error; or NULL */
     struct wf_list listed;         /* peers whose list has messages */
     struct wf_event_source source; /* sends them; there while there are any */
 };
@@ -26,6 +27,9 @@ struct wf_windows {
  * and freed with the last. False: out of memory. */
 bool wf_windows_add(struct wf_win *);
 void wf_windows_remove(struct wf_win *);
+/* Keeps a window that was freed with an error, which is raised on it, until
+ * there is another window. It drops the caller's reference then. */
+void wf_windows_keep_failed(struct wf_win *);
 /* Notes that a peer's list has messages: they leave with the next poll at the
  * latest. So a program that waits for something else, or looks at its memory
  * between calls, holds back no operation. */

@@ -58,9 +58,10 @@ class Death(unittest.TestCase):
 
     def test_lock_of_a_window_whose_holder_dies(self):
         for use in ("shm", "tcp", "udp-reliable", "sctp"):
-            if use in BUILT:
-                with self.subTest(use=use):
-                    r = launch.run("--continuous", "-n", 3, "--route", use, RMA)
+            for how in ("allocated", "created") if use in BUILT else ():
+                with self.subTest(use=use, how=how):
+                    r = launch.run("--continuous", "-n", 3, "--route", use, RMA,
+                                   how)
                     self.assertEqual(r.stdout.split(), ["ended"] * 2,
                                      r.stdout + r.stderr)
 

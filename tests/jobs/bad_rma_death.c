@@ -3,6 +3,10 @@
  * and it gets the news alone, as often as it asks. Operations on the dead rank
  * end. Each survivor prints what it has found.
  *
+ *   bad_rma_death allocated | created   a window of MPI_Win_allocate, or of
+ *                                       MPI_Win_create on memory of
+ *                                       MPI_Alloc_mem
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "check.h"
@@ -10,7 +14,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { TARGET, HOLDER, WAITER };
+enum { TARGET, HOLDER, WAITER, BYTES = 1 << 16 };
 
 static void hold_and_die(MPI_Win win)
 {
@@ -100,17 +104,45 @@ static void wait_for_lock(MPI_Win win)
     MPI_Recv(&value, 1, MPI_LONG, TARGET, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static long *allocate_block(void)
+{
+    long *base;
+
+    MPI_Alloc_mem(BYTES, MPI_INFO_NULL, &base);
+    memset(base, 0, BYTES);
+    return base;
+}
+
+/* The others may operate still on memory of a window that was freed with an
+ * error: the program does not get it again. */
+static void free_created(MPI_Win win, long *base)
+{
+    int is_mapped = has_lock_words(win);
+    long *next;
+
+    CHECK(class_of(MPI_Win_free(&win)) == MPI_ERR_PROC_ABORTED);
+    MPI_Free_mem(base);
+    next = allocate_block();
+    CHECK(!is_mapped || next != base);
+    MPI_Free_mem(next);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Win win;
     long *base, value = 0;
-    int rank;
+    int rank, created = argc > 1 && !strcmp(argv[1], "created");
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Win_allocate(sizeof *base, sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD,
-                     &base, &win);
+    if (created) {
+        base = allocate_block();
+        MPI_Win_create(base, sizeof *base, sizeof *base, MPI_INFO_NULL,
+                       MPI_COMM_WORLD, &win);
+    } else
+        MPI_Win_allocate(sizeof *base, sizeof *base, MPI_INFO_NULL,
+                         MPI_COMM_WORLD, &base, &win);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == HOLDER)
@@ -124,6 +156,8 @@ int main(int argc, char **argv)
         MPI_Ssend(&value, 1, MPI_LONG, WAITER, 0, MPI_COMM_WORLD);
     }
     CHECK(class_of(MPI_Win_fence(0, win)) == MPI_ERR_PROC_ABORTED);
+    if (created)
+        free_created(win, base);
     printf("%s\n", job_failures ? "wrong" : "ended");
     fflush(stdout);
     _exit(0); /* a job with a dead rank does not finalise */

@@ -7,13 +7,17 @@
  * and their relatives, which keep their order, or puts and gets of pieces that
  * do not overlap. In the shared part all add, under any lock.
  *
+ * There is a window of MPI_Win_allocate, one of MPI_Win_create on blocks of
+ * MPI_Alloc_mem, and one for which some members have other memory.
+ *
  *   job_rma_random [SEED]
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "check.h"
 
-enum { SLOT = 24000, SHARED = 16, EPOCHS = 40, OPERATIONS = 12, PIECES = 8 };
+enum { SLOT = 24000, SHARED = 16, EPOCHS = 15, OPERATIONS = 12, PIECES = 8 };
+enum kind { ALLOCATED, IN_BLOCKS, ELSEWHERE, KINDS };
 enum how { FENCE, LOCK_SHARED, LOCK_EXCLUSIVE, LOCK_ALL, GROUPS, HOWS };
 
 static _Thread_local int rank, size;
@@ -254,40 +258,77 @@ static int draw_seed(int argc, char **argv)
     return value;
 }
 
+static MPI_Win make_window(enum kind kind, MPI_Aint bytes, int64_t **base)
+{
+    MPI_Win win;
+
+    if (kind == ALLOCATED) {
+        MPI_Win_allocate(bytes, 8, MPI_INFO_NULL, MPI_COMM_WORLD, base, &win);
+    } else {
+        if (kind == IN_BLOCKS || rank % 3 != 1) {
+            MPI_Alloc_mem(bytes, MPI_INFO_NULL, base);
+            memset(*base, 0, (size_t)bytes);
+        } else
+            *base = calloc(1, (size_t)bytes);
+        MPI_Win_create(*base, bytes, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    }
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    return win;
+}
+
+static void free_window(enum kind kind, MPI_Win win, int64_t *base)
+{
+    MPI_Win_free(&win);
+    if (kind == IN_BLOCKS || (kind == ELSEWHERE && rank % 3 != 1))
+        MPI_Free_mem(base);
+    else if (kind == ELSEWHERE)
+        free(base);
+}
+
+/* Returns whether memory and model have become the same. */
+static int run_and_compare(MPI_Win win, const int64_t *base, MPI_Group all)
+{
+    enum how how = (enum how)draw_of(HOWS);
+    size_t bytes = (size_t)cells_of_window() * 8;
+    int same;
+
+    run_epoch(win, how, all);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_results();
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    same = !memcmp(base, cell_at(rank, 0), bytes);
+    MPI_Win_unlock(rank, win);
+    CHECK(same);
+    if (!same)
+        fprintf(stderr, "rank %d, how %d\n", rank, how);
+    MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return same;
+}
+
+static void run_kind(enum kind kind)
+{
+    MPI_Aint bytes = cells_of_window() * (MPI_Aint)8;
+    int64_t *base;
+    MPI_Win win = make_window(kind, bytes, &base);
+    MPI_Group all;
+
+    MPI_Win_get_group(win, &all);
+    model = calloc((size_t)size, (size_t)bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < EPOCHS && run_and_compare(win, base, all); i++)
+        continue;
+    MPI_Group_free(&all);
+    free_window(kind, win, base);
+    free(model);
+}
+
 int main(int argc, char **argv)
 {
-    MPI_Group all;
-    MPI_Win win;
-    int64_t *base;
-
     job_begin(&argc, &argv);
     rank = rank_in(MPI_COMM_WORLD);
     size = size_of(MPI_COMM_WORLD);
     seed = (unsigned)draw_seed(argc, argv);
-    int cells = cells_of_window();
-    MPI_Win_allocate(cells * (MPI_Aint)8, 8, MPI_INFO_NULL, MPI_COMM_WORLD,
-                     &base, &win);
-    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-    MPI_Win_get_group(win, &all);
-    model = calloc((size_t)size * (size_t)cells, 8);
-    MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; i < EPOCHS; i++) {
-        enum how how = (enum how)draw_of(HOWS);
-        run_epoch(win, how, all);
-        MPI_Barrier(MPI_COMM_WORLD);
-        check_results();
-        MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
-        int same = !memcmp(base, cell_at(rank, 0), (size_t)cells * 8);
-        MPI_Win_unlock(rank, win);
-        CHECK(same);
-        if (!same)
-            fprintf(stderr, "rank %d, epoch %d, how %d\n", rank, i, how);
-        MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-        if (!same)
-            break;
-    }
-    MPI_Group_free(&all);
-    MPI_Win_free(&win);
-    free(model);
+    for (enum kind kind = 0; kind < KINDS; kind++)
+        run_kind(kind);
     return job_end();
 }

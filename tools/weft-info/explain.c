@@ -236,8 +236,7 @@ static const struct info_transport *find_windows(const struct info *info,
     return t;
 }
 
-/* Say how operations on windows of MPI_Win_allocate reach the other
- * (core/comm/memory.c). */
+/* Say how operations on windows reach the other (core/comm/memory.c). */
 static const char *describe_windows(const struct info *info,
                                     const struct decision *d, char *text,
                                     size_t n)
@@ -255,8 +254,9 @@ static const char *describe_windows(const struct info *info,
                           "reaches the other");
     else if (t->attr.caps & WEFT_CAP_MAP)
         snprintf(text, n,
-                 "mapped: '%s' shares memory of MPI_Win_allocate and "
-                 "MPI_Win_allocate_shared; messages for other windows",
+                 "mapped: '%s' shares memory of MPI_Win_allocate, "
+                 "MPI_Win_allocate_shared and MPI_Alloc_mem; messages for "
+                 "other windows",
                  t->config->name);
     else
         snprintf(text, n, "messages: '%s' shares no memory", t->config->name);

@@ -1,7 +1,8 @@
 /* Tells ThreadSanitizer of the order that words in the segment make. Ranks that
  * are threads of one process map the segment at an address each, and TSan
  * relates atomics by address: without these notes it reports what the members
- * do before and after a barrier as a race.
+ * do before and after a barrier as a race. Locks of windows (core/rma) lie in
+ * such segments, too, and note the number of a stripe, or 0.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
