@@ -14,6 +14,7 @@
 #include "object/attr.h"
 #include "object/env.h"
 #include "object/error.h"
+#include "os/shortage.h"
 #include "process/rank.h"
 #include "progress/engines.h"
 #include "protocol/comm_route.h"
@@ -210,13 +211,16 @@ int wf_derive_run(const struct wf_derive_plan *p, int rc, MPI_Comm *newcomm)
     bool exhausted = false;
     struct wf_req *r;
     int agreement = rc;
+    unsigned attempts = 0;
     plan.exhausted = &exhausted;
     if (rc == MPI_ERR_NO_MEM) /* log before another process aborts the job */
         wf_log(p->parent->wf, WF_LOG_WARN, "no communicator: %s",
                cause.text[0] ? cause.text : "out of memory");
     /* when a process is dead each member ends by itself, and waits for none */
     if (rc != MPI_ERR_PROC_ABORTED)
-        agreement = wf_derive_start(&plan, &r);
+        do
+            agreement = wf_derive_start(&plan, &r);
+        while (agreement == MPI_ERR_NO_MEM && wf_shortage_wait(&attempts));
     if (rc != MPI_ERR_PROC_ABORTED && agreement == MPI_SUCCESS)
         agreement = wf_error_class(wf_wait(&r, MPI_STATUS_IGNORE));
     *newcomm = MPI_COMM_NULL;

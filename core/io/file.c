@@ -36,10 +36,14 @@ static void release_parts(struct wf_file *f)
     if (f->view)
         wf_view_put(f->view);
     wf_info_destroy(f->info);
+    free(f->lengths);
+    free(f->spare);
     if (f->comm)
         wf_comm_put(f->comm);
     f->view = NULL;
     f->info = NULL;
+    f->lengths = NULL;
+    f->spare = NULL;
     f->comm = NULL;
 }
 

@@ -20,6 +20,7 @@
 #include "io/files.h"
 #include "io/fs.h"
 #include "io/owner.h"
+#include "io/plan.h"
 #include "io/view.h"
 #include "io/vote.h"
 #include "io/wait.h"
@@ -99,7 +100,9 @@ static int make_file(struct wf_comm *comm, const char *name, int amode,
     if (rc)
         return rc;
     f->path = strdup(skip_prefix(name));
-    if (!f->path || !wf_files_state(comm->wf))
+    f->lengths = calloc((size_t)comm->size, sizeof *f->lengths);
+    f->spare = wf_twophase_allocate(comm->size);
+    if (!f->path || !f->lengths || !f->spare || !wf_files_state(comm->wf))
         return wf_error(MPI_ERR_NO_MEM, "no memory for a file");
     rc = wf_file_set_hints(f, info);
     if (rc == MPI_SUCCESS)
