@@ -13,6 +13,7 @@
 #include "io/files.h"
 #include "io/owner.h"
 #include "io/view.h"
+#include "object/env.h"
 #include "object/errhandler.h"
 #include "object/error.h"
 #include "object/info.h"
@@ -69,8 +70,10 @@ void wf_file_end(struct wf_file *f, int rc)
         wf_file_put(f);
         return;
     }
-    f->next_lost = s->lost;
-    s->lost = f;
+    WF_SECTION(objects, f->wf->rank->env) {
+        f->next_lost = s->lost;
+        s->lost = f;
+    }
 }
 
 /* ---- owner of errors ----------------------------------------------------- */

@@ -167,7 +167,7 @@ static int set_size(MPI_File f)
     return MPI_File_set_size(f, (int)sizeof mine);
 }
 
-static int preallocate(MPI_File f)
+static int take_storage(MPI_File f)
 {
     return MPI_File_preallocate(f, (int)sizeof mine);
 }
@@ -177,7 +177,7 @@ static void fail_others(const char *two_phases, int broken)
 {
     static int (*const calls[])(MPI_File) = {write_ordered, write_ordered_split,
                                              write_all_split, set_size,
-                                             preallocate};
+                                             take_storage};
     MPI_File f = open_file(two_phases);
 
     for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
