@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "boot/boot.h"
+#include "os/shortage.h"
 #include "process/rank.h"
 
 /* The layout of a communicator on one node, or whose nodes are not known. */
@@ -75,11 +76,14 @@ static struct wf_layout *make_layout(const struct wf_comm *comm,
 const struct wf_layout *wf_layout_of(struct wf_comm *comm)
 {
     const uint32_t *node_of;
+    unsigned attempts = 0;
 
     if (comm->layout)
         return comm->layout;
     node_of = find_node_table(comm);
-    comm->layout = node_of ? make_layout(comm, node_of) : &one_node;
+    do
+        comm->layout = node_of ? make_layout(comm, node_of) : &one_node;
+    while (!comm->layout && wf_shortage_wait(&attempts));
     return comm->layout;
 }
 

@@ -18,6 +18,7 @@
 #include "coll/direct.h"
 #include "coll/temp.h"
 #include "coll/vertex.h"
+#include "os/shortage.h"
 
 enum {
     KEEP_SCHEDULES = 4,  /* per instance, for reuse */
@@ -51,12 +52,15 @@ static void reset_schedule(struct wf_sched *s)
 static struct wf_sched *take_or_allocate_schedule(struct wf_instance *wf)
 {
     struct wf_sched *s = wf->coll ? wf->coll->scheds : NULL;
+    unsigned attempts = 0;
 
     if (s) {
         wf->coll->scheds = s->next;
         return s;
     }
-    s = malloc(sizeof *s);
+    do
+        s = malloc(sizeof *s);
+    while (!s && wf_shortage_wait(&attempts));
     if (!s)
         return NULL;
     s->wf = wf;
@@ -163,8 +167,12 @@ static void *grow_array(void *old, const void *inline_old, int *room,
 {
     WF_ASSERT(*room > 0 && size > 0);
     size_t bytes = (size_t)*room * size;
-    void *new = old == inline_old ? malloc(2 * bytes) : realloc(old, 2 * bytes);
+    unsigned attempts = 0;
+    void *new;
 
+    do
+        new = old == inline_old ? malloc(2 * bytes) : realloc(old, 2 * bytes);
+    while (!new &&wf_shortage_wait(&attempts));
     if (!new)
         return NULL;
     if (old == inline_old)

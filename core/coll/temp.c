@@ -6,6 +6,7 @@
 #include "coll/temp.h"
 
 #include "coll/state.h"
+#include "os/shortage.h"
 
 enum {
     /* least bytes of scratch memory that is kept */
@@ -33,10 +34,13 @@ static struct wf_temp *take_temp(struct wf_instance *wf, size_t bytes)
 struct wf_temp *wf_temp_get(struct wf_instance *wf, size_t bytes)
 {
     struct wf_temp *t = bytes < KEEP_TEMP ? NULL : take_temp(wf, bytes);
+    unsigned attempts = 0;
 
     if (t || bytes > SIZE_MAX - sizeof *t)
         return t;
-    t = malloc(sizeof *t + bytes);
+    do
+        t = malloc(sizeof *t + bytes);
+    while (!t && bytes <= KEEP_TEMP && wf_shortage_wait(&attempts));
     if (t)
         t->bytes = bytes;
     return t;

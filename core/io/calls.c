@@ -10,18 +10,7 @@
 #include "io/prepare.h"
 #include "io/started.h"
 #include "object/error.h"
-#include "object/status.h"
 #include "protocol/request.h"
-
-int wf_file_finish_call(struct wf_file *f, struct wf_access *a, int rc,
-                        MPI_Status *status)
-{
-    if (wf_unlikely(rc))
-        return rc;
-    rc = wf_file_run(f, a);
-    wf_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, a->bytes_done, false);
-    return rc;
-}
 
 int wf_file_start_call(struct wf_file *f, const struct wf_access *a, int rc,
                        const char *what, MPI_Request *request)
@@ -33,14 +22,6 @@ int wf_file_start_call(struct wf_file *f, const struct wf_access *a, int rc,
     if (rc == MPI_SUCCESS)
         *request = (MPI_Request)r;
     return rc;
-}
-
-static int run_call(const struct wf_file_call *c, MPI_Status *status)
-{
-    struct wf_access a;
-    int rc = wf_file_prepare(c, &a);
-
-    return wf_file_finish_call(c->file, &a, rc, status);
 }
 
 static int start_call(const struct wf_file_call *c, const char *what,
@@ -61,7 +42,7 @@ int wf_mpi_file_read_at(struct wf_instance *wf, struct wf_file *fh,
     struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, buf,
                              count, datatype,     false};
 
-    return run_call(&c, status);
+    return wf_file_run_call(&c, status);
 }
 
 int wf_mpi_file_write_at(struct wf_instance *wf, struct wf_file *fh,
@@ -71,7 +52,7 @@ int wf_mpi_file_write_at(struct wf_instance *wf, struct wf_file *fh,
     struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, (void *)buf,
                              count, datatype,     true};
 
-    return run_call(&c, status);
+    return wf_file_run_call(&c, status);
 }
 
 int wf_mpi_file_iread_at(struct wf_instance *wf, struct wf_file *fh,
@@ -103,7 +84,7 @@ int wf_mpi_file_read(struct wf_instance *wf, struct wf_file *fh, void *buf,
     struct wf_file_call c = {fh,    WF_AT_POSITION, 0,    buf,
                              count, datatype,       false};
 
-    return run_call(&c, status);
+    return wf_file_run_call(&c, status);
 }
 
 int wf_mpi_file_write(struct wf_instance *wf, struct wf_file *fh,
@@ -113,7 +94,7 @@ int wf_mpi_file_write(struct wf_instance *wf, struct wf_file *fh,
     struct wf_file_call c = {fh,    WF_AT_POSITION, 0,   (void *)buf,
                              count, datatype,       true};
 
-    return run_call(&c, status);
+    return wf_file_run_call(&c, status);
 }
 
 int wf_mpi_file_iread(struct wf_instance *wf, struct wf_file *fh, void *buf,

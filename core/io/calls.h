@@ -6,10 +6,8 @@
 
 #include "io/file.h"
 
-/* Run, or start, what a call was prepared to, and give the program the status,
- * or the request. rc: the outcome of that; an error is returned. */
-int wf_file_finish_call(struct wf_file *, struct wf_access *, int rc,
-                        MPI_Status *);
+/* Starts what a call was prepared to, and gives the program the request. rc:
+ * the outcome of that; an error is returned. */
 int wf_file_start_call(struct wf_file *, const struct wf_access *, int rc,
                        const char *what, MPI_Request *);
 

@@ -31,29 +31,13 @@ static int run_call(const struct wf_file_call *c, MPI_Status *status)
     return rc;
 }
 
-/* Starts a collective access. With an error, which is returned, only this
- * process's part in the agreement. */
-static int start_call(struct wf_file *f, const struct wf_access *a, int rc,
-                      const char *what, struct wf_req **out)
-{
-    struct wf_req *r;
-    int rc_start = wf_file_start_collective(f, a, rc, what, &r);
-
-    if (rc_start)
-        return rc_start;
-    if (rc)
-        wf_req_release(r);
-    else
-        *out = r;
-    return rc;
-}
-
 static int start_request(const struct wf_file_call *c, const char *what,
                          MPI_Request *request)
 {
     struct wf_access a;
     struct wf_req *r = NULL;
-    int rc = start_call(c->file, &a, wf_file_prepare(c, &a), what, &r);
+    int rc =
+        wf_file_start_collective(c->file, &a, wf_file_prepare(c, &a), what, &r);
 
     if (rc == MPI_SUCCESS)
         *request = (MPI_Request)r;
@@ -65,7 +49,7 @@ int wf_file_begin_split(struct wf_file *f, const struct wf_access *a, int rc,
 {
     struct wf_req *r = NULL;
 
-    rc = start_call(f, a, rc, what, &r);
+    rc = wf_file_start_collective(f, a, rc, what, &r);
     if (rc == MPI_SUCCESS) {
         f->split = which;
         f->split_request = r;
@@ -92,7 +76,7 @@ int wf_file_refuse(struct wf_file *f, int rc, bool waits)
         if (waits)
             wf_file_run_collective(f, NULL, rc);
         else
-            start_call(f, NULL, rc, "a collective access", &r);
+            wf_file_start_collective(f, NULL, rc, NULL, &r);
     }
     return rc;
 }

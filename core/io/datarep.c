@@ -13,6 +13,7 @@
 #include "datatype/predefined.h"
 #include "datatype/substitute.h"
 #include "io/files.h"
+#include "object/env.h"
 #include "object/error.h"
 
 static const struct wf_datarep predefined[] = {
@@ -25,16 +26,18 @@ enum { PREDEFINED = sizeof predefined / sizeof *predefined };
 static const struct wf_datarep *find_by_name(struct wf_instance *wf,
                                              const char *name)
 {
-    const struct wf_files_state *s = (void *)wf->rank->files;
-    const struct wf_datarep *rep;
+    const struct wf_files_state *s = wf_files_find_state(wf);
+    const struct wf_datarep *rep = NULL;
 
     for (int i = 0; i < PREDEFINED; i++)
         if (!strcmp(name, predefined[i].name))
             return &predefined[i];
-    for (rep = s ? s->registered : NULL; rep; rep = rep->next)
-        if (!strcmp(name, rep->name))
-            return rep;
-    return NULL;
+    if (s)
+        WF_SECTION(objects, wf->rank->env)
+            rep = s->registered;
+    while (rep && strcmp(name, rep->name))
+        rep = rep->next;
+    return rep;
 }
 
 int wf_datarep_find(struct wf_instance *wf, const char *name,
@@ -77,8 +80,10 @@ int wf_mpi_register_datarep(struct wf_instance *wf, const char *datarep,
     rep->write = write_conversion_fn;
     rep->extent = dtype_file_extent_fn;
     rep->extra_state = extra_state;
-    rep->next = s->registered;
-    s->registered = rep;
+    WF_SECTION(objects, wf->rank->env) {
+        rep->next = s->registered;
+        s->registered = rep;
+    }
     return MPI_SUCCESS;
 }
 

@@ -4,8 +4,8 @@
  *   external32   big-endian, fixed sizes (core/datatype/external.c)
  *   registered   by functions of the program
  *
- * LOCK  the list of registered ones: the API section of the home engine of the
- * rank. One that is registered stays until the rank ends.
+ * LOCK  the list of registered ones: section objects. One that is registered
+ * stays until the rank ends.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_IO_DATAREP_H

@@ -228,7 +228,6 @@ static bool has_more_records(const struct wf_io_part *p)
 void wf_exchange_add_records(struct wf_twophase *t, struct wf_sched *s)
 {
     struct wf_exchange *x = &t->x;
-    bool write = t->access.write;
 
     for (int i = 0; i < x->aggregators; i++) {
         struct wf_io_part *p = &x->out[i];
@@ -238,7 +237,7 @@ void wf_exchange_add_records(struct wf_twophase *t, struct wf_sched *s)
         if (has_more_records(p))
             wf_sched_send(s, p->list.p, p->head.records * sizeof *p->list.p,
                           wf_coll_byte(), x->ranks[i]);
-        if (write)
+        if (x->write)
             wf_sched_send(s, find_memory(t, p), p->head.bytes, wf_coll_byte(),
                           x->ranks[i]);
     }
@@ -251,7 +250,7 @@ void wf_exchange_add_records(struct wf_twophase *t, struct wf_sched *s)
         if (has_more_records(p))
             add_receive(s, p, has_room ? p->list.p : NULL,
                         p->head.records * sizeof *p->list.p, i);
-        if (write)
+        if (x->write)
             add_receive(s, p, p->data, p->head.bytes, i);
     }
 }
@@ -284,7 +283,7 @@ static int fill_window(struct wf_twophase *t)
                             "that are not in the domain of rank %d",
                             i, own_rank(t));
         wf_window_mark(&x->window, pieces, p->head.records);
-        if (t->access.write)
+        if (x->write)
             wf_window_put(&x->window, pieces, p->head.records,
                           find_memory(t, p));
     }
@@ -300,7 +299,7 @@ static int write_domain(struct wf_twophase *t)
         rc = fill_window(t);
         x->window.end = rc ? x->window.first : UINT64_MAX;
         if (!rc)
-            rc = wf_window_write(&x->window, t->access.fs_file);
+            rc = wf_window_write(&x->window, t->file->fs_file);
         x->failed = rc != MPI_SUCCESS;
     } else if (!x->failed) {
         x->failed = true;
@@ -321,7 +320,7 @@ static int read_domain(struct wf_twophase *t)
     rc = fill_window(t);
     if (rc)
         return rc;
-    rc = wf_window_read(&x->window, t->access.fs_file);
+    rc = wf_window_read(&x->window, t->file->fs_file);
     for (int i = 0; i < x->members; i++) {
         struct wf_io_part *p = find_part(t, i);
 
@@ -341,7 +340,7 @@ int wf_exchange_transfer(struct wf_twophase *t)
     d = find_domain(&t->x, t->x.number);
     if (d.first == d.end)
         return MPI_SUCCESS;
-    return t->access.write ? write_domain(t) : read_domain(t);
+    return t->x.write ? write_domain(t) : read_domain(t);
 }
 
 /* ---- what comes back ----------------------------------------------------- */

@@ -37,6 +37,7 @@ struct wf_exchange {
     int members;             /* of the communicator */
     int aggregators, number; /* number: of this member among them, or -1 */
     int *ranks;              /* of the aggregators */
+    bool write;              /* so the members with data have told */
     uint64_t first, end;     /* of the file */
     uint64_t domain;         /* bytes of one in each round */
     uint64_t round, rounds;

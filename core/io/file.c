@@ -13,6 +13,7 @@
 #include "io/files.h"
 #include "io/owner.h"
 #include "io/view.h"
+#include "object/env.h"
 #include "object/errhandler.h"
 #include "object/error.h"
 #include "object/info.h"
@@ -36,10 +37,14 @@ static void release_parts(struct wf_file *f)
     if (f->view)
         wf_view_put(f->view);
     wf_info_destroy(f->info);
+    free(f->lengths);
+    free(f->spare);
     if (f->comm)
         wf_comm_put(f->comm);
     f->view = NULL;
     f->info = NULL;
+    f->lengths = NULL;
+    f->spare = NULL;
     f->comm = NULL;
 }
 
@@ -65,8 +70,10 @@ void wf_file_end(struct wf_file *f, int rc)
         wf_file_put(f);
         return;
     }
-    f->next_lost = s->lost;
-    s->lost = f;
+    WF_SECTION(objects, f->wf->rank->env) {
+        f->next_lost = s->lost;
+        s->lost = f;
+    }
 }
 
 /* ---- owner of errors ----------------------------------------------------- */

@@ -23,6 +23,7 @@ struct wf_fs_file;
 struct wf_info;
 struct wf_req;
 struct wf_shared; /* io/shared.h */
+struct wf_twophase;
 struct wf_view;
 
 /* The split collective that is under way. */
@@ -53,6 +54,10 @@ struct wf_file {
     struct wf_req *split_request;
     struct wf_shared *shared; /* the shared file pointer */
     uint64_t shared_start;    /* its value at first, bytes of the stream */
+    /* Memory for collective calls, made when all agree on the opening: later no
+     * member can lack it, and leave the others waiting. */
+    uint64_t *lengths;         /* a number of each member */
+    struct wf_twophase *spare; /* NULL while an access has it */
 
     struct wf_list link;       /* of those that are open: files.h */
     struct wf_file *next_lost; /* files.h */

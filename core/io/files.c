@@ -13,6 +13,7 @@
 #include "io/owner.h"
 #include "io/wait.h"
 #include "io/worker.h"
+#include "object/env.h"
 #include "object/errhandler.h"
 
 static struct wf_file *first_open(struct wf_files_state *s, int engine)
@@ -79,25 +80,47 @@ static void free_state(struct wf_files *base)
     free(s);
 }
 
+static struct wf_files *make_state(void)
+{
+    struct wf_files_state *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->base.finish = finish_state;
+    s->base.free = free_state;
+    for (int i = 0; i < WF_ENGINES_ALL; i++)
+        wf_list_init(&s->open[i]);
+    s->null_handler = wf_errhandler_of(MPI_ERRORS_RETURN);
+    return &s->base;
+}
+
+struct wf_files_state *wf_files_find_state(struct wf_instance *wf)
+{
+    struct wf_files *s = NULL;
+
+    if (wf && wf->rank->env)
+        WF_SECTION(objects, wf->rank->env)
+            s = wf->rank->files;
+    return (struct wf_files_state *)s;
+}
+
 struct wf_files_state *wf_files_state(struct wf_instance *wf)
 {
-    struct wf_files_state *s = (struct wf_files_state *)wf->rank->files;
+    struct wf_files *s;
 
-    if (!s && (s = calloc(1, sizeof *s)) != NULL) {
-        s->base.finish = finish_state;
-        s->base.free = free_state;
-        for (int i = 0; i < WF_ENGINES_ALL; i++)
-            wf_list_init(&s->open[i]);
-        s->null_handler = wf_errhandler_of(MPI_ERRORS_RETURN);
-        wf->rank->files = &s->base;
-        wf_owner_register(wf, &wf_file_owner_kind);
+    WF_SECTION(objects, wf->rank->env) {
+        s = wf->rank->files;
+        if (!s)
+            wf->rank->files = s = make_state();
     }
-    return s;
+    if (s)
+        wf_owner_register(wf, &wf_file_owner_kind);
+    return (struct wf_files_state *)s;
 }
 
 void *wf_file_null(struct wf_instance *wf)
 {
-    struct wf_files_state *s = wf ? (void *)wf->rank->files : NULL;
+    struct wf_files_state *s = wf_files_find_state(wf);
 
     return s ? s->null_handler : wf_errhandler_of(MPI_ERRORS_RETURN);
 }
@@ -107,7 +130,8 @@ void wf_files_note_open(struct wf_file *f, void (*release)(struct wf_file *))
     struct wf_files_state *s = wf_files_state(f->wf);
 
     wf_list_append(&s->open[f->wf->number], &f->link);
-    s->release = release;
+    WF_SECTION(objects, f->wf->rank->env)
+        s->release = release;
 }
 
 void wf_files_note_close(struct wf_file *f)

@@ -1,6 +1,6 @@
 /* The state of this chapter in a rank: made when it is first needed.
  *
- * LOCK  the API section of the home engine.
+ * LOCK  section objects, but for `open`: engines share it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_IO_FILES_H
@@ -28,6 +28,8 @@ struct wf_files_state {
 
 /* Returns the state of the calling rank; NULL: out of memory. */
 struct wf_files_state *wf_files_state(struct wf_instance *);
+/* The same without making it; NULL: there is none yet, or no rank. */
+struct wf_files_state *wf_files_find_state(struct wf_instance *);
 
 /* Notes a file that was opened, with the function that releases it if it is not
  * closed, or the end of one; with the last one its engine has no more to do

@@ -20,6 +20,7 @@
 #include "io/files.h"
 #include "io/fs.h"
 #include "io/owner.h"
+#include "io/plan.h"
 #include "io/view.h"
 #include "io/vote.h"
 #include "io/wait.h"
@@ -99,7 +100,9 @@ static int make_file(struct wf_comm *comm, const char *name, int amode,
     if (rc)
         return rc;
     f->path = strdup(skip_prefix(name));
-    if (!f->path || !wf_files_state(comm->wf))
+    f->lengths = calloc((size_t)comm->size, sizeof *f->lengths);
+    f->spare = wf_twophase_allocate(comm->size);
+    if (!f->path || !f->lengths || !f->spare || !wf_files_state(comm->wf))
         return wf_error(MPI_ERR_NO_MEM, "no memory for a file");
     rc = wf_file_set_hints(f, info);
     if (rc == MPI_SUCCESS)
@@ -206,13 +209,34 @@ static int open_everywhere(struct wf_comm *comm, struct wf_file *f, int amode,
     return wf_file_vote_hints(comm, f, &vote);
 }
 
-/* Gives the shared pointer to the engine that the file is on. If that was not
- * ready for it before, no member goes on until all have done so. */
-static int attach_pointer(struct wf_comm *comm, struct wf_file *f)
+/* Drops a file that not all members have opened. */
+static void discard_file(struct wf_file *f)
 {
-    int rc = wf_shared_attach(f);
+    close_here(f);
+    if (f->shared)
+        wf_shared_destroy(f);
+    wf_file_put(f);
+}
 
-    return f->wf == comm->wf ? rc : wf_file_agree(comm, rc);
+/* Makes the file one of the engine that its communicator is on. If that was not
+ * ready for the shared pointer before, no member goes on until all have done
+ * so. A file without success is gone. */
+static int attach_file(struct wf_comm *comm, struct wf_file *f)
+{
+    struct wf_instance *wf = f->comm->wf;
+    int rc;
+
+    wf_engine_switch(comm->wf, wf);
+    f->wf = wf;
+    rc = wf_shared_attach(f);
+    if (wf != comm->wf)
+        rc = wf_file_agree(f->comm, rc);
+    if (rc)
+        discard_file(f);
+    else
+        wf_files_note_open(f, release_file);
+    wf_engine_switch(wf, comm->wf);
+    return rc;
 }
 
 int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
@@ -231,21 +255,14 @@ int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
     rc = open_everywhere(comm, f, amode, rc);
     if (rc == MPI_SUCCESS)
         rc = wf_derive_create_private(comm, WF_KIND_OF_IO, rc, &f->comm);
-    if (rc == MPI_SUCCESS) {
-        f->wf = f->comm->wf;
-        rc = attach_pointer(comm, f);
+    if (rc) {
+        if (f)
+            discard_file(f);
+        return rc;
     }
-    if (rc == MPI_SUCCESS) {
-        wf_files_note_open(f, release_file);
+    rc = attach_file(comm, f);
+    if (rc == MPI_SUCCESS)
         *fh = (MPI_File)f;
-        return MPI_SUCCESS;
-    }
-    if (f) {
-        close_here(f);
-        if (f->shared)
-            wf_shared_destroy(f);
-        wf_file_put(f);
-    }
     return rc;
 }
 

@@ -1,12 +1,11 @@
 /* Where each member of an ordered access begins: behind the bytes of those with
  * lower ranks. One allgather tells all members the bytes of each, and whether
- * all have the pointer's memory; then none needs a message of the keeper.
+ * all have the pointer's memory; then none needs a message of the keeper. The
+ * memory for it is the file's, so that no member can lack it.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <stdlib.h>
-
 #include "coll/args.h"
 #include "core_api.h"
 #include "io/file.h"
@@ -22,22 +21,19 @@ struct sums {
     bool in_memory;
 };
 
-static int add_up(struct wf_comm *comm, uint64_t own, struct sums *s)
+static int add_up(struct wf_file *f, uint64_t own, struct sums *s)
 {
-    uint64_t *each = malloc((size_t)comm->size * sizeof *each);
-    int rc;
+    struct wf_comm *comm = f->comm;
+    uint64_t *each = f->lengths;
+    int rc = wf_mpi_allgather(comm->wf, &own, sizeof own, wf_coll_byte(), each,
+                              sizeof own, wf_coll_byte(), comm);
 
-    if (!each)
-        return wf_error(MPI_ERR_NO_MEM, "no memory for an ordered access");
-    rc = wf_mpi_allgather(comm->wf, &own, sizeof own, wf_coll_byte(), each,
-                          sizeof own, wf_coll_byte(), comm);
     for (int i = 0; !rc && i < comm->size; i++) {
         s->before = i == comm->rank ? s->all : s->before;
         s->in_memory &= !(each[i] & WITHOUT);
         if (__builtin_add_overflow(s->all, each[i] & ~WITHOUT, &s->all))
             s->all = UINT64_MAX; /* more than the pointer can be moved by */
     }
-    free(each);
     return rc;
 }
 
@@ -48,7 +44,7 @@ int wf_shared_add_ordered(struct wf_file *f, uint64_t bytes, uint64_t *old)
     int rc;
 
     WF_ASSERT(bytes <= INT64_MAX);
-    rc = add_up(f->comm, bytes | (wf_shared_has_memory(f) ? 0 : WITHOUT), &s);
+    rc = add_up(f, bytes | (wf_shared_has_memory(f) ? 0 : WITHOUT), &s);
     if (rc == MPI_SUCCESS)
         rc = wf_shared_move(f, s.all, s.in_memory, &base);
     *old = rc ? 0 : base + s.before;

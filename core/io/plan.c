@@ -45,7 +45,7 @@ static bool do_ranges_interleave(struct wf_io_ask *sorted,
 struct summary {
     uint64_t first, last, bytes, pieces, buffer, block, large;
     uint32_t use_least, use_most, cpus, aggregators;
-    bool alone;
+    bool alone, write;
 };
 
 static void add_ask(struct summary *s, const struct wf_io_ask *a)
@@ -62,6 +62,7 @@ static void add_ask(struct summary *s, const struct wf_io_ask *a)
         return;
     s->first = a->first < s->first ? a->first : s->first;
     s->last = a->last > s->last ? a->last : s->last;
+    s->write |= a->writes;
     s->bytes += a->bytes;
     s->pieces += a->pieces;
     s->large = a->large < s->large ? a->large : s->large;
@@ -121,6 +122,7 @@ static void divide_file(struct wf_exchange *x, const struct summary *s)
     uint64_t all, n = (uint64_t)x->aggregators;
     uint64_t most = round_up(s->buffer + !s->buffer, s->block);
 
+    x->write = s->write;
     x->first = s->first / s->block * s->block;
     x->end = s->last + 1;
     all = x->end - x->first;
@@ -149,34 +151,45 @@ bool wf_exchange_plan(struct wf_twophase *t)
     return true;
 }
 
-bool wf_exchange_init(struct wf_exchange *x, int members)
+/* Its arrays lie behind it, the most aligned ones first. */
+struct wf_twophase *wf_twophase_allocate(int members)
 {
     size_t n = (size_t)members;
+    struct wf_twophase *t =
+        calloc(1, sizeof *t + n * (2 * sizeof *t->asks + 2 * sizeof *t->x.out +
+                                   sizeof *t->x.ranks));
 
-    x->members = members;
-    x->unwritten = INT64_MAX;
-    x->ranks = malloc(n * sizeof *x->ranks);
-    x->sorted = malloc(n * sizeof *x->sorted);
-    x->out = calloc(n, sizeof *x->out);
-    x->in = calloc(n, sizeof *x->in);
-    return x->ranks && x->sorted && x->out && x->in;
+    if (!t)
+        return NULL;
+    t->asks = (struct wf_io_ask *)(t + 1);
+    t->x.sorted = t->asks + n;
+    t->x.out = (struct wf_io_part *)(t->x.sorted + n);
+    t->x.in = t->x.out + n;
+    t->x.ranks = (int *)(t->x.in + n);
+    t->x.members = members;
+    t->x.unwritten = INT64_MAX;
+    return t;
 }
 
 static void free_parts(struct wf_io_part *parts, int n)
 {
-    for (int i = 0; parts && i < n; i++) {
+    for (int i = 0; i < n; i++) {
         wf_pieces_free(&parts[i].list);
         free(parts[i].data);
     }
-    free(parts);
+    memset(parts, 0, (size_t)n * sizeof *parts);
 }
 
-void wf_exchange_fini(struct wf_exchange *x)
+void wf_exchange_reset(struct wf_exchange *x)
 {
-    free_parts(x->out, x->members);
-    free_parts(x->in, x->members);
-    free(x->ranks);
-    free(x->sorted);
+    free_parts(x->out, x->aggregators);
+    if (x->number >= 0 && x->aggregators)
+        free_parts(x->in, x->members);
     wf_window_free(&x->window);
-    *x = (struct wf_exchange){0};
+    *x = (struct wf_exchange){.members = x->members,
+                              .unwritten = INT64_MAX,
+                              .ranks = x->ranks,
+                              .sorted = x->sorted,
+                              .out = x->out,
+                              .in = x->in};
 }

@@ -9,9 +9,11 @@
 struct wf_exchange;
 struct wf_twophase;
 
-/* Makes the memory that a plan needs. False: out of memory. */
-bool wf_exchange_init(struct wf_exchange *, int members);
-void wf_exchange_fini(struct wf_exchange *);
+/* Makes the memory of an access that has so many members, with what its plan
+ * needs; free() frees it. NULL: out of memory. */
+struct wf_twophase *wf_twophase_allocate(int members);
+/* Frees what an access has got, and makes it ready for another one. */
+void wf_exchange_reset(struct wf_exchange *);
 /* Chooses whether the access goes in two phases, by what all have told, and
  * divides the file. False: it does not. */
 bool wf_exchange_plan(struct wf_twophase *);

@@ -189,20 +189,23 @@ static int report_transfer(const struct wf_posix_file *f, enum direction way,
                     error ? strerror(error) : "the file system takes no more");
 }
 
-static int transfer_blocks(struct wf_fs_file *file, enum direction way,
-                           struct rest r, uint64_t offset, uint64_t *done)
+/* Moves all, call by call. first: the outcome of the first call, with its
+ * errno; NULL: none was made. */
+static WF_COLD int transfer_rest(struct wf_posix_file *f, enum direction way,
+                                 struct rest *r, uint64_t offset,
+                                 uint64_t *done, const ssize_t *first)
 {
-    struct wf_posix_file *f = wf_posix_file(file);
     bool tried = false;
     ssize_t n;
 
     *done = 0;
-    for (advance_rest(&r, 0); r.n; advance_rest(&r, (size_t)n)) {
+    for (advance_rest(r, 0); r->n; advance_rest(r, (size_t)n)) {
         if (offset > INT64_MAX - *done)
             return report_transfer(f, way, EFBIG, offset);
-        do
-            n = move_some(f, way, &r, (off_t)(offset + *done));
-        while (n < 0 && may_repeat(f, errno, &tried));
+        n = first ? *first : move_some(f, way, r, (off_t)(offset + *done));
+        first = NULL;
+        while (n < 0 && may_repeat(f, errno, &tried))
+            n = move_some(f, way, r, (off_t)(offset + *done));
         if (n < 0)
             return report_transfer(f, way, errno, offset + *done);
         if (n == 0)
@@ -213,16 +216,37 @@ static int transfer_blocks(struct wf_fs_file *file, enum direction way,
     return MPI_SUCCESS;
 }
 
+/* One block that one call moves, as it mostly is, costs no more than that. */
+static inline int transfer_blocks(struct wf_fs_file *file, enum direction way,
+                                  const struct iovec *v, int count,
+                                  uint64_t offset, uint64_t *done)
+{
+    struct wf_posix_file *f = wf_posix_file(file);
+    struct rest r = {v, count, 0};
+    bool plain = count == 1 && v->iov_len - 1 < AT_ONCE_MOST;
+    ssize_t n;
+
+    if (wf_likely(plain && offset <= INT64_MAX)) {
+        n = way == READ ? pread(f->fd, v->iov_base, v->iov_len, (off_t)offset)
+                        : pwrite(f->fd, v->iov_base, v->iov_len, (off_t)offset);
+        *done = (uint64_t)n;
+        return wf_likely(*done == v->iov_len)
+                   ? MPI_SUCCESS
+                   : transfer_rest(f, way, &r, offset, done, &n);
+    }
+    return transfer_rest(f, way, &r, offset, done, NULL);
+}
+
 static int read_blocks(struct wf_fs_file *f, const struct iovec *blocks, int n,
                        uint64_t offset, uint64_t *done)
 {
-    return transfer_blocks(f, READ, (struct rest){blocks, n, 0}, offset, done);
+    return transfer_blocks(f, READ, blocks, n, offset, done);
 }
 
 static int write_blocks(struct wf_fs_file *f, const struct iovec *blocks, int n,
                         uint64_t offset, uint64_t *done)
 {
-    return transfer_blocks(f, WRITE, (struct rest){blocks, n, 0}, offset, done);
+    return transfer_blocks(f, WRITE, blocks, n, offset, done);
 }
 
 /* ---- the file as a whole ------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "io/fs.h"
 #include "io/view.h"
 #include "object/error.h"
+#include "object/status.h"
 #include "process/instance.h"
 
 int wf_file_refuse_sequential(void)
@@ -160,6 +161,93 @@ int wf_file_run(struct wf_file *f, struct wf_access *a)
     f->under_way--;
     wf_access_drop(a);
     return rc;
+}
+
+/* ---- one block ----------------------------------------------------------- */
+
+/* An access that is one block of memory and one of the file. */
+struct block {
+    struct iovec memory;
+    uint64_t stream, offset; /* of the view, and of the file */
+};
+
+/* Finds the block of a call. False: it has none, or is an error, or asks for
+ * locks: wf_file_prepare tells. */
+static inline bool find_block(const struct wf_file_call *c, struct block *b)
+{
+    const struct wf_file *f = c->file;
+    const struct wf_view *v = f->view;
+    int64_t bytes, stream = (int64_t)f->position;
+    int wrong =
+        MPI_MODE_SEQUENTIAL | (c->write ? MPI_MODE_RDONLY : MPI_MODE_WRONLY);
+
+    if (f->amode & wrong || f->atomic || (c->write && f->sieves_writes) ||
+        !wf_type_is_contiguous(c->type) ||
+        __builtin_mul_overflow(c->count, c->type->size, &bytes) || bytes == 0 ||
+        (uint64_t)bytes > v->near)
+        return false;
+    if (c->pointer == WF_AT_OFFSET &&
+        __builtin_mul_overflow(c->offset, v->etype_size, &stream))
+        return false;
+    if ((uint64_t)stream > v->near - (uint64_t)bytes ||
+        (v->etype_size != 1 && v->etype_size != c->type->size &&
+         bytes % v->etype_size))
+        return false;
+    b->memory.iov_base = wf_type_data(c->type, c->buf);
+    b->memory.iov_len = (size_t)bytes;
+    b->stream = (uint64_t)stream;
+    b->offset = (uint64_t)v->start + b->stream;
+    return true;
+}
+
+/* Neither view nor type is needed while it runs. */
+static inline int run_block(const struct wf_file_call *c, const struct block *b,
+                            MPI_Status *status)
+{
+    struct wf_file *f = c->file;
+    struct wf_instance *wf = f->wf;
+    const struct wf_fs *fs = f->fs_file->fs;
+    uint64_t done;
+    int rc;
+
+    if (c->pointer == WF_AT_POSITION)
+        f->position = b->stream + b->memory.iov_len;
+    f->under_way++;
+    wf_cs_leave(&wf->api);
+    rc = (c->write ? fs->pwritev : fs->preadv)(f->fs_file, &b->memory, 1,
+                                               b->offset, &done);
+    wf_cs_enter(&wf->api);
+    f->under_way--;
+    wf_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, done, false);
+    return rc;
+}
+
+/* ---- any access ---------------------------------------------------------- */
+
+int wf_file_finish_call(struct wf_file *f, struct wf_access *a, int rc,
+                        MPI_Status *status)
+{
+    if (wf_unlikely(rc))
+        return rc;
+    rc = wf_file_run(f, a);
+    wf_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, a->bytes_done, false);
+    return rc;
+}
+
+static WF_COLD int run_access(const struct wf_file_call *c, MPI_Status *status)
+{
+    struct wf_access a;
+    int rc = wf_file_prepare(c, &a);
+
+    return wf_file_finish_call(c->file, &a, rc, status);
+}
+
+int wf_file_run_call(const struct wf_file_call *c, MPI_Status *status)
+{
+    struct block b;
+
+    return wf_likely(find_block(c, &b)) ? run_block(c, &b, status)
+                                        : run_access(c, status);
 }
 
 /* The outcome is that of this process: docs/internals/files.md. */

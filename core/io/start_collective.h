@@ -8,7 +8,7 @@
 
 /* Starts a collective access as a request, which owns a copy of it. what: the
  * name of the MPI function. rc: the error that this process has met; it only
- * takes part then. */
+ * takes part then. Returns it, or what else has kept it from a request. */
 int wf_file_start_collective(struct wf_file *, const struct wf_access *, int rc,
                              const char *what, struct wf_req **);
 

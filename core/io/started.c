@@ -91,14 +91,6 @@ struct wf_started *wf_started_create(struct wf_file *f,
     return s;
 }
 
-void wf_started_discard(struct wf_started *s)
-{
-    if (s->has_access)
-        wf_access_drop(&s->access);
-    s->file->under_way--;
-    wf_req_abandon(s->req);
-}
-
 /* ---- the task ------------------------------------------------------------ */
 
 static struct wf_started *started_of(struct wf_io_task *task)

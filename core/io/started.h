@@ -29,8 +29,6 @@ struct wf_started {
 struct wf_started *wf_started_create(struct wf_file *,
                                      const struct wf_access *a,
                                      const char *what);
-/* Takes one back that was not begun. */
-void wf_started_discard(struct wf_started *);
 /* Begins the access of this process alone; it has been checked. */
 void wf_started_begin(struct wf_started *);
 /* Notes the outcome, with the cause that was just recorded. */

@@ -166,7 +166,7 @@ static enum wf_io_stage finish_stage(struct wf_twophase *t, bool failed)
         t->x.lost |= failed;
         return WF_STAGE_TRANSFER;
     case WF_STAGE_TRANSFER:
-        return t->access.write ? end_round(t) : WF_STAGE_ANSWER;
+        return t->x.write ? end_round(t) : WF_STAGE_ANSWER;
     case WF_STAGE_ANSWER:
         wf_exchange_take_answers(t, failed);
         return end_round(t);
@@ -272,7 +272,7 @@ static void run_stage(struct wf_twophase *t)
     end_stage(t, rc);
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- what a member tells ------------------------------------------------- */
 
 /* Asks about the file system, once for a file. */
 static void identify_file_system(struct wf_file *f)
@@ -317,6 +317,7 @@ static void fill_ask(struct wf_twophase *t)
     ask->alone |= t->accessed || a->locks || !a->view->ascending ||
                   a->view->datarep->kind != WF_REP_NATIVE;
     ask->bytes = a->stream_bytes;
+    ask->writes = a->write;
     ask->large = find_large_piece(t->file, a->write);
     wf_view_find_byte(a->view, a->stream, &ask->first);
     wf_view_find_byte(a->view, a->stream + a->stream_bytes - 1, &ask->last);
@@ -326,80 +327,93 @@ static void fill_ask(struct wf_twophase *t)
     ask->pieces += !ask->pieces;
 }
 
-/* Prepares a collective access of this member. */
-static int prepare_member(struct wf_twophase *t, struct wf_file *f,
-                          const struct wf_access *a, int rc)
-{
-    int members = f->comm->size;
+/* ---- memory -------------------------------------------------------------- */
 
+static bool has_spare(void *arg)
+{
+    return ((struct wf_file *)arg)->spare != NULL;
+}
+
+static struct wf_twophase *take_spare(struct wf_file *f)
+{
+    struct wf_twophase *t;
+
+    if (!f->spare)
+        wf_file_wait(f, UINT32_MAX, has_spare, f);
+    t = f->spare;
+    f->spare = NULL;
     t->file = f;
+    return t;
+}
+
+struct wf_twophase *wf_twophase_take(struct wf_file *f)
+{
+    struct wf_twophase *t = wf_twophase_allocate(f->comm->size);
+
+    if (!t)
+        return take_spare(f);
+    t->file = f;
+    return t;
+}
+
+int wf_twophase_end(struct wf_twophase *t)
+{
+    struct wf_file *f = t->file;
+    int rc = t->rc;
+
+    if (rc)
+        wf_error_on(f, rc, "%s", t->cause ? t->cause : "no memory");
+    free(t->cause);
+    wf_exchange_reset(&t->x);
+    *t = (struct wf_twophase){.asks = t->asks, .x = t->x};
+    if (f->spare)
+        free(t);
+    else
+        f->spare = t;
+    return rc;
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+/* Prepares a collective access of this member. */
+static void prepare_member(struct wf_twophase *t, const struct wf_access *a,
+                           int rc)
+{
     t->has_access = a && !rc;
     if (t->has_access)
         t->access = *a;
     t->access.bytes_done = 0;
     wf_twophase_note(t, rc);
-    t->asks = calloc((size_t)members, sizeof *t->asks);
-    if (t->asks && wf_exchange_init(&t->x, members)) {
-        fill_ask(t);
-        return MPI_SUCCESS;
-    }
-    return wf_error(MPI_ERR_NO_MEM, "no memory for a collective access");
-}
-
-void wf_twophase_fini(struct wf_twophase *t)
-{
-    wf_exchange_fini(&t->x);
-    free(t->asks);
-    free(t->cause);
-    t->asks = NULL;
-    t->cause = NULL;
-}
-
-int wf_twophase_raise(const struct wf_twophase *t, void *owner)
-{
-    return t->rc ? wf_error_on(owner, t->rc, "%s",
-                               t->cause ? t->cause : "no memory")
-                 : MPI_SUCCESS;
+    fill_ask(t);
 }
 
 int wf_twophase_run(struct wf_file *f, struct wf_access *a, int rc)
 {
-    struct wf_twophase t = {0};
-    int error = prepare_member(&t, f, a, rc);
+    struct wf_twophase *t = take_spare(f);
 
-    if (!error) {
-        f->under_way++;
-        if (t.has_access)
-            wf_access_hold(&t.access);
-        while (t.stage != WF_STAGE_ENDED)
-            run_stage(&t);
-        if (t.has_access)
-            wf_access_drop(&t.access);
-        f->under_way--;
-        if (a)
-            a->bytes_done = t.access.bytes_done;
-        error = wf_twophase_raise(&t, f);
-    }
-    wf_twophase_fini(&t);
-    return error;
+    prepare_member(t, a, rc);
+    f->under_way++;
+    if (t->has_access)
+        wf_access_hold(&t->access);
+    while (t->stage != WF_STAGE_ENDED)
+        run_stage(t);
+    if (t->has_access)
+        wf_access_drop(&t->access);
+    f->under_way--;
+    if (a)
+        a->bytes_done = t->access.bytes_done;
+    return wf_twophase_end(t);
 }
 
-int wf_twophase_start(struct wf_twophase *t, struct wf_file *f,
-                      const struct wf_access *a, int rc)
+void wf_twophase_start(struct wf_twophase *t, const struct wf_access *a, int rc)
 {
-    int error = prepare_member(t, f, a, rc);
-
-    if (error) {
-        wf_twophase_fini(t);
-        return error;
-    }
+    prepare_member(t, a, rc);
     /* Functions of the program convert in its own threads only. */
     if (t->has_access && a->view->datarep->kind == WF_REP_REGISTERED) {
-        wf_twophase_note(t, wf_file_run(f, &t->access));
+        wf_twophase_note(t, wf_file_run(t->file, &t->access));
         t->accessed = true;
         t->ask.alone = true;
     }
-    t->attends = wf_file_attend(f->wf);
+    t->attends = wf_file_attend(t->file->wf);
     start_stages(t);
-    return MPI_SUCCESS;
 }

@@ -31,6 +31,7 @@
 
 struct wf_file;
 struct wf_sched;
+struct wf_started;
 
 enum wf_io_stage {
     WF_STAGE_ASK,
@@ -47,7 +48,8 @@ enum wf_io_stage {
 struct wf_io_ask {
     uint64_t first, last; /* file offsets of its bytes; only if bytes > 0 */
     uint64_t bytes, pieces;
-    uint32_t alone; /* the access cannot be one of several */
+    uint16_t alone; /* the access cannot be one of several */
+    uint16_t writes;
     uint32_t use;   /* enum wf_hint_use: of two phases */
     uint32_t cpus;
     uint32_t aggregators; /* the hint; 0: none */
@@ -66,12 +68,13 @@ struct wf_twophase {
     char *cause;             /* its text; NULL: none */
     /* Called inside the section when a nonblocking one has ended. */
     void (*ended)(struct wf_twophase *);
+    struct wf_started *started; /* the nonblocking one; NULL: no request */
 
     enum wf_io_stage stage;
     int tag; /* of all messages */
     bool has_tag;
     struct wf_io_task task;
-    struct wf_io_ask ask, *asks; /* of this member, and of all */
+    struct wf_io_ask ask, *asks; /* of this member, and of all; behind it */
     struct wf_exchange x;
     int64_t vote[2], votes[2]; /* outcome, and - of the first byte that was not
                                   written */
@@ -82,16 +85,16 @@ struct wf_twophase {
  * of all, with the cause recorded; a->bytes_done is set. */
 int wf_twophase_run(struct wf_file *, struct wf_access *a, int rc);
 
-/* Starts one. The caller has set `ended`, and all else to 0; the access
- * is copied, and the caller holds what it has (wf_access_hold). It may
- * have ended when this returns. An error class: it was not started. */
-int wf_twophase_start(struct wf_twophase *, struct wf_file *,
-                      const struct wf_access *a, int rc);
-/* Records the cause of the outcome, with the object that owns the error.
+/* Returns memory for an access that is to be started. Where there is none it is
+ * the file's spare one, for which it waits. */
+struct wf_twophase *wf_twophase_take(struct wf_file *);
+/* Starts one. The caller has set `ended` and `started`; the access is copied,
+ * and the caller holds what it has (wf_access_hold). It may have ended when
+ * this returns. */
+void wf_twophase_start(struct wf_twophase *, const struct wf_access *a, int rc);
+/* Ends one: gives its memory back, and records the cause of the outcome.
  * Returns its class. */
-int wf_twophase_raise(const struct wf_twophase *, void *owner);
-/* Frees what one holds that has ended. */
-void wf_twophase_fini(struct wf_twophase *);
+int wf_twophase_end(struct wf_twophase *);
 
 /* Notes an error of this member, with the cause that was just recorded; the
  * first one stays. */

@@ -73,7 +73,8 @@ static void set_form(struct wf_view *v)
 
     v->linear = t->size > 0 && wf_type_is_contiguous(t) && t->extent == t->size;
     v->start = t->size > 0 ? v->disp + wf_type_locate(t, 0) : v->disp;
-    if (v->linear && v->start < INT64_MAX - t->true_extent)
+    if (v->linear && v->etype_size > 0 && v->datarep->kind == WF_REP_NATIVE &&
+        v->start < INT64_MAX - t->true_extent)
         v->near = (uint64_t)(INT64_MAX - t->true_extent - v->start);
     if (t->size > 0) {
         v->piece = t->size / wf_type_count_segments(t);

@@ -37,8 +37,9 @@ struct wf_view {
     const struct wf_datarep *datarep;
     bool linear;            /* stream byte b is file byte `start` + b */
     int64_t start;          /* file offset of stream byte 0 */
-    uint64_t near;          /* of a linear view: up to this byte of the stream
-                               the largest file offset is not reached */
+    uint64_t near;          /* of a linear, native view: up to this byte of the
+                               stream the largest file offset is not reached;
+                               0: of another one */
     bool ascending;         /* file offsets grow with the stream */
     int64_t piece, spacing; /* bytes of a run, and from one to the next, on
                                average */

@@ -13,4 +13,9 @@ static inline bool wf_is_shortage(int error)
     return error == ENOMEM || error == EMFILE || error == ENFILE;
 }
 
+/* Waits a moment for a little memory, which others may give back, where an
+ * error would leave other processes waiting. False: two seconds have not been
+ * enough. *attempts is 0 at first. */
+bool wf_shortage_wait(unsigned *attempts);
+
 #endif

@@ -199,6 +199,43 @@ static void test_wrong_arguments(void)
     CHECK(!MPI_File_close(&f));
 }
 
+/* Nor if it is to collect the data of the others. */
+static void test_wrong_aggregator(void)
+{
+    char mine[64] = "";
+    MPI_Info info;
+    MPI_File f;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "romio_cb_write", "enable");
+    MPI_Info_set(info, "romio_cb_read", "enable");
+    CHECK(!MPI_File_open(MPI_COMM_WORLD, name, RW | MPI_MODE_DELETE_ON_CLOSE,
+                         info, &f));
+    MPI_Info_free(&info);
+    for (int wrong = 0; wrong < size; wrong++)
+        for (int form = 0; form < 4; form++) {
+            int n = rank == wrong ? -1 : (int)sizeof mine, rc;
+            MPI_Offset at = rank * (MPI_Offset)sizeof mine;
+            MPI_Request r;
+            MPI_Status status;
+
+            if (form == 0)
+                rc = MPI_File_write_at_all(f, at, mine, n, MPI_BYTE, &status);
+            else if (form == 1)
+                rc = MPI_File_read_at_all(f, at, mine, n, MPI_BYTE, &status);
+            else if (form == 2)
+                rc = MPI_File_iwrite_at_all(f, at, mine, n, MPI_BYTE, &r);
+            else
+                rc = MPI_File_iread_at_all(f, at, mine, n, MPI_BYTE, &r);
+            if (form > 1 && !rc)
+                rc = MPI_Wait(&r, &status);
+            CHECK(class_of(rc) == MPI_ERR_COUNT);
+            if (rank != wrong)
+                CHECK(count_of(&status, MPI_BYTE) == (int)sizeof mine);
+        }
+    CHECK(!MPI_File_close(&f));
+}
+
 int main(int argc, char **argv)
 {
     io_begin(&argc, &argv, "io_errors");
@@ -208,5 +245,6 @@ int main(int argc, char **argv)
     test_allowed();
     test_handlers();
     test_wrong_arguments();
+    test_wrong_aggregator();
     return job_end();
 }

@@ -143,6 +143,62 @@ static void fill_disk(const char *two_phases, int form)
     CHECK(MPI_File_close(&f) == MPI_SUCCESS);
 }
 
+static int write_ordered(MPI_File f)
+{
+    return MPI_File_write_ordered(f, mine, PIECE, MPI_BYTE, MPI_STATUS_IGNORE);
+}
+
+static int write_ordered_split(MPI_File f)
+{
+    int rc = MPI_File_write_ordered_begin(f, mine, PIECE, MPI_BYTE);
+
+    return rc ? rc : MPI_File_write_ordered_end(f, mine, MPI_STATUS_IGNORE);
+}
+
+static int write_all_split(MPI_File f)
+{
+    int rc = MPI_File_write_all_begin(f, mine, PIECE, MPI_BYTE);
+
+    return rc ? rc : MPI_File_write_all_end(f, mine, MPI_STATUS_IGNORE);
+}
+
+static int set_size(MPI_File f)
+{
+    return MPI_File_set_size(f, (int)sizeof mine);
+}
+
+static int take_storage(MPI_File f)
+{
+    return MPI_File_preallocate(f, (int)sizeof mine);
+}
+
+/* Other collective calls: the same where the next call of one rank fails. */
+static void fail_others(const char *two_phases, int broken)
+{
+    static int (*const calls[])(MPI_File) = {write_ordered, write_ordered_split,
+                                             write_all_split, set_size,
+                                             take_storage};
+    MPI_File f = open_file(two_phases);
+
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+        int rc, some;
+
+        no_file_faults();
+        file_faults.every = me == broken;
+        file_faults.error = ENOSPC;
+        MPI_Barrier(MPI_COMM_WORLD);
+        rc = same_class(calls[k](f));
+        some = file_faults.failed > 0;
+        MPI_Allreduce(MPI_IN_PLACE, &some, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+        CHECK(rc == (some ? MPI_ERR_NO_SPACE : MPI_SUCCESS));
+        CHECK(some || broken > 0); /* which rank 0 does for all, or collects */
+        no_file_faults();
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK(same_class(calls[k](f)) == MPI_SUCCESS);
+    }
+    CHECK(MPI_File_close(&f) == MPI_SUCCESS);
+}
+
 /* Short counts, signals and stale handles are no errors. */
 static void pass_over(const char *two_phases, int form)
 {
@@ -233,6 +289,7 @@ int main(int argc, char **argv)
         sweep_calls(forms[i / 2], i % 2, 0);
         sweep_calls(forms[i / 2], i % 2, ranks - 1);
         sweep_calls(forms[i / 2], i % 2, -1);
+        fail_others(forms[i / 2], i % 2 ? ranks - 1 : 0);
         pass_over(forms[i / 2], i % 2);
         if (i < 2) /* independent accesses count for each rank by itself */
             fill_disk(forms[i / 2], i % 2);

@@ -26,42 +26,14 @@
 #include <unistd.h>
 
 #include "../second_thread.h"
+#include "counted.h"
 
-enum { TIMES = 4, ROUNDS = 9, SIZE = 8, DATA = 1, GO = 2, LAST = 3 };
-
-/* Never merged with a function of the same text. */
-#if __has_attribute(noipa)
-#define COUNTED __attribute__((noipa)) static
-#else
-#define COUNTED __attribute__((noinline)) static
-#endif
+enum { TIMES = 4, SIZE = 8, DATA = 1, GO = 2, LAST = 3 };
 
 static MPI_Comm comm = MPI_COMM_WORLD;
 static char buf[SIZE];
 static int peer, there;
 static MPI_Request request;
-
-/* One function for each round, so that what disturbs a round, such as a peer
- * that had no processor, is seen in the count of that round only. */
-#define ROUND(name, i, ...)                                                    \
-    COUNTED void counted_##name##_##i(void)                                    \
-    {                                                                          \
-        __VA_ARGS__;                                                           \
-    }
-#define COUNTED_CALL(name, ...)                                                \
-    ROUND(name, 0, __VA_ARGS__)                                                \
-    ROUND(name, 1, __VA_ARGS__)                                                \
-    ROUND(name, 2, __VA_ARGS__)                                                \
-    ROUND(name, 3, __VA_ARGS__)                                                \
-    ROUND(name, 4, __VA_ARGS__)                                                \
-    ROUND(name, 5, __VA_ARGS__)                                                \
-    ROUND(name, 6, __VA_ARGS__)                                                \
-    ROUND(name, 7, __VA_ARGS__)                                                \
-    ROUND(name, 8, __VA_ARGS__)                                                \
-    static void (*const counted_##name[])(void) = {                            \
-        counted_##name##_0, counted_##name##_1, counted_##name##_2,            \
-        counted_##name##_3, counted_##name##_4, counted_##name##_5,            \
-        counted_##name##_6, counted_##name##_7, counted_##name##_8};
 
 COUNTED_CALL(send, MPI_Send(buf, SIZE, MPI_BYTE, peer, DATA, comm))
 COUNTED_CALL(nowhere, MPI_Send(buf, SIZE, MPI_BYTE, MPI_PROC_NULL, DATA, comm))
