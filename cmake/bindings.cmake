@@ -36,10 +36,6 @@ foreach(line IN LISTS binding_families)
   endif()
 endforeach()
 
-# What is not implemented: core/api/absent.py.
-file(GLOB ABSENT_SOURCES ${GENERATED}/absent/*.c)
-list(APPEND ABSENT_SOURCES ${CMAKE_SOURCE_DIR}/core/api/absent/absent.c)
-
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
   ${BINDING_TABLES})
 if(CMAKE_GENERATOR MATCHES Ninja)

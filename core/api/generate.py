@@ -9,8 +9,7 @@
   generate.py bindings DIR   DIR/core_api.h, DIR/families.txt and
                              DIR/api/mpi_<family>.c for each family,
                              DIR/coll/<family>.c for the forms of collectives,
-                             DIR/absent/<chapter>.c and DIR/absent_notes.def
-                             for what is not implemented, DIR/functions.def
+                             DIR/functions.def
 
 Files whose text stays the same are not touched.
 SPDX-License-Identifier: BSD-3-Clause
@@ -22,7 +21,6 @@ import sys
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
 
-import absent
 import bindings
 import conformance
 import forms
@@ -107,8 +105,6 @@ def write_bindings(folder):
     put_all(os.path.join(folder, "coll"),
             {f"{family}.c": text for family, text in
              forms.files(*scan.collectives()).items()})
-    put_all(os.path.join(folder, "absent"), absent.files())
-    put(os.path.join(folder, "absent_notes.def"), text_of(absent.write_notes))
     put(os.path.join(folder, "functions.def"), text_of(table))
 
 

@@ -163,29 +163,40 @@ static int write_port(int folder, const char *file, const char *port)
                    strerror(error));
 }
 
-static struct name *create_name(const char *folder, const char *service)
-{
-    char path[1024];
-    struct name *name = calloc(1, sizeof *name);
-
-    if (!name)
-        return NULL;
-    name_folder(path, sizeof path, folder);
-    name->folder = strdup(path);
-    name->service = strdup(service);
-    if (name->folder && name->service)
-        return name;
-    free(name->folder);
-    free(name->service);
-    free(name);
-    return NULL;
-}
-
 static void free_name(struct name *name)
 {
     free(name->folder);
     free(name->service);
     free(name);
+}
+
+/* Make a name without a file, and the list that it is to be in. NULL: no
+ * memory, as recorded. */
+static struct name *create_name(struct wf_names **names, const char *folder,
+                                const char *service)
+{
+    char path[1024];
+    struct name *name = calloc(1, sizeof *name);
+
+    if (!*names)
+        *names = calloc(1, sizeof **names);
+    if (name) {
+        name_folder(path, sizeof path, folder);
+        name->fd = -1;
+        name->folder = strdup(path);
+        name->service = strdup(service);
+        if (*names && name->folder && name->service)
+            return name;
+        free_name(name);
+    }
+    wf_fail(WEFT_ENOMEM, "no memory to publish a name");
+    return NULL;
+}
+
+static void add_name(struct wf_names *names, struct name *name)
+{
+    name->next = names->first;
+    names->first = name;
 }
 
 /* Add the file, in the folder that is locked. */
@@ -207,16 +218,11 @@ int wf_names_publish(struct wf_names **names, const char *folder,
                      const char *service, const char *port)
 {
     char file[WF_NAME_MOST + 8];
-    struct name *name = create_name(folder, service);
+    struct name *name = create_name(names, folder, service);
     int fds[2], rc;
 
-    if (name && !*names)
-        *names = calloc(1, sizeof **names);
-    if (!name || !*names) {
-        if (name)
-            free_name(name);
-        return wf_fail(WEFT_ENOMEM, "no memory to publish a name");
-    }
+    if (!name)
+        return WEFT_ENOMEM;
     rc = enter_folder(folder, service, file, fds);
     if (rc == 0) {
         rc = add_file(fds[0], file, name, port);
@@ -226,25 +232,17 @@ int wf_names_publish(struct wf_names **names, const char *folder,
         free_name(name);
         return rc;
     }
-    name->next = (*names)->first;
-    (*names)->first = name;
+    add_name(*names, name);
     return 0;
 }
 
 int wf_names_note(struct wf_names **names, const char *service)
 {
-    struct name *name = create_name(NULL, service);
+    struct name *name = create_name(names, NULL, service);
 
-    if (name && !*names)
-        *names = calloc(1, sizeof **names);
-    if (!name || !*names) {
-        if (name)
-            free_name(name);
-        return wf_fail(WEFT_ENOMEM, "no memory to publish a name");
-    }
-    name->fd = -1;
-    name->next = (*names)->first;
-    (*names)->first = name;
+    if (!name)
+        return WEFT_ENOMEM;
+    add_name(*names, name);
     return 0;
 }
 

@@ -165,7 +165,6 @@ int wf_pmi1_spawn(struct wf_boot *boot, const struct wf_spawn_request *q,
                   int *statuses, int *job)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);
-    uint32_t count = 0;
     size_t n;
     char *reply;
     int rc;
@@ -173,8 +172,6 @@ int wf_pmi1_spawn(struct wf_boot *boot, const struct wf_spawn_request *q,
 
     if (!text)
         return rc;
-    for (uint32_t i = 0; i < q->command_count; i++)
-        count += q->commands[i].count;
     rc = wf_pmi1_exchange(p, text, n, &reply, "spawn_result");
     explicit_bzero(text, n);
     free(text);
@@ -184,7 +181,7 @@ int wf_pmi1_spawn(struct wf_boot *boot, const struct wf_spawn_request *q,
                                      "demands");
     if (rc < 0)
         return wf_pmi1_fail(p, rc, "spawn");
-    read_codes(reply, statuses, count);
+    read_codes(reply, statuses, wf_spawn_count(q));
     wf_pmi_field_int(reply, "job", job);
     return wf_pmi1_refused(reply) ? report_refusal(q, reply) : 0;
 }

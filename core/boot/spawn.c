@@ -12,15 +12,6 @@
 #include "boot/pmi1_spawn.h"
 #include "report/error.h"
 
-static uint32_t count_processes(const struct wf_spawn_request *q)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < q->command_count; i++)
-        n += q->commands[i].count;
-    return n;
-}
-
 /* A launcher may say that a request has failed and not of which process. */
 static void complete_statuses(int rc, int *statuses, uint32_t n)
 {
@@ -45,7 +36,7 @@ static int find_server(struct wf_boot *boot)
 int wf_spawn_start(struct wf_boot *boot, const struct wf_spawn_request *q,
                    int *statuses, int *job)
 {
-    uint32_t n = count_processes(q);
+    uint32_t n = wf_spawn_count(q);
     int rc;
 
     *job = 0;

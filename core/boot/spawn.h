@@ -38,6 +38,16 @@ struct wf_spawn_request {
     const char *parent_port;
 };
 
+/* Returns how many processes a request asks for. */
+static inline uint32_t wf_spawn_count(const struct wf_spawn_request *q)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < q->command_count; i++)
+        n += q->commands[i].count;
+    return n;
+}
+
 /* Starts the processes, all or none. statuses: one for each process in the
  * order of the commands, 0 or negative. WEFT_EUNREACH: the launcher cannot
  * start them; WEFT_ENOTSUP: this process has no launcher that starts any;

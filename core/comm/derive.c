@@ -105,17 +105,12 @@ static int free_derivation(struct wf_req *r)
     return MPI_SUCCESS;
 }
 
-static bool has_others(const struct wf_comm *c)
-{
-    return c && (wf_group_has_others(c->local) ||
-                 (c->inter && wf_group_has_others(c->peers)));
-}
-
 /* Returns how many engines the communicator may be dealt to: processes of other
  * jobs are met by the first one only. */
 static unsigned choose_engines(const struct wf_derive_plan *p)
 {
-    return has_others(p->result) || has_others(p->parent)
+    return (p->result && wf_comm_has_others(p->result)) ||
+                   wf_comm_has_others(p->parent)
                ? 1
                : wf_engines_ensure(p->parent->wf);
 }
@@ -149,7 +144,7 @@ int wf_derive_start(const struct wf_derive_plan *p, struct wf_req **req)
     d->exhausted = p->exhausted;
     d->alloc.engines = choose_engines(p);
     d->channel = p->channel;
-    if (p->channel && !has_others(p->result))
+    if (p->channel && !(p->result && wf_comm_has_others(p->result)))
         d->alloc.channels = wf_channels_offer(parent->wf);
     d->alloc.done = finish_derivation;
     d->alloc.arg = d;

@@ -27,6 +27,7 @@ enum wf_bootstrap_mode {
     WF_BOOT_SINGLE,
     WF_BOOT_PMIX
 };
+enum wf_meet_mode { WF_MEET_HOST, WF_MEET_NETWORK };
 enum wf_failure_mode { WF_FAIL_ERROR, WF_FAIL_ABORT };
 
 /* The value that a size or time option has when it is "auto". */
@@ -50,6 +51,7 @@ struct wf_core_options {
     const char *launcher; /* boot/own_launcher.h; NULL: of the installation */
     const char *names; /* folder: boot/names.h; NULL: the usual one */
     uint64_t start_timeout, close_timeout, connect_timeout; /* ns */
+    int meet; /* enum wf_meet_mode */
     const char *plugin_path;
     int on_failure;   /* enum wf_failure_mode */
     int log;          /* enum wf_log_level */

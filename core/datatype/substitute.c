@@ -45,17 +45,16 @@ static int substitute_array(struct wf_instance *wf, const struct wf_type *t,
                             struct wf_type *older, struct wf_type **out)
 {
     bool darray = t->priv->combiner == MPI_COMBINER_DARRAY;
-    int64_t n = wf_type_value(t, darray ? 2 : 0), all = t->priv->nint;
-    int64_t *v = calloc((size_t)all, sizeof *v);
+    const int64_t *v = t->priv->value; /* all: it is of no irregular type */
+    int64_t n = v[darray ? 2 : 0];
     int *small = calloc((size_t)(3 * n), sizeof *small);
     MPI_Datatype handle = MPI_DATATYPE_NULL;
     int rc;
 
-    for (int64_t i = 0; v && i < all; i++)
-        v[i] = wf_type_value(t, i);
-    for (int64_t i = 0; v && small && darray && i < 3 * n; i++)
+    WF_ASSERT(t->priv->nvalue == t->priv->nint);
+    for (int64_t i = 0; small && darray && i < 3 * n; i++)
         small[i] = (int)v[3 + n + i];
-    if (!v || !small)
+    if (!small)
         rc = wf_type_report_no_memory();
     else if (darray)
         rc = wf_mpi_type_create_darray(
@@ -67,7 +66,6 @@ static int substitute_array(struct wf_instance *wf, const struct wf_type *t,
                                          (struct wf_ints){v + 1 + 2 * n, 8},
                                          (int)v[1 + 3 * n], older, &handle);
     free(small);
-    free(v);
     if (rc == MPI_SUCCESS)
         *out = wf_type_of(handle);
     return rc;

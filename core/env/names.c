@@ -30,14 +30,6 @@ static const char *folder_of(const struct wf_instance *wf)
     return wf->rank->options->names;
 }
 
-/* Raise the failure that was recorded last as one of this class. */
-static int raise_as(int mpi_class)
-{
-    const struct wf_error_record cause = *wf_error_last();
-
-    return wf_error(mpi_class, "%s", cause.text);
-}
-
 static int check_service(const char *service)
 {
     char word[WF_NAME_MOST];
@@ -77,8 +69,8 @@ static int publish_in_folder(struct wf_instance *wf, const char *service,
     if (status == 0)
         return MPI_SUCCESS;
     if (!kept)
-        return raise_as(status == WEFT_ENOMEM ? MPI_ERR_NO_MEM
-                                              : MPI_ERR_SERVICE);
+        return wf_error_raise_as(status == WEFT_ENOMEM ? MPI_ERR_NO_MEM
+                                                       : MPI_ERR_SERVICE);
     wf_log(wf, status == WEFT_EAGAIN ? WF_LOG_INFO : WF_LOG_WARN,
            "'%s' is published for the jobs of this launcher only: %s", service,
            wf_error_last()->text);
@@ -149,7 +141,7 @@ int wf_mpi_lookup_name(struct wf_instance *wf, const char *service_name,
                              MPI_MAX_PORT_NAME);
     if (status == 0)
         return MPI_SUCCESS;
-    return raise_as(MPI_ERR_NAME);
+    return wf_error_raise_as(MPI_ERR_NAME);
 }
 
 int wf_mpi_unpublish_name(struct wf_instance *wf, const char *service_name,
@@ -161,7 +153,7 @@ int wf_mpi_unpublish_name(struct wf_instance *wf, const char *service_name,
         return rc;
     /* some launchers let anybody unpublish a name */
     if (wf_names_unpublish(names_of(wf), service_name) < 0)
-        return raise_as(MPI_ERR_SERVICE);
+        return wf_error_raise_as(MPI_ERR_SERVICE);
     (void)call_launcher(wf, WF_NAME_UNPUBLISH, service_name, NULL, NULL);
     return MPI_SUCCESS;
 }

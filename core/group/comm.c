@@ -65,6 +65,29 @@ void wf_comm_get(struct wf_comm *comm)
     comm->object.refs++;
 }
 
+bool wf_comm_has_others(const struct wf_comm *comm)
+{
+    return wf_group_has_others(comm->local) ||
+           (comm->inter && wf_group_has_others(comm->peers));
+}
+
+void wf_comm_keep(struct wf_comm *comm, struct wf_comm_kept *k)
+{
+    k->next = comm->kept;
+    comm->kept = k;
+}
+
+void wf_comm_take_back(struct wf_comm *comm, struct wf_comm_kept *k)
+{
+    struct wf_comm_kept **at = &comm->kept;
+
+    while (*at != k) {
+        WF_ASSERT(*at);
+        at = &(*at)->next;
+    }
+    *at = k->next;
+}
+
 static void drop_kept(struct wf_comm *comm)
 {
     struct wf_comm_kept *k;

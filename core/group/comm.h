@@ -155,6 +155,13 @@ struct wf_comm *wf_comm_create(struct wf_instance *, struct wf_group *local,
 /* Sets the context ids, and all that is computed from them. */
 void wf_comm_set_context(struct wf_comm *, uint32_t context,
                          uint32_t send_context);
+/* Returns whether a member, or one of the remote group, is of another job. */
+bool wf_comm_has_others(const struct wf_comm *);
+
+/* Keep something with a communicator, and take it back without dropping it. */
+void wf_comm_keep(struct wf_comm *, struct wf_comm_kept *);
+void wf_comm_take_back(struct wf_comm *, struct wf_comm_kept *);
+
 /* Frees the memory of freed communicators that is kept for reuse. */
 struct wf_env;
 void wf_comm_forget_spares(struct wf_env *);

@@ -102,16 +102,7 @@ static int disconnect_others(struct wf_comm *c, MPI_Comm *handle)
 int wf_mpi_comm_disconnect(struct wf_instance *wf, MPI_Comm *comm)
 {
     struct wf_comm *c = wf_comm_of(wf, *comm);
-    struct wf_meet_state *s = (void *)wf_home(wf)->rank->meet;
-    bool is_parent = s && s->has_parent && s->parent == *comm;
-    int rc;
 
-    if (!c || !(wf_group_has_others(c->local) ||
-                (c->inter && wf_group_has_others(c->peers))))
-        rc = wf_mpi_comm_free(wf, comm);
-    else
-        rc = disconnect_others(c, comm);
-    if (rc == MPI_SUCCESS && is_parent)
-        s->has_parent = false;
-    return rc;
+    return c && wf_comm_has_others(c) ? disconnect_others(c, comm)
+                                      : wf_mpi_comm_free(wf, comm);
 }

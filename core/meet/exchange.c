@@ -24,6 +24,7 @@
 #include "object/error_class.h"
 #include "progress/progress.h"
 #include "protocol/death.h"
+#include "protocol/endpoints.h"
 #include "report/error.h"
 
 static const unsigned char has_it[4] = "have";
@@ -190,6 +191,19 @@ static int meet_server(struct wf_meet_state *s, struct wf_meeting *m,
                                                              : MPI_ERR_PORT;
 }
 
+/* Whether the link leads to another host, where the job's transports reach
+ * processes of this one only. */
+static bool leads_too_far(const struct wf_meet_state *s,
+                          const struct wf_meet_link *l)
+{
+    return wf_endpoints_are_local(s->wf->rank) && wf_link_leaves_host(l);
+}
+
+static const char too_far[] =
+    "it leads to another host, and the processes of this job can be reached on "
+    "their own host only; core.meet = network in this job lets it meet jobs of "
+    "other hosts";
+
 static int fail_connect(const char *name, const char *why)
 {
     char shown[WF_PORT_SHOWN];
@@ -216,7 +230,9 @@ int wf_exchange_connect(struct wf_instance *home, struct wf_meeting *m)
     if (!l)
         return fail_connect(m->name, why);
     wf_error_forget();
-    rc = meet_server(s, m, l, deadline, &why);
+    why = too_far;
+    rc = leads_too_far(s, l) ? MPI_ERR_PORT
+                             : meet_server(s, m, l, deadline, &why);
     wf_meet_end_link(s, l);
     if (rc == MPI_ERR_PORT && !wf_error_last()->text[0])
         fail_connect(m->name, why);
@@ -225,11 +241,10 @@ int wf_exchange_connect(struct wf_instance *home, struct wf_meeting *m)
 
 /* ---- join ---------------------------------------------------------------- */
 
-static bool is_decided(void *arg)
+int wf_exchange_fail_join(int fd, const char *why)
 {
-    const struct wf_meet_link *l = arg;
-
-    return l->state == WF_LINK_OPEN || l->state == WF_LINK_OVER;
+    return wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s", fd,
+                    why);
 }
 
 /* The side that dials is the client. */
@@ -240,10 +255,12 @@ static int meet_over(struct wf_meet_state *s, struct wf_meeting *m,
     int rc;
 
     wf_meet_serve_link(s, l);
-    wf_meet_wait(s, is_decided, l, deadline);
+    wf_meet_wait(s, wf_link_is_decided, l, deadline);
     if (l->state != WF_LINK_OPEN)
-        return wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s",
-                        m->fd, l->why ? l->why : "the other side is silent");
+        return wf_exchange_fail_join(
+            m->fd, l->why ? l->why : "the other side is silent");
+    if (leads_too_far(s, l))
+        return wf_exchange_fail_join(m->fd, too_far);
     if (!l->dialled)
         rc = await_frame(s, l, deadline) && serve_client(s, m, l)
                  ? MPI_SUCCESS
@@ -251,8 +268,8 @@ static int meet_over(struct wf_meet_state *s, struct wf_meeting *m,
     else
         rc = meet_server(s, m, l, deadline, &why);
     if (rc != MPI_SUCCESS && !wf_error_last()->text[0])
-        rc = wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s",
-                      m->fd, l->why ? l->why : "the other side has failed");
+        rc = wf_exchange_fail_join(m->fd, l->why ? l->why
+                                                 : "the other side has failed");
     return rc == MPI_SUCCESS ? rc : wf_error_class(wf_error_last()->status);
 }
 

@@ -31,6 +31,9 @@ int wf_exchange_accept(struct wf_instance *home, struct wf_meeting *);
 int wf_exchange_connect(struct wf_instance *home, struct wf_meeting *);
 int wf_exchange_join(struct wf_instance *home, struct wf_meeting *);
 
+/* Records why MPI_Comm_join fails on a descriptor: MPI_ERR_OTHER. */
+int wf_exchange_fail_join(int fd, const char *why);
+
 /* Exchanges descriptions over a link that was made otherwise, and ends it. */
 int wf_exchange_over(struct wf_meet_state *, struct wf_meeting *,
                      struct wf_meet_link *, uint64_t deadline);

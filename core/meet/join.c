@@ -24,23 +24,12 @@
 enum { MAGIC = 8, SAID = MAGIC + WF_TOKEN };
 static const char magic[MAGIC] = "weftjoin";
 
-static int fail_join(int fd, const char *why)
-{
-    return wf_error(MPI_ERR_OTHER, "MPI_Comm_join on descriptor %d: %s", fd,
-                    why);
-}
-
 /* The first words of both sides. */
 struct words {
     int fd, error;
     unsigned char mine[SAID], theirs[SAID];
     size_t sent, got;
 };
-
-static bool is_temporary(int error)
-{
-    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
 
 static bool have_words_passed(void *arg)
 {
@@ -52,12 +41,12 @@ static bool have_words_passed(void *arg)
                  MSG_DONTWAIT | MSG_NOSIGNAL);
         w->sent += n > 0 ? (size_t)n : 0;
     }
-    if (n < 0 && !is_temporary(errno))
+    if (n < 0 && !wf_link_error_is_temporary(errno))
         w->error = errno;
     if (w->got < SAID) {
         n = recv(w->fd, w->theirs + w->got, SAID - w->got, MSG_DONTWAIT);
         w->got += n > 0 ? (size_t)n : 0;
-        if (n == 0 || (n < 0 && !is_temporary(errno)))
+        if (n == 0 || (n < 0 && !wf_link_error_is_temporary(errno)))
             w->error = n == 0 ? EPIPE : errno;
     }
     return w->error || (w->sent == SAID && w->got == SAID);
@@ -114,7 +103,8 @@ int wf_exchange_join(struct wf_instance *home, struct wf_meeting *m)
     if (!s)
         return MPI_ERR_OTHER;
     why = exchange_words(home, &w, deadline);
-    rc = why ? fail_join(m->fd, why) : join_by_words(s, m, &w, deadline);
+    rc = why ? wf_exchange_fail_join(m->fd, why)
+             : join_by_words(s, m, &w, deadline);
     explicit_bzero(&w, sizeof w);
     return rc;
 }
@@ -131,6 +121,6 @@ int wf_mpi_comm_join(struct wf_instance *wf, int fd, MPI_Comm *intercomm)
     *intercomm = MPI_COMM_NULL;
     if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) != 0 ||
         type != SOCK_STREAM)
-        return fail_join(fd, "it is not a connected stream socket");
+        return wf_exchange_fail_join(fd, "it is not a connected stream socket");
     return wf_meet(home->self, 0, &m, intercomm);
 }

@@ -9,6 +9,7 @@
 #include "meet/link.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -40,6 +41,31 @@ struct wf_meet_link *wf_link_create(int fd, const unsigned char *token,
     l->state = state;
     memcpy(l->token, token, WF_TOKEN);
     return l;
+}
+
+/* Whether two addresses of one family are of one host: both are of loopback, or
+ * they are equal. Connections to an own address have it at both ends. */
+static bool is_one_host(const struct sockaddr_storage *a,
+                        const struct sockaddr_storage *b)
+{
+    const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+    const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+    uint32_t x = ntohl(a4->sin_addr.s_addr), y = ntohl(b4->sin_addr.s_addr);
+
+    if (a->ss_family == AF_INET)
+        return x == y || (x >> 24 == 127 && y >> 24 == 127);
+    return IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr);
+}
+
+bool wf_link_leaves_host(const struct wf_meet_link *l)
+{
+    struct sockaddr_storage here, there;
+    socklen_t n = sizeof here, m = sizeof there;
+
+    return getsockname(l->fd, (void *)&here, &n) == 0 &&
+           getpeername(l->fd, (void *)&there, &m) == 0 &&
+           (here.ss_family == AF_INET || here.ss_family == AF_INET6) &&
+           here.ss_family == there.ss_family && !is_one_host(&here, &there);
 }
 
 static void free_buffer(struct wf_link_buffer *b)
@@ -92,7 +118,7 @@ static bool append_out(struct wf_meet_link *l, const void *bytes, size_t n)
     return true;
 }
 
-static bool is_temporary(int error)
+bool wf_link_error_is_temporary(int error)
 {
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR ||
            error == EINPROGRESS;
@@ -103,7 +129,7 @@ static void write_out(struct wf_meet_link *l)
     while (l->state != WF_LINK_OVER && !wf_link_is_flushed(l)) {
         ssize_t n = send(l->fd, l->out.bytes + l->out.done,
                          l->out.n - l->out.done, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0 && is_temporary(errno))
+        if (n < 0 && wf_link_error_is_temporary(errno))
             return;
         if (n < 0)
             end_link(l, "the other root has closed the connection");
@@ -124,7 +150,7 @@ static bool read_in(struct wf_meet_link *l, size_t n)
     while (l->in.n < n) {
         ssize_t got =
             recv(l->fd, l->in.bytes + l->in.n, n - l->in.n, MSG_DONTWAIT);
-        if (got < 0 && is_temporary(errno))
+        if (got < 0 && wf_link_error_is_temporary(errno))
             return false;
         if (got <= 0) {
             end_link(l, "the other root has closed the connection");
@@ -236,7 +262,7 @@ static void finish_connect(struct wf_instance *wf, struct wf_meet_link *l)
 
 /* Compute the code of a frame: it covers the direction, the number and the
  * length. */
-static bool compute_frame_code(const struct wf_meet_link *l, bool from_dialler,
+static void compute_frame_code(const struct wf_meet_link *l, bool from_dialler,
                                uint64_t number, const unsigned char *frame,
                                size_t n, unsigned char code[WF_TOKEN])
 {
@@ -248,7 +274,6 @@ static bool compute_frame_code(const struct wf_meet_link *l, bool from_dialler,
     compute_mac(digest, l->key, frame, n);
     memcpy(digest + WF_TOKEN, label, sizeof label);
     compute_mac(code, l->key, digest, sizeof digest);
-    return true;
 }
 
 bool wf_link_send(struct wf_meet_link *l, const void *bytes, size_t n)
@@ -307,7 +332,7 @@ static void notice_end(struct wf_meet_link *l)
     char byte;
     ssize_t n = recv(l->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
 
-    if (n == 0 || (n < 0 && !is_temporary(errno)))
+    if (n == 0 || (n < 0 && !wf_link_error_is_temporary(errno)))
         end_link(l, "the other root has closed the connection");
 }
 

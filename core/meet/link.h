@@ -71,6 +71,9 @@ struct wf_meet_link *wf_link_create(int fd, const unsigned char *token,
                                     enum wf_link_state);
 void wf_link_free(struct wf_meet_link *);
 
+/* Whether it leads to another host: the addresses of its ends differ. */
+bool wf_link_leaves_host(const struct wf_meet_link *);
+
 /* Do what can be done now: write, read, and answer. Afterwards it may be OPEN,
  * framed, or OVER. */
 void wf_link_serve(struct wf_instance *, struct wf_meet_link *);
@@ -80,6 +83,17 @@ bool wf_link_send(struct wf_meet_link *, const void *, size_t n);
  * wf_link_drop_frame. */
 const unsigned char *wf_link_frame(const struct wf_meet_link *, size_t *n);
 void wf_link_drop_frame(struct wf_meet_link *);
+/* Whether both sides have proved who they are, or never will: for a wait. */
+static inline bool wf_link_is_decided(void *link)
+{
+    const struct wf_meet_link *l = link;
+
+    return l->state == WF_LINK_OPEN || l->state == WF_LINK_OVER;
+}
+
+/* Whether an error of a socket says only that nothing can be done now. */
+bool wf_link_error_is_temporary(int error);
+
 /* Whether all that was sent has gone to the kernel. */
 static inline bool wf_link_is_flushed(const struct wf_meet_link *l)
 {

@@ -60,13 +60,19 @@ int wf_port_connect(struct wf_comm *comm, int root, const char *name,
     return rc == MPI_SUCCESS ? wf_meet(comm, root, &m, newcomm) : rc;
 }
 
-int wf_parent_set(struct wf_instance *wf, MPI_Comm parent)
+static void forget_parent(struct wf_comm_kept *kept)
+{
+    wf_container(kept, struct wf_meet_state, parent_kept)->parent = NULL;
+}
+
+int wf_parent_set(struct wf_instance *wf, struct wf_comm *parent)
 {
     struct wf_meet_state *s = wf_meet_state(wf);
 
     if (!s)
         return MPI_ERR_OTHER;
     s->parent = parent;
-    s->has_parent = true;
+    s->parent_kept.drop = forget_parent;
+    wf_comm_keep(parent, &s->parent_kept);
     return MPI_SUCCESS;
 }

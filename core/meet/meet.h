@@ -38,6 +38,6 @@ int wf_port_connect(struct wf_comm *, int root, const char *name,
 
 /* Notes the communicator with the processes that have spawned this one, which
  * MPI_Comm_get_parent returns. MPI_ERR_NO_MEM: it cannot be kept. */
-int wf_parent_set(struct wf_instance *, MPI_Comm);
+int wf_parent_set(struct wf_instance *, struct wf_comm *);
 
 #endif

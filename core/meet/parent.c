@@ -21,19 +21,21 @@
 
 int wf_parent_meet(struct wf_instance *wf)
 {
-    MPI_Comm parent = MPI_COMM_NULL;
+    MPI_Comm handle = MPI_COMM_NULL;
+    struct wf_comm *parent;
     char *port;
     int rc = wf_error_class(wf_spawn_parent(wf->rank->boot, &port));
 
     if (rc != MPI_SUCCESS || !port)
         return rc;
     rc = wf_port_connect(wf->world, 0, port, wf->rank->options->start_timeout,
-                         &parent);
+                         &handle);
     explicit_bzero(port, strlen(port));
     free(port);
     if (rc != MPI_SUCCESS)
         return rc;
-    snprintf(wf_comm_of(wf, parent)->name, MPI_MAX_OBJECT_NAME,
+    parent = wf_comm_of(wf, handle);
+    snprintf(parent->name, sizeof parent->name,
              "MPI_COMM_PARENT"); /* MPI-5.0 s7.8 */
     return wf_parent_set(wf, parent);
 }
@@ -42,6 +44,7 @@ int wf_mpi_comm_get_parent(struct wf_instance *wf, MPI_Comm *parent)
 {
     const struct wf_meet_state *s = (void *)wf_home(wf)->rank->meet;
 
-    *parent = s && s->has_parent ? s->parent : MPI_COMM_NULL;
+    *parent = s && s->parent && !s->parent->freed ? wf_comm_handle(s->parent)
+                                                  : MPI_COMM_NULL;
     return MPI_SUCCESS;
 }

@@ -1,8 +1,8 @@
 /* Opening and closing ports, and dialling them.
  *
  * A port listens on a socket of its own, so that closing it turns callers away.
- * Its name has the addresses of all interfaces; where the job is of one host,
- * its transports listen on loopback only, and so does the port.
+ * Its name has the addresses of all interfaces; where the job's transports
+ * listen on loopback only, so does the port.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "boot/auth_inside.h"
-#include "boot/boot.h"
 #include "object/error.h"
+#include "protocol/endpoints.h"
 #include "report/error.h"
 
 /* ---- opening ------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static void add_interfaces(struct wf_port_name *is, in_port_t port, bool six)
 /* Bind the socket, and note the addresses by which it is reached. */
 static bool bind_port(struct wf_instance *wf, struct wf_port *port)
 {
-    bool loopback = wf->rank->boot->one_host;
+    bool loopback = wf_endpoints_are_local(wf->rank);
     struct sockaddr_storage at;
     socklen_t n = sizeof at;
     in_port_t number;
@@ -194,11 +194,19 @@ static struct wf_meet_link *call_address(struct wf_meet_state *s,
     return wf_meet_add_link(s, l) ? l : NULL;
 }
 
-static bool is_decided(void *arg)
+/* Says why a port could not be reached. The last failure is no help where the
+ * port is of another host, and listens on loopback there. */
+static const char *choose_cause(const struct wf_port_name *is, bool here,
+                                const char *last)
 {
-    const struct wf_meet_link *l = arg;
+    bool loopback = !here;
 
-    return l->state == WF_LINK_OPEN || l->state == WF_LINK_OVER;
+    for (int i = 0; i < is->n; i++)
+        loopback = loopback && is_loopback(&is->at[i]);
+    return loopback ? "it can be reached on its own host only; core.meet = "
+                      "network in the job that opens it lets jobs of other "
+                      "hosts connect"
+                    : last;
 }
 
 /* Call one address after the other: those of loopback first where they are of
@@ -220,11 +228,12 @@ struct wf_meet_link *wf_port_dial(struct wf_meet_state *s,
         if (!l)
             continue;
         wf_meet_serve_link(s, l);
-        wf_meet_wait(s, is_decided, l, deadline);
+        wf_meet_wait(s, wf_link_is_decided, l, deadline);
         if (l->state == WF_LINK_OPEN)
             return l;
         *why = l->state == WF_LINK_OVER ? l->why : "nobody answers there";
         wf_meet_end_link(s, l);
     }
+    *why = choose_cause(is, here, *why);
     return NULL;
 }

@@ -257,6 +257,8 @@ static void free_state(struct wf_meet *base)
 {
     struct wf_meet_state *s = (struct wf_meet_state *)base;
 
+    if (s->parent)
+        wf_comm_take_back(s->parent, &s->parent_kept);
     while (!wf_list_empty(&s->ports))
         free_port(s, wf_container(s->ports.next, struct wf_port, link));
     while (!wf_list_empty(&s->links))

@@ -7,6 +7,7 @@
 #ifndef WF_MEET_PORTS_H
 #define WF_MEET_PORTS_H
 
+#include "group/comm.h"
 #include "meet/link.h"
 #include "process/event_source.h"
 #include "process/rank.h"
@@ -30,8 +31,8 @@ struct wf_meet_state {
     int epoll;
     struct wf_event_source source;
     struct wf_list ports, links, waits;
-    MPI_Comm parent; /* of wf_parent_set */
-    bool has_parent;
+    struct wf_comm *parent; /* of wf_parent_set, until its end; or NULL */
+    struct wf_comm_kept parent_kept;
 };
 
 /* Returns the state of the rank, which is made if there is none. NULL, with the

@@ -128,11 +128,9 @@ static int start_processes(struct spawning *s)
     rc = wf_launcher_spawn(wf, &q, statuses, &s->job);
     fill_codes(s, statuses);
     free(statuses);
-    if (rc < 0) {
-        const struct wf_error_record cause = *wf_error_last();
-        return wf_error(rc == WEFT_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_SPAWN,
-                        "%s", cause.text);
-    }
+    if (rc < 0)
+        return wf_error_raise_as(rc == WEFT_ENOMEM ? MPI_ERR_NO_MEM
+                                                   : MPI_ERR_SPAWN);
     s->deadline = wf_now(wf) + wf->rank->options->start_timeout;
     return MPI_SUCCESS;
 }

@@ -25,6 +25,13 @@ int wf_error_on(void *owner, int mpi_class, const char *fmt, ...)
     return mpi_class;
 }
 
+int wf_error_raise_as(int mpi_class)
+{
+    const struct wf_error_record cause = *wf_error_last();
+
+    return wf_error(mpi_class, "%s", cause.text);
+}
+
 struct wf_error_record *wf_error_take_record(int mpi_class)
 {
     struct wf_error_record *r = wf_error_last();

@@ -13,6 +13,10 @@
 int wf_error(int mpi_class, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Record the last failure again, as one of this class, which is returned: a
+ * status has not told which class it is for the program. */
+int wf_error_raise_as(int mpi_class);
+
 /* Record an error as wf_error does, and with it the MPI object that owns the
  * error (object/owner.h), for calls that do not name it (wait, test, start).
  * owner: begins with a struct wf_object; or NULL. */

@@ -8,10 +8,6 @@
 #include "process/instance.h"
 #include "process/process.h"
 
-#ifdef WF_ABSENT_NOTES /* in libmpi.a: core/api/absent.py */
-#include "process/absent_notes.h"
-#endif
-
 struct wf_process wf_process_state;
 _Thread_local struct wf_process *wf_thread_process WF_TLS_NEAR;
 

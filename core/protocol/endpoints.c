@@ -48,6 +48,11 @@ static void fill_static_open(struct wf_instance *wf, struct weft_core *c,
     }
 }
 
+bool wf_endpoints_are_local(const struct wf_rank *rank)
+{
+    return rank->boot->one_host && rank->options->meet == WF_MEET_HOST;
+}
+
 static void fill_open(struct wf_instance *wf, struct weft_core *c,
                       unsigned char seed[WEFT_SEED], weft_open *o)
 {
@@ -64,7 +69,7 @@ static void fill_open(struct wf_instance *wf, struct weft_core *c,
         .local_index = rank->local_index,
         .local_count = rank->local_count,
         .cpus = rank->cpus,
-        .flags = rank->boot->one_host ? WEFT_OPEN_ONE_HOST : 0,
+        .flags = wf_endpoints_are_local(rank) ? WEFT_OPEN_ONE_HOST : 0,
         .launcher = rank->boot->launcher,
     };
     if (wf_route_trusts(rank->config, c->config->name))

@@ -8,6 +8,7 @@
 
 struct weft_core;
 struct wf_instance;
+struct wf_rank;
 struct wf_traffic;
 struct wf_transport_config;
 
@@ -28,6 +29,10 @@ int wf_endpoints_open(struct wf_instance *);
  * of several processes; self and thread are never opened late. */
 int wf_endpoints_open_one(struct wf_instance *,
                           const struct wf_transport_config *);
+
+/* Whether the endpoints reach processes of this host only: those of a job that
+ * was started here and is not to meet jobs of other hosts (core.meet). */
+bool wf_endpoints_are_local(const struct wf_rank *);
 
 /* Close all endpoints at once; for an orderly end drain them first. */
 void wf_endpoints_close(struct wf_instance *);

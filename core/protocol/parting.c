@@ -50,15 +50,19 @@ bool wf_parting_is_idle(const struct wf_comm *comm)
     return !is_in_table(&e->pending, comm) && !is_in_table(&e->matched, comm);
 }
 
-/* Returns the location of a process, if no communicator names it. */
-static struct weft_loc *find_leaver(const struct wf_parting *p, int i)
+/* Returns whether no communicator names a process of another job. */
+static bool is_leaving(const struct wf_parting *p, int i)
 {
     const struct wf_job *job = wf_job_of(&p->wf->rank->job, p->numbers[i]);
 
-    if (!job || !job->comms ||
-        wf_load_relaxed(&job->comms[p->numbers[i] - job->first]) > 0)
-        return NULL;
-    return wf_links_find(p->wf->links, p->numbers[i]);
+    return job && job->comms &&
+           wf_load_relaxed(&job->comms[p->numbers[i] - job->first]) == 0;
+}
+
+/* Returns its location then, if there is one. */
+static struct weft_loc *find_leaver(const struct wf_parting *p, int i)
+{
+    return is_leaving(p, i) ? wf_links_find(p->wf->links, p->numbers[i]) : NULL;
 }
 
 static bool has_sent_all(const struct weft_loc *loc)
@@ -193,10 +197,8 @@ static void forget_all(const struct wf_parting *p)
 {
     for (int i = 0; i < p->n; i++) {
         struct weft_loc *loc = find_leaver(p, i);
-        const struct wf_job *job = wf_job_of(&p->wf->rank->job, p->numbers[i]);
 
-        if (!job || !job->comms ||
-            wf_load_relaxed(&job->comms[p->numbers[i] - job->first]) > 0)
+        if (!is_leaving(p, i))
             continue;
         if (loc)
             forget_location(loc);

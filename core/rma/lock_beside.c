@@ -27,11 +27,6 @@ static inline struct wf_rma_lock lock_of(const struct wf_win_peer *p)
     return wf_rma_lock_of(wf_map_header(m, p->mate), m->me, &m->waiting);
 }
 
-static inline struct wf_rma_lock lock_of_all(const struct wf_win *win)
-{
-    return wf_map_lock_of_all(win);
-}
-
 /* ---- what is noted about a lock ------------------------------------------ */
 
 /* Notes that the lock is held. */
@@ -62,6 +57,25 @@ static inline void note_wish(struct wf_win_peer *p)
         set_access(p->win, WF_ACCESS_LOCK);
 }
 
+/* Gives the lock back that is held as words. */
+static inline void give_back(struct wf_win_peer *p)
+{
+    struct wf_rma_lock all = wf_map_lock_of_all(p->win), target = lock_of(p);
+
+    p->win->words_held--;
+    wf_rma_unlock(&all, &target, p->lock_type == WF_LOCK_EXCLUSIVE);
+    note_unlock(p);
+}
+
+static inline void give_all_back(struct wf_win *win)
+{
+    struct wf_rma_lock all = wf_map_lock_of_all(win);
+
+    if (!win->all_nocheck)
+        wf_rma_unlock_all(&all);
+    wf_open_set_access(win, WF_ACCESS_NONE);
+}
+
 /* ---- the usual calls ----------------------------------------------------- */
 
 /* Returns the window if the call may be a usual one. */
@@ -76,7 +90,7 @@ static inline struct wf_win *find_usual(MPI_Win h)
 
 static inline bool try_lock(struct wf_win_peer *p, bool exclusive)
 {
-    struct wf_rma_lock all = lock_of_all(p->win), target = lock_of(p);
+    struct wf_rma_lock all = wf_map_lock_of_all(p->win), target = lock_of(p);
 
     return wf_rma_try_lock(&all, &target, exclusive);
 }
@@ -109,11 +123,7 @@ bool wf_rma_fast_unlock(MPI_Win h, int rank)
         return false;
     wf_map_enter_words(win->map);
     if (wf_likely(p->lock_state == WF_LOCK_HELD && !p->lock_nocheck)) {
-        struct wf_rma_lock all = lock_of_all(win), target = lock_of(p);
-
-        win->words_held--;
-        wf_rma_unlock(&all, &target, p->lock_type == WF_LOCK_EXCLUSIVE);
-        note_unlock(p);
+        give_back(p);
         wf_call_now.unpolled++;
         done = true;
     }
@@ -130,7 +140,7 @@ bool wf_rma_fast_lock_all(MPI_Win h, int assert)
         return false;
     wf_map_enter_words(win->map);
     if (wf_likely(wf_win_access(win) == WF_ACCESS_NONE)) {
-        struct wf_rma_lock all = lock_of_all(win);
+        struct wf_rma_lock all = wf_map_lock_of_all(win);
 
         done = wf_lock_word_try(&all, WF_HOLD_SHARED);
     }
@@ -151,12 +161,8 @@ bool wf_rma_fast_unlock_all(MPI_Win h)
         return false;
     wf_map_enter_words(win->map);
     done = wf_win_access(win) == WF_ACCESS_LOCK_ALL && !win->all_nocheck;
-    if (wf_likely(done)) {
-        struct wf_rma_lock all = lock_of_all(win);
-
-        wf_rma_unlock_all(&all);
-        wf_open_set_access(win, WF_ACCESS_NONE);
-    }
+    if (wf_likely(done))
+        give_all_back(win);
     wf_map_leave_words(win);
     return done;
 }
@@ -182,7 +188,7 @@ static struct wf_win_peer *find_peer(struct wf_win *win, int rank, int *rc)
 static int take_lock(struct wf_win_peer *p, enum wf_lock_type type,
                      bool nocheck)
 {
-    struct wf_rma_lock all = lock_of_all(p->win), target = lock_of(p);
+    struct wf_rma_lock all = wf_map_lock_of_all(p->win), target = lock_of(p);
     int rc = MPI_SUCCESS;
 
     note_wish(p);
@@ -239,21 +245,17 @@ int wf_unlock_beside(struct wf_win *win, int rank)
 
     wf_map_enter_words(win->map);
     p = wf_epoch_find_unlockable(win, rank, &rc);
-    if (p) {
-        struct wf_rma_lock all = lock_of_all(win), target = lock_of(p);
-
-        win->words_held -= !p->lock_nocheck;
-        if (!p->lock_nocheck)
-            wf_rma_unlock(&all, &target, p->lock_type == WF_LOCK_EXCLUSIVE);
+    if (p && !p->lock_nocheck)
+        give_back(p);
+    else if (p)
         note_unlock(p);
-    }
     wf_map_leave_words(win);
     return p ? finish_unlock(p) : rc;
 }
 
 int wf_lock_all_beside(struct wf_win *win, bool nocheck)
 {
-    struct wf_rma_lock all = lock_of_all(win);
+    struct wf_rma_lock all = wf_map_lock_of_all(win);
     int rc;
 
     wf_map_enter_words(win->map);
@@ -271,16 +273,12 @@ int wf_lock_all_beside(struct wf_win *win, bool nocheck)
 
 int wf_unlock_all_beside(struct wf_win *win)
 {
-    struct wf_rma_lock all = lock_of_all(win);
     int rc;
 
     wf_map_enter_words(win->map);
     rc = wf_epoch_check_all_locked(win);
-    if (rc == MPI_SUCCESS) {
-        if (!win->all_nocheck)
-            wf_rma_unlock_all(&all);
-        wf_open_set_access(win, WF_ACCESS_NONE);
-    }
+    if (rc == MPI_SUCCESS)
+        give_all_back(win);
     wf_map_leave_words(win);
     return rc;
 }

@@ -320,7 +320,7 @@ static enum outcome use_memory(struct wf_win *win, struct wf_memory *memory,
 void wf_map_spoil(struct wf_win *win)
 {
     if (win->map && win->map->owner)
-        win->map->owner->spoiled = true;
+        wf_store_relaxed(&win->map->owner->spoiled, 1);
 }
 
 /* ---- together ------------------------------------------------------------ */

@@ -46,8 +46,7 @@ static struct segment_list *make_list(struct wf_comm *comm)
     if (list || !(list = calloc(1, sizeof *list)))
         return list;
     list->kept.drop = drop_list;
-    list->kept.next = comm->kept;
-    comm->kept = &list->kept;
+    wf_comm_keep(comm, &list->kept);
     return list;
 }
 
@@ -71,11 +70,16 @@ void wf_segment_put(struct wf_segment *s)
     free(s);
 }
 
+static bool is_spoiled(const struct wf_segment *s)
+{
+    return wf_load_relaxed(&s->spoiled) != 0;
+}
+
 /* Tells whether no window uses a segment that is kept. */
 static bool is_free(const struct wf_segment *s)
 {
     return wf_load_acquire(&s->users) == 1 && /* pairs with wf_segment_put */
-           !s->spoiled;
+           !is_spoiled(s);
 }
 
 static struct wf_segment *use_segment(struct wf_segment *s)
@@ -111,7 +115,7 @@ uint64_t wf_segment_choose_oldest(struct wf_comm *comm)
     unsigned free_ones = 0;
 
     for (struct wf_segment *s = list ? list->first : NULL; s; s = s->next)
-        if (is_free(s) || s->spoiled) {
+        if (is_free(s) || is_spoiled(s)) {
             oldest = s->id;
             free_ones++;
         }

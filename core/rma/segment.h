@@ -12,7 +12,7 @@
  * thread has not given it back yet has it twice, and is counted twice.
  *
  * LOCK  The list: calls that make a window over the communicator, which are one
- * at a time. `users`: atomic, for a window may be on another engine.
+ * at a time. `users`, `spoiled`: atomic, for a window may be on another engine.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,7 +37,7 @@ struct wf_segment {
     size_t bytes;
     size_t taken_from, taken_to; /* bytes whose pages this process has taken */
     wf_atomic_u32 users; /* windows, and the communicator while it keeps it */
-    bool spoiled;        /* its last window ended without a barrier */
+    wf_atomic_u32 spoiled; /* 1: its last window ended without a barrier */
 };
 
 /* Makes the record of memory that is mapped, with one user. NULL: out of

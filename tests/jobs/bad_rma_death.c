@@ -70,6 +70,16 @@ static void find_lock_inherited(MPI_Win win)
     CHECK(MPI_Win_unlock(TARGET, win) == MPI_SUCCESS);
 }
 
+/* Writes to the memory of the rank that has died. */
+static int put_to_holder(MPI_Win win, long value)
+{
+    int rc = MPI_Win_lock(MPI_LOCK_SHARED, HOLDER, 0, win);
+
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Put(&value, 1, MPI_LONG, HOLDER, 0, 1, MPI_LONG, win);
+    return rc == MPI_SUCCESS ? MPI_Win_unlock(HOLDER, win) : rc;
+}
+
 static void wait_for_lock(MPI_Win win)
 {
     long value = 0;
@@ -80,12 +90,11 @@ static void wait_for_lock(MPI_Win win)
     else
         find_lock_inherited(win);
     value = 8;
-    /* nobody waits for the dead one */
-    int rc = MPI_Win_lock(MPI_LOCK_SHARED, HOLDER, 0, win);
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Put(&value, 1, MPI_LONG, HOLDER, 0, 1, MPI_LONG, win);
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Win_unlock(HOLDER, win);
+    /* Its memory can be written until the news of its death has come, if it is
+     * mapped; an operation never waits for it. */
+    int rc = put_to_holder(win, value);
+    while (rc == MPI_SUCCESS && has_lock_words(win))
+        rc = put_to_holder(win, value);
     CHECK(class_of(rc) == MPI_ERR_PROC_ABORTED);
     MPI_Send(&value, 1, MPI_LONG, TARGET, 0, MPI_COMM_WORLD);
     MPI_Recv(&value, 1, MPI_LONG, TARGET, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -103,6 +103,9 @@ class Pmi(Program):
         self.check([launch.MPIRUN, "-n", 2, "sh", "-c", self.weft + "; :"], 2)
 
 
+PROCESSORS = len(os.sched_getaffinity(0))
+
+
 class Wire(unittest.TestCase):
     """What a rank may say to mpirun; the answers are those of PMI-1."""
 
@@ -119,6 +122,28 @@ for request in sys.argv[1].split("|"):
         done = launch.run("-q", "-n", n, sys.executable, "-c", self.SCRIPT, requests)
         return done.stdout.splitlines()
 
+    def test_how_many_processes_there_is_room_for(self):
+        nodes = tempfile.NamedTemporaryFile("w")
+        self.addCleanup(nodes.close)
+        nodes.write("localhost\n" * 11)
+        nodes.flush()
+        slots = {"PBS_NODEFILE": nodes.name}
+        for options, given, room in (
+                ((), {}, PROCESSORS), (("--nodes", 1), {}, PROCESSORS),
+                (("--host", "localhost:5"), {}, 5),
+                (("--host", "localhost:1,127.0.0.1:2"), {}, 3),
+                (("-usize", 9, "--host", "localhost:5"), {}, 9),
+                (("-usize", 1), {}, 1), ((), slots, 11),
+                (("--host", "localhost:2"), slots, 2)):
+            done = launch.run(
+                *options, "-q", "-n", 1, sys.executable, "-c", self.SCRIPT,
+                "cmd=get_universe_size", env=dict(os.environ, **given))
+            self.assertEqual(done.stdout, f"cmd=universe_size size={room} rc=0\n",
+                             (options, done.stderr))
+        more = 2 * PROCESSORS + 3  # ranks
+        self.assertEqual(self.say("cmd=get_universe_size", n=more),
+                         [f"cmd=universe_size size={more} rc=0"] * more)
+
     def test_each_request_has_its_answer(self):
         answers = self.say("cmd=init pmi_version=1 pmi_subversion=1|"
                            "cmd=get_maxes|cmd=put kvsname=k key=a value=b=c|"
@@ -134,7 +159,7 @@ for request in sys.argv[1].split("|"):
             "cmd=get_result rc=0 msg=success value=b=c",
             "cmd=get_result rc=-1 msg=no_such_key value=unknown",
             "cmd=get_result rc=0 msg=success value=1,await",
-            "cmd=appnum appnum=0", "cmd=universe_size size=1 rc=0",
+            "cmd=appnum appnum=0", f"cmd=universe_size size={PROCESSORS} rc=0",
             "cmd=get_result rc=0 msg=success value=(vector,(0,1,1))",
             "cmd=barrier_out", "cmd=nonsense_result rc=-1 msg=not_supported",
             "cmd=finalize_ack"])

@@ -102,6 +102,27 @@ class Ports(unittest.TestCase):
         self.assertIn("127.0.0.1", err)  # and the port is named
         self.assertNotIn(server.name.split(":")[1], out + err)
 
+    def test_open_to_the_network(self):
+        """Jobs of one host that are open to the network meet there, too."""
+        tcp = ("--route", "tcp")
+        network = (*tcp, "--set", "core.meet=network")
+        for theirs, ours in (network, network), (network, tcp), (tcp, network):
+            with self.subTest(server=theirs, client=ours):
+                server = Server(2, 1, "all", *theirs)
+                self.finish(self.call(server, 2, 1, "all", *ours), server.job)
+
+    def test_port_of_loopback_elsewhere(self):
+        """The message says how jobs of two hosts can meet."""
+        server = Server(1, 0, "none")
+        self.finish(server.job)
+        server.name = re.sub(":[0-9a-f]{16}:", ":0123456789abcdef:", server.name)
+        client = self.call(server, 1, 1, "none")
+        out, err = client.communicate(timeout=LIMIT)
+        self.assertEqual(client.returncode, 2, out + err)
+        self.assertIn("1: ", err)
+        self.assertIn("core.meet = network", err)
+        self.assertNotIn(server.name.split(":")[1], out + err)
+
     def test_strangers_have_no_effect(self):
         """Nonsense, a wrong token, silence, and a replay: no client."""
         server = Server(1, 2, "all")

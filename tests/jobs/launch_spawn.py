@@ -3,8 +3,9 @@
 The ranks are scripts that speak PMI (pmi_client.py).
 SPDX-License-Identifier: BSD-3-Clause
 """
+import contextlib
 import os
-import re
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import pmi_client
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MARK = "SPAWN_TEST_MARK"
+PROCESSORS = len(os.sched_getaffinity(0))
 
 
 class Spawn(unittest.TestCase):
@@ -80,7 +82,8 @@ p.finalize()
 """, n=2)
         self.assertIn("spawned None unknown", out)
         for r in range(3):
-            self.assertIn(f"child {r} 3 1 {'b_c' * 300} unknown 2 0", out)
+            self.assertIn(f"child {r} 3 1 {'b_c' * 300} unknown "
+                          f"{max(2, PROCESSORS)} 0", out)
         keys = {line.split()[-1] for line in out if "key" in line}
         self.assertEqual(len(keys), 2, out)
 
@@ -331,11 +334,16 @@ wait_for_ever()
             os.unlink(self.path("go"))
 
     def test_a_job_whose_asker_has_ended_ends(self):
+        """The job cannot run yet: its host does not answer."""
+        silent = self.path("silent")
+        with open(silent, "w", encoding="ascii") as f:
+            f.write("#!/bin/sh\nexec sleep 1000\n")
+        os.chmod(silent, 0o755)
         done = self.run_script("""
 p = Pmi()
-p.ask_to_spawn((2, ["sleep", "1000"]))
+p.ask_to_spawn((2, ["true"], {"host": "far"}))
 os._exit(0)
-""", "--continuous")
+""", "--continuous", "--launcher-exec", silent, "--host-timeout", 900)
         self.assert_nothing_left()
         self.assertNotIn("cannot", done.stderr)
 
@@ -461,7 +469,7 @@ open({self.path("ended")!r}, "w").close()
         out, err = p.communicate(timeout=launch.LIMIT)
         self.assertEqual(sorted(out.splitlines()), sorted([
             "None", "None", "no-such-prog: no such program", "child 0",
-            "child 1", "1", "alone"]), err)
+            "child 1", str(PROCESSORS), "alone"]), err)
         self.assert_nothing_left()
 
     def test_a_process_without_mpirun_is_killed(self):
@@ -478,12 +486,11 @@ open({self.path("ended")!r}, "w").close()
         self.wait_for("parent", "child0", "child1", "grandchild")
         mine = {p.pid}
         for pid in launch.processes_with(self.mark):
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                if b"--singleton" in f.read():
-                    with open(f"/proc/{pid}/stat", encoding="ascii") as s:
-                        name = s.read()
-                    if re.search(r"\(mpirun\)", name):
-                        os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+                state = pathlib.Path(f"/proc/{pid}/stat").read_text()
+                if b"--singleton" in words and "(mpirun)" in state:
+                    os.kill(pid, signal.SIGKILL)
         self.assertTrue(launch.wait_until(
             lambda: set(launch.processes_with(self.mark)) == mine))
 

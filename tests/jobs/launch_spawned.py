@@ -32,8 +32,9 @@ class Spawned(unittest.TestCase):
             lambda: not launch.processes_with(self.mark)),
             launch.processes_with(self.mark))
 
-    def check(self, words, status=0):
+    def check(self, words, status=0, **variables):
         env = self.env if words[0] != PROGRAM else self.alone
+        env = dict(env, **variables)
         done = subprocess.run([str(w) for w in words], env=env, text=True,
                               capture_output=True, timeout=launch.LIMIT)
         self.assertEqual(done.returncode, status, done.stderr + done.stdout)
@@ -98,9 +99,14 @@ class Spawned(unittest.TestCase):
                 self.assertIn("mpirun: job 1: rank ", done.stderr)
 
     def test_connected_at_the_end(self):
+        """Neither side frees the communicator, which is the program's leak."""
         for words in self.launchers():
             with self.subTest(words=words):
-                self.check([*words, PROGRAM, "stays"])
+                self.check([*words, PROGRAM, "stays"],
+                           ASAN_OPTIONS="detect_leaks=0")
+
+    def test_a_freed_parent_is_none(self):
+        self.check([launch.MPIRUN, "-n", 2, PROGRAM, "frees"])
 
     def test_cycles_lose_no_descriptors(self):
         for words in ([launch.MPIRUN, "-n", 2], []):

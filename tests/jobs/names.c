@@ -58,18 +58,26 @@ static void find_name(char **argv)
         print_class(code);
 }
 
+/* Names are the user's: each job has names of its own. */
+static int job;
+
+static void write_name(char *name, const char *what, int rank)
+{
+    sprintf(name, "%s %d of job %d", what, rank, job);
+}
+
 /* Everybody publishes a name, and finds that of its neighbour. */
 static void check_neighbours(int rank, int size)
 {
     char name[64], port[MPI_MAX_PORT_NAME], own[64];
 
-    sprintf(name, "of rank %d", rank);
+    write_name(name, "rank", rank);
     sprintf(own, "port = %d; %%41", rank);
     CHECK(MPI_Publish_name(name, MPI_INFO_NULL, own) == MPI_SUCCESS);
     CHECK(class_of(MPI_Publish_name(name, MPI_INFO_NULL, own)) ==
           MPI_ERR_SERVICE);
     MPI_Barrier(MPI_COMM_WORLD);
-    sprintf(name, "of rank %d", (rank + 1) % size);
+    write_name(name, "rank", (rank + 1) % size);
     sprintf(own, "port = %d; %%41", (rank + 1) % size);
     CHECK(MPI_Lookup_name(name, MPI_INFO_NULL, port) == MPI_SUCCESS);
     CHECK(strcmp(port, own) == 0);
@@ -77,12 +85,12 @@ static void check_neighbours(int rank, int size)
                                                    port)) ==
                            MPI_ERR_SERVICE);
     MPI_Barrier(MPI_COMM_WORLD);
-    sprintf(name, "of rank %d", rank);
+    write_name(name, "rank", rank);
     CHECK(MPI_Unpublish_name(name, MPI_INFO_NULL, own) == MPI_SUCCESS);
     CHECK(class_of(MPI_Unpublish_name(name, MPI_INFO_NULL, own)) ==
           MPI_ERR_SERVICE);
     MPI_Barrier(MPI_COMM_WORLD);
-    sprintf(name, "of rank %d", (rank + 1) % size);
+    write_name(name, "rank", (rank + 1) % size);
     CHECK(class_of(MPI_Lookup_name(name, MPI_INFO_NULL, port)) ==
           MPI_ERR_NAME);
 }
@@ -95,7 +103,7 @@ static void check_texts(int rank)
 
     memset(longest, 'p', sizeof longest);
     longest[MPI_MAX_PORT_NAME - 1] = '\0';
-    sprintf(name, "longest %d", rank);
+    write_name(name, "longest", rank);
     CHECK(MPI_Publish_name(name, MPI_INFO_NULL, longest) == MPI_SUCCESS);
     CHECK(MPI_Lookup_name(name, MPI_INFO_NULL, port) == MPI_SUCCESS);
     CHECK(strcmp(port, longest) == 0);
@@ -131,6 +139,8 @@ int main(int argc, char **argv)
     } else if (argc > 2 && strcmp(argv[1], "lookup") == 0) {
         find_name(argv);
     } else {
+        job = (int)getpid();
+        MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
         check_neighbours(rank, size_of(MPI_COMM_WORLD));
         check_texts(rank);
     }

@@ -138,11 +138,14 @@ static void check_death(MPI_Comm inter, int serves)
 {
     int token = 0, rc;
 
+    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    /* The client dies when all members have met it: a server that still waits
+     * for its own others then would fail in MPI_Comm_accept. */
+    MPI_Barrier(inter);
     if (!serves) {
         MPI_Send(&token, 1, MPI_INT, 0, 1, inter);
         raise(SIGKILL);
     }
-    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
     if (rank_in(inter) == 0)
         CHECK(MPI_Recv(&token, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE) ==
               MPI_SUCCESS);

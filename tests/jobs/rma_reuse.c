@@ -7,7 +7,7 @@
 
 enum { WORDS = 100, TIMES = 10, AT_ONCE = 5 };
 
-static int rank, size;
+static _Thread_local int rank, size;
 
 static MPI_Win allocate_window(MPI_Comm comm, MPI_Aint words, long **base)
 {

@@ -1,7 +1,7 @@
 /* Processes that spawn copies of this program: launch_spawned.py says how.
  *
  *   parent: basic N | multiple | refused | no_mpi | soft | wdir | self | early
- *           dies | aborts | nested | stays | fatal | cycles K | time N
+ *           dies | aborts | nested | stays | frees | fatal | cycles K | time N
  *   child:  what its parent gives it as arguments
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -251,6 +251,15 @@ static void spawn_cycles(int k)
     CHECK(job_descriptors() <= before);
 }
 
+/* Both sides free the communicator, and MPI_Finalize ends the connection. */
+static void spawn_freed(int n)
+{
+    MPI_Comm inter = spawn_copies(MPI_COMM_WORLD, n, "frees", MPI_INFO_NULL);
+
+    check_contact(inter, 0);
+    MPI_Comm_free(&inter);
+}
+
 static void spawn_timed(int n)
 {
     for (int i = 0; i < 7; i++) {
@@ -294,6 +303,8 @@ static int parent_main(int argc, char **argv)
         MPI_Comm_disconnect(&inter);
     } else if (strcmp(what, "stays") == 0)
         (void)spawn_copies(MPI_COMM_WORLD, n, "stays", MPI_INFO_NULL);
+    else if (strcmp(what, "frees") == 0)
+        spawn_freed(n);
     else if (strcmp(what, "cycles") == 0)
         spawn_cycles(n);
     else
@@ -341,7 +352,12 @@ static int child_main(MPI_Comm parent, int argc, char **argv)
     }
     if (strcmp(what, "stays") == 0)
         return 0;
-    MPI_Comm_disconnect(&parent);
+    if (strcmp(what, "frees") == 0) {
+        check_contact(parent, 1);
+        MPI_Comm_free(&parent);
+    } else {
+        MPI_Comm_disconnect(&parent);
+    }
     CHECK(MPI_Comm_get_parent(&parent) == MPI_SUCCESS);
     CHECK(parent == MPI_COMM_NULL);
     return job_failures != 0;

@@ -34,6 +34,14 @@ struct child_job {
     int status; /* of its launcher */
 };
 
+const char *wf_child_label(const struct job *parent, int number,
+                           char label[JOB_LABEL])
+{
+    snprintf(label, JOB_LABEL, "%.50s%s%d", parent->label,
+             parent->label[0] ? "." : "", number);
+    return label;
+}
+
 static struct child_job *child_of(struct channel *c)
 {
     return (struct child_job *)c;
@@ -166,6 +174,7 @@ static void start_child(struct job *job, struct rank *r,
                         struct spawn_request *q)
 {
     struct child_job *c = calloc(1, sizeof *c);
+    char label[JOB_LABEL];
 
     if (!c) {
         answer_request(job, r, 0, "out of memory");
@@ -183,8 +192,8 @@ static void start_child(struct job *job, struct rank *r,
     c->next = job->children;
     job->children = c;
     if (job->set.verbose)
-        wf_job_say(job, "rank %d starts job %s%s%d", r->id, job->label,
-                   job->label[0] ? "." : "", c->number);
+        wf_job_say(job, "rank %d starts job %s", r->id,
+                   wf_child_label(job, c->number, label));
 }
 
 void wf_child_take_line(struct job *job, struct rank *r, const char *line)
@@ -225,7 +234,7 @@ static void tell_owner(struct job *job, struct child_job *c)
 bool wf_child_reaped(struct job *job, pid_t pid, int status)
 {
     struct child_job *c = job->children;
-    char owner[NAME_OWNER_MOST];
+    char owner[NAME_OWNER_MOST], label[JOB_LABEL];
 
     while (c && c->pid != pid)
         c = c->next;
@@ -234,12 +243,10 @@ bool wf_child_reaped(struct job *job, pid_t pid, int status)
     wf_channel_drain(job, &c->channel);
     wf_channel_close(job, &c->channel);
     c->pid = 0;
-    c->status =
-        WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    c->status = wf_exit_code(status);
     if (WIFSIGNALED(status) && !job->user_ended && !job->set.quiet)
-        wf_job_say(job, "the launcher of job %s%s%d was killed by signal %d",
-                   job->label, job->label[0] ? "." : "", c->number,
-                   WTERMSIG(status));
+        wf_job_say(job, "the launcher of job %s was killed by signal %d",
+                   wf_child_label(job, c->number, label), WTERMSIG(status));
     answer_child(job, c, "its launcher has ended");
     tell_owner(job, c);
     snprintf(owner, sizeof owner, "j%d", c->number);

@@ -20,10 +20,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "job.h"
+
 struct child_job;
-struct job;
 struct rank;
 struct spawn_request;
+
+/* Write what messages call a child job: the parent's label, and its number.
+ * Returns the label. */
+const char *wf_child_label(const struct job *parent, int number,
+                           char label[JOB_LABEL]);
 
 /* Take a line of a rank's spawn request, of which job->ranks[].spawn is what
  * has come. When it is complete the job is started, and the rank gets an answer

@@ -233,8 +233,7 @@ static void note_end(struct job *job, struct rank *r, int status)
     }
     leave_job(job, r);
     r->wait_status = status;
-    r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-                                    : WEXITSTATUS(status);
+    r->status = wf_exit_code(status);
     if (job->set.verbose)
         wf_job_say(job, "rank %d ended with status %d", r->id, r->status);
     bool early = r->pmi_init && !r->pmi_finalized;

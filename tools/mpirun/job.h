@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 #include "allocation.h"
 #include "descendants.h"
@@ -32,6 +33,15 @@
 #include "output.h"
 #include "placement.h"
 #include "event_source.h"
+
+enum { JOB_LABEL = 64 };
+
+/* Returns the exit code for a status of waitpid: 128 and the signal's number
+ * for a process that was killed. */
+static inline int wf_exit_code(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 /* A change to the environment sets name=value, or copies name if value is
  * NULL. */
@@ -143,7 +153,7 @@ struct settings {
     struct output output;
     bool quiet, verbose, report_bindings, all_exit_codes, keep_going;
     double timeout; /* s; 0: none */
-    int universe;   /* 0: number of ranks */
+    int universe;   /* MPI_UNIVERSE_SIZE */
     struct env_changes env;
     const char *route, *ini;
     char *set;
@@ -166,7 +176,7 @@ struct job {
     /* Jobs that ranks have spawned: child_job.h. */
     struct child_job *children;
     int children_so_far;
-    char label[64];         /* "1.2": the second child of the first; or "" */
+    char label[JOB_LABEL];  /* "1.2": the second child of the first; or "" */
     struct channel *parent; /* in the launcher of a child job */
     const struct spawn_request *spawned; /* by which it was asked for */
     bool is_spawned;                     /* also in its agents */
@@ -315,6 +325,8 @@ void wf_io_attach(struct job *, struct rank *);
 void wf_io_pause(struct job *, struct stream *, bool pause);
 /* Returns whether the stream is not read because its sink is full. */
 bool wf_io_is_paused(const struct stream *);
+/* Leave standard input to nobody. -1: it cannot be replaced. */
+int wf_io_leave_input(void);
 bool wf_io_input_is_ours(void); /* may a rank with our input read it? */
 void wf_io_drain(struct job *);
 bool wf_io_pending(const struct job *);

@@ -445,7 +445,7 @@ const struct option_row wf_option_table[] = {
      wf_take_dry_run, ANY_JOB},
     {{"nooversubscribe"}, 0, "", "refuse more ranks than slots or processors",
      wf_take_no_oversubscribe, RANKS_ONLY},
-    {{"usize"}, 1, "N", "value of MPI_UNIVERSE_SIZE",
+    {{"usize"}, 1, "N", "MPI_UNIVERSE_SIZE (usually slots or processors)",
      take_universe, RANKS_ONLY},
     {{"configfile", "app"}, 1, "FILE",
      "read options and programs, one part per line",

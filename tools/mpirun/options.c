@@ -287,6 +287,18 @@ static int count_ranks(struct job *job)
     return OPTION_DONE;
 }
 
+/* Set MPI_UNIVERSE_SIZE, unless an option did: there is room for as many
+ * processes as the hosts have slots, or this one has processors. Before the
+ * list of hosts is completed, so that it has the slots that were given. */
+static void set_universe(struct job *job)
+{
+    int room = job->hosts.count && !job->set.nodes ? wf_host_slots(&job->hosts)
+                                                   : available_cpus();
+
+    if (!job->set.universe)
+        job->set.universe = room > job->size ? room : job->size;
+}
+
 /* Take the hosts of the batch system unless the command line names others, and
  * its way to start agents. */
 static int take_allocation(struct job *job)
@@ -411,6 +423,7 @@ static int conclude_options(const struct parse *p)
     wf_output_conclude(&job->set.output);
     if (rc == OPTION_DONE)
         rc = count_ranks(job);
+    set_universe(job);
     if (rc == OPTION_DONE)
         rc = complete_hosts(job);
     if (rc == OPTION_DONE)

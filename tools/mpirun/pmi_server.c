@@ -125,8 +125,7 @@ static void on_appnum(struct job *job, struct rank *r, const char *line)
 
 static void on_universe(struct job *job, struct rank *r, const char *line)
 {
-    send_answer(job, r, "cmd=universe_size size=%d rc=0\n",
-           job->set.universe ? job->set.universe : job->size);
+    send_answer(job, r, "cmd=universe_size size=%d rc=0\n", job->set.universe);
 }
 
 /* Returns the rank whose business card a key names, or -1. */

@@ -27,17 +27,12 @@ enum { STATUS_FAILED = 1 };
  * connection, or -1. */
 static int take_connection(void)
 {
-    int fd = fcntl(0, F_DUPFD_CLOEXEC, 3), none, type;
+    int fd = fcntl(0, F_DUPFD_CLOEXEC, 3), type;
     socklen_t n = sizeof type;
 
     if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) < 0)
         return -1;
-    none = open("/dev/null", O_RDONLY);
-    if (none < 0 || dup2(none, 0) < 0)
-        return -1;
-    if (none > 0)
-        close(none);
-    return fd;
+    return wf_io_leave_input() < 0 ? -1 : fd;
 }
 
 int wf_singleton_attach(struct job *job)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "binding.h"
+#include "child_job.h"
 #include "job.h"
 #include "kvs.h"
 #include "pmi_key.h"
@@ -50,8 +51,6 @@ static void close_others(int fd)
  * dies with it, and holds none of its descriptors. Returns the channel's. */
 static int leave_parent(struct job *of_parent, int fd, pid_t parent)
 {
-    int none;
-
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -60,11 +59,7 @@ static int leave_parent(struct job *of_parent, int fd, pid_t parent)
     if (fd == 3) /* so that both ranges of close_others exist */
         fd = fcntl(fd, F_DUPFD_CLOEXEC, 4);
     close_others(fd);
-    none = open("/dev/null", O_RDONLY);
-    if (none >= 0 && none != 0) {
-        dup2(none, 0);
-        close(none);
-    }
+    (void)wf_io_leave_input();
     (void)setrlimit(RLIMIT_NOFILE, &of_parent->old_files);
     (void)sigprocmask(SIG_SETMASK, &of_parent->old_mask, NULL);
     return fd;
@@ -79,7 +74,6 @@ static void copy_settings(struct job *job, const struct job *of_parent)
     *set = of_parent->set;
     set->place = (struct placement){0};
     set->stdin_rank = STDIN_NONE;
-    set->universe = set->universe ? set->universe : of_parent->size;
     set->report_bindings = false;
     set->report_pid = NULL;
     set->check_net = NULL;
@@ -304,8 +298,7 @@ _Noreturn void wf_spawned_run(struct job *of_parent, struct spawn_request *q,
     int status = 1;
 
     fd = leave_parent(of_parent, fd, parent);
-    snprintf(job.label, sizeof job.label, "%.50s%s%d", of_parent->label,
-             of_parent->label[0] ? "." : "", number);
+    wf_child_label(of_parent, number, job.label);
     job.spawned = q;
     job.is_spawned = true;
     if (open_channel(&job, fd) < 0)

@@ -48,6 +48,17 @@ int wf_io_open(struct job *job)
     return wf_stdin_open(job);
 }
 
+int wf_io_leave_input(void)
+{
+    int none = open("/dev/null", O_RDONLY), rc = none;
+
+    if (none > 0) {
+        rc = dup2(none, 0);
+        close(none);
+    }
+    return rc;
+}
+
 /* ---- captured output --------------------------------------------------- */
 
 static void end_stream(struct job *job, struct stream *s)
