@@ -20,7 +20,8 @@
 #include "protocol/location.h"
 
 enum {
-    OPEN_TIMEOUT_NS = 2000000000 /* longest wait for a transport that maps */
+    OPEN_TIMEOUT_NS = 2000000000, /* longest wait for a transport that maps */
+    OPEN_MEMBER_NS = 10000000     /* and for each member that asks rank 0 */
 };
 
 bool wf_memory_give_reason(struct wf_memory *m, const char *fmt, ...)
@@ -221,14 +222,15 @@ static int find_mapping_fd(const struct wf_memory *m, void *base)
 void wf_memory_accept(struct wf_memory *m)
 {
     struct wf_instance *wf = m->comm->wf;
+    uint64_t limit = OPEN_TIMEOUT_NS + (uint64_t)m->count * OPEN_MEMBER_NS;
     void *base;
 
     if (m->offer.bytes != m->bytes) {
         wf_memory_give_reason(m, "rank %d offers no memory", rank_of(m, 0));
         return;
     }
-    if (!find_key(m) || !wf_progress_poll_until(wf, -1, is_key_open, m,
-                                                wf_now(wf) + OPEN_TIMEOUT_NS)) {
+    if (!find_key(m) ||
+        !wf_progress_poll_until(wf, -1, is_key_open, m, wf_now(wf) + limit)) {
         wf_memory_give_reason(m, "the memory of rank %d cannot be mapped",
                               rank_of(m, 0));
         return;
