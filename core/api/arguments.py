@@ -30,7 +30,7 @@ FREE_POINTERS = {"BUFFER", "EXTRA_STATE", "EXTRA_STATE2", "ARGUMENT_COUNT",
 RESOLVE = {
     "COMMUNICATOR": ("wf_comm", "wf_api_comm(wf, {})", "WF_KIND_COMM"),
     "DATATYPE": ("wf_type", "wf_api_type({})", "WF_KIND_TYPE"),
-    "GROUP": ("wf_group", "wf_group_of(wf, {})", "WF_KIND_GROUP"),
+    "GROUP": ("wf_group", "wf_api_group(wf, {})", "WF_KIND_GROUP"),
     "INFO": ("wf_info", "wf_info_of(wf, {})", "WF_KIND_INFO"),
     "ERRHANDLER": ("wf_errhandler", "wf_errhandler_of({})",
                    "WF_KIND_ERRHANDLER"),

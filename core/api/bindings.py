@@ -154,9 +154,22 @@ class Binding(Arguments):
             self.out = ShortWay(self.f).text()
         elif self.family in rules.ONE_SIDED_SHORT:
             self.short_of_memory()
+        elif self.family in rules.QUERIES:
+            self.out = Binding(self.f).usual_query()
         else:
             self.out.append(wrap(self.f.prototype("P" + self.f.name)) + "\n{")
         self.timed()
+        self.body()
+        if self.shared:
+            return "\n".join(self.out) + "\n\n" + self.either()
+        self.out.append(f"WF_WEAK({self.f.name});")
+        text = "\n".join(self.out) + "\n"
+        if self.tool and text.count("fn") == 1:
+            text = re.sub(r"    static const char fn\[\].*\n", "", text)
+        return text
+
+    def body(self):
+        """The checks, the call, and what follows."""
         self.prologue()
         self.communicators()
         self.window_or_file()
@@ -175,13 +188,20 @@ class Binding(Arguments):
         if self.after or self.family not in rules.FIXED:
             self.line("return MPI_SUCCESS;")
         self.out.append("}")
-        if self.shared:
-            return "\n".join(self.out) + "\n\n" + self.either()
-        self.out.append(f"WF_WEAK({self.f.name});")
-        text = "\n".join(self.out) + "\n"
-        if self.tool and text.count("fn") == 1:
-            text = re.sub(r"    static const char fn\[\].*\n", "", text)
-        return text
+
+    def usual_query(self):
+        """The lines of a function of rules.QUERIES without its errors, and the head of
+        the rest: it has nothing to keep across a call."""
+        name = self.f.name
+        long = wrap("static WF_COLD WF_SLOW_PATH "
+                    f"{self.f.prototype('long_' + name)}")
+        rest = ", ".join(p.name for p in self.f.parameters)
+        self.refuse = f"long_{name}({rest})" # in place of the error
+        self.out = [long + ";", wrap(self.f.prototype("P" + name)) + "\n{"]
+        self.check("wf_call_is_timed()", "")
+        self.body()
+        return [line for line in self.out if " fn[] = " not in line] + \
+            ["", long + "\n{"]
 
     def try_short(self):
         """The lines that try the usual one-sided call."""
@@ -211,7 +231,8 @@ class Binding(Arguments):
         names = [p.name for p in self.f.parameters]
         if self.shared:
             again, names = f"either_{self.f.base.name}", names + ["large"]
-        elif self.family in rules.SHORT or self.family in rules.ONE_SIDED_SHORT:
+        elif self.family in rules.QUERIES or self.family in rules.SHORT or \
+                self.family in rules.ONE_SIDED_SHORT:
             again = f"long_{self.f.name}"
         else:
             again = f"P{self.f.name}"

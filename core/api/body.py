@@ -13,7 +13,8 @@ from standard import wrap
 # Where a call more does not count, what every binding does is done out of line.
 OUT_OF_LINE = {"wf_current()": "wf_api_current()",
                "wf_api_comm(": "wf_api_find_comm(",
-               "wf_api_type(": "wf_api_find_type("}
+               "wf_api_type(": "wf_api_find_type(",
+               "wf_api_group(": "wf_group_of("}
 
 
 class Body:

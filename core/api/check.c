@@ -438,16 +438,20 @@ MPI_Count wf_api_find_outside(struct wf_ints v, MPI_Count n, MPI_Count low,
 
 int wf_api_find_bad_request(int n, const MPI_Request *requests)
 {
-    int i = 0;
+    /* wf_api_request, with one comparison for an address: rotated, one that is
+     * not a multiple of 8 is too large */
+    const uintptr_t least = (WF_PREDEFINED_MAX + 1) >> 3;
 
-    /* wf_api_request, but never out of line */
-    while (i < n &&
-           (requests[i] == MPI_REQUEST_NULL ||
-            ((uintptr_t)requests[i] > WF_PREDEFINED_MAX &&
-             ((uintptr_t)requests[i] & 7) == 0 &&
-             ((const struct wf_object *)requests[i])->kind == WF_KIND_REQUEST)))
-        i++;
-    return i < n ? i : -1;
+    for (int i = 0; i < n; i++) {
+        uintptr_t h = (uintptr_t)requests[i];
+        if (((h >> 3 | h << (8 * sizeof h - 3)) - least <
+             (UINTPTR_MAX >> 3) - least) &&
+            ((const struct wf_object *)h)->kind == WF_KIND_REQUEST)
+            continue;
+        if (requests[i] != MPI_REQUEST_NULL)
+            return i;
+    }
+    return -1;
 }
 
 MPI_Count wf_api_find_bad_type(MPI_Count n, const MPI_Datatype *types,

@@ -105,6 +105,12 @@ static inline struct wf_type *wf_api_type(MPI_Datatype h)
     return wf_is_object(h, WF_KIND_TYPE) ? (struct wf_type *)h : NULL;
 }
 
+static inline struct wf_group *wf_api_group(struct wf_instance *wf, MPI_Group h)
+{
+    return wf_likely(wf_is_object(h, WF_KIND_GROUP)) ? (struct wf_group *)h
+                                                     : wf_group_of(wf, h);
+}
+
 /* wf_current, wf_api_comm and wf_api_type out of line: nine of ten bindings are
  * small rather than fast (core/api/rules.py, APART). */
 struct wf_instance *wf_api_current(void);

@@ -49,7 +49,7 @@ def families(out):
     "form" where the core function is generated too."""
     generated = forms.files(*scan.collectives())
     for family in sorted(scan.implemented()[0]):
-        hot = " hot" if family in rules.HOT or \
+        hot = " hot" if family in rules.HOT | rules.QUERIES or \
             family in rules.ONE_SIDED_SHORT else ""
         form = " form" if family in generated else ""
         out.write(family + hot + form + "\n")

@@ -61,11 +61,13 @@ iprobe start pready
 # The int function and its large-count twin are a body each, because the few
 # instructions between them and a common one would be noticed. All others whose
 # twins differ in the width of arguments only share one. Others than these also
-# find their instance, communicator and type out of line.
+# find their instance, communicator and type out of line. The last row is what
+# libraries call in each call of their own.
 APART = HOT | set("""
 barrier bcast gather scatter allgather alltoall reduce allreduce reduce_local scan
 exscan reduce_scatter reduce_scatter_block neighbor_allgather
 neighbor_alltoall pack unpack send_init recv_init
+comm_group group_free comm_get_attr comm_set_attr type_get_attr win_get_attr
 """.split())
 
 # Their core functions enter the engine themselves (section engine), where the
@@ -82,6 +84,11 @@ comm_rank comm_size comm_test_inter group_rank group_size
 type_size type_size_x type_get_extent type_get_extent_x
 type_get_true_extent type_get_true_extent_x
 get_count get_elements get_elements_x
+""".split())
+
+# Of these, the ones that are called so often that the errors stay out of the way.
+QUERIES = set("""
+comm_rank comm_size group_rank group_size type_size get_count
 """.split())
 
 # Families that can wait for another process, be it for its address on the first

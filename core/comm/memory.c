@@ -21,7 +21,8 @@
 #include "protocol/location.h"
 
 enum {
-    OPEN_TIMEOUT_NS = 2000000000 /* longest wait for a transport that maps */
+    OPEN_TIMEOUT_NS = 2000000000, /* longest wait for a transport that maps */
+    OPEN_MEMBER_NS = 10000000     /* and for each member that asks rank 0 */
 };
 
 bool wf_memory_give_reason(struct wf_memory *m, const char *fmt, ...)
@@ -234,10 +235,11 @@ static int find_mapping_fd(const struct wf_memory *m, void *base)
 static void map_offer(struct wf_memory *m)
 {
     struct wf_instance *wf = engine_of(m);
+    uint64_t limit = OPEN_TIMEOUT_NS + (uint64_t)m->count * OPEN_MEMBER_NS;
     void *base;
 
-    if (!find_key(m) || !wf_progress_poll_until(wf, -1, is_key_open, m,
-                                                wf_now(wf) + OPEN_TIMEOUT_NS)) {
+    if (!find_key(m) ||
+        !wf_progress_poll_until(wf, -1, is_key_open, m, wf_now(wf) + limit)) {
         wf_memory_give_reason(m, "the memory of rank %d cannot be mapped",
                               rank_of(m, 0));
         return;

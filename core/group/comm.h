@@ -32,7 +32,7 @@ enum wf_assert {
 
 struct wf_shmcoll;
 struct wf_channel;
-enum { WF_SHMCOLL_RANKS_MAX = 64 /* members */ };
+enum { WF_SHMCOLL_RANKS_MAX = 1024 /* members */ };
 
 /* The functions by which layers above end what they keep with a communicator;
  * registered by the instance. */

@@ -89,20 +89,18 @@ int wf_mpi_group_compare(struct wf_instance *wf, struct wf_group *group1,
 /* s7.3.3: MPI_GROUP_EMPTY is a handle like others, but is not freed. */
 int wf_mpi_group_free(struct wf_instance *wf, MPI_Group *group)
 {
-    struct wf_group *g = wf_group_of(wf, *group);
-    if (!g)
-        return wf_error(MPI_ERR_GROUP, "the handle is not a group");
-    if (g != wf->rank->env->group_empty)
-        wf_group_put(g);
+    if (*group != MPI_GROUP_EMPTY)
+        wf_group_put((struct wf_group *)*group);
     *group = MPI_GROUP_NULL;
     return MPI_SUCCESS;
 }
 
 static MPI_Group new_handle_of(struct wf_group *g)
 {
-    if (g != g->wf->rank->env->group_empty)
+    MPI_Group handle = wf_group_handle(g);
+    if (handle != MPI_GROUP_EMPTY)
         wf_group_get(g);
-    return wf_group_handle(g);
+    return handle;
 }
 
 int wf_mpi_comm_group(struct wf_instance *wf, struct wf_comm *comm,

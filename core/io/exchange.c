@@ -5,6 +5,7 @@
  * bytes, and an aggregator that does receives without keeping; so the messages
  * of all members still fit together, and the vote tells.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "io/exchange.h"

@@ -1,6 +1,5 @@
 /* Attributes on any kind of object: set, get, delete, copy (MPI-5.0 s7.7).
  *
- * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "object/attr.h"
@@ -22,10 +21,12 @@ struct wf_attr {
 /* The value of MPI_COMM_DUP_FN and its relatives in the ABI. */
 #define DUP_FN ((wf_attr_copy_fn *)1)
 
-static struct wf_attr *find_attr(struct wf_attr *list,
-                                 const struct wf_keyval *k)
+/* Returns the attribute of a key; NULL: there is none. An attribute keeps its
+ * key, which is one for this kind of object, so the table of keys is not
+ * asked. */
+static struct wf_attr *find_attr(struct wf_attr *list, int keyval)
 {
-    while (list && list->keyval != k)
+    while (list && list->keyval->id != keyval)
         list = list->next;
     return list;
 }
@@ -59,14 +60,21 @@ static int call_delete(struct wf_instance *wf, void *handle, struct wf_attr *a)
     return rc;
 }
 
+/* Ends the value of an attribute, which stays on its list. */
+static int end_value(struct wf_instance *wf, void *handle, struct wf_attr *a)
+{
+    if (a->dying)
+        return wf_error(MPI_ERR_KEYVAL,
+                        "the attribute of keyval %d is being deleted",
+                        a->keyval->id);
+    return call_delete(wf, handle, a);
+}
+
 static int delete_attr(struct wf_instance *wf, void *handle,
                        struct wf_attr **list, struct wf_attr *a)
 {
     struct wf_keyval *k = a->keyval;
-    if (a->dying)
-        return wf_error(MPI_ERR_KEYVAL,
-                        "the attribute of keyval %d is being deleted", k->id);
-    int rc = call_delete(wf, handle, a);
+    int rc = end_value(wf, handle, a);
     if (rc != MPI_SUCCESS)
         return rc;
     unlink_attr(list, a);
@@ -75,16 +83,21 @@ static int delete_attr(struct wf_instance *wf, void *handle,
     return MPI_SUCCESS;
 }
 
+static void put_first(struct wf_attr **list, struct wf_attr *a, void *value)
+{
+    a->value = value;
+    a->next = *list;
+    *list = a;
+}
+
 static int add_attr(struct wf_attr **list, struct wf_keyval *k, void *value)
 {
     struct wf_attr *a = calloc(1, sizeof *a);
     if (!a)
         return wf_error(MPI_ERR_NO_MEM, "no memory for an attribute");
     a->keyval = k;
-    a->value = value;
     wf_keyval_get(k);
-    a->next = *list;
-    *list = a;
+    put_first(list, a, value);
     return MPI_SUCCESS;
 }
 
@@ -93,40 +106,37 @@ static int add_attr(struct wf_attr **list, struct wf_keyval *k, void *value)
 int wf_attr_set(struct wf_instance *wf, enum wf_kind kind, void *handle,
                 struct wf_attr **list, int keyval, void *value)
 {
-    struct wf_keyval *k = wf_keyval_find(wf, kind, keyval);
-    if (!k)
-        return MPI_ERR_KEYVAL;
-    struct wf_attr *a = find_attr(*list, k);
-    if (!a)
-        return add_attr(list, k, value);
-    wf_keyval_get(k); /* the old value may be the last use of a freed key */
-    int rc = delete_attr(wf, handle, list, a);
-    if (rc == MPI_SUCCESS)
-        rc = add_attr(list, k, value);
-    wf_keyval_put(wf, k);
-    return rc;
+    struct wf_attr *a = find_attr(*list, keyval);
+    if (!a) {
+        struct wf_keyval *k = wf_keyval_find(wf, kind, keyval);
+        return k ? add_attr(list, k, value) : MPI_ERR_KEYVAL;
+    }
+    int rc = end_value(wf, handle, a);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    unlink_attr(list, a);
+    put_first(list, a, value);
+    return MPI_SUCCESS;
 }
 
 int wf_attr_get(struct wf_instance *wf, enum wf_kind kind, struct wf_attr *list,
                 int keyval, void **value, int *flag)
 {
-    struct wf_keyval *k = wf_keyval_find(wf, kind, keyval);
-    if (!k)
-        return MPI_ERR_KEYVAL;
-    struct wf_attr *a = find_attr(list, k);
+    struct wf_attr *a = find_attr(list, keyval);
     *flag = a != NULL;
     if (a)
         *value = a->value;
+    else if (!wf_keyval_find(wf, kind, keyval))
+        return MPI_ERR_KEYVAL;
     return MPI_SUCCESS;
 }
 
 int wf_attr_delete(struct wf_instance *wf, enum wf_kind kind, void *handle,
                    struct wf_attr **list, int keyval)
 {
-    struct wf_keyval *k = wf_keyval_find(wf, kind, keyval);
-    if (!k)
+    struct wf_attr *a = find_attr(*list, keyval);
+    if (!a && !wf_keyval_find(wf, kind, keyval))
         return MPI_ERR_KEYVAL;
-    struct wf_attr *a = find_attr(*list, k);
     if (!a)
         return wf_error(MPI_ERR_KEYVAL,
                         "the object has no attribute of keyval %d", keyval);

@@ -1,4 +1,5 @@
-/* MPI_Status. This is the only file that knows the contents of MPI_internal.
+/* MPI_Status. Only this file and its header know the contents of
+ * MPI_internal.
  *
  *   MPI_internal[0], [1]   bytes received, low and high half
  *   MPI_internal[2]        1 if cancelled
@@ -15,12 +16,6 @@ void wf_status_set_bytes(MPI_Status *s, uint64_t bytes)
 {
     s->MPI_internal[LOW] = (int)(uint32_t)bytes;
     s->MPI_internal[HIGH] = (int)(uint32_t)(bytes >> 32);
-}
-
-uint64_t wf_status_bytes(const MPI_Status *s)
-{
-    return (uint32_t)s->MPI_internal[LOW] |
-           (uint64_t)(uint32_t)s->MPI_internal[HIGH] << 32;
 }
 
 void wf_status_set_cancelled(MPI_Status *s, bool cancelled)

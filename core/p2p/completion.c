@@ -311,31 +311,28 @@ int wf_mpi_request_get_status_all(struct wf_instance *wf, int count,
 struct any {
     int count;
     const MPI_Request *requests;
-    int active; /* number of active requests */
+    bool active; /* there is an active request */
     int found;  /* index of an active one that is done, or MPI_UNDEFINED */
     uint32_t endpoints; /* of the others before it */
 };
 
+/* Looks through the requests; all of them if `all`. True: one is done, or none
+ * is active. */
+static bool look_for_any(struct any *a, bool all)
+{
+    struct wf_requests_seen seen =
+        wf_requests_look(a->count, a->requests, !all);
+    bool found = seen.found < a->count;
+
+    a->active = seen.pending || found;
+    a->found = found ? seen.found : MPI_UNDEFINED;
+    a->endpoints = seen.endpoints;
+    return found || !seen.pending;
+}
+
 static bool find_any(void *arg)
 {
-    struct any *a = arg;
-    const struct wf_req *asked = NULL;
-    uint32_t mask = 0;
-    int active = 0, i;
-
-    for (i = 0; i < a->count; i++) {
-        struct wf_req *r = wf_request_of(a->requests[i]);
-        if (wf_request_is_inactive(r))
-            continue;
-        active++;
-        if (wf_req_done(r))
-            break;
-        wf_request_add_endpoints(r, &asked, &mask);
-    }
-    a->active = active;
-    a->found = i < a->count ? i : MPI_UNDEFINED;
-    a->endpoints = mask;
-    return a->found != MPI_UNDEFINED || active == 0;
+    return look_for_any(arg, false);
 }
 
 static void wait_any(struct wf_instance *wf, struct any *a)
@@ -382,10 +379,13 @@ static bool poll_any(struct wf_instance *wf, const char *call, struct any *a)
  * find_any. */
 static bool poll_some(struct wf_instance *wf, const char *call, struct any *a)
 {
-    poll_requests(wf, &(struct wanted){call, a->count, a->requests, .any = true,
-                                       .endpoints = wf_requests_endpoints(
-                                           a->count, a->requests)});
-    return find_any(a);
+    bool before = look_for_any(a, true);
+
+    return poll_requests(wf, &(struct wanted){call, a->count, a->requests,
+                                              .any = true,
+                                              .endpoints = a->endpoints})
+               ? find_any(a)
+               : before;
 }
 
 int wf_mpi_testany(struct wf_instance *wf, int count,

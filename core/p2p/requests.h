@@ -28,31 +28,22 @@ static inline bool wf_request_is_complete(MPI_Request handle)
     return wf_request_is_inactive(r) || wf_req_done(r);
 }
 
-/* Add the endpoints that can complete a request to a mask. *asked: the request
- * for which that was done last; NULL: none. */
-static inline void wf_request_add_endpoints(struct wf_req *r,
-                                            const struct wf_req **asked,
-                                            uint32_t *mask)
-{
-    struct wf_req *a = (struct wf_req *)*asked;
+/* This is known of requests after looking through them. */
+struct wf_requests_seen {
+    bool pending;       /* there is an active one that is not done */
+    int found;          /* index of the first active one that is done, or n */
+    uint32_t endpoints; /* those that can complete the others */
+};
 
-    if (a && a->type == r->type && a->comm == r->comm &&
-        (r->type > WF_REQ_RECV || wf_p2p_of(a)->loc == wf_p2p_of(r)->loc))
-        return; /* they are the same */
-    *mask |= wf_req_endpoints(r);
-    *asked = r;
-}
+/* Looks through n requests, up to the first active one that is done if `first`.
+ */
+struct wf_requests_seen wf_requests_look(int n, const MPI_Request *requests,
+                                         bool first);
 
 /* Returns the mask of the endpoints that can complete the requests. */
 static inline uint32_t wf_requests_endpoints(int n, const MPI_Request *requests)
 {
-    const struct wf_req *asked = NULL;
-    uint32_t mask = 0;
-
-    for (int i = 0; i < n; i++)
-        if (!wf_request_is_complete(requests[i]))
-            wf_request_add_endpoints(wf_request_of(requests[i]), &asked, &mask);
-    return mask;
+    return wf_requests_look(n, requests, false).endpoints;
 }
 
 #endif

@@ -31,6 +31,8 @@
  * collectives end, too, except those with itself alone.
  *
  * LOCK  the API section.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/death.h"

@@ -1,4 +1,6 @@
 /* The description of a wait for a request, for the state page.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/describe_request.h"

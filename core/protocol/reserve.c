@@ -5,6 +5,7 @@
  * So the transport says how many must go first, and these are messages that
  * return no credit.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/reserve.h"

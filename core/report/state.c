@@ -1,4 +1,6 @@
 /* The state page of a process, and records of waits in it: see state.h.
+ *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "report/state.h"

@@ -7,6 +7,7 @@
  * follow. MPI_Win_lock_all wants the lock of each member that an operation goes
  * to, and costs nothing for the others.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core_api.h"

@@ -10,6 +10,7 @@
  * A wait is ended by POST or COMPLETE, or by the death of the other process,
  * which is watched.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "rma/pscw.h"

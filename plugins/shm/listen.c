@@ -6,6 +6,7 @@
  * so that a caller can be accepted. If even that fails for SHM_SHORTAGE_MAX_MS,
  * all callers are disconnected.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE

@@ -6,6 +6,7 @@
  *   payload    the cell ring; above a quarter of that the bulk ring, with the
  *              large one if there is one
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "shm.h"

@@ -5,6 +5,7 @@
  * packet takes several times its bytes. So all must fit in half of the sending
  * buffer.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdlib.h>

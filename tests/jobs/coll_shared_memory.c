@@ -8,7 +8,8 @@
 #include "vectors.h"
 
 enum {
-    ROUNDS = 400,
+    ROUNDS = 400, /* fewer of many ranks */
+    RANKS_MOST = 256,
     MOST = 40000,    /* doubles */
     LONG = 20000,    /* of a rendezvous */
     MISMATCH = 4000, /* the most of what differs, for each rank */
@@ -78,7 +79,8 @@ static void check_scans(MPI_Comm c, int n, int round)
 /* Blocks of n, and one more for every second rank. */
 static void check_scattered(MPI_Comm c, int n, int round)
 {
-    int rank = rank_in(c), size = size_of(c), counts[64], first = 0, all = 0;
+    int rank = rank_in(c), size = size_of(c), first = 0, all = 0;
+    int counts[RANKS_MOST];
 
     n = n * size + size > MOST ? MOST / size - 1 : n;
     for (int r = 0; r < size; r++, all += counts[r - 1]) {
@@ -169,7 +171,8 @@ static void to_all(MPI_Comm c, int n, int round)
 static void check_vectors(MPI_Comm c, int n, int root, int round)
 {
     int rank = rank_in(c), size = size_of(c), at = 0, from = 0;
-    int counts[64], displs[64], scounts[64], sdispls[64];
+    int counts[RANKS_MOST], displs[RANKS_MOST];
+    int scounts[RANKS_MOST], sdispls[RANKS_MOST];
 
     n = n > 1000 ? 1000 : n;
     n = n * size * size > MOST ? MOST / (size * size) : n;
@@ -213,7 +216,7 @@ static void check_vectors(MPI_Comm c, int n, int root, int round)
  * they write over what it has not read. */
 static void givers_run_ahead(MPI_Comm c)
 {
-    int rank = rank_in(c), size = size_of(c), counts[64] = {1}, got = 0;
+    int rank = rank_in(c), size = size_of(c), counts[RANKS_MOST] = {1}, got = 0;
 
     for (int i = 0; i < 300; i++) {
         int mine = rank + i;
@@ -225,7 +228,7 @@ static void givers_run_ahead(MPI_Comm c)
 
 static void any_sequence_on_several_communicators(MPI_Comm *c, int n)
 {
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < ROUNDS / (1 + size_of(c[0]) / 32); i++) {
         MPI_Comm comm = c[draw_from(&seed, (unsigned)n)];
         int count = draw_count(), kind = (int)draw_from(&seed, 7);
         int root = (int)draw_from(&seed, 1u << 20) % size_of(comm);
@@ -301,6 +304,9 @@ static void counts_that_differ(MPI_Comm c, int mine, int theirs, int far)
     MPI_Barrier(c);
     if (far)
         return;
+    rc = MPI_Allreduce(in, out, n, MPI_DOUBLE, MPI_SUM, c);
+    CHECK(has_other_count(rc));
+    MPI_Barrier(c);
     rc = MPI_Gather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, 0, c);
     CHECK(rank != 0 || has_other_count(rc));
     MPI_Barrier(c);

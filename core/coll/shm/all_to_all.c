@@ -13,6 +13,7 @@
 
 #include "coll/args.h"
 #include "coll/decision.h"
+#include "coll/shm/by_leader.h"
 #include "coll/shm/fold.h"
 #include "coll/shm/large.h"
 #include "coll/shm/large_fold.h"
@@ -22,6 +23,8 @@ int wf_shmcoll_barrier(struct wf_shmcoll *t)
 {
     int agreed;
 
+    if (wf_shmcoll_has_leader(t))
+        return wf_shmcoll_barrier_by_leader(t);
     wf_shmcoll_begin_call(t, 0);
     wf_shmcoll_publish_flag(t, 0, 0);
     agreed = wf_shmcoll_agree_on_way(t, 0);
@@ -67,32 +70,6 @@ static int contribute_and_finish(wf_coll_builder *builder,
 
 /* ---- allreduce ----------------------------------------------------------- */
 
-/* Returns the number of ranks that recursive doubling first combines in
- * pairs. */
-static int count_paired_ranks(int size)
-{
-    int members = 1;
-
-    while (2 * members <= size)
-        members *= 2;
-    return 2 * (size - members);
-}
-
-static int fold_all_operands(struct wf_shmcoll *t, const struct wf_coll_args *a)
-{
-    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    const void *from[WF_SHMCOLL_RANKS_MAX];
-    struct wf_shmcoll_fold f = {.a = a,
-                                .count = a->rcount,
-                                .operands = from,
-                                .out = wf_type_data(a->rtype, a->rbuf),
-                                .paired_ranks = count_paired_ranks(t->size)};
-    int rc = wf_shmcoll_find_operands(
-        t, bytes, wf_shmcoll_data_of(t, t->rank, bytes), from);
-
-    return rc ? rc : wf_shmcoll_fold(t, &f);
-}
-
 static struct wf_coll_block own_operand(const struct wf_coll_args *a,
                                         uint64_t count)
 {
@@ -105,6 +82,7 @@ int wf_shmcoll_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
     struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
     bool plain = wf_shmcoll_is_plain_reduction(a);
+    struct wf_coll_block own;
     int rc;
 
     if ((rc = wf_shmcoll_check_args(builder, a, plain)))
@@ -114,8 +92,10 @@ int wf_shmcoll_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
         return wf_staging_allreduce(builder, a);
     if (!plain || bytes > t->block_bytes)
         return wf_shmcoll_request_schedule(builder, a, bytes);
-    return contribute_and_finish(builder, a, own_operand(a, a->rcount),
-                                 fold_all_operands);
+    own = own_operand(a, a->rcount);
+    return wf_shmcoll_has_leader(t)
+               ? wf_shmcoll_run_by_leader(builder, a, own, wf_shmcoll_fold_all)
+               : contribute_and_finish(builder, a, own, wf_shmcoll_fold_all);
 }
 
 /* ---- reduce_scatter ------------------------------------------------------ */

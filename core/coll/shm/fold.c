@@ -22,11 +22,13 @@
 #include "object/error.h"
 
 enum {
-    /* levels for the largest number of members, and one more */
-    MAX_LEVELS = 10,
+    /* levels for the largest number of members, and two more */
+    MAX_LEVELS = 12,
     PLACES = MAX_LEVELS + 1, /* of each level, and of a result */
     STACK_SCRATCH = 256
 };
+_Static_assert(WF_SHMCOLL_RANKS_MAX == 1 << (MAX_LEVELS - 2),
+               "a tree has a level for each doubling of the members");
 
 int wf_shmcoll_find_operands(struct wf_shmcoll *t, uint64_t bytes,
                              const void *own, const void **from)
@@ -254,4 +256,30 @@ int wf_shmcoll_fold(struct wf_shmcoll *t, const struct wf_shmcoll_fold *f)
         rc = wf_type_copy(type, g.out - g.low, f->count, type,
                           (char *)f->out - type->true_lb, f->count);
     return rc;
+}
+
+/* Returns the number of ranks that recursive doubling first combines in
+ * pairs. */
+static int count_paired_ranks(int size)
+{
+    int members = 1;
+
+    while (2 * members <= size)
+        members *= 2;
+    return 2 * (size - members);
+}
+
+int wf_shmcoll_fold_all(struct wf_shmcoll *t, const struct wf_coll_args *a)
+{
+    uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
+    const void *from[WF_SHMCOLL_RANKS_MAX];
+    struct wf_shmcoll_fold f = {.a = a,
+                                .count = a->rcount,
+                                .operands = from,
+                                .out = wf_type_data(a->rtype, a->rbuf),
+                                .paired_ranks = count_paired_ranks(t->size)};
+    int rc = wf_shmcoll_find_operands(
+        t, bytes, wf_shmcoll_data_of(t, t->rank, bytes), from);
+
+    return rc ? rc : wf_shmcoll_fold(t, &f);
 }

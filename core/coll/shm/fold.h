@@ -53,5 +53,8 @@ int wf_shmcoll_find_operands(struct wf_shmcoll *, uint64_t bytes,
                              const void *own, const void **from);
 /* Reduces them. */
 int wf_shmcoll_fold(struct wf_shmcoll *, const struct wf_shmcoll_fold *);
+/* Reduces the whole contributions of all members, as an allreduce by recursive
+ * doubling does, into the receive buffer. */
+int wf_shmcoll_fold_all(struct wf_shmcoll *, const struct wf_coll_args *);
 
 #endif

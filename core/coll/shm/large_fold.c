@@ -73,12 +73,21 @@ static bool find_order(const struct wf_coll_args *a, enum wf_coll_kind kind,
     }
 }
 
+/* Returns the bytes of the longest pieces of which one for each member, and a
+ * result, fit a chunk: whole lines. */
+static uint64_t most_piece_bytes(const struct wf_shmcoll *t)
+{
+    return t->chunk_bytes / ((uint64_t)t->size + 1) / WF_CACHE_LINE *
+           WF_CACHE_LINE;
+}
+
 bool wf_staging_can_reduce(const struct wf_coll_args *a, enum wf_coll_kind kind,
                            uint64_t bytes)
 {
     enum wf_shmcoll_order order;
 
-    if (!a->op->predefined || !wf_type_is_contiguous(a->rtype))
+    if (!a->op->predefined || !wf_type_is_contiguous(a->rtype) ||
+        !most_piece_bytes(a->comm->shmcoll))
         return false;
     if (kind != WF_COLL_REDUCE_SCATTER &&
         a->comm->size < WF_SHMCOLL_REDUCE_FEW &&
@@ -271,8 +280,8 @@ static void cut_vector(struct staged_reduction *x)
         at += x->block_count[b];
         longest = x->block_count[b] > longest ? x->block_count[b] : longest;
     }
-    x->g.piece_bytes =
-        x->g.t->chunk_bytes / (p + 1) / WF_CACHE_LINE * WF_CACHE_LINE;
+    x->g.piece_bytes = most_piece_bytes(x->g.t);
+    WF_ASSERT(x->g.piece_bytes);
     if (longest * size < x->g.piece_bytes)
         x->g.piece_bytes =
             (longest * size + WF_CACHE_LINE) / WF_CACHE_LINE * WF_CACHE_LINE;
@@ -288,8 +297,9 @@ static void init_reduction(struct staged_reduction *x,
                            const struct wf_coll_args *a, enum wf_coll_kind kind,
                            int reader)
 {
-    *x = (struct staged_reduction){.g = {.t = a->comm->shmcoll, .a = a},
-                                   .reader = reader};
+    x->g = (struct wf_staged_call){.t = a->comm->shmcoll, .a = a};
+    x->reader = reader;
+    x->order = WF_SHMCOLL_ORDER_TREE;
     cut_vector(x);
     (void)find_order(a, kind, x->g.bytes, &x->order);
 }

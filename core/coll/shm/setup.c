@@ -86,8 +86,11 @@ static bool is_one_copy(const struct wf_memory *m)
 static struct wf_shmcoll *create_state(struct wf_memory *m)
 {
     struct wf_comm *comm = m->comm;
-    struct wf_shmcoll *t = m->base ? calloc(1, sizeof *t) : NULL;
+    size_t chunks = (size_t)comm->size * chunk_count_for(comm->size);
+    struct wf_shmcoll *t = NULL;
 
+    if (m->base)
+        t = calloc(1, sizeof *t + chunks * sizeof *t->chunk_last_call);
     if (!t)
         return NULL;
     *t = (struct wf_shmcoll){
@@ -106,6 +109,7 @@ static struct wf_shmcoll *create_state(struct wf_memory *m)
             (uint32_t)comm->size >
             WF_SHMCOLL_RANKS_PER_CPU * comm->wf->rank->cpus,
         .staging_countdown = (uint32_t)comm->wf->rank->options->share_after};
+    t->chunk_last_call = (uint32_t *)(t + 1);
     t->blocks = (unsigned char *)m->base + head_bytes(comm->size);
     t->pool = (unsigned char *)m->base + m->bytes - m->lazy_bytes;
     WF_ASSERT(t->pool >= t->blocks);

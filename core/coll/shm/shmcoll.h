@@ -77,13 +77,15 @@ struct wf_shmcoll_line {
     _Alignas(16) unsigned char data[WF_SHMCOLL_INLINE_BYTES];
 };
 
-/* The part of the segment that one member writes. wake_request_rank is also
- * reset by the member that wakes it. */
+/* The part of the segment that one member writes; but wake_request_rank is also
+ * reset by the member that wakes it, and sleepers counted by those. */
 struct wf_shmcoll_member {
     /* the newest call that the member has completed, << 32 */
     _Alignas(WF_CACHE_LINE) wf_atomic_u64 last_completed_call;
     /* the member sleeps; 1 + rank of the one that is to wake it */
     wf_atomic_u32 wake_request_rank;
+    /* number of members that sleep until this one has stored a word */
+    wf_atomic_u32 sleepers;
     /* the member does not use the segment: set-up failed, or it left */
     wf_atomic_u32 no_shm;
     /* Call number << 32 | chunks of the staging ring that this member has
@@ -95,7 +97,6 @@ struct wf_shmcoll_member {
 
 /* The beginning of the segment that all members map. */
 struct wf_shmcoll_segment {
-    _Alignas(WF_CACHE_LINE) wf_atomic_u32 sleepers;
     /* one bit for each block of the pool */
     _Alignas(WF_CACHE_LINE) wf_atomic_u64 pool_blocks_taken;
     wf_atomic_u32 pool_readers[WF_BCAST_POOL_BLOCKS];
@@ -144,8 +145,9 @@ struct wf_shmcoll {
     uint32_t last_staged_call;
     /* of calls from a root: the chunk after those of the newest */
     uint32_t next_chunk;
-    /* of each chunk, the newest call that used it */
-    uint32_t chunk_last_call[WF_SHMCOLL_CHUNKS_MIN * WF_SHMCOLL_RANKS_MAX];
+    /* of each chunk of all members, the newest call that used it; lies behind
+     * this record */
+    uint32_t *chunk_last_call;
     /* wf_staging_copy_in: number of large pieces copied so far, and ns per MiB
      * of the newest one that was timed. */
     uint32_t copy_count;
@@ -193,7 +195,7 @@ static inline void wf_shmcoll_notify_sleepers(struct wf_shmcoll *t)
         wf_fence_full(); /* pairs with arm_wakeup() of wait.c */
     else
         atomic_signal_fence(memory_order_seq_cst);
-    if (wf_unlikely(wf_load_relaxed(&t->shared->sleepers)))
+    if (wf_unlikely(wf_load_relaxed(&t->shared->members[t->rank].sleepers)))
         wf_shmcoll_wake_sleepers(t);
 }
 

@@ -37,6 +37,12 @@ enum {
      * not measured. */
     WF_SHMCOLL_PAGES_TAKEN_MOST = 256 << 20,
 
+    /* Members each of which reads the lines of all in a barrier or allreduce;
+     * of more, one reads them (by_leader.c). A call took each rank of 128 so
+     * many us of its CPU: by all 7 to 17, by one 6 to 11; of 256: 28 to 41, 12
+     * to 14; of 512: 32 to 45, 21 to 32. Fewer ranks were not measured. */
+    WF_SHMCOLL_READ_BY_ALL_MOST = 64,
+
     /* ---- waiting (wait.c) ---- */
 
     /* Polls of a flag before the engine is driven. Not measured. */

@@ -4,8 +4,8 @@
  *   waiter                               writer (wf_shmcoll_notify_sleepers)
  *   polls the flag a few times           flag, or last_completed_call
  *   poll, spin or yield (progress)       fence, unless waiters use membarrier
- *   wake_request_rank = writer + 1,      sleepers not 0: which members have
- *   sleepers + 1                           this rank as wake_request_rank?
+ *   wake_request_rank = writer + 1,      its sleepers not 0: which members have
+ *   sleepers of the writer + 1             this rank as wake_request_rank?
  *   full barrier, poll once more           reset it, and send that member a
  *   sleep in epoll                         message without content
  *
@@ -98,7 +98,7 @@ static int arm_wakeup(wf_source_object *wait, uint64_t *deadline_ns)
     wf_atomic_u32 *request = &t->shared->members[t->rank].wake_request_rank;
 
     if (w->source->state != WF_SOURCE_ARMED)
-        wf_add_acq_rel(&t->shared->sleepers, 1);
+        wf_add_acq_rel(&t->shared->members[w->rank].sleepers, 1);
     wf_store_relaxed(request, (uint32_t)w->rank + 1);
     wf_fence_full(); /* pairs with wf_shmcoll_notify_sleepers */
     if (!t->writers_fence)
@@ -111,7 +111,8 @@ static void disarm_wakeup(wf_source_object *wait)
     struct member_wait *w = (struct member_wait *)wait;
 
     wf_store_relaxed(&w->t->shared->members[w->t->rank].wake_request_rank, 0);
-    wf_add_acq_rel(&w->t->shared->sleepers, UINT32_MAX); /* minus one */
+    wf_add_acq_rel(&w->t->shared->members[w->rank].sleepers,
+                   UINT32_MAX); /* minus one */
 }
 
 static const struct wf_event_source flag_of_member = {.name =
@@ -195,7 +196,7 @@ static void leave_segments(struct wf_shmcoll *t)
     t->comm->shmcoll_usable = false;
     wf_store_release(&t->shared->members[t->rank].no_shm, 1);
     wf_fence_full(); /* as in wf_shmcoll_notify_sleepers */
-    if (wf_load_relaxed(&t->shared->sleepers))
+    if (wf_load_relaxed(&t->shared->members[t->rank].sleepers))
         wf_shmcoll_wake_sleepers(t);
     replace_by_private(t->shared, t->segment_bytes);
     if (t->staging)

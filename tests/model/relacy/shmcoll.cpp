@@ -10,7 +10,7 @@
 
 enum { MEMBERS = 2, CALLS = 4, MPI_SUCCESS = 0 };
 enum { WF_SHMCOLL_INLINE_BYTES = 1, WF_SHMCOLL_LINES_MAX = 2 };
-enum { WF_SHMCOLL_CHUNKS_MIN = 3, WF_SHMCOLL_RANKS_MAX = MEMBERS };
+enum { WF_SHMCOLL_CHUNKS_MIN = 3 };
 struct wf_comm {
     void *wf;
     int peers;
@@ -32,7 +32,6 @@ struct wf_event_source {
 //@ core/coll/shm/shmcoll.h: WF_SHMCOLL_FLAG_SCHEDULE WF_SHMCOLL_FLAG_STAGED
 //@ core/coll/shm/shmcoll.h: wf_shmcoll_line{data} wf_shmcoll_member
 struct wf_shmcoll_segment {
-    wf_atomic_u32 sleepers;
     struct wf_shmcoll_member members[MEMBERS];
 };
 //@ core/coll/shm/shmcoll.h: wf_shmcoll
