@@ -26,7 +26,7 @@
 #include "weft_transport.h"
 
 enum {
-    TCP_STAGE = 16 << 10, /* bytes of small containers behind a busy socket */
+    TCP_STAGE = 64 << 10, /* bytes of small containers behind a busy socket */
     TCP_SHORT_MAX = 8 << 10, /* payload that may be copied into the stage */
     TCP_RBUF = 64 << 10,     /* the read buffer of an endpoint */
     TCP_IOV = 32,

@@ -15,7 +15,7 @@ static inline struct wf_tcp_cfg rig_defaults(void)
     return (struct wf_tcp_cfg){.interface = "auto",
                                .eager = 64 << 10,
                                .frame = 512 << 10,
-                               .coalesce = 512,
+                               .coalesce = 8 << 10,
                                .connect_timeout = 5000000000u,
                                .handshake_timeout = 2000000000u,
                                .detect = 10000000000u,

@@ -147,6 +147,27 @@ a_window_leaves_at_each_doubling_and_at_the_next_progress(void **state)
     assert_int_equal(offer_more(p), WEFT_DONE); /* a new window begins */
 }
 
+/* The largest ones that may wait for each other do, as well. */
+static void a_window_of_large_messages_leaves_as_one_of_small_ones(void **state)
+{
+    static uint8_t data[TCP_SHORT_MAX];
+    bool out[] = {true, true, false, true, false, false, false, true};
+    struct rig_peer *p;
+
+    rig_send(all, 2, 0, 1, 1);
+    RIG_UNTIL(all, 2, all[1].peer[0].got == 1);
+    p = &all[0].peer[1];
+    for (int k = 0; k < 8; k++, p->sent++) {
+        weft_hdr hdr = {{1 | (uint64_t)sizeof data << 32, p->sent}};
+        for (size_t i = 0; i < sizeof data; i++)
+            data[i] = rig_byte(p->sent, i);
+        int rc = ops->send_short(p->peer, &hdr, data, sizeof data,
+                                 WEFT_TX_MORE);
+        assert_int_equal(rc, out[k] ? WEFT_DONE : WEFT_OK);
+    }
+    RIG_UNTIL(all, 2, all[1].peer[0].got == 9);
+}
+
 static void an_urgent_send_flushes_held_messages(void **state)
 {
     struct rig_peer *p;
@@ -460,6 +481,7 @@ int main(void)
         T(a_refused_message_waits_until_the_core_has_room),
         T(a_full_socket_answers_again_and_then_ready),
         T(a_window_leaves_at_each_doubling_and_at_the_next_progress),
+        T(a_window_of_large_messages_leaves_as_one_of_small_ones),
         T(an_urgent_send_flushes_held_messages),
         T(simultaneous_calls_leave_one_connection),
         T(numbers_do_not_decide_which_call_stands),
