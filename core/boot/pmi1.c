@@ -91,6 +91,10 @@ static bool take_unasked(struct wf_pmi1 *p, const char *line)
     }
     if (note_job_end(p, line))
         return true;
+    if (p->late_spawns && wf_pmi_field_is(line, "cmd", "spawn_result")) {
+        p->late_spawns--;
+        return true;
+    }
     if (!p->in_fence || !wf_pmi_field_is(line, "cmd", "barrier_out"))
         return false;
     p->in_fence = false;

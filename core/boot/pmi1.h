@@ -30,6 +30,7 @@ struct wf_pmi1 {
     unsigned questions; /* questions whose answers are still to be read */
     int ended_jobs[PMI_ENDED_JOBS]; /* numbers; 0: none */
     unsigned ended_count;
+    unsigned late_spawns; /* requests whose answers nobody awaits any more */
     bool called; /* the launcher asks whether this process is in MPI */
 };
 

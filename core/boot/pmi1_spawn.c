@@ -172,9 +172,19 @@ int wf_pmi1_spawn(struct wf_boot *boot, const struct wf_spawn_request *q,
 
     if (!text)
         return rc;
+    p->channel.wait_ms = q->wait_ms;
     rc = wf_pmi1_exchange(p, text, n, &reply, "spawn_result");
+    p->channel.wait_ms = 0;
     explicit_bzero(text, n);
     free(text);
+    if (rc == WEFT_EAGAIN) {
+        p->late_spawns++;
+        return wf_fail(WEFT_EUNREACH,
+                       "the launcher has not said within %.3g s (core."
+                       "start_timeout) that it has started '%.100s': there is "
+                       "no room for it, or it has ended before MPI_Init",
+                       q->wait_ms / 1e3, q->commands[0].program);
+    }
     if (rc == WEFT_EPROTO)
         return wf_fail(WEFT_ENOTSUP, "the launcher starts no processes for "
                                      "others: it does not answer as PMI-1 "

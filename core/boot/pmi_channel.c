@@ -209,12 +209,26 @@ int wf_pmi_channel_send(struct wf_pmi_channel *c, const char *text, size_t n)
     return 0;
 }
 
+/* Return false if nothing comes for as long as is to be waited. */
+static bool await_input(const struct wf_pmi_channel *c)
+{
+    struct pollfd in = {.fd = c->fd, .events = POLLIN};
+    int n;
+
+    do
+        n = c->wait_ms ? poll(&in, 1, c->wait_ms) : 1;
+    while (n < 0 && errno == EINTR);
+    return n != 0;
+}
+
 /* Read once, as much as there is. */
 static int read_once(struct wf_pmi_channel *c)
 {
     int rc = make_room(c);
     if (rc < 0)
         return rc;
+    if (!await_input(c))
+        return WEFT_EAGAIN;
     ssize_t n;
     do
         n = read(c->fd, c->in + c->have, c->room - c->have - 1);

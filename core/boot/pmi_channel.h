@@ -15,6 +15,7 @@ struct wf_pmi_channel {
     size_t have, room; /* filled and allocated bytes of in */
     size_t line;       /* bytes of the last line returned, or 0 */
     int error;         /* errno of the last WEFT_ESYS */
+    int wait_ms;       /* how long a line is awaited; 0: for ever */
 };
 
 /* Open PMI_FD, or else connect to PMI_PORT=host:port. err holds a sentence on
@@ -27,7 +28,7 @@ int wf_pmi_channel_adopt(struct wf_pmi_channel *, int fd);
 int wf_pmi_channel_send(struct wf_pmi_channel *, const char *text, size_t n);
 /* Wait for the next line: NUL-terminated without its newline, valid until the
  * next call. 0, WEFT_EPEER (closed), WEFT_EPROTO (the line is too long),
- * WEFT_ENOMEM or WEFT_ESYS. */
+ * WEFT_EAGAIN (nothing has come for wait_ms), WEFT_ENOMEM or WEFT_ESYS. */
 int wf_pmi_channel_line(struct wf_pmi_channel *, char **line);
 /* Whether bytes that were read already follow the last line returned. */
 static inline bool wf_pmi_channel_pending(const struct wf_pmi_channel *c)

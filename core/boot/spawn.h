@@ -36,6 +36,7 @@ struct wf_spawn_request {
     const struct wf_spawn_command *commands;
     uint32_t command_count;
     const char *parent_port;
+    int wait_ms; /* how long the launcher's answer is awaited; 0: for ever */
 };
 
 /* Returns how many processes a request asks for. */

@@ -115,8 +115,11 @@ static void fill_codes(struct spawning *s, const int *statuses)
 
 static int start_processes(struct spawning *s)
 {
-    const struct wf_spawn_request q = {s->commands, s->count, s->port};
     struct wf_instance *wf = s->comm->wf;
+    uint64_t limit_ms = wf->rank->options->start_timeout / 1000000;
+    const struct wf_spawn_request q = {
+        s->commands, s->count, s->port,
+        limit_ms < INT_MAX ? (int)limit_ms : INT_MAX};
     int *statuses = calloc((size_t)s->processes + 1, sizeof *statuses), rc;
 
     s->codes = calloc((size_t)s->processes + 1, sizeof *s->codes);

@@ -10,7 +10,9 @@ import unittest
 import launch
 import slurm
 
-MPICC = os.path.join(os.environ.get("BUILD_OF_WEFT", "build"), "bin", "mpicc")
+BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+SPAWNING = os.path.join(BUILD, "tests", "jobs", "job_spawning")
 PROGRAM = r"""
 #include <mpi.h>
 #include <signal.h>
@@ -103,6 +105,29 @@ class Srun(Slurm):
         job = cluster.run("srun", "--mpi=none", "-n2", program)
         self.assertNotEqual(job.returncode, 0)
         self.assertIn("use srun --mpi=pmi2", job.stderr)
+
+
+class Spawn(Slurm):
+    """Ranks under srun --mpi=pmi2 spawn others, which Slurm places in the
+    allocation if steps may overlap."""
+
+    def spawn(self, n, *args, **env):
+        return cluster.run("salloc", "--quiet", "-N2", "-n4", "srun", "-Q",
+                           "--mpi=pmi2", "-N", min(n, 2), "-n", n, SPAWNING,
+                           *args, env=dict(env, SLURM_OVERLAP="1"))
+
+    def test_processes_that_talk_to_their_parents(self):
+        for n in (1, 2):
+            job = self.spawn(n, "basic", 3)
+            self.assertEqual(job.returncode, 0, job.stderr + cluster.log())
+
+    def test_a_program_that_does_not_exist(self):
+        """Slurm never answers, so the library gives up."""
+        job = self.spawn(1, "fatal", "/no/such/program",
+                         WEFT_SET="core.start_timeout=3s")
+        self.assertNotEqual(job.returncode, 0)
+        self.assertIn("MPI_ERR_SPAWN: ", job.stderr)
+        self.assertIn("within 3 s (core.start_timeout)", job.stderr)
 
 
 class Mpirun(Slurm):

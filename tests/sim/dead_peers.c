@@ -228,9 +228,9 @@ int main(int argc, char **argv)
         {.max_short = 64, .max_payload = 3000},
         {.config = "eager = 0", .max_payload = 700},
         {.config = "eager = 1M", .max_short = 100, .max_payload = 100000},
-        {.first_job = 2, .max_short = 64, .max_payload = 3000},
-        {.first_job = 1, .config = "eager = 0", .max_payload = 700},
-        {.first_job = 3, .max_payload = 2000},
+        {.jobs = {2, RANKS - 2}, .max_short = 64, .max_payload = 3000},
+        {.jobs = {1, RANKS - 1}, .config = "eager = 0", .max_payload = 700},
+        {.jobs = {1, 1, RANKS - 2}, .max_payload = 2000},
     };
     unsigned first = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 120;

@@ -5,7 +5,7 @@
  * Channels between two processes keep order; different channels are delivered
  * in any order, after any delay. Everything follows from the seed.
  *
- * The ranks may be of two jobs, whose processes have met. Here they are
+ * The ranks may be of several jobs, whose processes have met. Here they are
  * numbered through; each of them has numbers of its own for the others.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -15,12 +15,12 @@
 
 #include "process/instance.h"
 
-enum { SIM_MAX = 8, SIM_FABRICS = 2 };
+enum { SIM_MAX = 8, SIM_FABRICS = 2, SIM_JOBS = 3 };
 
 struct sim_options {
     unsigned seed;
     int ranks;
-    int first_job; /* ranks of the first of two jobs; 0: all are of one */
+    int jobs[SIM_JOBS]; /* how many ranks each has; all 0: one job */
     const char *config;  /* more mpi.ini text: eager limits, credits */
     uint32_t max_payload, max_short;
     bool starve;    /* now and then the core gets no memory for a message */

@@ -219,7 +219,7 @@ static void tell_rank(struct wf_instance *wf, const struct wf_instance *other)
     free(card);
 }
 
-/* A communicator of both jobs: the first, then the second. */
+/* A communicator of all jobs, one after the other. */
 static void join_jobs(struct sim *s, int rank)
 {
     enum { CONTEXT = 9 }; /* no other has it */
@@ -238,11 +238,20 @@ static void join_jobs(struct sim *s, int rank)
     wf_comm_inherit(s->all[rank], wf->world);
 }
 
-static void meet_jobs(struct sim *s, int first)
+static int job_of(const struct sim_options *o, int rank)
+{
+    int job = 0;
+
+    while (job < SIM_JOBS - 1 && rank >= o->jobs[job])
+        rank -= o->jobs[job++];
+    return job;
+}
+
+static void meet_jobs(struct sim *s, const struct sim_options *o)
 {
     for (int i = 0; i < s->n; i++)
         for (int k = 0; k < s->n; k++)
-            if ((i < first) != (k < first))
+            if (job_of(o, i) != job_of(o, k))
                 tell_rank(s->ranks[i], s->ranks[k]);
     for (int i = 0; i < s->n; i++)
         join_jobs(s, i);
@@ -250,12 +259,14 @@ static void meet_jobs(struct sim *s, int first)
 
 static void create_boots(const struct sim_options *o, struct wf_boot **boots)
 {
-    uint32_t first = (uint32_t)(o->first_job ? o->first_job : o->ranks);
-    uint32_t second = (uint32_t)o->ranks - first;
+    int first = 0;
 
-    if (wf_boot_memory_create(first, boots) != 0 ||
-        (second && wf_boot_memory_create(second, boots + first) != 0))
+    if (!o->jobs[0] && wf_boot_memory_create((uint32_t)o->ranks, boots) != 0)
         abort();
+    for (int job = 0; job < SIM_JOBS; first += o->jobs[job++])
+        if (o->jobs[job] && wf_boot_memory_create((uint32_t)o->jobs[job],
+                                                  boots + first) != 0)
+            abort();
 }
 
 void sim_start(struct sim *s, const struct sim_options *o)
@@ -283,8 +294,8 @@ void sim_start(struct sim *s, const struct sim_options *o)
         }
         s->all[i] = s->ranks[i]->world;
     }
-    if (o->first_job)
-        meet_jobs(s, o->first_job);
+    if (o->jobs[0])
+        meet_jobs(s, o);
 }
 
 void sim_stop(struct sim *s)

@@ -249,14 +249,15 @@ static void take_step(void)
         sim_step(&sim);
 }
 
-static void run_case(unsigned seed, const struct sim_options *variant,
-                     int first_job)
+/* Runs a program of ranks that are of so many jobs. */
+static void run_case(unsigned seed, const struct sim_options *variant, int jobs)
 {
     struct sim_options o = *variant;
 
     seed_in_use = o.seed = seed;
     o.ranks = RANKS;
-    o.first_job = first_job;
+    for (int i = 0; jobs > 1 && i < RANKS; i++) /* each has a rank at least */
+        o.jobs[i < jobs ? i : (int)(seed >> i) % jobs]++;
     o.arrived = model_arrived;
     troubled = o.failover;
     tags = seed % 4 ? 3 : 60;
@@ -305,14 +306,15 @@ int main(int argc, char **argv)
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 40;
 
     for (unsigned seed = first; seed < first + count; seed++)
-        run_case(seed, &variants[seed % VARIANTS], 0);
+        run_case(seed, &variants[seed % VARIANTS], 1);
     for (unsigned seed = first; seed < first + (count + 1) / 2; seed++)
-        run_case(seed, &variants[seed % VARIANTS], 1 + (int)seed % (RANKS - 1));
+        for (int jobs = 2; jobs <= SIM_JOBS; jobs++)
+            run_case(seed, &variants[seed % VARIANTS], jobs);
     if (argc < 2) /* damage makes the first message of a pair look plain */
-        run_case(9019, &variants[9019 % VARIANTS], 0);
+        run_case(9019, &variants[9019 % VARIANTS], 1);
     printf("%u random programs agree with the model (seeds %u to %u), and half "
-           "as many of two jobs\n", count,
-           first, first + count - 1);
+           "as many of two and of three jobs\n",
+           count, first, first + count - 1);
     printf("pairs moved %llu times, resent %llu, dropped %llu doubles and %llu "
            "damaged, striped %llu\n",
            (unsigned long long)sim_counts.moves,

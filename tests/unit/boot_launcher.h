@@ -36,7 +36,7 @@ struct launcher {
     int aborted, finalized, longest;
     char keys[64][64], values[64][1100];
     char spawn[8192]; /* the lines of spawn requests */
-    const char *spawn_answer; /* to the last block of one */
+    const char *spawn_answer; /* to the last block of one; NULL: silence */
     int count;
     pthread_t thread;
 };
@@ -65,7 +65,7 @@ static void take_spawn_line(struct launcher *l, const char *line)
                                  line) < sizeof l->spawn - n);
     wf_pmi_field_int(line, "totspawns", &l->to_come);
     wf_pmi_field_int(line, "spawnssofar", &l->so_far);
-    if (!l->in_spawn && l->so_far == l->to_come)
+    if (!l->in_spawn && l->so_far == l->to_come && l->spawn_answer)
         dprintf(l->fd, "%s", l->spawn_answer);
 }
 

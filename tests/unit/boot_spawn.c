@@ -15,7 +15,7 @@ static const struct wf_spawn_pair places[] = {{"wdir", "/some where"},
 static struct wf_spawn_request request_of(struct wf_spawn_command *c,
                                           uint32_t n)
 {
-    return (struct wf_spawn_request){c, n, "port 7"};
+    return (struct wf_spawn_request){c, n, "port 7", 0};
 }
 
 static void assert_said(const struct launcher *l, const char *lines)
@@ -82,7 +82,7 @@ static void the_port_arrives_whole(void **state)
     struct wf_boot *b = open_job(&l, 0, 1), *child;
     char port[1024], *got, *at = l.spawn, key[64], value[1100];
     struct wf_spawn_command c = {"p", NULL, 1, NULL, 0};
-    struct wf_spawn_request q = {&c, 1, port};
+    struct wf_spawn_request q = {&c, 1, port, 0};
     struct launcher other = {.value_max = 100};
     int status, job;
 
@@ -202,6 +202,25 @@ static void the_launcher_tells_when_a_job_has_ended(void **state)
     stop_launcher(&l, b);
 }
 
+/* An answer that comes too late is not taken for that to a later request. */
+static void a_launcher_that_is_silent_is_given_up(void **state)
+{
+    struct launcher l = {0};
+    struct wf_boot *b = open_weft_job(&l);
+    struct wf_spawn_command c = {"prog", NULL, 1, NULL, 0};
+    struct wf_spawn_request q = {&c, 1, "port 7", 50};
+    int status, job;
+
+    assert_int_equal(wf_spawn_start(b, &q, &status, &job), WEFT_EUNREACH);
+    assert_int_equal(status, WEFT_EUNREACH);
+    assert_non_null(strstr(wf_error_last()->text, "'prog'"));
+    l.spawn_answer = "cmd=spawn_result rc=-1\ncmd=spawn_result rc=0 job=4\n";
+    q.wait_ms = 0;
+    assert_int_equal(wf_spawn_start(b, &q, &status, &job), 0);
+    assert_int_equal(job, 4);
+    stop_launcher(&l, b);
+}
+
 static void without_a_launcher_the_message_names_the_remedy(void **state)
 {
     struct wf_boot *b;
@@ -235,6 +254,7 @@ int main(void)
         TEST(some_processes_may_fail),
         TEST(a_notice_may_come_before_the_answer),
         TEST(the_launcher_tells_when_a_job_has_ended),
+        TEST(a_launcher_that_is_silent_is_given_up),
         TEST(without_a_launcher_the_message_names_the_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
