@@ -1,5 +1,6 @@
 /* The end of an operation at its origin: results, answers, requests.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "rma/finish.h"

@@ -6,6 +6,7 @@
  *
  * Bytes that make no sense are logged and skipped.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "rma/target.h"
