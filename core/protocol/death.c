@@ -17,8 +17,7 @@
  *
  * Each process passes on what is new to it, once, to those it has talked to and
  * to its neighbours by rank, whose business cards it has. One that connects
- * later is told then: a process that waits for long connects to the one that it
- * waits for (failure.c).
+ * later is told then: a process that waits for long connects (failure.c).
  *
  * INVARIANTS
  *   1 a collective on a communicator with a member that is known to be lost
@@ -30,8 +29,7 @@
  * A process that is told of its own death is cut off from part of the job: its
  * collectives end, too, except those with itself alone.
  *
- * LOCK  the API section.
- *
+ * LOCK  the API section
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
