@@ -20,7 +20,8 @@ enum {
     LOADED = 64 * 1024, /* bytes not acknowledged: a probe waits behind them */
     DWELL = 8,          /* rounds between two moves, at least */
     DWELL_MOST = 16,    /* times as many, after moves back and forth */
-    FORGET = 600 /* rounds after which a rate that was seen is not believed */
+    FORGET = 600, /* rounds after which a rate that was seen is not believed */
+    FASTEST = 32  /* rounds of a window in which one answer is the fastest */
 };
 #define MARGIN 1.25
 
@@ -93,13 +94,34 @@ static void keep_cost(struct wf_ordered *o, int k, double size)
         m->latency + (rate > 0 ? size / rate : 0);
 }
 
+/* Returns the part of the round trips of this round that is of no path: what
+ * the first answer took longer than the fastest one of late, because this
+ * process or the peer has not run meanwhile. */
+static uint64_t find_common_delay(struct wf_ordered *o)
+{
+    uint64_t *fastest = o->measuring.fastest, first = UINT64_MAX, least;
+
+    for (int k = 0; k < o->carriers; k++) {
+        uint64_t rtt = o->carrier[k].measure.rtt;
+        first = rtt && rtt < first ? rtt : first;
+    }
+    if (o->measuring.rounds % FASTEST == 0) {
+        fastest[1] = fastest[0];
+        fastest[0] = 0;
+    }
+    if (!fastest[0] || first < fastest[0])
+        fastest[0] = first;
+    least = fastest[1] && fastest[1] < fastest[0] ? fastest[1] : fastest[0];
+    return first - least;
+}
+
 /* End the round: learn what a carrier costs. A peer that has answered on none
  * was not in MPI, and the round tells nothing. */
 static void end_round(struct wf_ordered *o, uint64_t now)
 {
     struct wf_measuring *m = &o->measuring;
     bool answered = false, loaded = m->bytes >= LOADED;
-    uint64_t n, bytes;
+    uint64_t n, bytes, common;
 
     for (int k = 0; k < o->carriers; k++)
         answered |= o->carrier[k].measure.rtt != 0;
@@ -111,13 +133,14 @@ static void end_round(struct wf_ordered *o, uint64_t now)
     if (loaded && o->bytes >= LOADED && now > m->asked_at)
         learn_rate(o, bytes - m->sent_bytes + m->bytes - o->bytes,
                    now - m->asked_at);
+    common = find_common_delay(o);
     for (int k = 0; k < o->carriers; k++) {
         struct wf_measure *c = &o->carrier[k].measure;
         uint64_t rtt = c->rtt ? c->rtt : ns_since(m->asked_at, now);
         if (!c->asked || !is_usable(&o->carrier[k]))
             continue;
         if (k != o->at || !loaded || c->latency <= 0)
-            c->latency = (double)rtt / 2;
+            c->latency = (double)(rtt - common) / 2;
         keep_cost(o, k, m->size);
     }
 }

@@ -4,13 +4,14 @@
  *   cost    round trip / 2 + bytes / rate      a carrier keeps the last few
  *   move    every one of them is better        failback_to, as of failback
  *
- * DESIGN  The peer answers when it is in MPI, be it late: that delays the
- * answers on all carriers alike, so no carrier looks worse for it. A probe that
- * waits behind payload of the pair itself tells nothing of the path: with much
- * under way the rate counts at which it is acknowledged. A carrier whose rate
- * nobody has seen has the one that its transport states, less what was lacking
- * on the current one at best. The mean size of what was sent lately decides
- * between latency and rate.
+ * DESIGN  The peer answers when it is in MPI and has a CPU, be it late: that
+ * delays the answers on all carriers alike, and hides what differs. So the
+ * first answer of a round counts as the fastest one of the last rounds, and the
+ * others as what they took longer. A probe that waits behind payload of the
+ * pair itself tells nothing of the path: with much under way the rate counts at
+ * which it is acknowledged. A carrier whose rate nobody has seen has the one
+ * that its transport states, less what was lacking on the current one at best.
+ * The mean size of what was sent lately decides between latency and rate.
  *
  * HYSTERESIS  A pair moves when each of the last WF_MEASURES costs of another
  * carrier is better, by a margin, than each of the current one, and not before

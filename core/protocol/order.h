@@ -154,6 +154,7 @@ struct wf_measuring {
     uint64_t next_at, asked_at; /* this one began; 0: nothing was asked */
     uint64_t sent, sent_bytes, bytes; /* when it began */
     uint64_t stays_until;
+    uint64_t fastest[2]; /* answer, ns: of this window of rounds, of the last */
     double size;  /* of what was sent lately, bytes, in the mean */
     double share; /* the best rate seen, of the stated one */
     unsigned rounds, dwell;

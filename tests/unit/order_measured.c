@@ -98,6 +98,21 @@ static void noise_moves_nothing(void **state)
     close_order();
 }
 
+/* A peer, or this process, that is late is late on both: beside other load the
+ * difference of the paths counts, be it smaller than the delay. */
+static void a_delay_of_both_hides_nothing(void **state)
+{
+    begin_pair(&measured);
+    pass_rounds(4, 100, 90);
+    for (int i = 0; i < 12; i++)
+        pass_round(40000 + 1000 * (i % 3) + 100, 40000 + 1000 * (i % 3) + 90);
+    assert_int_equal(order->at, 0);
+    for (int i = 0; i < 3 * WF_MEASURES; i++)
+        pass_round(40000 + 9000 * (i % 3) + 5000, 40000 + 9000 * (i % 3));
+    assert_int_equal(order->at, 1);
+    close_order();
+}
+
 static void paths_that_change_all_the_time_are_not_followed(void **state)
 {
     begin_pair(&measured);
@@ -166,6 +181,7 @@ int main(void)
         cmocka_unit_test(it_moves_to_a_carrier_that_is_always_better),
         cmocka_unit_test(with_an_order_of_preference_it_stays),
         cmocka_unit_test(noise_moves_nothing),
+        cmocka_unit_test(a_delay_of_both_hides_nothing),
         cmocka_unit_test(paths_that_change_all_the_time_are_not_followed),
         cmocka_unit_test(rounds_without_an_answer_tell_nothing),
         cmocka_unit_test(without_traffic_nobody_is_asked),
