@@ -4,44 +4,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <stdatomic.h>
-
 #include "io_rig.h"
+#include "../fake/memory_faults.h"
 
 enum { MOST = 400, PIECE = 100, EACH = 40 };
-
-static atomic_int fails_at; /* the n-th allocation from now on; 0: none */
-static atomic_int failed;
-
-static int fails_now(void)
-{
-    if (atomic_load(&fails_at) <= 0 || atomic_fetch_sub(&fails_at, 1) != 1)
-        return 0;
-    return atomic_store(&failed, 1), 1;
-}
-
-/* The program is linked with --wrap for these. */
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-void *__real_calloc(size_t n, size_t each);
-void *__wrap_calloc(size_t n, size_t each);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_realloc(void *p, size_t n);
-
-void *__wrap_malloc(size_t n)
-{
-    return fails_now() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t each)
-{
-    return fails_now() ? NULL : __real_calloc(n, each);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails_now() ? NULL : __real_realloc(p, n);
-}
 
 static char mine[EACH * PIECE];
 
@@ -117,20 +83,20 @@ static int set_size(MPI_File f)
 static int set_view(MPI_File f)
 {
     MPI_Datatype bytes, tile;
-    int rc, n = size, left = fails_at;
+    int rc, n = size, left = memory_fails_at;
 
-    atomic_store(&fails_at, 0);
+    atomic_store(&memory_fails_at, 0);
     MPI_Type_contiguous(PIECE, MPI_BYTE, &bytes);
     MPI_Type_create_resized(bytes, 0, PIECE * n, &tile);
     MPI_Type_commit(&tile);
-    atomic_store(&fails_at, left);
+    atomic_store(&memory_fails_at, left);
     rc = MPI_File_set_view(f, rank * PIECE, MPI_BYTE, tile, "native",
                            MPI_INFO_NULL);
-    left = fails_at;
-    atomic_store(&fails_at, 0);
+    left = memory_fails_at;
+    atomic_store(&memory_fails_at, 0);
     MPI_Type_free(&bytes);
     MPI_Type_free(&tile);
-    atomic_store(&fails_at, left);
+    atomic_store(&memory_fails_at, left);
     return rc;
 }
 
@@ -170,12 +136,12 @@ static int fail_call(int k, MPI_File f, int victim, int n)
     MPI_Barrier(MPI_COMM_WORLD);
     if (getenv("TALK") && rank == victim)
         fprintf(stderr, "%s: %d of rank %d\n", calls[k].name, n, victim);
-    atomic_store(&failed, 0);
-    atomic_store(&fails_at, rank == victim ? n : 0);
+    atomic_store(&memory_has_failed, 0);
+    atomic_store(&memory_fails_at, rank == victim ? n : 0);
     rc = calls[k].call(f);
-    atomic_store(&fails_at, 0);
+    atomic_store(&memory_fails_at, 0);
     class = class_of(rc);
-    some = atomic_load(&failed);
+    some = atomic_load(&memory_has_failed);
     MPI_Allreduce(&class, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(&class, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, &some, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);

@@ -12,44 +12,16 @@
 #include <cmocka.h>
 
 #include "mpi.h"
+#include "../fake/memory_faults.h"
 
 enum { MOST = 50 /* allocations of a call */, MANY = 100 };
 
-static int fails_at; /* the n-th from now on; 0: none */
-
-static int fails_with(void)
-{
-    return fails_at > 0 && --fails_at == 0;
-}
-
-/* The program is linked with --wrap for these. */
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-void *__real_calloc(size_t n, size_t each);
-void *__wrap_calloc(size_t n, size_t each);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_realloc(void *p, size_t n);
 void *__real_aligned_alloc(size_t align, size_t n);
 void *__wrap_aligned_alloc(size_t align, size_t n);
 
-void *__wrap_malloc(size_t n)
-{
-    return fails_with() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t each)
-{
-    return fails_with() ? NULL : __real_calloc(n, each);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails_with() ? NULL : __real_realloc(p, n);
-}
-
 void *__wrap_aligned_alloc(size_t align, size_t n)
 {
-    return fails_with() ? NULL : __real_aligned_alloc(align, n);
+    return memory_fails() ? NULL : __real_aligned_alloc(align, n);
 }
 
 static int class_of(int rc)
@@ -66,9 +38,9 @@ static void a_communicator_needs_memory(void **state)
 
     do {
         MPI_Comm copy = MPI_COMM_NULL;
-        fails_at = ++n;
+        memory_fails_at = ++n;
         rc = MPI_Comm_dup(MPI_COMM_SELF, &copy);
-        fails_at = 0;
+        memory_fails_at = 0;
         if (rc == MPI_SUCCESS)
             MPI_Comm_free(&copy);
         else
@@ -87,9 +59,9 @@ static void requests_need_memory(void **state)
     for (int i = 0; i < MANY; i++)
         for (int n = 1, rc = -1; rc != MPI_SUCCESS; n++) {
             assert_true(n < MOST);
-            fails_at = n;
+            memory_fails_at = n;
             rc = MPI_Irecv(&byte[i], 1, MPI_CHAR, 0, i, MPI_COMM_SELF, &r[i]);
-            fails_at = 0;
+            memory_fails_at = 0;
             failed += rc != MPI_SUCCESS;
             if (rc != MPI_SUCCESS)
                 assert_int_equal(class_of(rc), MPI_ERR_NO_MEM);

@@ -1,0 +1,47 @@
+/* The n-th allocation from now on fails. Linked with -Wl,--wrap=CALL for
+ * malloc, calloc and realloc.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef MEMORY_FAULTS_H
+#define MEMORY_FAULTS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+static atomic_int memory_fails_at; /* 0: none fails */
+static atomic_bool memory_has_failed;
+
+static bool memory_fails(void)
+{
+    if (atomic_load(&memory_fails_at) <= 0 ||
+        atomic_fetch_sub(&memory_fails_at, 1) != 1)
+        return false;
+    atomic_store(&memory_has_failed, true);
+    return true;
+}
+
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+void *__real_calloc(size_t n, size_t each);
+void *__wrap_calloc(size_t n, size_t each);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+
+void *__wrap_malloc(size_t n)
+{
+    return memory_fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t each)
+{
+    return memory_fails() ? NULL : __real_calloc(n, each);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return memory_fails() ? NULL : __real_realloc(p, n);
+}
+
+#endif
