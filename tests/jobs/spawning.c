@@ -233,6 +233,7 @@ static void spawn_victims(const char *how)
     class = class_of(MPI_Recv(&got, 1, MPI_INT, 0, 9, inter,
                               MPI_STATUS_IGNORE));
     CHECK(class == MPI_ERR_PROC_ABORTED);
+    MPI_Comm_free(&inter);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank_in(MPI_COMM_WORLD) == 0)
         puts("parents go on");
@@ -241,7 +242,7 @@ static void spawn_victims(const char *how)
 
 static void spawn_cycles(int k)
 {
-    int before = 0;
+    int before = 0, found;
 
     for (int i = 0; i < k; i++) {
         MPI_Comm inter = spawn_copies(MPI_COMM_WORLD, 2, "meet", MPI_INFO_NULL);
@@ -249,7 +250,8 @@ static void spawn_cycles(int k)
         if (i == 2)
             before = job_descriptors();
     }
-    CHECK(job_descriptors() <= before);
+    while (job_descriptors() > before) /* the last link may not be closed yet */
+        MPI_Iprobe(0, 9, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
 }
 
 /* Both sides free the communicator, and MPI_Finalize ends the connection. */
