@@ -57,7 +57,7 @@ static void add_ints(void *invec, void *inoutvec, int *n, MPI_Datatype *type)
         ((int *)inoutvec)[i] += ((int *)invec)[i];
 }
 
-#define NAME(name, in_place) {#name, do_##name, in_place}
+#define NAME(name, in_place) {#name, do_##name, in_place, false}
 static const struct {
     const char *name;
     void (*call)(void *own);
