@@ -176,7 +176,8 @@ class Secrets(unittest.TestCase):
 
     def file(self, name):
         path = os.path.join(self.dir, name)
-        self.assertTrue(launch.wait_until(lambda: os.path.exists(path)), name)
+        self.assertTrue(launch.wait_until(  # it is there before it has content
+            lambda: os.path.exists(path) and os.path.getsize(path)), name)
         with open(path, encoding="ascii") as f:
             return f.read().strip()
 
