@@ -6,6 +6,7 @@
 #ifndef MEMORY_FAULTS_H
 #define MEMORY_FAULTS_H
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +20,7 @@ static bool memory_fails(void)
         atomic_fetch_sub(&memory_fails_at, 1) != 1)
         return false;
     atomic_store(&memory_has_failed, true);
+    errno = ENOMEM; /* a libc that is linked in looks for it */
     return true;
 }
 
