@@ -114,10 +114,8 @@ class Arguments(Body):
     # ---- one argument after the other -----------------------------------
 
     def prologue(self):
-        if self.shared:
-            self.line(f"const char *fn = names_{self.f.base.name}[large];")
-        else:
-            self.line(f'static const char fn[] = "{self.f.name}";')
+        name = self.f.base.name if self.shared else self.f.name
+        self.line(f'static const char fn[] = "{name}";')
         self.line("struct wf_instance *wf = wf_current();")
         if self.family in rules.INITIAL:
             self.check("wf_api_phase() != WF_PHASE_BEFORE",
@@ -397,7 +395,7 @@ class Arguments(Body):
         if not self.shared:
             return f"sizeof(*{p.name})"
         both = [element(q.c_type) for q in (p, self.small(p))]
-        return f"large ? sizeof({both[0]}) : sizeof({both[1]})"
+        return f"wf_call_now.large ? sizeof({both[0]}) : sizeof({both[1]})"
 
     def small(self, p):
         """The same parameter of the int function."""

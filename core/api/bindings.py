@@ -34,9 +34,8 @@ class Binding(Arguments):
             return
         self.engine()
         enter, leave = self.section()
-        mark = self.f.large and self.family in rules.LARGE_CALLS
-        mark_name = self.f.large and named_inside
-        large = "large" if self.shared else "true"
+        mark = self.f.large and not self.shared and \
+            (named_inside or self.family in rules.LARGE_CALLS)
         if self.family in rules.ONE_SIDED:
             self.line(core)
             self.failure("wf")
@@ -46,13 +45,9 @@ class Binding(Arguments):
             self.several(args)
         self.line(enter)
         if mark:
-            self.line(f"wf->large_call = {large};")
-        if mark_name:
-            self.line(f"wf_call_now.large = {large};")
+            self.line("wf_call_now.large = true;")
         self.line(core.removeprefix("int ") if several else core)
         if mark:
-            self.line("wf->large_call = false;")
-        if mark_name:
             self.line("wf_call_now.large = false;")
         if not leave:
             self.line(f"rc = wf_api_end(wf, {self.on}, fn, rc);")
@@ -139,19 +134,15 @@ class Binding(Arguments):
         return p.declare()
 
     def shared_head(self):
-        base, large = self.f.base.name, self.f.name
-        self.out.append(wrap(f"static const char names_{base}[2]"
-                             f"[{len(large) + 1}] = "
-                             f'{{"{base}", "{large}"}};') + "\n")
-        args = ", ".join([self.declare(p) for p in self.f.parameters] +
-                         ["bool large"])
-        self.out.append(wrap(f"static WF_SLOW_PATH int either_{base}({args})") + "\n{")
+        args = ", ".join(self.declare(p) for p in self.f.parameters)
+        self.out.append(wrap("static WF_SLOW_PATH int "
+                             f"either_{self.f.base.name}({args})") + "\n{")
 
     def text(self):
-        if self.shared:
-            self.shared_head()
-        elif self.family in rules.SHORT:
+        if self.family in rules.SHORT:
             self.out = ShortWay(self.f).text()
+        elif self.shared:
+            self.shared_head()
         elif self.family in rules.ONE_SIDED_SHORT:
             self.short_of_memory()
         elif self.family in rules.QUERIES:
@@ -230,7 +221,7 @@ class Binding(Arguments):
             return
         names = [p.name for p in self.f.parameters]
         if self.shared:
-            again, names = f"either_{self.f.base.name}", names + ["large"]
+            again = f"either_{self.f.base.name}"
         elif self.family in rules.QUERIES or self.family in rules.SHORT or \
                 self.family in rules.ONE_SIDED_SHORT:
             again = f"long_{self.f.name}"
@@ -241,18 +232,34 @@ class Binding(Arguments):
                   f"{again}({', '.join(names)}));")
 
     def either(self):
-        """The two functions that share the body."""
+        """The two functions that share the body. The int function of a short way
+        is there already, and takes what an int can hold."""
+        base, name = self.f.base, self.f.name
         args = ", ".join(p.name for p in self.f.parameters)
-        return "\n".join(
-            wrap(f.prototype("P" + f.name)) + "\n{\n" + self.try_short() +
-            wrap(f"return either_{self.f.base.name}({args}, {large});", 4) +
-            f"\n}}\nWF_WEAK({f.name});\n"
-            for f, large in ((self.f.base, "false"), (self.f, "true")))
+        call = f"either_{base.name}({args})"
+        small = ""
+        if self.family in rules.SHORT:
+            ints = args.replace(" count,", " (int)count,")
+            call = ("wf_likely(count == (int)count) ? "
+                    f"P{base.name}({ints}) : {call}")
+        else:
+            jumps = not self.try_short() and self.family not in rules.HOT
+            small = (wrap("WF_PASSES_ON " * jumps +
+                          base.prototype("P" + base.name)) +
+                     "\n{\n" + self.try_short() +
+                     wrap(f"return {call};", 4) + "\n}\n")
+        return (small + f"WF_WEAK({base.name});\n\n" +
+                wrap(self.f.prototype("P" + name)) + "\n{\n" +
+                self.try_short() +
+                "    wf_call_now.large = true;\n" +
+                wrap(f"int rc = {call};", 4) +
+                "\n    wf_call_now.large = false;\n    return rc;\n}\n" +
+                f"WF_WEAK({name});\n")
 
 
 def shares(functions):
     """Whether these twins differ in the width of what is passed at most."""
-    if len(functions) != 2 or functions[0].family in rules.APART:
+    if len(functions) != 2:
         return False
     small, large = sorted(functions, key=lambda f: f.large)
     return large.base is small and all(

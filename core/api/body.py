@@ -19,7 +19,8 @@ OUT_OF_LINE = {"wf_current()": "wf_api_current()",
 
 class Body:
     """The C text of one function, or of the body that two forms share: then
-    `large` says which of them was called."""
+    `wf_call_now.large` says which of them was called, and `fn` is the name of the
+    int function (wf_call_is_large)."""
 
     def __init__(self, function, shared=False):
         self.f = function

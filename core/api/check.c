@@ -208,17 +208,20 @@ static struct comm_text name_of_comm(const struct wf_comm *comm)
     return n;
 }
 
-static bool ends_in_c(const char *fn)
+/* Whether the call is of the large-count form, which shares the name of the int
+ * form or has its own. */
+static bool is_large_form(const char *fn)
 {
     size_t n = strlen(fn);
-    return n > 2 && strcmp(fn + n - 2, "_c") == 0;
+
+    return wf_call_now.large || (n > 2 && strcmp(fn + n - 2, "_c") == 0);
 }
 
 int wf_bad_count(struct wf_instance *wf, void *on, const char *fn,
                  const char *param, MPI_Count value)
 {
     int rc;
-    if (ends_in_c(fn))
+    if (is_large_form(fn))
         rc = wf_error(MPI_ERR_COUNT, "%s is %lld but must be 0 or more", param,
                       (long long)value);
     else

@@ -38,6 +38,13 @@
 /* Marks the slow path of a binding that has a fast path, so that it is not
  * inlined into that. */
 #define WF_SLOW_PATH __attribute__((noinline))
+/* Lets a function that passes its arguments on end in a jump, where bindings are
+ * compiled without such jumps (cmake/bindings.cmake). */
+#ifdef __clang__
+#define WF_PASSES_ON
+#else
+#define WF_PASSES_ON __attribute__((optimize("optimize-sibling-calls")))
+#endif
 /* Defines the public name as a weak alias of the profiling name (MPI-5.0
  * s15.2). mpi.h gives both default visibility. */
 #define WF_WEAK(name)                                                          \

@@ -58,11 +58,8 @@ send recv isend irecv sendrecv wait test waitall waitany testall testany
 iprobe start pready
 """.split())
 
-# The int function and its large-count twin are a body each, because the few
-# instructions between them and a common one would be noticed. All others whose
-# twins differ in the width of arguments only share one. Others than these also
-# find their instance, communicator and type out of line. The last row is what
-# libraries call in each call of their own.
+# They find their instance, communicator and type inline; all others do that out
+# of line. The last row is what libraries call in each call of their own.
 APART = HOT | set("""
 barrier bcast gather scatter allgather alltoall reduce allreduce reduce_local scan
 exscan reduce_scatter reduce_scatter_block neighbor_allgather
@@ -261,7 +258,7 @@ buffer_detach comm_detach_buffer session_detach_buffer
 """.split())
 
 # Constructors whose envelope differs for the large-count form (MPI-5.0
-# s5.1.13): the core function reads wf->large_call.
+# s5.1.13): the core function reads wf_call_now.large.
 LARGE_CALLS = set("""
 type_contiguous type_vector type_create_hvector type_indexed
 type_create_hindexed type_create_indexed_block type_create_hindexed_block

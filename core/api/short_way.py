@@ -10,19 +10,25 @@ from standard import wrap
 
 class ShortWay(Body):
     """Functions: alone_MPI_X, which goes on to shared_MPI_X, and thread_MPI_X, which
-    goes on to inside_MPI_X; all go on to long_MPI_X, of which the head is written
+    goes on to inside_MPI_X; all go on to long_MPI_X. Its checks and call, or those
+    of either_MPI_X, to which it passes a large count, come after what is written
     here. MPI_X asks which of the three it is, and leaves the arguments where they
     are. Where threads are ranks, no process has a world that its threads share."""
 
     def text(self):
-        """The lines before the checks and the call, which are the rest of
-        `long_MPI_X`."""
+        """The lines before the checks and the call."""
+        large = self.f
+        self.f = self.f.base
         name = self.f.name
         rest = ", ".join(p.name for p in self.f.parameters)
         of_thread = "{comm}" in rules.SHORT[self.family][0]
         self.declare("long", "shared", *["alone", "thread", "inside"] * of_thread,
                      *["beside"] * (self.family in rules.NOWHERE))
-        self.out.append(wrap(self.f.prototype("P" + name)) + "\n{")
+        both = wrap(f"static {large.prototype('either_' + name)}")
+        if large.large:
+            self.out.append(f"{both} WF_SLOW_PATH;")
+        self.out.append(wrap("WF_SLOW_PATH " * large.large +
+                             self.f.prototype("P" + name)) + "\n{")
         if of_thread:
             self.line("if (wf_likely(wf_fastpath_is_open()))")
             self.line(f"    return alone_{name}({rest});")
@@ -46,6 +52,9 @@ class ShortWay(Body):
         if self.family in rules.NOWHERE:
             self.sent_beside(name, rest)
         self.begin("long")
+        if large.large:
+            self.line(f"return either_{name}({rest});")
+            self.out.append("}\n\n" + both + "\n{")
         self.line("wf_cs_run_deferred_unlock();")
         return self.out
 
@@ -133,13 +142,13 @@ class ShortWay(Body):
         question = question.format(comm=comm)
         if not answer:
             return "int rc;", f"wf_fastpath_{self.family}({question})", None
-        flags = ["WF_CALLER_LARGE"] * self.f.large + ["WF_CALLER_INSIDE"] * (comm == "c")
+        flags = "WF_CALLER_INSIDE" if comm == "c" else "0"
         test = f"wf_fastpath_may_send(&way, {question})"
         for p in self.f.parameters:
             if p.kind == "REQUEST":
                 test = f"{p.name} && {test}"
         return ("struct wf_fastpath_args way;", test, f"wf_fastpath_{self.family}(&way, "
-                f"{answer.format(flags=' | '.join(flags) or '0')})")
+                f"{answer.format(flags=flags)})")
 
     def attempt(self, comm):
         """Return what the short way returns, if this call may take it."""

@@ -15,6 +15,7 @@
 #include "datatype/predefined.h"
 #include "object/error.h"
 #include "process/instance.h"
+#include "report/state.h"
 
 /* A body that is being built: each step replaces the type. */
 struct body {
@@ -195,7 +196,7 @@ int wf_mpi_type_create_subarray(struct wf_instance *wf, int ndims,
         return wf_type_report_no_memory();
     wf_type_set_older(t, 0, oldtype);
     record_box(t, &x, order);
-    t->priv->large = wf->large_call || array_of_sizes.width == 8;
+    t->priv->large = wf_call_now.large || array_of_sizes.width == 8;
     body_init(&b, oldtype);
     rc = build_box(&b, &x, order);
     if (!rc)
@@ -391,7 +392,7 @@ int wf_mpi_type_create_darray(struct wf_instance *wf, int size, int rank,
         return wf_type_report_no_memory();
     wf_type_set_older(t, 0, oldtype);
     record_grid(t, &g, order);
-    t->priv->large = wf->large_call || array_of_gsizes.width == 8;
+    t->priv->large = wf_call_now.large || array_of_gsizes.width == 8;
     body_init(&b, oldtype);
     rc = build_grid(&b, &g, order);
     if (!rc)

@@ -15,16 +15,17 @@
 #include "datatype/predefined.h"
 #include "object/error.h"
 #include "process/instance.h"
+#include "report/state.h"
 
 /* Returns whether the large-count form was called. The bindings say so
- * (large_call), wide arrays of what the int form has as int[] show it, and so
+ * (report/state.h), wide arrays of what the int form has as int[] show it, and so
  * do numbers that an int cannot hold. */
 static bool is_large(const struct wf_instance *wf, const struct wf_type *t,
                      struct wf_ints array)
 {
     const struct wf_type_private *p = t->priv;
 
-    if ((wf && wf->large_call) || array.width == 8)
+    if ((wf && wf_call_now.large) || array.width == 8)
         return true;
     for (int64_t i = 0; i < p->nvalue && i < p->nint; i++)
         if (p->value[i] != (int)p->value[i])

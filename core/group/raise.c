@@ -31,6 +31,7 @@
 #include "object/owner.h"
 #include "os/trust.h"
 #include "process/rank.h"
+#include "report/state.h"
 
 /* The initial handler is the one that the launcher's mpi_initial_errhandler
  * names (s11.5); mpirun passes it on in the environment. */
@@ -68,7 +69,8 @@ struct verdict {
 /* End the process with a text that has product and version, host, rank,
  * function, object and cause. */
 static void end_process(struct wf_instance *wf, const char *object,
-                        const char *function, int rc, const char *detail)
+                        const char *function, bool large, int rc,
+                        const char *detail)
 {
     char where[sizeof wf->rank->host + 40] = "";
     char text[MPI_MAX_ERROR_STRING];
@@ -80,8 +82,8 @@ static void end_process(struct wf_instance *wf, const char *object,
         sentence = detail;
     else if (!sentence)
         sentence = wf_error_code_text(rc, text) ? text : "no detail is known";
-    wf_abort(wf, rc, "weft " WEFT_VERSION ": %s%s%s failed: %s: %s", where,
-             function, object, wf_error_name(rc), sentence);
+    wf_abort(wf, rc, "weft " WEFT_VERSION ": %s%s%s%s failed: %s: %s", where,
+             function, large ? "_c" : "", object, wf_error_name(rc), sentence);
 }
 
 /* Fill in a verdict. target: the object whose handler is called. object: the
@@ -109,10 +111,13 @@ static int carry_out_verdict(struct wf_instance *wf, const struct verdict *v,
                              const char *function,
                              const struct wf_error_record *r, int rc)
 {
+    bool large = wf_call_now.large;
+
+    wf_call_now.large = false; /* the handler may call MPI, or not return */
     if (v->predefined == MPI_ERRHANDLER_NULL)
         v->target->call(v->fn, v->handle, &rc);
     else if (v->predefined != MPI_ERRORS_RETURN)
-        end_process(wf, v->object, function, rc, r->text);
+        end_process(wf, v->object, function, large, rc, r->text);
     return rc;
 }
 

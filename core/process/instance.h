@@ -31,7 +31,6 @@ struct wf_instance {
     struct wf_rank *rank;         /* shared by all engines of the rank */
     struct wf_comm *world, *self; /* they are on the first engine only */
     unsigned number;              /* of this engine; the first is 0 */
-    bool large_call; /* a _c constructor of datatypes is running */
 
     uint32_t held;   /* endpoints that hold sends back until they are polled */
     uint32_t losses; /* how often news of dead processes came: death.h */

@@ -157,11 +157,9 @@ static void undo_bookkeeping(struct weft_loc *loc, uint64_t n)
     loc->lane[WF_LANE_ORDER].seq--;
 }
 
-static const char *function_name(bool large, bool request)
+static const char *function_name(bool request)
 {
-    if (request)
-        return large ? "MPI_Isend_c" : "MPI_Isend";
-    return large ? "MPI_Send_c" : "MPI_Send";
+    return request ? "MPI_Isend" : "MPI_Send";
 }
 
 static int raise_outside(struct wf_comm *comm, const char *function, int rc,
@@ -229,7 +227,6 @@ int wf_fastpath_no_room(struct weft_core *core, struct weft_loc *loc,
 {
     struct wf_comm *comm =
         (struct wf_comm *)(loc->pending_caller & ~(uintptr_t)7);
-    bool large = loc->pending_caller & WF_CALLER_LARGE;
     bool request = loc->pending_caller & WF_CALLER_REQUEST;
     bool inside = loc->pending_caller & WF_CALLER_INSIDE;
     struct wf_req *req;
@@ -246,9 +243,9 @@ int wf_fastpath_no_room(struct weft_core *core, struct weft_loc *loc,
         return WF_FASTPATH_QUEUED;
     }
     if (!rc) {
-        wf_call_name = function_name(large, request);
+        wf_call_name = function_name(request);
         rc = wf_wait(&req, MPI_STATUS_IGNORE);
     }
-    return rc ? raise_outside(comm, function_name(large, request), rc, inside)
+    return rc ? raise_outside(comm, function_name(request), rc, inside)
               : 0;
 }

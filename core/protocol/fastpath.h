@@ -79,7 +79,6 @@ int wf_fastpath_send_header(const void *data, uint64_t h0, weft_peer *to,
                             uint64_t h1, uint64_t h2);
 
 enum {
-    WF_CALLER_LARGE = 1,
     WF_CALLER_REQUEST = 2,
     WF_CALLER_INSIDE = 4, /* the call holds the section */
     WF_FASTPATH_QUEUED = INT_MIN

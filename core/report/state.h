@@ -31,9 +31,8 @@ extern _Thread_local const char *wf_call_name
     __attribute__((tls_model("initial-exec")));
 /* More about the call of this thread. */
 struct wf_call_now {
-    /* It is of the large-count form. The core function leaves the name in that
-     * case, so that a call that moves nothing need not set it
-     * (core/api/forms.py). */
+    /* It is of the large-count form, and its name is that of the int form with
+     * "_c" appended (core/api/bindings.py). */
     bool large;
     uint64_t begun; /* report/call_time.h; 0: it is not timed */
     unsigned
