@@ -171,7 +171,8 @@ int wf_raise(struct wf_instance *wf, void *comm, const char *function,
 {
     raised.count++;
     raised.comm = comm;
-    snprintf(raised.function, sizeof(raised.function), "%s", function);
+    snprintf(raised.function, sizeof(raised.function), "%s%s", function,
+             wf_call_now.large ? "_c" : "");
     return rc;
 }
 

@@ -2,6 +2,8 @@
  * said about it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <limits.h>
+
 #include "check.h"
 
 static int rank;
@@ -10,6 +12,46 @@ static int data[64];
 static void to_a_rank_that_is_not(void)
 {
     MPI_Send(data, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
+}
+
+static void large_to_a_rank_that_is_not(void)
+{
+    MPI_Send_c(data, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
+}
+
+static void more_than_an_int_to_a_rank_that_is_not(void)
+{
+    MPI_Send_c(data, (MPI_Count)INT_MAX + 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
+}
+
+static void large_from_a_root_that_is_not(void)
+{
+    MPI_Bcast_c(data, 1, MPI_INT, 7, MPI_COMM_WORLD);
+}
+
+/* The handler's own call is of the int form. */
+static void call_again(MPI_Comm *comm, int *code, ...)
+{
+    MPI_Comm_set_errhandler(*comm, MPI_ERRORS_ARE_FATAL);
+    MPI_Send(data, 1, MPI_INT, 8, 0, *comm);
+}
+
+static void large_whose_handler_calls(void)
+{
+    MPI_Errhandler handler;
+
+    MPI_Comm_create_errhandler(call_again, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Send_c(data, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
+}
+
+/* After one that returned, the int form has its own name. */
+static void small_after_large(void)
+{
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Send_c(data, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Bcast(data, 1, MPI_INT, 7, MPI_COMM_WORLD);
 }
 
 static void into_too_small_a_buffer(void)
@@ -243,6 +285,12 @@ static const struct {
     {"of_the_program", of_the_program},
     {"of_a_class", of_a_class},
     {"to_a_rank_that_is_not", to_a_rank_that_is_not},
+    {"large_to_a_rank_that_is_not", large_to_a_rank_that_is_not},
+    {"more_than_an_int_to_a_rank_that_is_not",
+     more_than_an_int_to_a_rank_that_is_not},
+    {"large_from_a_root_that_is_not", large_from_a_root_that_is_not},
+    {"large_whose_handler_calls", large_whose_handler_calls},
+    {"small_after_large", small_after_large},
     {"into_too_small_a_buffer", into_too_small_a_buffer},
     {"with_a_freed_communicator", with_a_freed_communicator},
     {"a_send", a_send},

@@ -27,6 +27,15 @@ class Calls(unittest.TestCase):
         self.says("to_a_rank_that_is_not", "MPI_Send on MPI_COMM_WORLD failed",
                   "dest is 7", "'MPI_COMM_WORLD' has ranks 0..1")
 
+    def test_a_call_of_the_large_count_form(self):
+        for mistake, name in (
+                ("large_to_a_rank_that_is_not", "MPI_Send_c"),
+                ("more_than_an_int_to_a_rank_that_is_not", "MPI_Send_c"),
+                ("large_from_a_root_that_is_not", "MPI_Bcast_c"),
+                ("large_whose_handler_calls", "MPI_Send"),
+                ("small_after_large", "MPI_Bcast")):
+            self.says(mistake, f"{name} on MPI_COMM_WORLD failed")
+
     def test_a_buffer_smaller_than_the_message(self):
         self.says("into_too_small_a_buffer", "MPI_Recv on MPI_COMM_WORLD",
                   "from rank 0 with tag 3 has 40 bytes",

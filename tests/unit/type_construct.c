@@ -11,6 +11,7 @@
 /* */
 #include <cmocka.h>
 
+#include "report/state.h"
 #include "datatype/move.h"
 #include "datatype/named.h"
 #include "datatype/segments.h"
@@ -249,9 +250,9 @@ static void large_constructors_show_counts(void **state)
     envelope_is(t, MPI_COMBINER_CONTIGUOUS, 0, 0, 1, 1);
     assert_int_equal(type_of(t)->size, (int64_t)4 << 40);
     free_type(t);
-    wf.large_call = true; /* as MPI_Type_vector_c announces itself */
+    wf_call_now.large = true; /* as MPI_Type_vector_c announces itself */
     wf_mpi_type_vector(&wf, 1, 2, 3, type_of(MPI_INT), &t);
-    wf.large_call = false;
+    wf_call_now.large = false;
     envelope_is(t, MPI_COMBINER_VECTOR, 0, 0, 3, 1);
     free_type(t);
 }
