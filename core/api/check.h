@@ -38,8 +38,8 @@
 /* Marks the slow path of a binding that has a fast path, so that it is not
  * inlined into that. */
 #define WF_SLOW_PATH __attribute__((noinline))
-/* Lets a function that passes its arguments on end in a jump, where bindings are
- * compiled without such jumps (cmake/bindings.cmake). */
+/* Lets a function that passes its arguments on end in a jump, where bindings
+ * are compiled without such jumps (cmake/bindings.cmake). */
 #ifdef __clang__
 #define WF_PASSES_ON
 #else

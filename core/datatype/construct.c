@@ -17,9 +17,9 @@
 #include "process/instance.h"
 #include "report/state.h"
 
-/* Returns whether the large-count form was called. The bindings say so
- * (report/state.h), wide arrays of what the int form has as int[] show it, and so
- * do numbers that an int cannot hold. */
+/* Returns whether the large-count form was called. Wide arrays of what the int
+ * form has as int[] show it, and so do numbers that an int cannot hold; else
+ * the bindings say it (report/state.h). */
 static bool is_large(const struct wf_instance *wf, const struct wf_type *t,
                      struct wf_ints array)
 {
