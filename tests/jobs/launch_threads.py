@@ -72,6 +72,18 @@ int main(int argc, char **argv)
 }
 """
 
+# One barrier.
+BARRIER = r"""
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
 
 class Threads(unittest.TestCase):
     @classmethod
@@ -151,6 +163,17 @@ class Threads(unittest.TestCase):
         self.assertGreater(self.bytes_sent(
             program, "--ranks-per-process", 2, "--route", "thread tcp"),
             every // 2)
+
+    def test_a_first_barrier_connects_one_pair_for_each_rank(self):
+        """Connecting is most of what it costs, and of the memory of a rank."""
+        program = self.build("barrier", BARRIER, "-fthread-ranks")
+        done = launch.run("-n", 32, "--ranks-per-process", 32, "--set",
+                          "core.log=debug", program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        pairs = {frozenset(pair) for pair in re.findall(
+            r"weft\[(\d+)\]: thread: connected to process (\d+)",
+            done.stderr)}
+        self.assertEqual(len(pairs), 31)
 
     def test_threads_of_the_program_become_ranks(self):
         program = self.build("own", OWN_THREADS)
