@@ -37,6 +37,7 @@ struct blob {
     size_t n;
     bool secret; /* bytes are from wf_secret_alloc */
     bool absent; /* it will not be put */
+    wf_atomic_u32 changes; /* of a card: it came, or is absent; futex word */
 };
 
 struct named {
@@ -47,7 +48,8 @@ struct named {
 
 struct space {
     pthread_mutex_t lock, up_lock;
-    wf_atomic_u32 changes; /* cards came, or the fence ended; futex word */
+    wf_atomic_u32 changes; /* the last card came, or the fence ended; futex
+                              word */
     struct wf_boot *up;
     uint32_t first, count;
     struct blob *cards;  /* [count] */
@@ -130,20 +132,21 @@ static int put_named(struct space *s, const char *key, const void *value,
 }
 
 /* Wake those that wait for a change. Callers of this and of await_change hold
- * the lock; await_change releases it while it waits. This is no condition
- * variable, because that would add 8 KB to a static program. */
-static void announce_change(struct space *s)
+ * the lock; await_change releases it while it waits. Each card has a word of
+ * its own, so that a card does not wake all that wait for others. This is no
+ * condition variable, because that would add 8 KB to a static program. */
+static void announce_change(wf_atomic_u32 *changes)
 {
-    wf_add_acq_rel(&s->changes, 1);
-    wf_futex_wake(&s->changes);
+    wf_add_acq_rel(changes, 1);
+    wf_futex_wake(changes);
 }
 
-static void await_change(struct space *s)
+static void await_change(struct space *s, wf_atomic_u32 *changes)
 {
-    uint32_t seen = wf_load_relaxed(&s->changes);
+    uint32_t seen = wf_load_relaxed(changes);
 
     pthread_mutex_unlock(&s->lock);
-    wf_futex_wait(&s->changes, seen, NULL);
+    wf_futex_wait(changes, seen, NULL);
     pthread_mutex_lock(&s->lock);
 }
 
@@ -151,10 +154,12 @@ static void await_change(struct space *s)
 static void settle_card(struct hosted *h)
 {
     struct space *s = h->space;
-    if (!h->settled)
-        s->settled++;
+    if (h->settled)
+        return;
     h->settled = true;
-    announce_change(s);
+    announce_change(&s->cards[h->base.rank - s->first].changes);
+    if (++s->settled == s->count)
+        announce_change(&s->changes);
 }
 
 static int put_here(struct hosted *h, const char *key, const void *value,
@@ -228,9 +233,9 @@ static int hosted_get(struct wf_boot *boot, const char *key, void **value,
     struct blob *card = find_card_place(s, key, &remote);
     const struct blob *b = card ? card : find_named(s, key);
     while (card && !card->bytes && !card->absent)
-        await_change(s);
+        await_change(s, &card->changes);
     while (remote && s->settled < s->count)
-        await_change(s);
+        await_change(s, &s->changes);
     if (b && b->bytes)
         r = copy_out(b, value, n);
     pthread_mutex_unlock(&s->lock);
@@ -247,7 +252,7 @@ static void end_fence(struct space *s)
     for (uint32_t i = 0; i < s->count; i++)
         if (s->ranks[i] && s->ranks[i]->fenced && s->ranks[i]->base.wake)
             s->ranks[i]->base.wake(s->ranks[i]->base.wake_arg);
-    announce_change(s);
+    announce_change(&s->changes);
 }
 
 static int hosted_fence_start(struct wf_boot *boot, int *fd)
@@ -304,7 +309,7 @@ static int hosted_fence_end(struct wf_boot *boot)
     if (h->closes && !s->passed)
         end_fence(s);
     while (!s->passed)
-        await_change(s);
+        await_change(s, &s->changes);
     h->fenced = false;
     pthread_mutex_unlock(&s->lock);
     return r;

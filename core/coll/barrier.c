@@ -8,9 +8,10 @@
  * their number: all signal rank 0, which signals all.
  *
  * Members may see different numbers of CPUs and must choose alike. So the first
- * blocking barrier of a communicator is a dissemination which carries a byte,
+ * blocking barrier of a communicator carries a byte up a tree and down again,
  * the OR of what each one sees; calls after it, in the order that is the same
- * everywhere, use the outcome.
+ * everywhere, use the outcome. A tree connects p - 1 pairs of processes, a
+ * dissemination p log p, and that is what a first call costs.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,36 +38,21 @@ static int merge_heard_bytes(void *arg)
     return MPI_SUCCESS;
 }
 
-/* Adds the vertices of a dissemination. `shared` NULL: it carries no byte. */
-static void add_dissemination(struct wf_sched *s, const struct wf_comm *g,
-                              struct wf_oversubscription *shared)
+void wf_coll_disseminate(struct wf_sched *s, const struct wf_comm *g)
 {
     struct wf_type *byte = wf_coll_byte();
-    uint64_t n = shared ? 1 : 0;
     int before = -1, told = -1;
 
-    for (int d = 1, round = 0; d < g->size; d *= 2, round++) {
-        int to = (g->rank + d) % g->size;
-        int from = (g->rank - d + g->size) % g->size;
-        int send = wf_sched_send(s, shared ? &shared->any : NULL, n, byte, to);
-        int recv = wf_sched_recv(s, shared ? &shared->heard[round] : NULL, n,
-                                 byte, from);
+    for (int d = 1; d < g->size; d *= 2) {
+        int send = wf_sched_send(s, NULL, 0, byte, (g->rank + d) % g->size);
+        int recv =
+            wf_sched_recv(s, NULL, 0, byte, (g->rank - d + g->size) % g->size);
 
         wf_sched_after(s, send, told); /* implies all earlier rounds */
         wf_sched_after(s, send, before);
         before = recv;
         told = send;
-        if (shared) {
-            before = wf_sched_call(s, merge_heard_bytes, shared);
-            wf_sched_after(s, before, recv);
-            wf_sched_after(s, before, told);
-        }
     }
-}
-
-void wf_coll_disseminate(struct wf_sched *s, const struct wf_comm *g)
-{
-    add_dissemination(s, g, NULL);
 }
 
 void wf_coll_signal_up(struct wf_sched *s, const struct wf_comm *g)
@@ -97,20 +83,29 @@ static void build_linear(struct wf_sched *s, const struct wf_comm *g)
     wf_coll_signal_down(s, g);
 }
 
-/* The last rank of each subtree signals its parent; rank 0 then broadcasts. */
-static void build_tree(struct wf_sched *s, const struct wf_comm *g)
+/* The last rank of each subtree signals its parent; rank 0 then broadcasts.
+ * `shared` NULL: the signals carry no byte. */
+static void build_tree(struct wf_sched *s, const struct wf_comm *g,
+                       struct wf_oversubscription *shared)
 {
     struct wf_type *byte = wf_coll_byte();
+    uint64_t n = shared ? 1 : 0;
+    uint8_t *any = shared ? &shared->any : NULL,
+            *heard = shared ? shared->heard : NULL;
     int bit = 1;
 
     for (; bit < g->size && !(g->rank & bit); bit *= 2)
         if (g->rank + bit < g->size)
-            wf_sched_recv(s, NULL, 0, byte, g->rank + bit);
+            wf_sched_recv(s, heard ? heard++ : NULL, n, byte, g->rank + bit);
     wf_sched_fence(s);
+    if (shared) {
+        wf_sched_call(s, merge_heard_bytes, shared);
+        wf_sched_fence(s);
+    }
     if (g->rank != 0)
-        wf_sched_send(s, NULL, 0, byte, g->rank - bit);
+        wf_sched_send(s, any, n, byte, g->rank - bit);
     wf_sched_fence(s);
-    wf_coll_bcast_tree(s, g, NULL, 0, byte, 0);
+    wf_coll_bcast_tree(s, g, any, n, byte, 0);
 }
 
 static void choose_and_build(struct wf_sched *s, struct wf_comm *comm)
@@ -121,13 +116,13 @@ static void choose_and_build(struct wf_sched *s, struct wf_comm *comm)
         build_linear(s, comm);
         break;
     case WF_ALG_BINOMIAL:
-        build_tree(s, comm);
+        build_tree(s, comm, NULL);
         break;
     case WF_ALG_NODES:
         wf_coll_barrier_nodes(s, comm);
         break;
     default:
-        add_dissemination(s, comm, NULL);
+        wf_coll_disseminate(s, comm);
     }
 }
 
@@ -138,7 +133,7 @@ static void build_inter(struct wf_sched *s, const struct wf_comm *comm)
     struct wf_type *byte = wf_coll_byte();
 
     wf_sched_use_local_group(s, true);
-    add_dissemination(s, comm->local_comm, NULL);
+    wf_coll_disseminate(s, comm->local_comm);
     wf_sched_fence(s);
     wf_sched_use_local_group(s, false);
     if (comm->rank == 0) {
@@ -157,14 +152,14 @@ int wf_build_barrier(struct wf_sched *s, const struct wf_coll_args *a)
     else if (a->comm->oversubscription.known)
         choose_and_build(s, a->comm);
     else
-        add_dissemination(s, a->comm, NULL);
+        wf_coll_disseminate(s, a->comm);
     return MPI_SUCCESS;
 }
 
 int wf_coll_build_barrier_with_flags(struct wf_sched *s,
                                      const struct wf_coll_args *a)
 {
-    add_dissemination(s, a->comm, a->rbuf);
+    build_tree(s, a->comm, a->rbuf);
     return MPI_SUCCESS;
 }
 

@@ -172,7 +172,7 @@ static void *grow_array(void *old, const void *inline_old, int *room,
 
     do
         new = old == inline_old ? malloc(2 * bytes) : realloc(old, 2 * bytes);
-    while (!new &&wf_shortage_wait(&attempts));
+    while (!new && wf_shortage_wait(&attempts));
     if (!new)
         return NULL;
     if (old == inline_old)

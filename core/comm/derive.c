@@ -318,11 +318,8 @@ static bool is_message_lost(const struct wf_req *r)
 
 static int await_words(const struct wf_agree_scope *s, struct wf_req *r)
 {
-    if (!wf_req_done(r) && r->type != WF_REQ_NOOP) {
-        r->context = (void *)(uintptr_t)s;
-        r->lost = is_message_lost;
-    }
-    return wf_error_class(wf_wait(&r, MPI_STATUS_IGNORE));
+    return wf_error_class(
+        wf_wait_unless_lost(r, is_message_lost, s, MPI_STATUS_IGNORE));
 }
 
 /* Sends n words and receives their_n. */

@@ -18,7 +18,7 @@
 struct wf_oversubscription {
     bool known;
     uint8_t any;       /* some member that was heard of shares CPUs */
-    uint8_t heard[31]; /* by round of the dissemination */
+    uint8_t heard[31]; /* by subtree: the tree of the first barrier */
 };
 
 /* Promises of the program about its receives (MPI-5.0 s7.4.4) that are checked:

@@ -18,6 +18,7 @@
 #include "object/status.h"
 #include "progress/engines.h"
 #include "protocol/death.h"
+#include "protocol/failure.h"
 #include "protocol/parting.h"
 #include "protocol/receive.h"
 #include "protocol/request.h"
@@ -91,13 +92,9 @@ static bool is_member_lost(const struct wf_req *r)
 static int await_message(struct wf_comm *comm, int started, struct wf_req *r,
                          MPI_Status *status)
 {
-    if (started != 0)
-        return wf_error_class(started);
-    if (!wf_req_done(r) && r->type != WF_REQ_NOOP) {
-        r->context = comm;
-        r->lost = is_member_lost;
-    }
-    return wf_error_class(wf_wait(&r, status));
+    return wf_error_class(
+        started ? started
+                : wf_wait_unless_lost(r, is_member_lost, comm, status));
 }
 
 /* Sends the description of this process to the root, or no bytes if there is no

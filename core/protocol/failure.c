@@ -290,6 +290,16 @@ void wf_flag_wait_end(struct wf_instance *wf, struct wf_flag_wait *wait)
     *at = wait->next;
 }
 
+int wf_wait_unless_lost(struct wf_req *r, bool (*lost)(const struct wf_req *),
+                        const void *context, MPI_Status *status)
+{
+    if (!wf_req_done(r) && r->type != WF_REQ_NOOP) {
+        r->context = (void *)(uintptr_t)context;
+        r->lost = lost;
+    }
+    return wf_wait(&r, status);
+}
+
 void wf_failure_watch(struct wf_instance *wf)
 {
     wf_failure_hear_launcher(wf);

@@ -8,7 +8,7 @@
 #ifndef WF_PROTOCOL_FAILURE_H
 #define WF_PROTOCOL_FAILURE_H
 
-#include "base.h"
+#include "protocol/request.h"
 
 struct weft_loc;
 struct wf_comm;
@@ -23,6 +23,11 @@ struct wf_flag_wait {
 
 void wf_flag_wait_begin(struct wf_instance *, struct wf_flag_wait *);
 void wf_flag_wait_end(struct wf_instance *, struct wf_flag_wait *);
+
+/* Wait for a request as wf_wait does; it ends as well when `lost`, which finds
+ * `context` in the request, says so after the loss of a process. */
+int wf_wait_unless_lost(struct wf_req *, bool (*lost)(const struct wf_req *),
+                        const void *context, MPI_Status *status);
 
 /* Look for dead peers. */
 void wf_failure_watch(struct wf_instance *);

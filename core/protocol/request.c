@@ -19,13 +19,14 @@
 #include "route/links.h"
 #include "route/location.h"
 
-/* Numbers of requests that are allocated together: a page, then more. */
+/* Numbers of requests that are allocated together: a page, then twice as many
+ * each time, up to SLAB. Each slab is touched as a whole. */
 enum { SLAB_FIRST = 5, SLAB = 32 };
 
 static int add_slab(struct wf_engine *e)
 {
     size_t n = (size_t)e->slab_count + 1;
-    int requests = e->slab_count ? SLAB : SLAB_FIRST;
+    int requests = e->slab_count < 3 ? SLAB_FIRST << e->slab_count : SLAB;
     void **slabs = realloc(e->slabs, n * sizeof *slabs);
     struct wf_p2p *slab;
 

@@ -8,10 +8,10 @@
  */
 #include "rma/atomic.h"
 
-#include "coll/shm/race_notes.h"
 #include "datatype/op.h"
 #include "datatype/predefined.h"
 #include "object/error.h"
+#include "os/race_notes.h"
 #include "rma/update.h"
 
 enum {
@@ -286,12 +286,12 @@ void wf_rma_swap_bytes(const struct wf_rma_domain *d, void *target, size_t size,
     }
     stripe = wf_rma_stripe_of(d, target);
     wf_rma_stripe_enter(stripe, d);
-    wf_shmcoll_note_load((uint32_t)(stripe - d->stripes));
+    wf_race_note_load((uint32_t)(stripe - d->stripes));
     equal = memcmp(target, s->compare, size) == 0;
     memcpy(s->result, target, size);
     if (equal)
         memcpy(target, s->origin, size);
-    wf_shmcoll_note_store((uint32_t)(stripe - d->stripes));
+    wf_race_note_store((uint32_t)(stripe - d->stripes));
     wf_rma_stripe_leave(stripe);
 }
 

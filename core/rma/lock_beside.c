@@ -3,8 +3,8 @@
  */
 #include "rma/lock_beside.h"
 
-#include "coll/shm/race_notes.h"
 #include "object/error.h"
+#include "os/race_notes.h"
 #include "process/instance.h"
 #include "report/call_time.h"
 #include "rma/epoch.h"
@@ -34,7 +34,7 @@ static inline struct wf_rma_lock lock_of(const struct wf_win_peer *p)
 static inline void note_lock(struct wf_win_peer *p, enum wf_lock_type type,
                              bool nocheck)
 {
-    wf_shmcoll_note_load(0);
+    wf_race_note_load(0);
     p->win->words_held += !nocheck;
     p->lock_type = (uint8_t)type;
     p->lock_nocheck = nocheck;
@@ -65,7 +65,7 @@ static inline void give_back(struct wf_win_peer *p)
     struct wf_rma_lock all = wf_map_lock_of_all(p->win), target = lock_of(p);
 
     p->win->words_held--;
-    wf_shmcoll_note_store(0);
+    wf_race_note_store(0);
     wf_rma_unlock(&all, &target, p->lock_type == WF_LOCK_EXCLUSIVE);
     note_unlock(p);
 }
@@ -74,7 +74,7 @@ static inline void give_all_back(struct wf_win *win)
 {
     struct wf_rma_lock all = wf_map_lock_of_all(win);
 
-    wf_shmcoll_note_store(0);
+    wf_race_note_store(0);
     if (!win->all_nocheck)
         wf_rma_unlock_all(&all);
     wf_open_set_access(win, WF_ACCESS_NONE);
@@ -149,7 +149,7 @@ bool wf_rma_fast_lock_all(MPI_Win h, int assert)
         done = wf_lock_word_try(&all, WF_HOLD_SHARED);
     }
     if (wf_likely(done)) {
-        wf_shmcoll_note_load(0);
+        wf_race_note_load(0);
         win->all_nocheck = false;
         wf_open_set_access(win, WF_ACCESS_LOCK_ALL);
     }
@@ -271,7 +271,7 @@ int wf_lock_all_beside(struct wf_win *win, bool nocheck)
         rc = nocheck ? MPI_SUCCESS : wf_rma_lock_all(&all);
         if (rc)
             wf_open_set_access(win, WF_ACCESS_NONE);
-        wf_shmcoll_note_load(0);
+        wf_race_note_load(0);
     }
     wf_map_leave_words(win);
     return rc;

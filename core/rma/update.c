@@ -7,9 +7,9 @@
  */
 #include "rma/update.h"
 
-#include "coll/shm/race_notes.h"
 #include "datatype/move.h"
 #include "datatype/predefined.h"
+#include "os/race_notes.h"
 
 enum {
     ELEMENT_MOST = 64, /* bytes from an element to the next, at most */
@@ -217,11 +217,11 @@ static void update_under_stripes(struct wf_rma_update *u)
         uint64_t n = count_in_piece(u);
 
         wf_rma_stripe_enter(s, u->domain);
-        wf_shmcoll_note_load((uint32_t)(s - u->domain->stripes));
+        wf_race_note_load((uint32_t)(s - u->domain->stripes));
         if (u->result)
             fetch_elements(u, n);
         change_elements(u, n);
-        wf_shmcoll_note_store((uint32_t)(s - u->domain->stripes));
+        wf_race_note_store((uint32_t)(s - u->domain->stripes));
         wf_rma_stripe_leave(s);
         skip_elements(u, n);
     }

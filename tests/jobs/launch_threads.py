@@ -72,6 +72,46 @@ int main(int argc, char **argv)
 }
 """
 
+# One barrier.
+BARRIER = r"""
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+# Eight small collectives; rank 0 prints a line of /proc/self/smaps_rollup, in
+# KB, while the others wait in a barrier.
+MEMORY = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    char line[256];
+    int rank, sum;
+    FILE *f;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 8; i++)
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    f = rank == 0 ? fopen("/proc/self/smaps_rollup", "r") : NULL;
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, argv[1], strlen(argv[1])) == 0)
+            printf("%d\n", atoi(line + strlen(argv[1])));
+    if (f)
+        fclose(f);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
 
 class Threads(unittest.TestCase):
     @classmethod
@@ -151,6 +191,34 @@ class Threads(unittest.TestCase):
         self.assertGreater(self.bytes_sent(
             program, "--ranks-per-process", 2, "--route", "thread tcp"),
             every // 2)
+
+    def test_a_first_barrier_connects_one_pair_for_each_rank(self):
+        """Connecting is most of what it costs, and of the memory of a rank."""
+        program = self.build("barrier", BARRIER, "-fthread-ranks")
+        done = launch.run("-n", 32, "--ranks-per-process", 32, "--set",
+                          "core.log=debug", program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        pairs = {frozenset(pair) for pair in re.findall(
+            r"weft\[(\d+)\]: thread: connected to process (\d+)",
+            done.stderr)}
+        self.assertEqual(len(pairs), 31)
+
+    def kilobytes(self, program, ranks, line):
+        done = launch.run("-n", ranks, "--ranks-per-process", ranks, program,
+                          line)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int(done.stdout)
+
+    def test_the_memory_of_a_rank_is_bounded(self):
+        """Also when there are many; and no rank has the pages of all mapped
+        before it has used them."""
+        if "-fsanitize" in subprocess.run([MPICC, "-show"], text=True,
+                                          capture_output=True).stdout:
+            self.skipTest("a sanitizer has memory of its own")
+        program = self.build("memory", MEMORY, "-fthread-ranks")
+        few, many = (self.kilobytes(program, n, "Pss:") for n in (64, 256))
+        self.assertLess((many - few) / (256 - 64), 100)
+        self.assertLess(self.kilobytes(program, 16, "Rss:"), 20000)
 
     def test_threads_of_the_program_become_ranks(self):
         program = self.build("own", OWN_THREADS)

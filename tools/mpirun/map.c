@@ -120,8 +120,13 @@ const struct host *wf_map_overfull(const struct job *job)
 
 struct rank *wf_job_find_holder(struct job *job, int rank)
 {
-    int i = 0;
-    while (job->ranks[i].id + job->ranks[i].rank_count <= rank)
-        i++;
-    return &job->ranks[i];
+    int low = 0, high = job->count - 1;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (job->ranks[middle].id + job->ranks[middle].rank_count <= rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return &job->ranks[low];
 }

@@ -58,12 +58,9 @@ static int contribute_and_finish(wf_coll_builder *builder,
                                  wf_shmcoll_reader *take)
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
-    uint64_t bytes = wf_coll_block_bytes(own);
-    int rc;
+    uint64_t bytes;
+    int rc = wf_shmcoll_write_contribution(t, own, &bytes);
 
-    wf_shmcoll_begin_call(t, bytes);
-    rc = wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes),
-                                  own.buf, own.count, own.type);
     wf_shmcoll_publish_flag(t, bytes, 0);
     return finish_call(builder, a, rc, take);
 }

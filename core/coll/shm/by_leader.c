@@ -73,12 +73,9 @@ int wf_shmcoll_run_by_leader(wf_coll_builder *builder,
                              struct wf_coll_block own, wf_shmcoll_reader *take)
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
-    uint64_t bytes = wf_coll_block_bytes(own);
-    int rc;
+    uint64_t bytes;
+    int rc = wf_shmcoll_write_contribution(t, own, &bytes);
 
-    wf_shmcoll_begin_call(t, bytes);
-    rc = wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes),
-                                  own.buf, own.count, own.type);
     if (rc) {
         wf_shmcoll_publish_flag(t, bytes, WF_SHMCOLL_FLAG_SCHEDULE);
         return wf_shmcoll_run_schedule(t, builder, a);

@@ -51,6 +51,18 @@ static inline int wf_shmcoll_unpack_elements(const void *from, void *buf,
     return MPI_SUCCESS;
 }
 
+/* Begins a call and packs what this member contributes to it, which fits its
+ * block. *bytes: its length. */
+static inline __attribute__((always_inline)) int
+wf_shmcoll_write_contribution(struct wf_shmcoll *t, struct wf_coll_block own,
+                              uint64_t *bytes)
+{
+    *bytes = wf_coll_block_bytes(own);
+    wf_shmcoll_begin_call(t, *bytes);
+    return wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, *bytes),
+                                    own.buf, own.count, own.type);
+}
+
 /* Copies this member's block to itself. */
 static inline int wf_shmcoll_copy_own_block(struct wf_coll_block from,
                                             struct wf_coll_block to)
@@ -184,12 +196,9 @@ static inline int wf_shmcoll_skip_call(struct wf_shmcoll *t, int rc)
 static inline __attribute__((always_inline)) int
 wf_shmcoll_contribute_elements(struct wf_shmcoll *t, struct wf_coll_block own)
 {
-    uint64_t bytes = wf_coll_block_bytes(own);
-    int rc;
+    uint64_t bytes;
+    int rc = wf_shmcoll_write_contribution(t, own, &bytes);
 
-    wf_shmcoll_begin_call(t, bytes);
-    rc = wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, t->rank, bytes),
-                                  own.buf, own.count, own.type);
     return wf_shmcoll_finish_contribution(t, bytes, rc);
 }
 

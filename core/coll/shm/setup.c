@@ -54,12 +54,15 @@ enum {
 
 /* ---- together ------------------------------------------------------------ */
 
-/* Takes the pages that are used from the start. */
+/* Takes the pages that are used from the start. Of ranks that are threads of
+ * one process one takes them for all: in the mappings of the others they would
+ * count as memory of the process once more each. */
 static void take_pages(const struct wf_memory *m)
 {
     size_t now = m->bytes - m->lazy_bytes;
 
-    if (m->base && now * (uint64_t)m->comm->size <= WF_SHMCOLL_PAGES_TAKEN_MOST)
+    if (m->base && !(m->comm->rank && m->comm->wf->rank->ranks) &&
+        now * (uint64_t)m->comm->size <= WF_SHMCOLL_PAGES_TAKEN_MOST)
         (void)wf_pages_populate(m->base, now);
 }
 

@@ -49,9 +49,9 @@
 #define WF_SHMCOLL_H
 
 #include "coll/coll.h"
-#include "coll/shm/race_notes.h"
 #include "coll/shm/tuning.h"
 #include "coll/shm/wait.h"
+#include "os/race_notes.h"
 
 struct wf_instance;
 
@@ -227,7 +227,7 @@ static inline void wf_shmcoll_begin_without_line(struct wf_shmcoll *t)
 static inline void wf_shmcoll_store_word(const struct wf_shmcoll *t,
                                          wf_atomic_u64 *word, uint64_t value)
 {
-    wf_shmcoll_note_store(t->comm->context);
+    wf_race_note_store(t->comm->context);
     wf_store_release(word, value);
 }
 
@@ -237,7 +237,7 @@ static inline uint64_t wf_shmcoll_load_word(const struct wf_shmcoll *t,
 {
     uint64_t value = wf_load_acquire(word);
 
-    wf_shmcoll_note_load(t->comm->context);
+    wf_race_note_load(t->comm->context);
     return value;
 }
 

@@ -55,10 +55,6 @@ struct member_wait {
     uint64_t least;            /* the value to wait for, or a later one */
 };
 
-#ifdef __SANITIZE_THREAD__
-uint64_t wf_shmcoll_orders[WF_SHMCOLL_ORDERS];
-#endif
-
 static bool is_reached(const struct member_wait *w)
 {
     /* pairs with wf_shmcoll_complete_call, wf_shmcoll_store_flag and those of

@@ -56,8 +56,8 @@ static void wf_shmcoll_wait_all_completed(struct wf_shmcoll *, uint32_t);
 static int wf_shmcoll_wait_word(struct wf_shmcoll *, int, const wf_atomic_u64 *,
                                 uint64_t, uint64_t *);
 //@ core/coll/shm/shmcoll.h: wf_shmcoll_line() wf_shmcoll_notify_sleepers
-static void wf_shmcoll_note_store(uint32_t) {}
-static void wf_shmcoll_note_load(uint32_t) {}
+static void wf_race_note_store(uint32_t) {}
+static void wf_race_note_load(uint32_t) {}
 //@ core/coll/shm/shmcoll.h: wf_shmcoll_store_word wf_shmcoll_load_word
 //@ core/coll/shm/shmcoll.h: wf_shmcoll_begin_call wf_shmcoll_store_flag
 //@ core/coll/shm/shmcoll.h: wf_shmcoll_publish_flag wf_shmcoll_complete_call
