@@ -89,9 +89,8 @@ static int run_operation(struct operation *o, struct weft_loc *to)
 static int flush_peer(struct weft_loc *to)
 {
     struct operation o = {.rma.kind = WEFT_RMA_FLUSH};
-    int rc = start_operation(&o, to);
 
-    check(rc != WEFT_EAGAIN, "a flush was refused for want of room");
+    check(start_operation(&o, to) != WEFT_EAGAIN, "a flush found no room");
     until(to->core->world, o.done);
     return o.status;
 }
@@ -349,6 +348,7 @@ static void atomics_meet(struct world *w)
     for (int i = 1; i < SIDES; i++)
         w->plugin->ops->rkey_close(to[i]->peer, key[i]);
     w->plugin->ops->mr_dereg(owner->ep, mr);
+    region_free(owner, &r);
     pair_close(w);
 }
 
