@@ -123,11 +123,13 @@ void wf_exposed_send_key(struct wf_win_peer *p)
     struct weft_core *c = find_core(p);
     uint8_t key[KEY_MOST];
     size_t n = sizeof key;
+    const struct wf_win_peer *own;
+    uint32_t access;
     struct wf_exposure *e;
     struct wf_rma_draft d;
 
-    /* The state about itself decides whether memory is exposed. */
-    if (!c || !wf_win_peer(win, win->comm->rank))
+    own = wf_win_peer(win, win->comm->rank);
+    if (!c || !own)
         return;
     (void)wf_exposed_offer(win);
     e = win->exposures ? &win->exposures[c->index] : NULL;
@@ -137,9 +139,11 @@ void wf_exposed_send_key(struct wf_win_peer *p)
     memset(d.at, 0, NAME);
     memcpy(d.at, c->plugin->name, strnlen(c->plugin->name, NAME - 1));
     memcpy(d.at + NAME, key, n);
+    /* Integers are under stripes if there was no memory to expose it before
+     * this process operated on it. */
+    access = own->domain.bulk ? e->access & READ_WRITE : e->access;
     wf_rma_finish(
-        &d, p,
-        &(struct wf_rma_words){WF_RMA_KEY, (uintptr_t)win->base, e->access},
+        &d, p, &(struct wf_rma_words){WF_RMA_KEY, (uintptr_t)win->base, access},
         true);
 }
 
