@@ -28,6 +28,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "weft_transport_rma.h" /* weft_rma: since minor 4 */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -70,7 +72,6 @@ typedef struct weft_loc weft_loc;
 typedef struct weft_ep weft_ep;
 typedef struct weft_peer weft_peer;
 typedef struct weft_mr weft_mr;     /* a registered region of this process */
-typedef struct weft_rkey weft_rkey; /* an opened region of a peer */
 
 /* ---- containers ---------------------------------------------------------- */
 
@@ -149,8 +150,6 @@ typedef struct weft_get {
     weft_rkey *rkey;  /* NULL with WEFT_CAP_NO_MR */
     uint64_t priv[6];
 } weft_get;
-
-#include "weft_transport_rma.h" /* weft_rma: since minor 4 */
 
 /* ---- what an endpoint is and costs --------------------------------------- */
 

@@ -6,9 +6,9 @@
 #ifndef WEFT_TRANSPORT_RMA_H
 #define WEFT_TRANSPORT_RMA_H
 
+#include <stdint.h>
 #include <string.h>
-
-#include "weft_transport.h"
+#include <sys/uio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +29,7 @@ enum weft_rma_kind {
     WEFT_RMA_SWAP, /* operand */
     WEFT_RMA_CAS   /* operand, if result == compare */
 };
+typedef struct weft_rkey weft_rkey; /* an opened region of a peer */
 typedef struct weft_rma {
     uint32_t size;
     uint32_t kind;    /* enum weft_rma_kind */
@@ -68,8 +69,8 @@ static inline uint64_t weft_rma_compute(const weft_rma *r, uint64_t old)
 
 /* Perform an operation on memory that is mapped at `at`: for a transport whose
  * processes map each other's memory, and for the target's side of one that
- * sends requests. The caller has checked the range. Returns WEFT_DONE. */
-static inline int weft_rma_perform(weft_rma *r, void *at)
+ * sends requests. The caller has checked the range. */
+static inline void weft_rma_perform(weft_rma *r, void *at)
 {
     uint32_t *half = (uint32_t *)at, old;
     uint64_t *whole = (uint64_t *)at;
@@ -94,7 +95,6 @@ static inline int weft_rma_perform(weft_rma *r, void *at)
                                             __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             ;
     }
-    return WEFT_DONE;
 }
 
 #ifdef __cplusplus
