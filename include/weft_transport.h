@@ -28,12 +28,14 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "weft_transport_rma.h" /* weft_rma: since minor 4 */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define WEFT_ABI_MAJOR 2           /* part of the symbol: weft_plugin_2_NAME */
-#define WEFT_ABI_MINOR 3           /* grows when members are appended */
+#define WEFT_ABI_MINOR 4           /* grows when members are appended */
 #define WEFT_MAGIC     0x32544657u /* "WFT2" */
 #define WEFT_HDR       64          /* bytes of a header */
 #define WEFT_HDR_MIN   24          /* bytes of a short header */
@@ -70,7 +72,6 @@ typedef struct weft_loc weft_loc;
 typedef struct weft_ep weft_ep;
 typedef struct weft_peer weft_peer;
 typedef struct weft_mr weft_mr;     /* a registered region of this process */
-typedef struct weft_rkey weft_rkey; /* an opened region of a peer */
 
 /* ---- containers ---------------------------------------------------------- */
 
@@ -165,7 +166,11 @@ enum {
      * checks it end to end. Of a network without it the core adds a checksum
      * to containers between hosts. */
     WEFT_CAP_INTACT = 1u << 7,
-    WEFT_CAPS_KNOWN = (1u << 8) - 1 /* all of the above */
+    /* Since minor 4: rma() puts, gets and flushes; it has atomic operations,
+     * too, and they are atomic to those of the target's processors. */
+    WEFT_CAP_RMA = 1u << 8,
+    WEFT_CAP_RMA_ATOMIC = 1u << 9,
+    WEFT_CAPS_KNOWN = (1u << 10) - 1 /* all of the above */
 };
 
 /* Estimates for the choice of routes: t(n) = latency + overhead +
@@ -291,6 +296,9 @@ typedef struct weft_host {
      * in common. */
     uint64_t (*mac64_of)(weft_core *, weft_loc *, const weft_auth *,
                          uint64_t nonce, const struct iovec *, int n);
+    /* Since minor 4. Return an operation for which rma() answered WEFT_OK. A
+     * negative status: it may have happened or not. */
+    void (*rma_done)(weft_core *, weft_rma *, int status);
 } weft_host;
 
 typedef struct weft_open {
@@ -442,6 +450,16 @@ typedef struct weft_ops {
      * follow. */
     int (*send_beside)(const void *data, uint64_t h0, weft_peer *, uint64_t h1,
                        uint64_t h2);
+    /* Since minor 4. mr_reg() of memory on which peers may operate by rma(), at
+     * least as `access` says (WEFT_ACCESS_*), until mr_dereg(). Its keys are as
+     * others, also with WEFT_CAP_NO_MR. WEFT_ENOTSUP: not this memory. */
+    int (*mr_expose)(weft_ep *, void *base, size_t len, uint32_t access,
+                     weft_mr **);
+    /* Since minor 4. WEFT_DONE: it is complete here: the memory of a put may be
+     * used again, the result of all others is here. WEFT_OK: rma_done says
+     * when. An error (no room, out of range): nothing has happened, and the
+     * core sends a message; a flush has one only if the peer is lost. */
+    int (*rma)(weft_peer *, weft_rma *);
 } weft_ops;
 
 /* ---- the plugin ---------------------------------------------------------- */

@@ -47,7 +47,7 @@ static int are_options_valid(const weft_plugin *p)
 
 static const char *find_missing_op(const weft_ops *ops)
 {
-    if (!ops || ops->size < sizeof(weft_ops))
+    if (!ops || ops->size < offsetof(weft_ops, addr_derive)) /* minor 0 */
         return "the table of required operations";
     return !ops->open       ? "open"
            : !ops->close    ? "close"

@@ -19,6 +19,7 @@ struct weft_core {
     const weft_ops *ops;
     weft_ep *ep;
     int index; /* number of its bit in masks of endpoints */
+    uint32_t rma_count; /* operations on windows that it took, for reports */
     weft_attr attr;
     struct wf_event_source source; /* protocol/endpoint_source.h */
     const weft_plugin *plugin;

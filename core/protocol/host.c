@@ -29,6 +29,7 @@
 #include "protocol/message.h"
 #include "protocol/order.h"
 #include "protocol/pull.h"
+#include "protocol/remote.h"
 #include "protocol/send_side.h"
 #include "protocol/traced.h"
 #include "report/error.h"
@@ -51,6 +52,13 @@ static void host_tx_done(weft_core *core, weft_tx *tx, int status)
 static void host_get_done(weft_core *core, weft_get *rma, int status)
 {
     wf_pull_done(rma, status);
+}
+
+static void host_rma_done(weft_core *core, weft_rma *rma, int status)
+{
+    struct wf_remote *remote = wf_container(rma, struct wf_remote, rma);
+
+    remote->done(remote, status);
 }
 
 static void host_tx_ready(weft_core *core, weft_loc *loc)
@@ -158,6 +166,7 @@ const weft_host wf_host = {.size = sizeof wf_host,
                            .rx_done = host_rx_done,
                            .tx_done = host_tx_done,
                            .get_done = host_get_done,
+                           .rma_done = host_rma_done,
                            .tx_ready = host_tx_ready,
                            .locate = host_locate,
                            .auth_step = wf_auth_step,

@@ -87,20 +87,27 @@ static unsigned long long sum_plugin_counts(const struct weft_core *c,
     return n;
 }
 
-/* Print how often the transport sent something again, and the packets that it
- * dropped as damaged or forged. */
+/* Print how often the transport sent something again, the operations on windows
+ * that it took, and the packets that it dropped as damaged or forged. */
 static void report_plugin_counts(const struct wf_instance *wf,
                                  const struct weft_core *c)
 {
     unsigned long long again = sum_plugin_counts(c, "retransmissions"),
                        late = sum_plugin_counts(c, "timeouts"),
-                       strange = sum_plugin_counts(c, "strange_packets");
+                       strange = sum_plugin_counts(c, "strange_packets"),
+                       operations = 0;
+
+    for (const struct wf_instance *e = wf; e; e = wf_engine_after(e))
+        operations += e->links->eps[c->index].rma_count;
 
     if (again | late)
         fprintf(stderr,
                 "weft: rank %u: %-6s sent again %llu packets, after %llu "
                 "timeouts\n",
                 wf->rank->id, c->config->name, again, late);
+    if (operations)
+        fprintf(stderr, "weft: rank %u: %-6s took %llu operations on windows\n",
+                wf->rank->id, c->config->name, operations);
     if (strange)
         fprintf(stderr,
                 "weft: rank %u: %-6s dropped %llu damaged or strange packets\n",

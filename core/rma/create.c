@@ -22,6 +22,7 @@
 #include "object/error.h"
 #include "object/info.h"
 #include "process/rank.h"
+#include "rma/exposed.h"
 #include "rma/info.h"
 #include "rma/lock_queue.h"
 #include "rma/map.h"
@@ -230,6 +231,7 @@ int wf_mpi_win_free(struct wf_instance *wf, MPI_Win *handle)
         rc = wf_attr_delete_all(win->wf, WF_KIND_WIN, win, &win->attrs);
     if (rc)
         return rc;
+    wf_exposed_close(win);
     rc = wf_mpi_barrier(win->wf, win->comm);
     win->freed = true;
     wf_open_set_access(win, WF_ACCESS_NONE);

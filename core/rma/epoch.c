@@ -18,6 +18,7 @@
 
 #include "object/error.h"
 #include "protocol/queues.h"
+#include "rma/exposed.h"
 #include "rma/finish.h"
 #include "rma/map.h"
 #include "rma/message.h"
@@ -174,6 +175,7 @@ static int ask_by_message(struct wf_win_peer *p, bool release)
 
     if (p->lost)
         return MPI_SUCCESS;
+    wf_exposed_flush(p);
     if (release && locked)
         return wf_rma_ask(p, WF_RMA_UNLOCK);
     if (p->unconfirmed)

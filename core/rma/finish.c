@@ -59,9 +59,9 @@ static int release_window(struct wf_req *r)
     return MPI_SUCCESS;
 }
 
-struct wf_req *wf_rma_create_request(struct wf_rma_op *op)
+struct wf_req *wf_rma_create_request(struct wf_win_peer *p)
 {
-    struct wf_win *win = op->peer->win;
+    struct wf_win *win = p->win;
     struct wf_req *r = wf_req_create(win->wf, WF_REQ_ONE_SIDED, win->comm,
                                      "one-sided operation");
 
@@ -71,7 +71,7 @@ struct wf_req *wf_rma_create_request(struct wf_rma_op *op)
     }
     r->source = MPI_ANY_SOURCE; /* the empty status */
     r->tag = MPI_ANY_TAG;
-    r->context = op->peer;
+    r->context = p;
     r->explain = explain_failure;
     r->cancel = refuse_cancel;
     r->destroy = release_window;

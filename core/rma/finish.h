@@ -15,7 +15,7 @@ void wf_rma_take_failure(struct wf_win_peer *, const struct wf_rma_message *);
 /* Ends one part of an operation; the last one completes it and frees it. */
 void wf_rma_end_part(struct wf_rma_op *, uint8_t part);
 /* Creates the request of an operation. NULL: out of memory, recorded. */
-struct wf_req *wf_rma_create_request(struct wf_rma_op *);
+struct wf_req *wf_rma_create_request(struct wf_win_peer *);
 /* Notes that a target has work that is not synchronised. */
 void wf_rma_mark_dirty(struct wf_win_peer *);
 /* The place in win->dirty is given back. */

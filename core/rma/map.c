@@ -440,8 +440,6 @@ static int share_and_agree(struct wf_win *win)
     wf_memory_settle(&memory);
     if (rc == MPI_SUCCESS && !of_program)
         rc = report_outcome(win, memory.why);
-    if (!win->map)
-        wf_program_memory_unpin(win);
     return rc;
 }
 

@@ -22,6 +22,7 @@
 #include "rma/atomic.h"
 #include "rma/direct.h"
 #include "rma/epoch.h"
+#include "rma/exposed.h"
 #include "rma/finish.h"
 #include "rma/map.h"
 #include "rma/mates.h"
@@ -78,22 +79,12 @@ static struct wf_rma_side find_target(const struct wf_win_peer *p,
     return target;
 }
 
-/* Returns whether all sides are one element of one predefined type. */
-static bool is_one_element(const struct wf_rma_call *c)
-{
-    const struct wf_type *t = c->target.type;
-
-    return t->predefined && c->target.count == 1 &&
-           (!c->origin.type || (c->origin.type == t && c->origin.count == 1)) &&
-           (!c->result.type || (c->result.type == t && c->result.count == 1));
-}
-
 static int accumulate_here(struct wf_win_peer *p, const struct wf_rma_call *c,
                            const struct wf_rma_side *target)
 {
     const struct wf_op *op = wf_op_of((MPI_Op)(uintptr_t)c->op);
 
-    if (wf_likely(is_one_element(c)))
+    if (wf_likely(wf_rma_is_one_element(c)))
         return wf_rma_fetch_and_op(&p->domain, op, target->type, target->buf,
                                    c->origin.buf, c->result.buf);
     if (c->kind == WF_RMA_ACC)
@@ -187,10 +178,11 @@ bool wf_map_init_peer(struct wf_win_peer *p)
     }
     if (p->rank != win->comm->rank)
         return true;
-    /* Only this process gets at its memory. An array is a loop under a
-     * stripe. */
+    /* Only this process gets at its memory, unless a transport does. An array
+     * is a loop under a stripe. */
     p->domain.me = 1;
-    p->domain.bulk = true;
+    p->domain.bulk =
+        win->flavor == MPI_WIN_FLAVOR_DYNAMIC || !wf_exposed_offer(win);
     p->domain.stripes = make_stripes(win);
     if (win->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
         p->domain.base = (uintptr_t)win->base;

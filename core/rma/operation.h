@@ -64,4 +64,14 @@ static inline bool wf_rma_has_result(enum wf_rma_kind kind)
     return kind == WF_RMA_GET || kind == WF_RMA_GET_ACC || kind == WF_RMA_CAS;
 }
 
+/* Returns whether all sides are one element of one predefined type. */
+static inline bool wf_rma_is_one_element(const struct wf_rma_call *c)
+{
+    const struct wf_type *t = c->target.type;
+
+    return t->predefined && c->target.count == 1 &&
+           (!c->origin.type || (c->origin.type == t && c->origin.count == 1)) &&
+           (!c->result.type || (c->result.type == t && c->result.count == 1));
+}
+
 #endif

@@ -20,6 +20,7 @@
 #include "core_api.h"
 #include "object/error.h"
 #include "rma/epoch.h"
+#include "rma/exposed.h"
 #include "rma/finish.h"
 #include "rma/message.h"
 #include "rma/open.h"
@@ -219,6 +220,7 @@ static struct wf_win_peer *complete_ready(struct wf_win *win, int *rc)
 
         if (!p->in_start)
             continue;
+        wf_exposed_flush(p);
         if (!is_ready(p)) {
             left = p;
             wf_rma_push(p);

@@ -20,6 +20,7 @@
 #include "process/instance.h"
 #include "protocol/receive.h"
 #include "protocol/send.h"
+#include "rma/exposed.h"
 #include "rma/finish.h"
 #include "rma/message.h"
 #include "rma/open.h"
@@ -90,6 +91,9 @@ static bool may_send(const struct wf_rma_op *op)
 
     if (p->in_start && !p->posted)
         return false;
+    if (p->transfer_count && op->call.kind != WF_RMA_PUT &&
+        op->call.kind != WF_RMA_GET)
+        return false; /* the transport does not order it behind them */
     if (is_question(op))
         return true;
     if (p->lock_state != WF_LOCK_WANTED && p->lock_state != WF_LOCK_ASKED)
@@ -274,8 +278,7 @@ static void remove_first(struct wf_win_peer *p)
 {
     struct wf_rma_op *op = p->queue;
 
-    p->queue = op->next;
-    if (!p->queue)
+    if (!(p->queue = op->next))
         p->queue_end = &p->queue;
     wf_rma_end_part(op, WF_RMA_QUEUED);
 }
@@ -355,6 +358,7 @@ static void end_answers(struct wf_win_peer *p)
 void wf_rma_lose_target(struct wf_win_peer *p)
 {
     p->lost = true;
+    wf_exposed_lose(p);
     wf_open_publish_leg(p);
     wf_rma_drop_list(p);
     end_answers(p);
@@ -441,7 +445,7 @@ static int queue_op(struct wf_rma_op *from, struct wf_req **req)
     if (op->by_message)
         op->tag = (int)(op->peer->win->next_tag++ & (WF_RMA_TAG_RESULT - 1));
     if (req) {
-        op->req = wf_rma_create_request(op);
+        op->req = wf_rma_create_request(op->peer);
         if (!op->req) {
             op->parts = WF_RMA_QUEUED;
             wf_rma_end_part(op, WF_RMA_QUEUED);
@@ -463,9 +467,10 @@ int wf_rma_start(struct wf_win_peer *p, const struct wf_rma_call *c,
     struct wf_rma_op op;
     int rc;
 
+    if (wf_exposed_start(p, c, req, &rc))
+        return rc;
     init_op(&op, p, c);
-    rc = prepare_type(&op);
-    if (rc)
+    if ((rc = prepare_type(&op)))
         return rc;
     wf_rma_mark_dirty(p);
     p->unconfirmed |= !wf_rma_has_result(c->kind);

@@ -16,6 +16,7 @@
 #include "process/rank.h"
 #include "protocol/failure.h"
 #include "report/error.h"
+#include "rma/exposed.h"
 #include "rma/finish.h"
 #include "rma/lock_queue.h"
 #include "rma/operation.h"
@@ -139,6 +140,12 @@ static void handle_message(struct wf_win_peer *p, struct wf_rma_message *m)
         break;
     case WF_RMA_POST:
         wf_pscw_take_post(p);
+        break;
+    case WF_RMA_EXPOSE:
+        wf_exposed_send_key(p);
+        break;
+    case WF_RMA_KEY:
+        wf_exposed_take_key(p, m);
         break;
     case WF_RMA_PUT:
     case WF_RMA_ACC:

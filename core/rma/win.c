@@ -23,6 +23,7 @@
 #include "protocol/queues.h"
 #include "report/error.h"
 #include "rma/epoch.h"
+#include "rma/exposed.h"
 #include "rma/map.h"
 #include "rma/mapped.h"
 #include "rma/open.h"
@@ -109,6 +110,7 @@ struct wf_win_peer *wf_win_peer(struct wf_win *win, int rank)
     p->unfinished_end = &p->unfinished;
     wf_list_init(&p->dirty);
     wf_list_init(&p->listed);
+    wf_list_init(&p->transfers);
     wf_list_init(&p->waiter);
     if (!wf_map_init_peer(p)) {
         free(p);
@@ -248,6 +250,7 @@ void wf_win_stop_serving(struct wf_win *win)
     if (win->attends)
         wf_helper_stop_attending(win->wf);
     win->attends = false;
+    wf_exposed_withdraw(win);
 }
 
 /* ---- owner of errors ----------------------------------------------------- */

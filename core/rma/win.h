@@ -26,6 +26,7 @@
 struct wf_active;
 struct wf_block;
 struct wf_errhandler;
+struct wf_exposure;
 struct wf_info;
 struct wf_leg;
 struct wf_rma_op;
@@ -107,6 +108,14 @@ struct wf_win_peer {
     bool posted;      /* and has called MPI_Win_post */
     uint32_t posts;   /* calls of MPI_Win_post not yet matched by a start */
     struct wf_type *sent_type; /* the one that it has been told of */
+    /* By the transport: exposed.h. */
+    weft_rkey *rkey; /* of its memory; NULL: there is none */
+    uint64_t key_base;
+    uint32_t key_access;
+    bool key_asked, unflushed;
+    uint8_t key_refused;      /* by the transport, so many times */
+    struct wf_list transfers; /* operations that the transport has, */
+    uint32_t transfer_count;  /* which are pending, too */
     int error; /* class of the first operation that failed there */
 
     /* As target: the operations on memory of this process. */
@@ -173,6 +182,9 @@ struct wf_win {
 
     struct wf_region *regions; /* by address */
     size_t region_count, region_room;
+
+    struct wf_exposure *exposures; /* [WF_EPS_MAX], of memory of this process,
+                                      or NULL: exposed.h */
 
     struct wf_attr *attrs;
     struct wf_errhandler *errhandler;

@@ -4,11 +4,12 @@
  *   word   kind 5 | flags 5 | operation 8 | basic type 10 | 0
  *   c      PUT .. CAS: place of the data in the window, in bytes from its base,
  *          or an address in a dynamic one; TYPE: words of the description;
- *          ACK, FAIL: an error class
+ *          ACK, FAIL: an error class; KEY: the window's address
  *   d      GET .. CAS, RESULT, FAIL: id of the operation at its origin;
  *          FLUSH, UNLOCK, ACK: number of the question; TYPE: first word
+ *          KEY: WEFT_ACCESS_*
  *   payload   PUT .. CAS, RESULT: an extent, unless WHOLE, and data;
- *          TYPE: words; LIST: messages
+ *          TYPE: words; LIST: messages; KEY: name of the plugin, key
  *
  * Small messages share a container, a LIST. Each begins at a multiple of 8:
  *
@@ -19,7 +20,8 @@
  *
  *   PUT, ACC, GET, GET_ACC, CAS    origin -> target
  *   TYPE, FLUSH, UNLOCK, COMPLETE  origin -> target
- *   RESULT, ACK, FAIL, POST        target -> origin
+ *   EXPOSE                         origin -> target
+ *   RESULT, ACK, FAIL, POST, KEY   target -> origin
  *   LIST                           both ways
  *
  * Everything is little-endian on every machine.
@@ -44,7 +46,9 @@ enum wf_rma_kind {
     WF_RMA_ACK,
     WF_RMA_FAIL,
     WF_RMA_POST,
-    WF_RMA_LIST
+    WF_RMA_LIST,
+    WF_RMA_EXPOSE,
+    WF_RMA_KEY
 };
 
 enum wf_rma_flags {

@@ -84,3 +84,19 @@ void *wf_thread_rkey_map(weft_rkey *k, uint64_t raddr, size_t len)
     (void)k, (void)len;
     return (void *)(uintptr_t)raddr;
 }
+
+/* Every rank may operate on all memory of the process: nothing is checked. */
+int wf_thread_mr_expose(weft_ep *e, void *base, size_t len, uint32_t access,
+                        weft_mr **mr)
+{
+    (void)access;
+    return wf_thread_mr_reg(e, base, len, mr);
+}
+
+int wf_thread_rma(weft_peer *p, weft_rma *r)
+{
+    if (wf_load_relaxed(&p->box->closed) == MAIL_GONE)
+        return WEFT_EPEER;
+    weft_rma_perform(r, (void *)(uintptr_t)r->raddr);
+    return WEFT_DONE;
+}

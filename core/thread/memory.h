@@ -17,5 +17,7 @@ int wf_thread_mr_pack(weft_ep *, weft_mr *, void *, size_t *);
 int wf_thread_rkey_open(weft_peer *, const void *, size_t, weft_rkey **);
 void wf_thread_rkey_close(weft_peer *, weft_rkey *);
 void *wf_thread_rkey_map(weft_rkey *, uint64_t, size_t);
+int wf_thread_mr_expose(weft_ep *, void *, size_t, uint32_t, weft_mr **);
+int wf_thread_rma(weft_peer *, weft_rma *);
 
 #endif

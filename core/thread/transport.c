@@ -71,7 +71,8 @@ static uint32_t largest_payload(const weft_ep *e)
 
 static int thread_attr(weft_ep *e, weft_attr *a)
 {
-    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_GET | WEFT_CAP_NO_MR | WEFT_CAP_MAP;
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_GET | WEFT_CAP_NO_MR | WEFT_CAP_MAP |
+              WEFT_CAP_RMA | WEFT_CAP_RMA_ATOMIC;
     a->max_short = WF_MAIL_SHORT_MAX;
     a->max_eager = (uint32_t)e->config.eager;
     a->max_payload = largest_payload(e);
@@ -392,7 +393,9 @@ static const weft_ops ops = {.size = sizeof ops,
                              .get = wf_thread_get,
                              .send_words = wf_thread_send_words,
                              .recv_words = wf_thread_recv_words,
-                             .reserve = thread_reserve};
+                             .reserve = thread_reserve,
+                             .mr_expose = wf_thread_mr_expose,
+                             .rma = wf_thread_rma};
 
 static const weft_option options[] = {
     {"mailbox", WEFT_OPT_INT, offsetof(struct thread_config, mailbox), "2048",

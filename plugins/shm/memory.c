@@ -199,8 +199,8 @@ static void unmap_area(weft_rkey *k)
     free(k);
 }
 
-/* Unmaps an area that its owner has freed. If a copy is under way it stays
- * mapped until the pair ends. */
+/* Unmaps an area that its owner has freed. If a copy is under way, or its key
+ * is open, it stays mapped until the pair ends. */
 static void handle_forget(weft_peer *p, uint64_t id)
 {
     weft_rkey **at = &p->mapped_areas;
@@ -210,7 +210,7 @@ static void handle_forget(weft_peer *p, uint64_t id)
     if (!k)
         return;
     k->id = 0;
-    if (wf_shm_has_direct(p))
+    if (k->opens || wf_shm_has_direct(p))
         return;
     *at = k->next;
     unmap_area(k);
@@ -238,14 +238,12 @@ bool wf_shm_handle_memory(weft_peer *p, const struct shm_message *m, int fd)
     }
 }
 
-/* Unmaps all areas of a peer because the pair has ended. */
-void wf_shm_unmap_areas(weft_peer *p)
+/* Unmaps areas of a peer because the pair has ended. */
+void wf_shm_unmap_areas(weft_rkey *k)
 {
-    while (p->mapped_areas) {
-        weft_rkey *k = p->mapped_areas;
-        p->mapped_areas = k->next;
+    while (k) {
+        weft_rkey *next = k->next;
         unmap_area(k);
+        k = next;
     }
-    p->requested_area = 0;
-    p->maps_my_areas = false;
 }

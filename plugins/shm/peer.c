@@ -146,7 +146,9 @@ void wf_shm_end_connection(weft_peer *p, int status)
     weft_ep *ep = p->ep;
     weft_tx *tx = p->out.tx;
     weft_sink *sink = p->in.sink;
+    weft_rkey *areas = p->mapped_areas; /* the core still closes their keys */
     WEFT_ASSERT(p->state != SHM_UP);
+    p->mapped_areas = NULL;
     p->out.tx = NULL;
     p->in.sink = NULL;
     wf_shm_fetch_close(p);
@@ -162,6 +164,7 @@ void wf_shm_end_connection(weft_peer *p, int status)
         ep->host->rx_done(ep->core, sink, status);
     if (tx)
         ep->host->tx_done(ep->core, tx, status);
+    wf_shm_unmap_areas(areas);
 }
 
 /* Notes why the link must go down. The first reason counts. */

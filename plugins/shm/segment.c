@@ -372,7 +372,8 @@ void wf_shm_detach(weft_peer *p)
         munmap(p->base, shm_segment_bytes(&p->geometry));
     if (p->page)
         munmap(p->page, SHM_PAGE);
-    wf_shm_unmap_areas(p);
+    p->requested_area = 0;
+    p->maps_my_areas = false;
     if (p->memory >= 0)
         close(p->memory);
     if (p->bell >= 0)

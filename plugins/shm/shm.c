@@ -321,7 +321,8 @@ static int open_ep(const weft_open *o, weft_ep **out)
 static void fill_attr(const struct shm_geometry *g, const struct shm_config *c,
                       weft_attr *a)
 {
-    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_GET | WEFT_CAP_GET_ALONE | WEFT_CAP_MAP;
+    a->caps = WEFT_CAP_LOCAL | WEFT_CAP_GET | WEFT_CAP_GET_ALONE |
+              WEFT_CAP_MAP | WEFT_CAP_RMA | WEFT_CAP_RMA_ATOMIC;
     a->max_short = shm_cell_max(g);
     a->max_eager = (uint32_t)c->eager;
     a->max_payload = SHM_LEN_MAX & ~(uint32_t)(SHM_PAGE - 1);
@@ -415,26 +416,21 @@ static int open_key(weft_peer *p, const void *rkey, size_t len, weft_rkey **out)
     memcpy(&id, rkey, sizeof id);
     *out = id & SHM_OFFERED ? wf_shm_cma_open_key(p, id)
                             : wf_shm_mapped_area(p, id);
-    return *out ? WEFT_OK : WEFT_ENOTSUP;
+    if (!*out)
+        return WEFT_ENOTSUP;
+    (*out)->opens++;
+    return WEFT_OK;
 }
 
 static void close_key(weft_peer *p, weft_rkey *k)
 {
     (void)p;
+    WEFT_ASSERT(k->opens > 0);
+    k->opens--;
     if (!k->base)
         free(k);
     else
         wf_shm_close_area(k);
-}
-
-/* The address of a range of an area. It stays mapped until the owner frees it
- * or the pair ends; a caller that needs it longer maps it again. */
-static void *map_key(weft_rkey *k, uint64_t at, size_t len)
-{
-    uint64_t from = at - k->at;
-    if (!k->base || at < k->at || from > k->bytes || len > k->bytes - from)
-        return NULL;
-    return (char *)k->base + from;
 }
 
 static const weft_ops ops = {.size = sizeof ops,
@@ -459,7 +455,7 @@ static const weft_ops ops = {.size = sizeof ops,
                              .mr_pack = pack_key,
                              .rkey_open = open_key,
                              .rkey_close = close_key,
-                             .rkey_map = map_key,
+                             .rkey_map = wf_shm_rkey_map,
                              .get = wf_shm_get,
                              .mem_alloc = wf_shm_mem_alloc,
                              .mem_free = wf_shm_mem_free,
@@ -470,7 +466,9 @@ static const weft_ops ops = {.size = sizeof ops,
                              .map_fd = wf_shm_map_fd,
                              .addr_derive = derive_address,
                              .reserve = wf_shm_reserve,
-                             .send_beside = wf_shm_send_beside};
+                             .send_beside = wf_shm_send_beside,
+                             .mr_expose = wf_shm_mr_expose,
+                             .rma = wf_shm_rma};
 
 WEFT_PLUGIN(shm, "0.1.0", "rings and chunks in shared memory, on one machine",
             options, struct shm_config, &ops);

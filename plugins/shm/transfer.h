@@ -34,6 +34,7 @@ struct weft_rkey {
     uint64_t bytes, at;  /* at: its address in the owner */
     uint64_t id;         /* 0: freed by the owner */
     int fd;              /* of the area, until the first close; or -1 */
+    uint32_t opens;      /* by the core, and not closed yet */
 };
 
 /* The queue of gets from a peer. The first one is under way. */
@@ -109,11 +110,18 @@ void wf_shm_mem_free(weft_ep *, weft_mem *);
 void wf_shm_areas_free(weft_ep *);
 weft_mr *wf_shm_area_of(weft_ep *, const void *base, uint64_t len);
 weft_rkey *wf_shm_mapped_area(weft_peer *, uint64_t id);
-void wf_shm_unmap_areas(weft_peer *);
+void wf_shm_unmap_areas(weft_rkey *);
 /* Closes the descriptor of an area, which nobody maps again. */
 void wf_shm_close_area(weft_rkey *);
 int wf_shm_map_fd(weft_ep *, const weft_mem *);
 bool wf_shm_handle_memory(weft_peer *, const struct shm_message *, int fd);
+
+/* ---- remote.c: operations on areas of a peer ---- */
+
+int wf_shm_mr_expose(weft_ep *, void *base, size_t len, uint32_t access,
+                     weft_mr **);
+void *wf_shm_rkey_map(weft_rkey *, uint64_t at, size_t len);
+int wf_shm_rma(weft_peer *, weft_rma *);
 
 /* ---- direct.c: one copy, made by one side or by both ---- */
 

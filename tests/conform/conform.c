@@ -33,8 +33,8 @@ static const weft_plugin *const weft_builtin[] = {NULL};
 #endif
 
 static const struct conform_case *const tables[] = {
-    shape_cases,  transfer_cases, flow_cases,  connect_cases,
-    derive_cases, death_cases,    sleep_cases, fetch_cases};
+    shape_cases, transfer_cases, flow_cases,  connect_cases, derive_cases,
+    death_cases, sleep_cases,    fetch_cases, rma_cases};
 
 /* ---- the plugin ---------------------------------------------------------- */
 
@@ -117,7 +117,10 @@ static const char *find_missing(const weft_plugin *p, weft_ep *ep,
         {NEED_PARSE, HAS(addr_parse), "it has no addr_parse"},
         {NEED_PROBE, HAS(probe), "it has no probe"},
         {NEED_DERIVE, HAS(addr_derive), "it has no addr_derive"},
-        {NEED_RESERVE, HAS(reserve), "it has no reserve"}};
+        {NEED_RESERVE, HAS(reserve), "it has no reserve"},
+        {NEED_RMA, a->caps & WEFT_CAP_RMA, "it has no rma"},
+        {NEED_RMA_ATOMIC, a->caps & WEFT_CAP_RMA_ATOMIC,
+         "its rma has no atomic operations"}};
 #undef HAS
 
     if (needs & NEED_OTHERS && !(a->caps & others))

@@ -81,7 +81,7 @@ struct weft_loc { /* one peer as one side sees it */
     weft_peer *peer;
     uint64_t sent, got, urgent_sent, urgent_got;
     int ups, downs, readies, pauses;
-    int lent, sinks; /* with the plugin now */
+    int lent, sinks; /* with the plugin now; lent: operations, too */
     int tx_failed, rx_failed;
     bool paused, unwanted; /* unwanted: locate refuses it */
     uint64_t refused;      /* number that was answered with EAGAIN */
@@ -179,6 +179,29 @@ struct fetch {
     int status;
 };
 
+/* Memory that one side offers to the others. */
+struct region {
+    weft_mem mem;
+    bool owned; /* by the plugin */
+};
+
+enum { REGION = 3 << 20, REGION_KEY = 256 };
+
+uint8_t region_pattern(uint64_t i);
+struct region region_new(weft_core *); /* it has that pattern */
+void region_free(weft_core *, struct region *);
+/* Open two sides that have heard of each other. */
+void meet_both(struct world *, weft_core **a, weft_core **b);
+
+/* ---- operations on exposed memory ---------------------------------------- */
+
+struct operation {
+    weft_rma rma;
+    struct weft_loc *to;
+    bool lent, done;
+    int status;
+};
+
 /* ---- the handshake ------------------------------------------------------- */
 
 /* Implement weft_host.auth_step for process `me`. */
@@ -270,7 +293,9 @@ enum {
     NEED_PARSE = 1024, /* addr_parse */
     NEED_PROBE = 2048,
     NEED_DERIVE = 4096, /* addr_derive */
-    NEED_RESERVE = 8192
+    NEED_RESERVE = 8192,
+    NEED_RMA = 16384,
+    NEED_RMA_ATOMIC = 32768
 };
 
 struct conform_case {
@@ -281,6 +306,6 @@ struct conform_case {
 
 extern const struct conform_case shape_cases[], transfer_cases[], flow_cases[],
     connect_cases[], derive_cases[], death_cases[], sleep_cases[],
-    fetch_cases[];
+    fetch_cases[], rma_cases[];
 
 #endif

@@ -7,19 +7,14 @@
 
 #include "conform.h"
 
-enum { REGION = 3 << 20, TURNS = 5000, KEY = 256 };
+enum { TURNS = 5000, KEY = REGION_KEY };
 
-struct region {
-    weft_mem mem;
-    bool owned; /* by the plugin */
-};
-
-static uint8_t pattern_at(uint64_t i)
+uint8_t region_pattern(uint64_t i)
 {
     return (uint8_t)(i * 7 + (i >> 9));
 }
 
-static struct region region_new(weft_core *c)
+struct region region_new(weft_core *c)
 {
     const weft_ops *o = c->world->plugin->ops;
     struct region r = {.mem = {.size = sizeof r.mem, .len = REGION}};
@@ -31,11 +26,11 @@ static struct region region_new(weft_core *c)
         r.mem.base = malloc(REGION);
     b = r.mem.base;
     for (uint64_t i = 0; i < REGION; i++)
-        b[i] = pattern_at(i);
+        b[i] = region_pattern(i);
     return r;
 }
 
-static void region_free(weft_core *c, struct region *r)
+void region_free(weft_core *c, struct region *r)
 {
     if (r->owned)
         c->world->plugin->ops->mem_free(c->ep, &r->mem);
@@ -101,7 +96,7 @@ static bool fetch_bytes(weft_core *reader, weft_core *owner, weft_rkey *k,
     return rc == WEFT_DONE || (rc == WEFT_OK && f.status >= 0);
 }
 
-static void meet_both(struct world *w, weft_core **a, weft_core **b)
+void meet_both(struct world *w, weft_core **a, weft_core **b)
 {
     pair_open(w, a, b);
     message_post(message_new(side_peer(*a, (*b)->id), 8, BLOCK, true));
@@ -119,7 +114,7 @@ static void read_some(weft_core *reader, weft_core *owner, weft_rkey *k,
                          len))
             return;
         for (uint64_t i = 0; i < len; i++)
-            check(to[i] == pattern_at(at + i), "byte %llu of %llu",
+            check(to[i] == region_pattern(at + i), "byte %llu of %llu",
                   (unsigned long long)i, (unsigned long long)len);
         check(to[len] == 0xee, "one byte more than asked for");
     }
@@ -186,7 +181,7 @@ static void check_mapping(struct world *w)
         seen = w->plugin->ops->rkey_map(k, (uintptr_t)own, REGION);
     check(seen, "rkey_map() refused it");
     for (uint64_t i = 0; i < REGION; i += 4099) {
-        check(seen[i] == pattern_at(i), "byte %llu", (unsigned long long)i);
+        check(seen[i] == region_pattern(i), "byte %llu", (unsigned long long)i);
         own[i] ^= 0xff;
         check(seen[i] == own[i], "a store at %llu is not seen",
               (unsigned long long)i);

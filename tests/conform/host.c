@@ -231,6 +231,21 @@ static void host_get_done(weft_core *c, weft_get *get, int status)
     f->status = status;
 }
 
+static void host_rma_done(weft_core *c, weft_rma *rma, int status)
+{
+    struct operation *o = (struct operation *)(void *)rma;
+
+    count_step(c);
+    check(o->lent && !o->done, "rma_done for an operation that the plugin does "
+                               "not have: twice, or before rma() returned");
+    check(!o->to->downs, "rma_done after peer_down");
+    check(status <= 0, "rma_done with status %d", status);
+    o->to->lent--;
+    o->lent = false;
+    o->done = true;
+    o->status = status;
+}
+
 static int host_tx_words(weft_core *c, weft_loc *l, uint64_t h0, uint64_t h1,
                          uint64_t h2, const void *data)
 {
@@ -333,6 +348,7 @@ const weft_host conform_host = {.size = sizeof conform_host,
                                 .rx_done = host_rx_done,
                                 .tx_done = host_tx_done,
                                 .get_done = host_get_done,
+                                .rma_done = host_rma_done,
                                 .tx_ready = host_tx_ready,
                                 .locate = host_locate,
                                 .auth_step = host_auth,

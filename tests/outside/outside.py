@@ -14,6 +14,7 @@ import unittest
 
 BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
 SOURCES = os.path.dirname(os.path.abspath(__file__))
+JOBS = os.path.join(SOURCES, "..", "jobs")
 FABRICS = os.path.join(SOURCES, "..", "..", "examples", "fabric")
 STRICT = "-std=c11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden".split()
 INI = """
@@ -64,7 +65,8 @@ class Outside(unittest.TestCase):
         cls.bin = os.path.join(cls.prefix, "bin")
         cls.include = os.path.join(cls.dir, "include")
         os.mkdir(cls.include) # nothing else of Weft can be seen from here
-        for header in ("transport", "channel", "channel_link", "channel_impl"):
+        for header in ("transport", "transport_rma", "channel", "channel_link",
+                       "channel_impl"):
             shutil.copy(os.path.join(cls.prefix, "include",
                                      f"weft_{header}.h"), cls.include)
         cls.plugins = os.path.join(cls.dir, "plugins")
@@ -73,6 +75,9 @@ class Outside(unittest.TestCase):
         cls.compile_plugin("loop")
         cls.compile_plugin("dgrams", os.path.join(FABRICS, "dgrams.c"))
         cls.ring = cls.link_ring("ring")
+        cls.window = os.path.join(cls.dir, "window")
+        cls.must(os.path.join(cls.bin, "mpicc"), "-O1", "-fthread-ranks",
+                 os.path.join(JOBS, "rma_exposed.c"), "-o", cls.window)
 
     @classmethod
     def tearDownClass(cls):
@@ -187,6 +192,55 @@ class Outside(unittest.TestCase):
         self.assertEqual(say.returncode, 0, say.stderr)
         self.assertIn("[transport pipes]  plugin pipes 1.0", say.stdout)
         self.assertIn("send buffer of a connection", say.stdout)
+
+    # ---- operations on windows -----------------------------------------------
+    def operate(self, ranks, *options, program=None):
+        """The operations on windows that each transport of a rank took."""
+        job = self.mpirun("-n", ranks, "--set", "core.stats=yes", *options,
+                          program or self.window,
+                          env={"WEFT_PLUGIN_PATH": self.plugins})
+        self.assertEqual(job.returncode, 0, job.stdout + job.stderr)
+        self.assertIn(f"0 of {ranks} ranks wrong", job.stdout)
+        return {(int(rank), name): int(n) for rank, name, n in re.findall(
+            r"rank (\d+): (\S+) +took (\d+) operations", job.stderr)}
+
+    def test_windows_use_its_operations(self):
+        for ranks in (2, 5):
+            took = self.operate(ranks, "--ini", self.ini())
+            self.assertEqual(set(took), {(r, "pipes") for r in range(ranks)})
+            self.assertGreater(min(took.values()), 100)
+
+    def test_windows_use_operations_of_shm_and_thread(self):
+        took = self.operate(4, "--route", "shm")
+        self.assertEqual(set(took), {(1, "shm"), (3, "shm")})
+        took = self.operate(4, "--ranks-per-process", 2)
+        self.assertIn((0, "thread"), took)
+        self.assertIn((3, "shm"), took)
+
+    def test_windows_of_routes_with_failover_and_of_tcp_are_messages(self):
+        self.assertEqual(self.operate(3, "--route", "tcp"), {})
+        ini = self.ini("", INI.replace("use = pipes",
+                                       "use = shm, tcp\nfailover = yes"))
+        self.assertEqual(self.operate(2, "--ini", ini), {})
+
+    def test_operations_on_a_rank_that_dies_end(self):
+        job = self.mpirun("-n", 2, "--continuous", "--ini", self.ini(),
+                          self.window, "death",
+                          env={"WEFT_PLUGIN_PATH": self.plugins})
+        self.assertIn("operations ended", job.stdout, job.stderr)
+
+    def test_weft_info_explains_windows(self):
+        say = self.info("--ini", self.ini(), "--explain", "0->1",
+                        env={"WEFT_PLUGIN_PATH": self.plugins})
+        self.assertIn("windows: operations of 'pipes', or messages", say.stdout)
+
+    def test_a_plugin_of_an_earlier_minor_is_used(self):
+        where = tempfile.mkdtemp(dir=self.dir)
+        self.compile_plugin("pipes", plugins=where, flags=["-DMINOR_3"])
+        ini = self.ini(f"path = {where}/weft_pipes.so")
+        job = self.mpirun("-n", 2, "--ini", ini, self.ring)
+        self.assert_pipes_carried(job, 2)
+        self.assertEqual(self.operate(2, "--ini", ini), {})
 
     # ---- static -------------------------------------------------------------
     def table(self, *names):

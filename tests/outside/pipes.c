@@ -13,12 +13,17 @@
  *   proof (64)                              ->  auth_step, locate
  *   open: peer_up                           <-  WELCOME (24)
  *   header, payload, header, payload ...    ->  rx, sink, rx_done
+ *   ASK (64), what is put                   ->  memory that is exposed
+ *   (on the other connection)               <-  REPLY (64), what was got
  *   GOODBYE (24), end of stream            <->  GOODBYE (24), end of stream
  *
  * The end of a stream without a goodbye means that the process has died.
  *
  * INVARIANTS
  *   - The core is called back from progress() only.
+ *   - An operation on the other's memory travels as a frame among the
+ *     containers, and its REPLY as well. A put has none: what was refused is
+ *     said by the next flush.
  *   - fault() notes that a peer is lost; progress() returns all that is lent
  *     and then says peer_down.
  *   - A link that has ended is freed at the end of progress(): an event of the
@@ -44,8 +49,16 @@
 #define MORE_CAPS 0
 #endif
 
+#ifdef MINOR_3 /* the tests make a plugin of an earlier header */
+#define OPS_SIZE offsetof(weft_ops, mr_expose)
+#else
+#define OPS_SIZE sizeof(weft_ops)
+#endif
+
 enum { NAME = 24, SEGMENTS = 16, EVENTS = 32, READS = 64, SCRAP = 16384 };
-enum { WELCOME = 0xf0, GOODBYE = 0xf1 }; /* types the core never uses */
+enum { ASKED_MOST = 64 /* operations of a peer that are under way */ };
+/* Types the core never uses. */
+enum { WELCOME = 0xf0, GOODBYE, ASK, REPLY };
 enum state { HELLO, ANSWER, PROOF, WAITING, OPEN };
 
 struct config {
@@ -71,6 +84,32 @@ struct link { /* one connection */
     bool shown;    /* rx() has answered */
     weft_sink *sink;
     uint64_t off, len; /* of the payload */
+    weft_sink own;     /* the sink of an ASK or a REPLY */
+    weft_rma *got;     /* the operation that a REPLY ends */
+};
+
+/* An ASK or a REPLY on its way out: what stands in the words of the header. */
+enum { W_HEAD, W_ID, W_KIND, W_KEY, W_ADDRESS, W_LEN, W_OPERAND, W_COMPARE };
+enum { W_STATUS = W_KIND, W_RESULT = W_KEY };
+struct frame {
+    weft_tx tx;
+    weft_hdr hdr;
+    weft_rma *put; /* over when the frame is out */
+    struct frame *next;
+    uint8_t data[]; /* what was got */
+};
+
+struct weft_mr { /* exposed memory */
+    uint64_t id;
+    uint8_t *base;
+    uint64_t len;
+    uint32_t access;
+    struct weft_mr *next;
+};
+
+struct weft_rkey {
+    uint64_t id;
+    struct weft_rkey *next;
 };
 
 struct weft_peer {
@@ -81,6 +120,12 @@ struct weft_peer {
     struct link *out, *in;
     weft_tx *tx;   /* the container on its way out */
     uint64_t sent; /* bytes of it, header included */
+    struct frame *frames, **frames_end; /* the first may be tx */
+    weft_rma *asked, *written; /* wait for a REPLY; puts that are out */
+    uint32_t asked_n;          /* operations under way */
+    uint64_t last_id;
+    int refused; /* what the next flush of the peer is told */
+    weft_rkey *keys;
     bool want;     /* the core waits for tx_ready */
     int fault;     /* why it is lost */
     bool down;     /* and the core knows */
@@ -98,6 +143,7 @@ struct weft_ep {
     bool attend; /* a fault, a resumed link: progress() has something to do */
     weft_peer *peers;
     struct link *links;
+    weft_mr *exposed;
 };
 
 /* ---- losing a peer -------------------------------------------------------- */
@@ -132,7 +178,8 @@ static void hang_up(struct link *l)
 static void ended(struct link *l, int err)
 {
     weft_peer *p = l->peer;
-    bool parted = l->heard_bye && !(l->dialled && (p->tx || p->want));
+    bool parted = l->heard_bye &&
+                  !(p && ((l->dialled && (p->tx || p->want)) || p->asked));
 
     if (p && !parted)
         fault(p, l->heard_bye ? WEFT_ELINK : WEFT_EPEER,
@@ -144,16 +191,59 @@ static void ended(struct link *l, int err)
         hang_up(l);
 }
 
+/* ---- lists of operations ---------------------------------------------------- */
+
+static weft_rma **next_op(weft_rma *r)
+{
+    return (weft_rma **)(void *)&r->priv[1];
+}
+
+static void add_op(weft_rma **list, weft_rma *r)
+{
+    *next_op(r) = *list;
+    *list = r;
+}
+
+static weft_rma *remove_op(weft_rma **list, uint64_t id)
+{
+    while (*list && (*list)->priv[0] != id)
+        list = next_op(*list);
+    weft_rma *r = *list;
+    if (r)
+        *list = *next_op(r);
+    return r;
+}
+
+static void end_ops(weft_peer *p, weft_rma **list, int status)
+{
+    while (*list) {
+        weft_rma *r = *list;
+        *list = *next_op(r);
+        p->asked_n--;
+        p->ep->host->rma_done(p->ep->core, r, status);
+    }
+}
+
 /* Everything lent goes back; a new status for those who send meanwhile. */
 static void release(weft_peer *p, int status)
 {
     const weft_host *host = p->ep->host;
     weft_sink *sink = p->in ? p->in->sink : NULL;
-    weft_tx *tx = p->tx;
+    weft_tx *tx = p->frames && p->tx == &p->frames->tx ? NULL : p->tx;
 
+    if (sink && sink == &p->in->own)
+        sink = NULL;
     p->fault = status;
     p->tx = NULL;
     p->want = false;
+    while (p->frames) {
+        struct frame *f = p->frames;
+        p->frames = f->next;
+        if (f->put)
+            add_op(&p->asked, f->put);
+        free(f);
+    }
+    p->frames_end = &p->frames;
     if (p->in)
         hang_up(p->in);
     if (p->out)
@@ -162,6 +252,8 @@ static void release(weft_peer *p, int status)
         host->rx_done(p->ep->core, sink, status);
     if (tx)
         host->tx_done(p->ep->core, tx, status);
+    end_ops(p, &p->written, WEFT_OK);
+    end_ops(p, &p->asked, status);
 }
 
 /* ---- links ------------------------------------------------------------------ */
@@ -295,7 +387,7 @@ static int send_(weft_peer *p, weft_tx *t)
 {
     if (p->fault)
         return p->down ? p->fault : WEFT_ELINK;
-    if (p->tx) {
+    if (p->tx || p->frames) {
         p->want = true;
         return WEFT_EAGAIN;
     }
@@ -310,6 +402,35 @@ static int send_(weft_peer *p, weft_tx *t)
     return WEFT_OK;
 }
 
+/* The first frame is out. */
+static void end_frame(weft_peer *p)
+{
+    struct frame *f = p->frames;
+
+    p->tx = NULL;
+    p->frames = f->next;
+    if (!p->frames)
+        p->frames_end = &p->frames;
+    if (f->put) {
+        add_op(&p->written, f->put);
+        p->ep->attend = true;
+    }
+    free(f);
+}
+
+static void send_frames(weft_peer *p)
+{
+    while (!p->tx && p->frames && !p->fault) {
+        p->tx = &p->frames->tx;
+        p->sent = 0;
+        if (!p->out)
+            dial(p);
+        if (p->fault || p->out->state != OPEN || !push(p))
+            return;
+        end_frame(p);
+    }
+}
+
 /* There is room: finish the container under way, and say so. */
 static void go_on(weft_peer *p)
 {
@@ -320,8 +441,11 @@ static void go_on(weft_peer *p)
         return;
     interest(p->out, EPOLL_CTL_MOD, EPOLLIN);
     p->tx = NULL;
-    if (t)
+    if (t && p->frames && t == &p->frames->tx)
+        end_frame(p);
+    else if (t)
         e->host->tx_done(e->core, t, WEFT_OK);
+    send_frames(p);
     if (p->want && !p->tx) {
         p->want = false;
         e->host->tx_ready(e->core, p->loc);
@@ -377,6 +501,19 @@ static bool show(struct link *l)
     return true;
 }
 
+/* The payload of an ASK or a REPLY is complete. */
+static void end_own(struct link *l)
+{
+    weft_peer *p = l->peer;
+    weft_rma *r = l->got;
+
+    l->got = NULL;
+    if (!r || !remove_op(&p->asked, r->priv[0]))
+        return;
+    p->asked_n--;
+    p->ep->host->rma_done(p->ep->core, r, WEFT_OK);
+}
+
 /* Stage 2: the payload goes where the core wants it, the rest nowhere. False:
  * no more bytes now. */
 static bool fill(struct link *l)
@@ -398,17 +535,281 @@ static bool fill(struct link *l)
     if (l->sink && l->off >= l->sink->len) {
         weft_sink *s = l->sink;
         l->sink = NULL;
-        l->ep->host->rx_done(l->ep->core, s, WEFT_OK);
+        if (s == &l->own)
+            end_own(l);
+        else
+            l->ep->host->rx_done(l->ep->core, s, WEFT_OK);
     }
     if (l->off == l->len)
         next_container(l);
     return true;
 }
 
+/* ---- operations on exposed memory --------------------------------------------- */
+
+static int own_segments(weft_sink *s, uint64_t off, struct iovec *v, int max)
+{
+    (void)max;
+    v[0] = (struct iovec){(char *)s->one.iov_base + off, s->len - off};
+    return 1;
+}
+
+static int frame_segments(weft_tx *t, uint64_t off, struct iovec *v, int max)
+{
+    (void)max;
+    v[0] = (struct iovec){(char *)t->one.iov_base + off, t->len - off};
+    return 1;
+}
+
+/* The payload that follows goes to `to`, or nowhere if it is NULL. */
+static void sink_own(struct link *l, void *to)
+{
+    l->shown = true;
+    l->off = 0;
+    l->len = weft_hdr_plen(&l->head);
+    l->own = (weft_sink){.size = sizeof l->own,
+                         .len = l->len,
+                         .one = {to, l->len},
+                         .seg = own_segments};
+    l->sink = to ? &l->own : NULL;
+}
+
+static struct frame *new_frame(uint8_t type, uint64_t len, uint64_t copied)
+{
+    struct frame *f = calloc(1, sizeof *f + copied);
+
+    if (!f)
+        return NULL;
+    f->hdr.w[W_HEAD] = type | 1u << 8 | len << 32;
+    f->tx.hdr = &f->hdr;
+    f->tx.len = len;
+    f->tx.seg = frame_segments;
+    f->tx.one = (struct iovec){f->data, len};
+    return f;
+}
+
+static void queue_frame(weft_peer *p, struct frame *f)
+{
+    *p->frames_end = f;
+    p->frames_end = &f->next;
+    send_frames(p);
+}
+
+/* The memory that an ASK names; NULL: it has no right to that. */
+static uint8_t *find_exposed(weft_ep *e, const weft_hdr *h, uint64_t len)
+{
+    uint32_t kind = h->w[W_KIND] & 0xff;
+    uint32_t need = kind == WEFT_RMA_PUT   ? WEFT_ACCESS_WRITE
+                    : kind == WEFT_RMA_GET ? WEFT_ACCESS_READ
+                                           : WEFT_ACCESS_ATOMIC;
+
+    for (weft_mr *m = e->exposed; m; m = m->next) {
+        uint64_t at = h->w[W_ADDRESS] - (uintptr_t)m->base;
+
+        if (m->id == h->w[W_KEY])
+            return m->access & need && at <= m->len && len <= m->len - at &&
+                           (need != WEFT_ACCESS_ATOMIC ||
+                            h->w[W_ADDRESS] % len == 0)
+                       ? m->base + at
+                       : NULL;
+    }
+    return NULL;
+}
+
+static bool reply(weft_peer *p, const weft_hdr *h, int status, uint64_t result,
+                  const void *data, uint64_t len)
+{
+    struct frame *f = new_frame(REPLY, len, len);
+
+    if (!f) {
+        fault(p, WEFT_ENOMEM, "cannot be answered: no memory", 0);
+        return false;
+    }
+    f->hdr.w[W_ID] = h->w[W_ID];
+    f->hdr.w[W_STATUS] = (uint64_t)(int64_t)status;
+    f->hdr.w[W_RESULT] = result;
+    if (len)
+        memcpy(f->data, data, len);
+    queue_frame(p, f);
+    return !p->fault;
+}
+
+/* An ASK has come, and what is put follows. */
+static bool serve(struct link *l)
+{
+    const weft_hdr h = l->head;
+    weft_peer *p = l->peer;
+    weft_rma r = {.kind = h.w[W_KIND] & 0xff,
+                  .width = h.w[W_KIND] >> 8 & 0xff,
+                  .operand = h.w[W_OPERAND],
+                  .compare = h.w[W_COMPARE]};
+    uint64_t len = h.w[W_LEN];
+    uint8_t *at;
+
+    if (r.kind < WEFT_RMA_PUT || r.kind > WEFT_RMA_CAS ||
+        (r.kind == WEFT_RMA_PUT ? len == 0 || len != weft_hdr_plen(&h)
+                                : weft_hdr_plen(&h) != 0) ||
+        (r.kind > WEFT_RMA_FLUSH &&
+         (len != r.width || (len != 4 && len != 8)))) {
+        fault(p, WEFT_EPROTO, "sent what nobody understands", 0);
+        return false;
+    }
+    if (r.kind == WEFT_RMA_FLUSH) {
+        int status = p->refused;
+        p->refused = 0;
+        next_container(l);
+        return reply(p, &h, status, 0, NULL, 0);
+    }
+    at = find_exposed(p->ep, &h, len);
+    if (r.kind == WEFT_RMA_PUT) {
+        p->refused = at ? p->refused : WEFT_EINVAL;
+        sink_own(l, at);
+        return true;
+    }
+    next_container(l);
+    if (!at)
+        return reply(p, &h, WEFT_EINVAL, 0, NULL, 0);
+    if (r.kind == WEFT_RMA_GET)
+        return reply(p, &h, WEFT_OK, 0, at, len);
+    weft_rma_perform(&r, at);
+    return reply(p, &h, WEFT_OK, r.result, NULL, 0);
+}
+
+/* A REPLY has come, and what was got follows. */
+static bool take_reply(struct link *l)
+{
+    weft_peer *p = l->peer;
+    uint64_t id = l->head.w[W_ID], n = weft_hdr_plen(&l->head);
+    int status = (int)(int64_t)l->head.w[W_STATUS];
+    weft_rma *r = remove_op(&p->asked, id);
+    uint64_t want =
+        r && r->kind == WEFT_RMA_GET && status == WEFT_OK ? r->one.iov_len : 0;
+
+    if (r)
+        add_op(&p->asked, r);
+    if (!r || n != want) {
+        fault(p, WEFT_EPROTO, "answered what nobody asked", 0);
+        return false;
+    }
+    if (n) {
+        l->got = r;
+        sink_own(l, r->one.iov_base);
+        return true;
+    }
+    r->result = l->head.w[W_RESULT];
+    next_container(l);
+    end_ops(p, &p->written, WEFT_OK); /* a flush ends after them */
+    remove_op(&p->asked, id);
+    p->asked_n--;
+    p->ep->host->rma_done(p->ep->core, r, status < 0 ? status : WEFT_OK);
+    return !l->dead;
+}
+
+static int rma(weft_peer *p, weft_rma *r)
+{
+    bool put = r->kind == WEFT_RMA_PUT;
+    struct frame *f;
+
+    if (p->fault)
+        return p->down ? p->fault : WEFT_ELINK;
+    if ((p->asked_n >= ASKED_MOST && r->kind != WEFT_RMA_FLUSH) ||
+        r->one.iov_len > UINT32_MAX ||
+        !(f = new_frame(ASK, put ? r->one.iov_len : 0, 0)))
+        return WEFT_EAGAIN;
+    p->asked_n++;
+    r->priv[0] = ++p->last_id;
+    f->hdr.w[W_ID] = r->priv[0];
+    f->hdr.w[W_KIND] = r->kind | (uint64_t)r->width << 8;
+    f->hdr.w[W_KEY] = r->rkey ? r->rkey->id : 0;
+    f->hdr.w[W_ADDRESS] = r->raddr;
+    f->hdr.w[W_LEN] = r->width ? r->width : r->one.iov_len;
+    f->hdr.w[W_OPERAND] = r->operand;
+    f->hdr.w[W_COMPARE] = r->compare;
+    if (put)
+        f->tx.one = r->one;
+    if (put)
+        f->put = r;
+    else
+        add_op(&p->asked, r);
+    queue_frame(p, f);
+    return WEFT_OK;
+}
+
+static int mr_expose(weft_ep *e, void *base, size_t len, uint32_t access,
+                     weft_mr **out)
+{
+    weft_mr *m = calloc(1, sizeof *m);
+
+    if (!m || getrandom(&m->id, sizeof m->id, 0) != sizeof m->id) {
+        free(m);
+        return WEFT_ENOMEM;
+    }
+    m->base = base;
+    m->len = len;
+    m->access = access;
+    m->next = e->exposed;
+    *out = e->exposed = m;
+    return WEFT_OK;
+}
+
+static void mr_dereg(weft_ep *e, weft_mr *m)
+{
+    weft_mr **at = &e->exposed;
+
+    while (*at != m)
+        at = &(*at)->next;
+    *at = m->next;
+    /* What is being put there now goes nowhere. */
+    for (struct link *l = e->links; l; l = l->next)
+        if (l->sink == &l->own && !l->got)
+            l->sink = NULL;
+    free(m);
+}
+
+static int mr_pack(weft_ep *e, weft_mr *m, void *rkey, size_t *len)
+{
+    (void)e;
+    memcpy(rkey, &m->id, *len = sizeof m->id);
+    return WEFT_OK;
+}
+
+static int rkey_open(weft_peer *p, const void *rkey, size_t len,
+                     weft_rkey **out)
+{
+    weft_rkey *k = len == sizeof k->id ? calloc(1, sizeof *k) : NULL;
+
+    if (!k)
+        return WEFT_EINVAL;
+    memcpy(&k->id, rkey, len);
+    k->next = p->keys;
+    *out = p->keys = k;
+    return WEFT_OK;
+}
+
+static void rkey_close(weft_peer *p, weft_rkey *k)
+{
+    weft_rkey **at = &p->keys;
+
+    while (*at != k)
+        at = &(*at)->next;
+    *at = k->next;
+    free(k);
+}
+
+static void close_keys(weft_peer *p)
+{
+    while (p->keys)
+        rkey_close(p, p->keys);
+}
+
 static bool own_frame(struct link *l)
 {
     uint8_t type = *(const uint8_t *)&l->head;
 
+    if (!l->dialled && type == ASK)
+        return serve(l);
+    if (!l->dialled && type == REPLY)
+        return take_reply(l);
     if (type == GOODBYE)
         l->heard_bye = true;
     else if (l->dialled || type > GOODBYE)
@@ -530,6 +931,7 @@ static int attend(weft_ep *e)
             p->in->resumed = false;
             read_some(p->in);
         }
+        end_ops(p, &p->written, WEFT_OK);
         if (!p->fault || p->down)
             continue;
         release(p, p->fault);
@@ -588,11 +990,14 @@ static void close_(weft_ep *e)
         weft_peer *p = e->peers;
         release(p, WEFT_ECANCEL);
         e->peers = p->next;
+        close_keys(p);
         free(p);
     }
     for (struct link *l = e->links; l; l = l->next)
         hang_up(l);
     bury(e);
+    while (e->exposed)
+        mr_dereg(e, e->exposed);
     if (e->listener >= 0)
         close(e->listener);
     if (e->epoll >= 0)
@@ -648,8 +1053,10 @@ static int open_(const weft_open *o, weft_ep **out)
 
 static int attr(weft_ep *e, weft_attr *a)
 {
-    (void)e;
     a->caps = WEFT_CAP_LOCAL | MORE_CAPS;
+    if (e->host->minor >= 4 && OPS_SIZE == sizeof(weft_ops))
+        a->caps |= WEFT_CAP_RMA | WEFT_CAP_RMA_ATOMIC;
+    a->rkey_len = sizeof(uint64_t);
     a->max_eager = 65536;
     a->max_payload = 1 << 20;
     a->cost = (weft_cost){sizeof(weft_cost), 4000, 1500, 2000};
@@ -694,6 +1101,7 @@ static int peer_add(weft_ep *e, weft_loc *loc, uint32_t id, const void *addr,
     p->ep = e;
     p->loc = loc;
     p->id = id;
+    p->frames_end = &p->frames;
     memcpy(p->name, addr, NAME);
     p->next = e->peers;
     *out = e->peers = p;
@@ -710,7 +1118,8 @@ static bool parted(struct link *l)
 /* All is with the kernel, which delivers it even when we have ended. */
 static bool took_leave(weft_peer *p)
 {
-    return p->fault || (!p->tx && parted(p->out) && parted(p->in));
+    return p->fault ||
+           (!p->tx && !p->frames && parted(p->out) && parted(p->in));
 }
 
 static int peer_del(weft_peer *p, int abrupt)
@@ -725,6 +1134,7 @@ static int peer_del(weft_peer *p, int abrupt)
     *at = p->next;
     release(p, WEFT_ECANCEL);
     bury(e);
+    close_keys(p);
     free(p);
     return WEFT_OK;
 }
@@ -739,7 +1149,7 @@ static int drain(weft_ep *e)
     return rc;
 }
 
-static const weft_ops ops = {.size = sizeof ops,
+static const weft_ops ops = {.size = OPS_SIZE,
                              .open = open_,
                              .close = close_,
                              .attr = attr,
@@ -752,7 +1162,13 @@ static const weft_ops ops = {.size = sizeof ops,
                              .drain = drain,
                              .event = event,
                              .arm = arm,
-                             .rx_resume = rx_resume};
+                             .rx_resume = rx_resume,
+                             .mr_dereg = mr_dereg,
+                             .mr_pack = mr_pack,
+                             .rkey_open = rkey_open,
+                             .rkey_close = rkey_close,
+                             .mr_expose = mr_expose,
+                             .rma = rma};
 
 WEFT_PLUGIN(pipes, "1.0", "stream sockets between processes of one machine",
             options, struct config, &ops);

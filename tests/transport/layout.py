@@ -63,8 +63,10 @@ def questions(header):
 
 def measure(cc):
     """(major, minor, lines) of the header; None: another kind of machine."""
-    with open(os.path.join(INCLUDE, "weft_transport.h")) as f:
-        header = NO_COMMENT.sub("", f.read())
+    header = ""
+    for part in ("weft_transport.h", "weft_transport_rma.h"):
+        with open(os.path.join(INCLUDE, part)) as f:
+            header += NO_COMMENT.sub("", f.read())
     with tempfile.TemporaryDirectory() as where:
         source = os.path.join(where, "layout.c")
         with open(source, "w") as f:

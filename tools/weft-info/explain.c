@@ -246,18 +246,19 @@ static const char *describe_windows(const struct info *info,
     if (wf_route_is_self(&d->from.facts, &d->to.facts))
         snprintf(text, n, "mapped: a process has its own memory");
     else if (d->ordered)
-        snprintf(text, n,
-                 "messages: the route has failover or encryption, and memory "
-                 "is shared by neither");
+        snprintf(text, n, "messages: the route has failover or encryption");
     else if (t == NULL)
         snprintf(text, n, "none: the route about windows has no transport that "
                           "reaches the other");
     else if (t->attr.caps & WEFT_CAP_MAP)
         snprintf(text, n,
                  "mapped: '%s' shares memory of MPI_Win_allocate, "
-                 "MPI_Win_allocate_shared and MPI_Alloc_mem; messages for "
+                 "MPI_Win_allocate_shared and MPI_Alloc_mem; messages%s for "
                  "other windows",
-                 t->config->name);
+                 t->config->name,
+                 t->attr.caps & WEFT_CAP_RMA ? " or its operations" : "");
+    else if (t->attr.caps & WEFT_CAP_RMA)
+        snprintf(text, n, "operations of '%s', or messages", t->config->name);
     else
         snprintf(text, n, "messages: '%s' shares no memory", t->config->name);
     return text;
@@ -393,7 +394,7 @@ static int explain_json(const struct info *info, struct decision *d,
     decide_route(info, d, 0);
     write_lane(&j, info, d, "messages");
     int unreachable = d->count == 0;
-    char windows[200];
+    char windows[300];
     if (!unreachable)
         json_text(&j, "windows",
                   describe_windows(info, d, windows, sizeof windows));
@@ -424,7 +425,7 @@ static int explain_text(const struct info *info, struct decision *d,
     print_together(d);
     print_rejected(info, d);
     int unreachable = d->count == 0;
-    char windows[200];
+    char windows[300];
     if (!unreachable)
         printf("  windows: %s\n",
                describe_windows(info, d, windows, sizeof windows));

@@ -33,6 +33,10 @@ static void no_get_done(weft_core *core, weft_get *rma, int status)
 {
 }
 
+static void no_rma_done(weft_core *core, weft_rma *rma, int status)
+{
+}
+
 static void no_peer(weft_core *core, weft_loc *loc)
 {
 }
@@ -94,6 +98,7 @@ static const weft_host nobody = {
     .rx_done = no_rx_done,
     .tx_done = no_tx_done,
     .get_done = no_get_done,
+    .rma_done = no_rma_done,
     .tx_ready = no_peer,
     .locate = no_locate,
     .auth_step = no_auth,
