@@ -37,8 +37,8 @@ static bool fits_ring(uint64_t ring, uint32_t messages, uint64_t bytes)
 static bool reserve_bulk_for(weft_peer *p, uint32_t messages, uint64_t bytes)
 {
     if (!fits_ring(p->out.bulk.size, messages, bytes))
-        wf_shm_enlarge_bulk(p);
-    return wf_shm_reserve_bulk(p) && !p->fault &&
+        wf_shm_grow_bulk(p, UINT64_MAX);
+    return wf_shm_reserve_bulk(p, p->out.bulk.size) && !p->fault &&
            fits_ring(p->out.bulk.size, messages, bytes);
 }
 
