@@ -265,6 +265,21 @@ static void a_ring_of_few_chunks_has_no_other(void **state)
     stop_case(NULL);
 }
 
+/* A processor that copies one fetches lines beyond its end ahead of time. */
+static void payloads_that_end_within_a_page_have_a_gap_behind_them(void **state)
+{
+    const struct shm_bytes *cells = &a.loc[1].peer->out.cells;
+    uint32_t at = cells->at;
+
+    (void)state;
+    send_all(1024, 1);
+    assert_int_equal(cells->at - at, 1024 + SHM_GAP);
+    assert_int_equal(shm_bytes_taken(1000), 1024 + 384);
+    assert_int_equal(shm_bytes_taken(128), 128);
+    assert_int_equal(shm_bytes_taken(2 * SHM_PAGE), 2 * SHM_PAGE);
+    assert_int_equal(shm_bytes_taken(2 * SHM_PAGE - 70), 2 * SHM_PAGE);
+}
+
 /* Whatever the sender has written. */
 static void invalid_offsets_do_not_leave_the_segment(void **state)
 {
@@ -308,6 +323,7 @@ int main(void)
         cmocka_unit_test_setup(without_memory_for_any_ring_the_link_goes_down,
                                start_case),
         cmocka_unit_test(a_ring_of_few_chunks_has_no_other),
+        TEST(payloads_that_end_within_a_page_have_a_gap_behind_them),
         TEST(invalid_offsets_do_not_leave_the_segment)};
 
     return cmocka_run_group_tests_name("shm bulk", tests, NULL, NULL);
