@@ -67,8 +67,11 @@ enum {
     /* ns after which a yield has found another thread: it took 1.2 us alone,
      * 8.9 beside another process. threads-of-one-rank.md. */
     WF_YIELD_ALONE_NS = 1500,
-    /* Waits without a yield after one that was too long. Not measured. */
-    WF_NO_YIELD_MIN = 64,
+    /* Waits without a yield after one that was too long. In these a rank does
+     * not learn that brief sleeps are worth spinning: 64 after a process that
+     * was only about to start were 64 sleeps of two ranks in turn, 8 are over,
+     * and the spin is learnt, in 20. The most was not measured. */
+    WF_NO_YIELD_MIN = 8,
     WF_NO_YIELD_MAX = 1 << 16,
     /* Waits beside another rank after which a CPU counts as shared: then a byte
      * took 1.71 us instead of 14.3 (tuning.md, "Ranks that are bound"). Yields

@@ -51,6 +51,11 @@ struct wf_ip_transport {
            "socket buffers, as far as the system allows"),                     \
     OPTION(eager, WEFT_OPT_SIZE, "32K", "0..1G",                               \
            "messages up to this size are sent without asking")
+/* That of those which let small messages wait for each other. */
+#define WF_IP_COALESCE_OPTIONS(OPTION)                                         \
+    OPTION(coalesce, WEFT_OPT_SIZE, "8K", "0..8K",                             \
+           "nonblocking sends up to this size may wait for each other until "  \
+           "the next MPI call that waits or tests; 0: never")
 /* clang-format on */
 
 /* When packets carry a checksum, or a code. */

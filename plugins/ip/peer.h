@@ -47,6 +47,8 @@ struct wf_ip_peer {
     bool was_connected;          /* a link to it was open before */
     bool said_goodbye;           /* to it */
     bool leaving;                /* its goodbye has come */
+    uint32_t burst; /* messages since the poll burst_round: wf_ip_leaves_now */
+    uint32_t burst_round;
     int why_status;
     char *why; /* why the link broke */
 };
@@ -100,6 +102,22 @@ static inline uint64_t wf_ip_mac64(struct wf_ip_key k, uint64_t nonce,
 
 /* Returns the text for an error of weft_host.auth_step. */
 const char *wf_ip_refusal_text(int rc);
+
+/* The bytes of messages that wait for each other, from which on they leave. */
+enum { IP_HELD_MOST = 32 << 10 };
+
+/* Counts a message of a window: the small ones since the last poll, `round`,
+ * that the core sends one after the other. Tells whether it leaves now, with
+ * those that wait for it: after the 1st, 2nd, 4th, 8th, ... That is few calls
+ * if there are many, and no delay if there are only one or two. */
+static inline bool wf_ip_leaves_now(struct wf_ip_peer *p, uint32_t round)
+{
+    if (p->burst_round != round)
+        p->burst = 0;
+    p->burst_round = round;
+    p->burst++;
+    return (p->burst & (p->burst - 1)) == 0;
+}
 
 /* Frees the common part, and the peer. */
 void wf_ip_free_peer(struct wf_ip_peer *);

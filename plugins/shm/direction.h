@@ -27,6 +27,8 @@
 
 struct shm_config;
 
+#define SHM_NEVER_LARGE UINT32_MAX /* of shm_out.ahead */
+
 /* One byte ring as one side sees it. Positions only ever grow. */
 struct shm_bytes {
     unsigned char *base;
@@ -60,8 +62,12 @@ struct shm_out {
     struct shm_share *share;
     struct shm_page *page; /* the peer's */
     struct shm_bytes cells, bulk;
+    uint32_t reserved;      /* bytes of bulk that have their pages */
+    uint32_t ahead;         /* bytes of the large bulk ring that have theirs;
+                               SHM_NEVER_LARGE: it does not follow */
     uint32_t full_at;       /* the newest position at which bulk had no room */
     uint32_t waits;         /* the number of such positions */
+    uint32_t full_polls;    /* polls for room there */
     enum shm_way way;       /* of copying into bulk */
     bool timed;             /* the receiver wants to know how long that takes */
     weft_tx *tx;            /* the container under way, if any */
@@ -69,7 +75,6 @@ struct shm_out {
     bool begun;             /* its head is in the ring */
     bool want;              /* the core waits for tx_ready */
     bool waiting_for_space; /* line->waiting_for_space is set */
-    bool reserved;          /* the bulk ring has its pages */
     bool bye;               /* SHM_BYE was sent */
     bool fence;             /* a store-load fence must follow every message */
 };
@@ -136,13 +141,16 @@ int wf_shm_attach(weft_peer *, int fd, const struct shm_geometry *, int side);
 void wf_shm_detach(weft_peer *);
 /* Touches the pages of slots and cells, of both directions. */
 void wf_shm_populate_segment(weft_peer *);
+/* Touches the pages of the cells that are about to be used. The receiver then
+ * gets all of them by its first access. */
+void wf_shm_populate_cells(const struct shm_out *);
 /* Announces that the large ring will follow the first one. */
 void wf_shm_announce_large_ring(weft_peer *);
 /* Goes on at the start of the ring, or of the large ring if it follows. */
 void wf_shm_wrap_out(weft_peer *);
 void wf_shm_wrap_in(weft_peer *);
-bool wf_shm_reserve_bulk(weft_peer *);
-bool wf_shm_enlarge_bulk(weft_peer *);
+bool wf_shm_reserve_bulk(weft_peer *, uint32_t n);
+bool wf_shm_grow_bulk(weft_peer *, uint64_t n);
 unsigned char *wf_shm_take_bulk(weft_peer *, uint32_t n);
 
 /* ---- copy.c: large payloads ---- */

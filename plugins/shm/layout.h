@@ -53,6 +53,8 @@ enum {
     SHM_FIRST_CHUNKS = 4, /* chunks of the first bulk ring, and the minimum: one
                              may be consumed but not yet returned, one skipped
                              at the end of the ring, and the next must fit */
+    SHM_GAP = 512,        /* bytes behind a payload that ends within a page: as
+                             far as processors fetch ahead */
     SHM_FETCHES = 8,      /* transfers that both sides work on at a time */
     SHM_BELL_BYTES = 2048 /* bytes of a bell page, one for each caller */
 };
@@ -288,9 +290,15 @@ static inline uint32_t shm_place(uint32_t at, uint32_t n, uint32_t size)
     return in + n > size ? at + (size - in) : at;
 }
 
-static inline uint32_t shm_round_to_lines(uint32_t n)
+/* The bytes of a byte ring that a payload of n takes: whole lines, and a gap
+ * behind it. A processor that copies a payload fetches lines beyond its end
+ * ahead of time, within the same page, and takes them from the other side,
+ * which is writing or reading the next payload there. */
+static inline uint32_t shm_bytes_taken(uint32_t n)
 {
-    return (n + 63) & ~63u;
+    uint32_t lines = (n + 63) & ~63u, in_page = -lines & (SHM_PAGE - 1);
+    uint32_t gap = n / 2 < SHM_GAP ? n / 2 & ~(SHM_LINE - 1u) : SHM_GAP;
+    return lines + (gap < in_page ? gap : in_page);
 }
 
 #endif

@@ -149,7 +149,6 @@ void wf_shm_take_ask(weft_peer *p, const struct shm_slot *s, uint32_t op)
         ask.len > m->bytes - at || ask.len / chunk >= SHM_PIECES_MOST)
         return;
     if (q->n == 0) {
-        wf_shm_enlarge_bulk(p);
         q->ring_moves = false;
         q->run = 0;
         q->tail = p->out.bulk.tail;

@@ -28,7 +28,7 @@ static int refuse_messages(weft_peer *p, uint32_t messages, uint64_t bytes,
  * that is too short for one is skipped. */
 static bool fits_ring(uint64_t ring, uint32_t messages, uint64_t bytes)
 {
-    uint64_t each = shm_round_to_lines((uint32_t)bytes);
+    uint64_t each = shm_bytes_taken((uint32_t)bytes);
 
     return each <= ring / 2 && messages < ring / each;
 }
@@ -37,8 +37,8 @@ static bool fits_ring(uint64_t ring, uint32_t messages, uint64_t bytes)
 static bool reserve_bulk_for(weft_peer *p, uint32_t messages, uint64_t bytes)
 {
     if (!fits_ring(p->out.bulk.size, messages, bytes))
-        wf_shm_enlarge_bulk(p);
-    return wf_shm_reserve_bulk(p) && !p->fault &&
+        wf_shm_grow_bulk(p, UINT64_MAX);
+    return wf_shm_reserve_bulk(p, p->out.bulk.size) && !p->fault &&
            fits_ring(p->out.bulk.size, messages, bytes);
 }
 

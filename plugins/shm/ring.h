@@ -188,7 +188,7 @@ static inline void shm_publish_slot(weft_peer *p, uint32_t first, uint32_t len,
 static inline bool shm_bytes_fit(const struct shm_bytes *b, uint32_t n)
 {
     WEFT_ASSERT(n <= b->size && b->at - b->tail <= b->size);
-    uint32_t end = shm_place(b->at, n, b->size) + shm_round_to_lines(n);
+    uint32_t end = shm_place(b->at, n, b->size) + shm_bytes_taken(n);
     return end - b->tail <= b->size;
 }
 
@@ -197,7 +197,7 @@ static inline unsigned char *shm_bytes_take(struct shm_bytes *b, uint32_t n)
 {
     WEFT_ASSERT(b->base && n <= b->size && (b->size & (b->size - 1)) == 0);
     uint32_t at = shm_place(b->at, n, b->size);
-    b->at = at + shm_round_to_lines(n);
+    b->at = at + shm_bytes_taken(n);
     return b->base + (at & (b->size - 1));
 }
 

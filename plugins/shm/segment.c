@@ -82,6 +82,11 @@ static void populate_pages(void *base, size_t bytes)
     (void)madvise(base, bytes, MADV_POPULATE_WRITE);
 }
 
+void wf_shm_populate_cells(const struct shm_out *out)
+{
+    populate_pages(out->cells.base, out->cells.size);
+}
+
 void wf_shm_populate_segment(weft_peer *p)
 {
     populate_pages(p->base, shm_reserved_bytes(&p->geometry));
@@ -259,34 +264,50 @@ static void switch_bulk(weft_peer *p, struct shm_bytes *b,
     b->size = shm_bulk_bytes(&p->geometry);
 }
 
-/* Reserves the pages of my direction's bulk ring. Returns 0 or an errno. */
-static int reserve_bulk_pages(weft_peer *p)
+/* Gives pages to bytes of the segment that will be used, and touches each:
+ * where a hypervisor has page tables, too, the first access takes longer than
+ * all before it. Returns 0 or an errno. */
+static int take_pages(weft_peer *p, uint32_t at, uint32_t bytes)
 {
     WEFT_ASSERT(p->memory >= 0);
-    const struct shm_bytes *b = &p->out.bulk;
-    int err = reserve_pages(p->memory, (size_t)(b->base - p->base), b->size);
-    if (!err)
-        populate_pages(b->base, b->size);
-    return err;
+    int err = reserve_pages(p->memory, at, bytes);
+    if (err)
+        return err;
+    populate_pages(p->base + at, bytes);
+    for (uint32_t i = 0; i < bytes; i += SHM_PAGE)
+        *(volatile unsigned char *)(p->base + at + i) = 0;
+    return 0;
 }
 
-static void close_segment_fd(weft_peer *p)
+/* Says whether the large bulk ring may still follow the first one. */
+static bool may_grow(const weft_peer *p)
 {
-    WEFT_ASSERT(p->memory >= 0);
+    return p->out.bulk.size < shm_bulk_bytes(&p->geometry) &&
+           p->out.ahead != SHM_NEVER_LARGE;
+}
+
+/* Closes the segment's descriptor when it is needed for no more pages. */
+static void close_unused_fd(weft_peer *p)
+{
+    if (p->out.reserved < p->out.bulk.size || may_grow(p))
+        return;
     close(p->memory);
     p->memory = -1;
 }
 
-/* Reserves the bulk ring before its first use. If that fails the link goes
- * down. */
-bool wf_shm_reserve_bulk(weft_peer *p)
+/* Reserves the pages for the next n bytes of the bulk ring, when they are used
+ * for the first time: a message pays for its own pages only. If that fails the
+ * link goes down. */
+bool wf_shm_reserve_bulk(weft_peer *p, uint32_t n)
 {
     struct shm_out *out = &p->out;
-    if (out->reserved)
+    const struct shm_bytes *b = &out->bulk;
+    uint32_t end = (shm_place(b->at, n, b->size) & (b->size - 1)) + n;
+    if (shm_likely(end <= out->reserved))
         return true;
-    if (p->memory < 0)
-        return false; /* it has failed before, and the link goes down */
-    int err = reserve_bulk_pages(p);
+    end = (end + SHM_PAGE - 1) & ~(uint32_t)(SHM_PAGE - 1);
+    int err = take_pages(p, (uint32_t)(b->base - p->base) + out->reserved,
+                         end - out->reserved);
     if (err) {
         wf_shm_fault(p, wf_shm_shortage_status(err),
                      "cannot reserve %u bytes of shared memory (memfd) for "
@@ -295,33 +316,37 @@ bool wf_shm_reserve_bulk(weft_peer *p)
                      out->bulk.size, p->loc_id, strerror(err), p->ep->instance);
         return false;
     }
-    out->reserved = true;
-    if (!shm_bulk_follows(&p->geometry))
-        close_segment_fd(p);
+    out->reserved = end;
+    close_unused_fd(p);
     return true;
 }
 
-/* Switches to the large bulk ring, if there is memory for it. The receiver
- * still takes from the first one what that holds. */
-bool wf_shm_enlarge_bulk(weft_peer *p)
+/* Gives pages to up to n further bytes of the large bulk ring, and switches to
+ * it when it has all of them. The receiver still takes from the first one what
+ * that holds. Returns false if there is no memory for it, or nothing to do. */
+bool wf_shm_grow_bulk(weft_peer *p, uint64_t n)
 {
     struct shm_out *out = &p->out;
-    struct shm_bytes first = out->bulk;
-    if (p->memory < 0 || !shm_bulk_follows(&p->geometry))
+    if (!may_grow(p) || !wf_shm_reserve_bulk(p, out->bulk.size))
         return false;
-    switch_bulk(p, &out->bulk, out->line);
-    bool done = reserve_bulk_pages(p) == 0;
-    if (done) {
-        out->reserved = true;
-        /* relaxed: ordered by the slot that is published next */
-        atomic_store_explicit(&out->line->bulk_large, SHM_LARGE | first.at,
-                              memory_order_relaxed);
-    } else {
-        out->bulk = first;
-        wf_shm_reserve_bulk(p);
+    uint32_t size = shm_bulk_bytes(&p->geometry), left = size - out->ahead;
+    uint32_t now = n < left ? (uint32_t)n : left;
+    uint32_t at = shm_bulk_at(&p->geometry, direction_of(p, out->line));
+    if (take_pages(p, at + out->ahead, now) != 0) {
+        out->ahead = SHM_NEVER_LARGE;
+        close_unused_fd(p);
+        return false;
     }
-    close_segment_fd(p);
-    return done;
+    out->ahead += now;
+    if (now < left)
+        return true;
+    /* relaxed: ordered by the slot that is published next */
+    atomic_store_explicit(&out->line->bulk_large, SHM_LARGE | out->bulk.at,
+                          memory_order_relaxed);
+    switch_bulk(p, &out->bulk, out->line);
+    out->reserved = size;
+    close_unused_fd(p);
+    return true;
 }
 
 /* Takes the next n bytes of the bulk ring. Whatever the sender wrote, the
@@ -332,10 +357,8 @@ unsigned char *wf_shm_take_bulk(weft_peer *p, uint32_t n)
     if (in->bulk.size != shm_bulk_bytes(&p->geometry) &&
         /* relaxed: ordered by the slot that was read before */
         atomic_load_explicit(&in->line->bulk_large, memory_order_relaxed) ==
-            (SHM_LARGE | in->bulk.at)) {
+            (SHM_LARGE | in->bulk.at))
         switch_bulk(p, &in->bulk, in->line);
-        populate_pages(in->bulk.base, in->bulk.size);
-    }
     return shm_bytes_take(&in->bulk, n);
 }
 

@@ -49,25 +49,46 @@ bool wf_shm_find_free_slot(weft_peer *p)
     return false;
 }
 
-/* Says whether the first bulk ring has carried so much that the large one is
- * worth its pages. */
-static bool has_sent_much(const weft_peer *p)
+/* Says whether the large bulk ring is worth its pages. Where ranks share
+ * processors, a sender that has filled the first ring waits for the receiver in
+ * any case; the large one only gives more room. A wait that it would spare
+ * takes about as long as getting a few of its pages. So it needs a container
+ * that is longer, or many waits. */
+static bool is_large_bulk_worth(const weft_peer *p, uint64_t len)
 {
-    return p->out.bulk.at >= shm_bulk_bytes(&p->geometry);
+    const struct shm_out *out = &p->out;
+    return !p->ep->oversubscribed || len > out->bulk.size ||
+           out->waits >
+               SHM_FULL_PER_PAGE * shm_bulk_bytes(&p->geometry) / SHM_PAGE;
 }
 
-/* Counts a full first bulk ring, and says whether it has been full often. Where
- * ranks share processors, a sender that has filled the first ring waits for the
- * receiver in any case; the large one only gives more room. A wait that it
- * would spare takes about as long as getting a few of its pages. */
-static bool is_often_full(weft_peer *p)
+/* Counts a full bulk ring, and grows it if it stays full: the receiver is not
+ * there, so there is time for it. */
+static bool grow_full_bulk(weft_peer *p)
 {
     struct shm_out *out = &p->out;
-    if (out->full_at != out->bulk.at)
+    if (out->full_at != out->bulk.at) {
         out->waits++;
+        out->full_polls = 0;
+    }
     out->full_at = out->bulk.at;
-    return out->waits >
-           SHM_FULL_PER_PAGE * shm_bulk_bytes(&p->geometry) / SHM_PAGE;
+    return ++out->full_polls > SHM_FULL_POLLS &&
+           is_large_bulk_worth(p, out->tx->len) &&
+           wf_shm_grow_bulk(p, SHM_GROW_FULL);
+}
+
+/* Gets pages of the bulk rings after n bytes of a transfer of `len`, which are
+ * on their way meanwhile: those of the next chunk of the first ring, then, in
+ * small steps, those of the large one, a part of the bytes that were sent. */
+static SHM_COLD void prepare_bulk(weft_peer *p, uint64_t n, uint64_t len)
+{
+    const struct shm_out *out = &p->out;
+    uint64_t step = (n / SHM_GROW_PART + SHM_PAGE - 1) & ~(SHM_PAGE - 1ull);
+    if (out->bulk.at < out->bulk.size)
+        wf_shm_reserve_bulk(p, p->geometry.chunk);
+    else if (out->bulk.at / SHM_GROW_PART >= out->ahead + SHM_PAGE &&
+             is_large_bulk_worth(p, len))
+        wf_shm_grow_bulk(p, step);
 }
 
 static bool has_room(weft_peer *p, struct shm_bytes *b, uint32_t n)
@@ -76,16 +97,8 @@ static bool has_room(weft_peer *p, struct shm_bytes *b, uint32_t n)
         return false;
     if (shm_bytes_fit(b, n) || (wf_shm_refresh_room(p) && shm_bytes_fit(b, n)))
         return true;
-    return b == &p->out.bulk && !p->fault &&
-           (!p->ep->oversubscribed || is_often_full(p)) &&
-           wf_shm_enlarge_bulk(p) && shm_bytes_fit(b, n);
-}
-
-/* Enlarges the bulk ring, if that pays, before a container that needs it. */
-static void choose_bulk(weft_peer *p, uint64_t len)
-{
-    if (len > p->out.bulk.size || (!p->ep->oversubscribed && has_sent_much(p)))
-        wf_shm_enlarge_bulk(p);
+    return b == &p->out.bulk && !p->fault && grow_full_bulk(p) &&
+           shm_bytes_fit(b, n);
 }
 
 /* Copies payload bytes [off, off + n) to memory. Returns false if the core's
@@ -184,9 +197,10 @@ bool wf_shm_can_push(weft_peer *p)
     struct shm_out *out = &p->out;
     if (!out->begun && shm_is_inline(out->tx->hdr, out->tx->len))
         return shm_slot_free(p);
-    uint32_t n;
+    uint32_t n, ahead = out->ahead;
     struct shm_bytes *b = next_step(p, &n);
-    return has_room(p, b, n);
+    out->full_polls = SHM_FULL_POLLS; /* else this side would sleep now */
+    return has_room(p, b, n) || p->fault || out->ahead != ahead;
 }
 
 static void push_inline(weft_peer *p)
@@ -221,13 +235,15 @@ static bool push_step(weft_peer *p)
     struct shm_bytes *b = next_step(p, &n);
     if (!has_room(p, b, n))
         return false;
-    if (b == &out->bulk && !wf_shm_reserve_bulk(p))
-        return false;
-    struct shm_slot *s = shm_slot_next(out);
     bool first = !out->begun;
     WEFT_ASSERT(first == (out->off == 0) && n <= tx->len - out->off);
     if (!first)
         n *= n == p->geometry.chunk ? chunks_to_copy(p, tx->len - out->off) : 1;
+    if (b == &out->bulk && !wf_shm_reserve_bulk(p, n))
+        return false;
+    if (b->at == 0 && b == &out->cells)
+        wf_shm_populate_cells(out);
+    struct shm_slot *s = shm_slot_next(out);
     enum shm_way way = b == &out->bulk ? out->way : SHM_BY_LOOP;
     uint64_t start = shm_clock_if(p, out->timed && !first);
     if (!gather_payload(p, tx, out->off, shm_bytes_take(b, n), n, way)) {
@@ -257,7 +273,7 @@ uint32_t wf_shm_push_pieces(weft_peer *p, const unsigned char *from, uint64_t n,
     uint32_t chunk = p->geometry.chunk, now, i = 0;
     uint32_t all = n < chunk ? (uint32_t)n : chunk * chunks_to_copy(p, n);
     WEFT_ASSERT(n > 0 && all <= n);
-    if (!wf_shm_reserve_bulk(p))
+    if (!wf_shm_reserve_bulk(p, all))
         return 0;
     uint64_t start = shm_clock_if(p, out->timed);
     shm_copy_in(out->way, shm_bytes_take(&out->bulk, all), from, all);
@@ -268,6 +284,8 @@ uint32_t wf_shm_push_pieces(weft_peer *p, const unsigned char *from, uint64_t n,
         memcpy(shm_slot_next(out)->body, what, sizeof what);
         shm_publish_slot(p, how, now, SHM_PIECE);
     }
+    if (shm_unlikely(p->memory >= 0))
+        prepare_bulk(p, (uint64_t)i * chunk, UINT64_MAX);
     return i;
 }
 
@@ -286,6 +304,8 @@ bool wf_shm_push(weft_peer *p)
     while (out->off < out->tx->len)
         if (!push_step(p))
             return false;
+    if (shm_unlikely(p->memory >= 0) && !is_small(p, out->tx->len))
+        prepare_bulk(p, out->tx->len, out->tx->len);
     return true;
 }
 
@@ -323,6 +343,8 @@ static int copy_short(weft_peer *p, const weft_hdr *hdr, const void *data,
         if (!has_room(p, &out->cells, (uint32_t)len))
             return wait_for_ready(p);
         s = shm_slot_next(out);
+        if (shm_unlikely(out->cells.at == 0))
+            wf_shm_populate_cells(out);
         memcpy(shm_bytes_take(&out->cells, (uint32_t)len), data, len);
     }
     shm_put_head(s, hdr);
@@ -439,8 +461,6 @@ int wf_shm_send(weft_peer *p, weft_tx *tx)
     out->tx = tx;
     out->off = 0;
     out->begun = false;
-    if (!is_small(p, tx->len))
-        choose_bulk(p, tx->len);
     wf_shm_leave_fast_path(p);
     if (wf_shm_push(p)) {
         out->tx = NULL;

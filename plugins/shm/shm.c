@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ADDRESS_VERSION = 5 };
+enum { ADDRESS_VERSION = 6 };
 
 static const weft_option options[] = {
     {"ring", WEFT_OPT_INT, offsetof(struct shm_config, ring), "256", "16..4096",

@@ -88,6 +88,14 @@ enum {
      * ialltoall of 64 KB of 16 ranks 5000 to 9000 us instead of 1080 to 2040;
      * tuning.md, `chunks`. */
     SHM_FULL_PER_PAGE = 4,
+    /* The large bulk ring comes in steps: a part of the bytes that were sent,
+     * and so many bytes when the first one was full in so many polls. On a
+     * guest whose page tables are shadowed a page takes 5 us and its first
+     * access 5, 16 KB take 7 and 17; 64 KB go back and forth in 9. The numbers
+     * were not measured. */
+    SHM_GROW_PART = 16,
+    SHM_GROW_FULL = 16 << 10,
+    SHM_FULL_POLLS = 64,
     /* Bytes that a side copies in one piece while the other one sends, too: 5
      * to 12 % less time than chunk by chunk. shared-memory.md, "Both directions
      * at once in a slow phase". */

@@ -31,9 +31,7 @@ static const weft_option options[] = {
     OPTION(frame, WEFT_OPT_SIZE, "1M", "64K..1G",
            "long transfers are cut into pieces of this size, between which "
            "other messages pass"),
-    OPTION(coalesce, WEFT_OPT_SIZE, "8K", "0..8K",
-           "nonblocking sends up to this size may wait for each other until "
-           "the next MPI call that waits or tests; 0: never"),
+    WF_IP_COALESCE_OPTIONS(OPTION),
     OPTION(connect_timeout, WEFT_OPT_TIME, "5s", "10ms..600s",
            "to reach an address"),
     OPTION(handshake_timeout, WEFT_OPT_TIME, "2s", "10ms..60s",

@@ -130,8 +130,6 @@ struct weft_peer {
     /* Sending: the stage goes first, then tx. */
     uint8_t *stage;
     uint32_t stage_off, stage_end;
-    uint32_t burst; /* messages of a window since the poll burst_round */
-    uint32_t burst_round;
     weft_tx *tx;
     uint64_t tx_off; /* over header and payload */
     bool blocked;    /* waiting for EPOLLOUT, or for the system's memory */

@@ -390,24 +390,18 @@ static int send_small(weft_peer *p, const weft_hdr *hdr, const void *data,
 
 /* Says whether a message is not coalesced: it is the first since the last poll,
  * is too large, or the link or the socket is not ready. */
-static bool goes_alone(weft_peer *p, size_t len)
+static bool goes_alone(const weft_peer *p, size_t len)
 {
-    weft_ep *ep = p->ep;
-
-    if (p->burst_round != ep->poll_round) {
-        p->burst_round = ep->poll_round;
-        p->burst = 0;
-    }
-    return ++p->burst == 1 || len > ep->cfg.coalesce ||
+    return p->ip.burst == 1 || len > p->ep->cfg.coalesce ||
            p->ip.state != PEER_OPEN || p->tx || p->blocked;
 }
 
-/* Sends one of a window of small messages. The stage leaves after the 1st, 2nd,
- * 4th, 8th, ... of them: that is few calls if there are many, and no delay if
- * there are only one or two. */
+/* Sends one of a window of small messages. The stage leaves with some of them,
+ * and when it is half full. */
 static int send_one_of_many(weft_peer *p, const weft_hdr *hdr, const void *data,
                             size_t len)
 {
+    bool leaves = wf_ip_leaves_now(&p->ip, p->ep->poll_round);
     size_t hl = weft_hdr_len(hdr);
     uint8_t *at;
 
@@ -421,7 +415,7 @@ static int send_one_of_many(weft_peer *p, const weft_hdr *hdr, const void *data,
     p->ep->count.tx_frames++;
     p->ep->count.tx_bytes += len;
     p->ep->count.stage_copies++;
-    if ((p->burst & (p->burst - 1)) == 0 || staged_bytes(p) > TCP_STAGE / 2) {
+    if (leaves || staged_bytes(p) > IP_HELD_MOST) {
         write_socket(p);
         return WEFT_DONE;
     }

@@ -173,6 +173,10 @@ bool wf_udp_flow_lend(struct wf_udp_flow *, weft_tx *);
 /* Returns the oldest lent container if it is acknowledged, or in any case if
  * `all`; NULL: there is none. */
 weft_tx *wf_udp_flow_return_lent(struct wf_udp_flow *, bool all);
+static inline uint64_t wf_udp_flow_unsent(const struct wf_udp_flow *f)
+{
+    return f->end - f->sent;
+}
 static inline bool wf_udp_flow_has_unsent(const struct wf_udp_flow *f)
 {
     return f->sent < f->end;

@@ -30,7 +30,9 @@ static int refuse_not_open(weft_peer *p)
     return refuse_until_ready(p);
 }
 
-static int submit_container(weft_peer *p, weft_tx *tx, const void *data)
+/* Adds a container to the flow. Returns WEFT_DONE if it was copied, WEFT_OK if
+ * it is lent. */
+static int queue_container(weft_peer *p, weft_tx *tx, const void *data)
 {
     weft_ep *ep = p->ep;
     bool small = tx->len <= UDP_SHORT_MAX;
@@ -41,6 +43,8 @@ static int submit_container(weft_peer *p, weft_tx *tx, const void *data)
         wf_ip_break_link(&p->ip, WEFT_ELINK, "process %u has left", p->ip.id);
         return refuse_until_ready(p);
     }
+    if (!small && wf_udp_flow_has_unsent(&p->flow)) /* some may be held back */
+        wf_udp_transmit(p, wf_udp_now(ep));
     if (!small && wf_udp_flow_has_unsent(&p->flow))
         return refuse_until_ready(p);
     if (!(small ? wf_udp_flow_copy(&p->flow, tx, data)
@@ -48,8 +52,36 @@ static int submit_container(weft_peer *p, weft_tx *tx, const void *data)
         return refuse_until_ready(p);
     ep->count.tx_containers++;
     ep->count.tx_bytes += tx->len;
-    wf_udp_transmit(p, wf_udp_now(ep));
     return small ? WEFT_DONE : WEFT_OK;
+}
+
+static int submit_container(weft_peer *p, weft_tx *tx, const void *data)
+{
+    int rc = queue_container(p, tx, data);
+
+    if (rc >= 0)
+        wf_udp_transmit(p, wf_udp_now(p->ep));
+    return rc;
+}
+
+/* Sends one of a window of small messages: some of them wait for each other,
+ * until the next poll at the latest. */
+static int send_one_of_many(weft_peer *p, weft_tx *tx, const void *data)
+{
+    bool leaves = wf_ip_leaves_now(&p->ip, p->ep->poll_round);
+    int rc;
+
+    if (leaves || tx->len > p->ep->cfg.coalesce)
+        return submit_container(p, tx, data);
+    rc = queue_container(p, tx, data);
+    if (rc != WEFT_DONE)
+        return rc;
+    if (wf_udp_flow_unsent(&p->flow) > IP_HELD_MOST) {
+        wf_udp_transmit(p, wf_udp_now(p->ep));
+        return WEFT_DONE;
+    }
+    wf_ip_mark_due(&p->ip);
+    return WEFT_OK;
 }
 
 int wf_udp_send(weft_peer *p, weft_tx *tx)
@@ -62,10 +94,10 @@ int wf_udp_send_short(weft_peer *p, const weft_hdr *hdr, const void *data,
 {
     weft_tx tx = {.hdr = (weft_hdr *)(uintptr_t)hdr, .len = len};
 
-    (void)flags;
     if (len > UDP_SHORT_MAX)
         return WEFT_EINVAL;
-    return submit_container(p, &tx, data);
+    return flags & WEFT_TX_MORE ? send_one_of_many(p, &tx, data)
+                                : submit_container(p, &tx, data);
 }
 
 bool wf_udp_queue_frame(weft_peer *p, uint8_t type)

@@ -24,6 +24,7 @@ static const weft_option options[] = {
            "bytes that one peer may have under way to us"),
     OPTION(packet, WEFT_OPT_SIZE, "0", "0..65000",
            "data bytes of a packet; 0: what the interface carries"),
+    WF_IP_COALESCE_OPTIONS(OPTION),
     WF_IP_BUFFER_OPTIONS(OPTION),
     WF_IP_TIME_OPTIONS(OPTION),
     OPTION(checksum, WEFT_OPT_ENUM, "auto", "auto|on|off",

@@ -37,7 +37,7 @@ enum {
 struct wf_udp_cfg {
     const char *interface; /* auto, or a list of names, addresses, subnets */
     int64_t port;
-    uint64_t window, packet, rcvbuf, eager;
+    uint64_t window, packet, rcvbuf, eager, coalesce;
     uint64_t connect_timeout, handshake_timeout, unreachable; /* ns */
     uint64_t keepalive, vanished;                             /* ns */
     int checksum, mac; /* enum wf_ip_checksum */

@@ -126,6 +126,18 @@ static void polling_stays_short_beside_a_process_that_computes(void **state)
     end_case();
 }
 
+/* It was about to start, say. */
+static void one_that_computes_no_more_is_soon_forgotten(void **state)
+{
+    open_for(WF_AUTO);
+    yield_lasts = AGE;
+    meanwhile = others_run;
+    polls_after(1, WAKE_UP);
+    yield_lasts = 0;
+    assert_true(polls_after(20, WAKE_UP) >= WAKE_UP);
+    end_case();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +147,7 @@ int main(void)
         cmocka_unit_test(
             a_rank_that_polls_on_this_cpu_does_not_count_as_computing),
         cmocka_unit_test(polling_stays_short_beside_a_process_that_computes),
+        cmocka_unit_test(one_that_computes_no_more_is_soon_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -265,7 +265,7 @@ static void a_receiver_that_also_sends_gets_long_pieces(void **state)
     fake_pair(&a, &b, &config);
     fake_connect(&a, &b, 8, 6);
     until_all_is_there();
-    for (int i = 0; i < 2; i++) { /* the large rings begin */
+    for (int i = 0; i < 34; i++) { /* the large rings begin */
         send_counted(&a, 1);
         send_counted(&b, 0);
         until_all_is_there();

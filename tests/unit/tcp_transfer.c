@@ -241,58 +241,6 @@ static void numbers_do_not_decide_which_call_stands(void **state)
     rig_own_number = 0;
 }
 
-static void goodbye_makes_the_end_silent(void **state)
-{
-    rig_send(all, 2, 0, 1, 100000);
-    rig_send(all, 2, 1, 0, 100000);
-    RIG_UNTIL(all, 2, ops->drain(all[0].ep) == WEFT_OK);
-    assert_int_equal(ops->peer_del(all[0].peer[1].peer, 0), WEFT_OK);
-    ops->close(all[0].ep);
-    all[0].ep = NULL;
-    for (int i = 0; i < 100; i++)
-        rig_progress(&all[1]);
-    assert_int_equal(all[1].peer[0].got, 1);
-    assert_int_equal(all[1].peer[0].downs, 0);
-}
-
-/* Everything given to a process that drains and leaves still arrives. */
-static void data_before_goodbye_arrives_when_the_sender_is_gone(void **state)
-{
-    enum { N = 12 }; /* fits the receive window of a reader that sleeps */
-    rig_send(all, 2, 0, 1, 1);
-    for (int i = 0; i < N; i++)
-        rig_send(all, 2, 0, 1, 3000);
-    RIG_UNTIL(all, 1, ops->drain(all[0].ep) == WEFT_OK);
-    ops->close(all[0].ep);
-    all[0].ep = NULL;
-    RIG_UNTIL(all, 2, all[1].peer[0].got == N + 1);
-    for (int i = 0; i < 100; i++)
-        rig_progress(&all[1]);
-    assert_int_equal(all[1].peer[0].downs, 0);
-}
-
-/* Closing with unread data resets the connection; what was sent before, and
- * the goodbye, must still be read by the other side. */
-static void a_reset_after_goodbye_takes_nothing_away(void **state)
-{
-    weft_hdr hdr = {.w = {1, 0}};
-    rig_send(all, 2, 0, 1, 1);
-    rig_send(all, 2, 0, 1, 3000);
-    for (int i = 0; i < 3; i++) /* these nobody will read */
-        assert_int_equal(ops->send_short(all[1].peer[0].peer, &hdr, NULL, 0, 0),
-                         WEFT_DONE);
-    for (uint64_t end = rig_seconds() + 30; ops->drain(all[0].ep) != WEFT_OK;)
-        assert_true(rig_seconds() < end);
-    ops->close(all[0].ep);
-    all[0].ep = NULL;
-    assert_int_equal(ops->send_short(all[1].peer[0].peer, &hdr, NULL, 0, 0),
-                     WEFT_DONE);
-    RIG_UNTIL(all, 2, all[1].peer[0].got == 2);
-    for (int i = 0; i < 100; i++)
-        rig_progress(&all[1]);
-    assert_int_equal(all[1].peer[0].downs, 0);
-}
-
 static void sudden_death_returns_what_was_lent_and_is_reported(void **state)
 {
     struct rig_tx *t;
@@ -485,9 +433,6 @@ int main(void)
         T(an_urgent_send_flushes_held_messages),
         T(simultaneous_calls_leave_one_connection),
         T(numbers_do_not_decide_which_call_stands),
-        T(goodbye_makes_the_end_silent),
-        T(data_before_goodbye_arrives_when_the_sender_is_gone),
-        T(a_reset_after_goodbye_takes_nothing_away),
         T(sudden_death_returns_what_was_lent_and_is_reported),
         T(an_open_sink_comes_back_when_the_sender_dies),
         T(a_socket_polled_without_epoll_still_wakes_a_sleeper),

@@ -16,6 +16,7 @@ static inline struct wf_udp_cfg rig_defaults(void)
                                .window = 1 << 20,
                                .rcvbuf = 4 << 20,
                                .eager = 32 << 10,
+                               .coalesce = 8 << 10,
                                .connect_timeout = 10000000000u,
                                .handshake_timeout = 2000000000u,
                                .unreachable = 5000000000u};
