@@ -134,12 +134,6 @@ class Arguments(Body):
                 self.object = f"{p.name}_p"
                 if self.family in rules.NULL_NAMED:
                     self.object = f"wf_file_or_null(wf, {p.name}_p)"
-                ordered = self.family in rules.FILE_ORDERED
-                if ordered or self.family in rules.FILE_COLLECTIVE:
-                    waits = any(q.kind == "STATUS" for q in self.f.parameters)
-                    how = "_ordered" if ordered else ""
-                    self.refuse = (f"wf_file_refuse{how}({p.name}_p, {{}}, "
-                                   f"{str(waits).lower()})")
                 self.refuse_agreement(f"{p.name}_p->comm")
 
     def refuse_agreement(self, comm):

@@ -4,6 +4,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import re
 
+import file_access
 import forms
 import rules
 import standard
@@ -302,14 +303,15 @@ def files(families):
         if family.endswith(("_toint", "_fromint")):
             head += '#include "api/handle_int.h"\n'
             body = [integer_handle(f) for f in functions]
+        elif family in file_access.FAMILIES:
+            head = head.replace("check.h", "file_access.h")
+            body = [file_access.texts(functions)]
         else:
             head += '#include "core_api.h"\n'
             if family in rules.SHORT:
                 head += '#include "protocol/fastpath.h"\n'
             if family in rules.ONE_SIDED_SHORT:
                 head += '#include "rma/fastpath.h"\n'
-            if family in rules.FILE_COLLECTIVE | rules.FILE_ORDERED:
-                head += '#include "io/collective_calls.h"\n'
             if family in rules.FILE_AGREED:
                 head += '#include "io/file.h"\n#include "io/vote.h"\n'
             body = bodies(functions)

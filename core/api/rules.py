@@ -117,9 +117,7 @@ win_fence win_post win_start win_complete win_wait
 win_lock win_lock_all win_unlock win_unlock_all
 win_flush win_flush_all win_flush_local win_flush_local_all
 file_open file_close file_set_size file_preallocate file_set_view file_set_info
-file_set_atomicity file_read_all file_write_all file_read_at_all
-file_write_at_all file_read_all_end file_write_all_end file_read_at_all_end
-file_write_at_all_end
+file_set_atomicity
 """.split()) | {f"{i}{name}{init}" for i, init in (("", ""), ("i", ""), ("", "_init"))
                 for name in """
 allgather allgatherv allreduce alltoall alltoallv alltoallw barrier bcast exscan
@@ -190,16 +188,9 @@ NULL_NAMED = {"comm_get_name": "MPI_COMM_NULL",
 # Of the chapter on files, but not about one.
 NO_FILE = {"file_create_errhandler"}
 
-# Collective accesses: a process with a wrong argument takes part without data,
-# so that the others learn of its error instead of waiting for it.
-FILE_COLLECTIVE = {f"file_{i}{access}{at}_all{begin}"
-                   for i, begin in (("", ""), ("i", ""), ("", "_begin"))
-                   for access in ("read", "write") for at in ("", "_at")}
-FILE_ORDERED = {f"file_{access}_ordered{begin}" for begin in ("", "_begin")
-                for access in ("read", "write")}
-
-# Collective calls that agree on an outcome (core/io/vote.h), likewise: on so many
-# words that must be equal in all processes.
+# Collective calls that agree on an outcome (core/io/vote.h) on so many words that
+# must be equal in all processes: one with a wrong argument takes part, so that the
+# others learn of its error instead of waiting for it.
 FILE_AGREED = {"file_open": 1, "file_set_view": 2, "file_set_info": 0}
 
 # A predefined type that the Fortran compiler does not have is an argument of

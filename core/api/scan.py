@@ -2,6 +2,7 @@
 
   int wf_mpi_<family>(     a core function; its bindings are generated
   int wf_build_<op>(       a collective; its three core functions are generated
+  (file_access.py)         accesses to files, which share their functions
   ... PMPI_X(              a binding written by hand
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -9,6 +10,7 @@ import glob
 import os
 import re
 
+import file_access
 import forms
 import rules
 import standard
@@ -56,7 +58,7 @@ def implemented():
                              "function of the standard")
         families |= defined(FAMILY, text)
         by_hand |= defined(BY_HAND, text)
-    return families | integer_families(), by_hand
+    return families | integer_families() | file_access.FAMILIES, by_hand
 
 
 def integer_families():

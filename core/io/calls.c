@@ -12,25 +12,26 @@
 #include "object/error.h"
 #include "protocol/request.h"
 
-int wf_file_start_call(struct wf_file *f, const struct wf_access *a, int rc,
-                       const char *what, MPI_Request *request)
+int wf_file_start_call(const struct wf_file_call *c,
+                       const struct wf_file_function *f,
+                       const struct wf_access *a, int rc, MPI_Request *request)
 {
     struct wf_req *r;
 
     if (rc == MPI_SUCCESS)
-        rc = wf_file_start(f, a, what, &r);
+        rc = wf_file_start(c->file, a, f->names[0], &r);
     if (rc == MPI_SUCCESS)
         *request = (MPI_Request)r;
     return rc;
 }
 
-static int start_call(const struct wf_file_call *c, const char *what,
-                      MPI_Request *request)
+int wf_file_start_alone(const struct wf_file_call *c,
+                        const struct wf_file_function *f, void *request)
 {
     struct wf_access a;
     int rc = wf_file_prepare(c, &a);
 
-    return wf_file_start_call(c->file, &a, rc, what, request);
+    return wf_file_start_call(c, f, &a, rc, request);
 }
 
 /* ---- explicit offsets ---------------------------------------------------- */
@@ -55,26 +56,6 @@ int wf_mpi_file_write_at(struct wf_instance *wf, struct wf_file *fh,
     return wf_file_run_call(&c, status);
 }
 
-int wf_mpi_file_iread_at(struct wf_instance *wf, struct wf_file *fh,
-                         MPI_Offset offset, void *buf, MPI_Count count,
-                         struct wf_type *datatype, MPI_Request *request)
-{
-    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, buf,
-                             count, datatype,     false};
-
-    return start_call(&c, "MPI_File_iread_at", request);
-}
-
-int wf_mpi_file_iwrite_at(struct wf_instance *wf, struct wf_file *fh,
-                          MPI_Offset offset, const void *buf, MPI_Count count,
-                          struct wf_type *datatype, MPI_Request *request)
-{
-    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, (void *)buf,
-                             count, datatype,     true};
-
-    return start_call(&c, "MPI_File_iwrite_at", request);
-}
-
 /* ---- the individual pointer ---------------------------------------------- */
 
 int wf_mpi_file_read(struct wf_instance *wf, struct wf_file *fh, void *buf,
@@ -95,24 +76,4 @@ int wf_mpi_file_write(struct wf_instance *wf, struct wf_file *fh,
                              count, datatype,       true};
 
     return wf_file_run_call(&c, status);
-}
-
-int wf_mpi_file_iread(struct wf_instance *wf, struct wf_file *fh, void *buf,
-                      MPI_Count count, struct wf_type *datatype,
-                      MPI_Request *request)
-{
-    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,    buf,
-                             count, datatype,       false};
-
-    return start_call(&c, "MPI_File_iread", request);
-}
-
-int wf_mpi_file_iwrite(struct wf_instance *wf, struct wf_file *fh,
-                       const void *buf, MPI_Count count,
-                       struct wf_type *datatype, MPI_Request *request)
-{
-    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,   (void *)buf,
-                             count, datatype,       true};
-
-    return start_call(&c, "MPI_File_iwrite", request);
 }

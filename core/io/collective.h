@@ -4,7 +4,9 @@
 #ifndef WF_IO_COLLECTIVE_H
 #define WF_IO_COLLECTIVE_H
 
-#include "io/file.h"
+#include "io/function.h"
+
+struct wf_access;
 
 /* Performs a collective access, and agrees on the outcome. rc: the error that
  * this process has met, or MPI_SUCCESS; with an error it only takes part, and

@@ -9,7 +9,6 @@
  */
 #include "io/collective_calls.h"
 
-#include "core_api.h"
 #include "io/collective.h"
 #include "io/file.h"
 #include "io/prepare.h"
@@ -19,7 +18,8 @@
 #include "process/instance.h"
 #include "protocol/request.h"
 
-static int run_call(const struct wf_file_call *c, MPI_Status *status)
+int wf_file_run_together(const struct wf_file_call *c,
+                         const struct wf_file_function *f, void *status)
 {
     struct wf_access a;
     int rc = wf_file_prepare(c, &a);
@@ -31,41 +31,41 @@ static int run_call(const struct wf_file_call *c, MPI_Status *status)
     return rc;
 }
 
-static int start_request(const struct wf_file_call *c, const char *what,
-                         MPI_Request *request)
+int wf_file_start_together(const struct wf_file_call *c,
+                           const struct wf_file_function *f, void *request)
 {
     struct wf_access a;
     struct wf_req *r = NULL;
-    int rc =
-        wf_file_start_collective(c->file, &a, wf_file_prepare(c, &a), what, &r);
+    int rc = wf_file_start_collective(c->file, &a, wf_file_prepare(c, &a),
+                                      f->names[0], &r);
 
     if (rc == MPI_SUCCESS)
-        *request = (MPI_Request)r;
+        *(MPI_Request *)request = (MPI_Request)r;
     return rc;
 }
 
-int wf_file_begin_split(struct wf_file *f, const struct wf_access *a, int rc,
-                        enum wf_split which, const char *what)
+int wf_file_begin_split(const struct wf_file_call *c,
+                        const struct wf_file_function *f,
+                        const struct wf_access *a, int rc)
 {
+    struct wf_file *file = c->file;
     struct wf_req *r = NULL;
 
-    rc = wf_file_start_collective(f, a, rc, what, &r);
+    rc = wf_file_start_collective(file, a, rc, f->names[0], &r);
     if (rc == MPI_SUCCESS) {
-        f->split = which;
-        f->split_request = r;
+        file->split = f->split;
+        file->split_request = r;
     }
     return rc;
 }
 
-static int begin_split(const struct wf_file_call *c, enum wf_split which,
-                       const char *what)
+int wf_file_begin_together(const struct wf_file_call *c,
+                           const struct wf_file_function *f, void *none)
 {
     struct wf_access a;
     int rc = wf_file_check_split(c->file);
 
-    return rc ? rc
-              : wf_file_begin_split(c->file, &a, wf_file_prepare(c, &a), which,
-                                    what);
+    return rc ? rc : wf_file_begin_split(c, f, &a, wf_file_prepare(c, &a));
 }
 
 int wf_file_refuse(struct wf_file *f, int rc, bool waits)
@@ -79,155 +79,4 @@ int wf_file_refuse(struct wf_file *f, int rc, bool waits)
             wf_file_start_collective(f, NULL, rc, NULL, &r);
     }
     return rc;
-}
-
-/* ---- explicit offsets ---------------------------------------------------- */
-
-int wf_mpi_file_read_at_all(struct wf_instance *wf, struct wf_file *fh,
-                            MPI_Offset offset, void *buf, MPI_Count count,
-                            struct wf_type *datatype, MPI_Status *status)
-{
-    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, buf,
-                             count, datatype,     false};
-
-    return run_call(&c, status);
-}
-
-int wf_mpi_file_write_at_all(struct wf_instance *wf, struct wf_file *fh,
-                             MPI_Offset offset, const void *buf,
-                             MPI_Count count, struct wf_type *datatype,
-                             MPI_Status *status)
-{
-    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, (void *)buf,
-                             count, datatype,     true};
-
-    return run_call(&c, status);
-}
-
-int wf_mpi_file_iread_at_all(struct wf_instance *wf, struct wf_file *fh,
-                             MPI_Offset offset, void *buf, MPI_Count count,
-                             struct wf_type *datatype, MPI_Request *request)
-{
-    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, buf,
-                             count, datatype,     false};
-
-    return start_request(&c, "MPI_File_iread_at_all", request);
-}
-
-int wf_mpi_file_iwrite_at_all(struct wf_instance *wf, struct wf_file *fh,
-                              MPI_Offset offset, const void *buf,
-                              MPI_Count count, struct wf_type *datatype,
-                              MPI_Request *request)
-{
-    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, (void *)buf,
-                             count, datatype,     true};
-
-    return start_request(&c, "MPI_File_iwrite_at_all", request);
-}
-
-int wf_mpi_file_read_at_all_begin(struct wf_instance *wf, struct wf_file *fh,
-                                  MPI_Offset offset, void *buf, MPI_Count count,
-                                  struct wf_type *datatype)
-{
-    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, buf,
-                             count, datatype,     false};
-
-    return begin_split(&c, WF_SPLIT_READ_AT_ALL, "MPI_File_read_at_all_begin");
-}
-
-int wf_mpi_file_write_at_all_begin(struct wf_instance *wf, struct wf_file *fh,
-                                   MPI_Offset offset, const void *buf,
-                                   MPI_Count count, struct wf_type *datatype)
-{
-    struct wf_file_call c = {fh,    WF_AT_OFFSET, offset, (void *)buf,
-                             count, datatype,     true};
-
-    return begin_split(&c, WF_SPLIT_WRITE_AT_ALL,
-                       "MPI_File_write_at_all_begin");
-}
-
-int wf_mpi_file_read_at_all_end(struct wf_instance *wf, struct wf_file *fh,
-                                void *buf, MPI_Status *status)
-{
-    return wf_file_end_split(fh, WF_SPLIT_READ_AT_ALL, status);
-}
-
-int wf_mpi_file_write_at_all_end(struct wf_instance *wf, struct wf_file *fh,
-                                 const void *buf, MPI_Status *status)
-{
-    return wf_file_end_split(fh, WF_SPLIT_WRITE_AT_ALL, status);
-}
-
-/* ---- the individual pointer ---------------------------------------------- */
-
-int wf_mpi_file_read_all(struct wf_instance *wf, struct wf_file *fh, void *buf,
-                         MPI_Count count, struct wf_type *datatype,
-                         MPI_Status *status)
-{
-    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,    buf,
-                             count, datatype,       false};
-
-    return run_call(&c, status);
-}
-
-int wf_mpi_file_write_all(struct wf_instance *wf, struct wf_file *fh,
-                          const void *buf, MPI_Count count,
-                          struct wf_type *datatype, MPI_Status *status)
-{
-    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,   (void *)buf,
-                             count, datatype,       true};
-
-    return run_call(&c, status);
-}
-
-int wf_mpi_file_iread_all(struct wf_instance *wf, struct wf_file *fh, void *buf,
-                          MPI_Count count, struct wf_type *datatype,
-                          MPI_Request *request)
-{
-    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,    buf,
-                             count, datatype,       false};
-
-    return start_request(&c, "MPI_File_iread_all", request);
-}
-
-int wf_mpi_file_iwrite_all(struct wf_instance *wf, struct wf_file *fh,
-                           const void *buf, MPI_Count count,
-                           struct wf_type *datatype, MPI_Request *request)
-{
-    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,   (void *)buf,
-                             count, datatype,       true};
-
-    return start_request(&c, "MPI_File_iwrite_all", request);
-}
-
-int wf_mpi_file_read_all_begin(struct wf_instance *wf, struct wf_file *fh,
-                               void *buf, MPI_Count count,
-                               struct wf_type *datatype)
-{
-    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,    buf,
-                             count, datatype,       false};
-
-    return begin_split(&c, WF_SPLIT_READ_ALL, "MPI_File_read_all_begin");
-}
-
-int wf_mpi_file_write_all_begin(struct wf_instance *wf, struct wf_file *fh,
-                                const void *buf, MPI_Count count,
-                                struct wf_type *datatype)
-{
-    struct wf_file_call c = {fh,    WF_AT_POSITION, 0,   (void *)buf,
-                             count, datatype,       true};
-
-    return begin_split(&c, WF_SPLIT_WRITE_ALL, "MPI_File_write_all_begin");
-}
-
-int wf_mpi_file_read_all_end(struct wf_instance *wf, struct wf_file *fh,
-                             void *buf, MPI_Status *status)
-{
-    return wf_file_end_split(fh, WF_SPLIT_READ_ALL, status);
-}
-
-int wf_mpi_file_write_all_end(struct wf_instance *wf, struct wf_file *fh,
-                              const void *buf, MPI_Status *status)
-{
-    return wf_file_end_split(fh, WF_SPLIT_WRITE_ALL, status);
 }

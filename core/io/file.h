@@ -15,6 +15,7 @@
 
 #include "group/comm.h"
 #include "io/access.h"
+#include "io/function.h"
 #include "io/handle.h"
 #include "io/hints.h"
 
@@ -25,17 +26,6 @@ struct wf_req;
 struct wf_shared; /* io/shared.h */
 struct wf_twophase;
 struct wf_view;
-
-/* The split collective that is under way. */
-enum wf_split {
-    WF_SPLIT_NONE,
-    WF_SPLIT_READ_AT_ALL,
-    WF_SPLIT_WRITE_AT_ALL,
-    WF_SPLIT_READ_ALL,
-    WF_SPLIT_WRITE_ALL,
-    WF_SPLIT_READ_ORDERED,
-    WF_SPLIT_WRITE_ORDERED
-};
 
 struct wf_file {
     struct wf_object object; /* references: the program, requests */

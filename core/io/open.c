@@ -226,6 +226,8 @@ static int attach_file(struct wf_comm *comm, struct wf_file *f)
     struct wf_instance *wf = f->comm->wf;
     int rc;
 
+    if (wf != comm->wf)
+        wf_shared_leave(f);
     wf_engine_switch(comm->wf, wf);
     f->wf = wf;
     rc = wf_shared_attach(f);

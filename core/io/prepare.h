@@ -6,24 +6,6 @@
 
 #include "io/file.h"
 
-/* Where an access begins. */
-enum wf_pointer {
-    WF_AT_OFFSET,   /* MPI_File_x_at */
-    WF_AT_POSITION, /* the individual pointer, which advances */
-    WF_AT_STREAM    /* a byte of the stream, as the shared pointer says */
-};
-
-/* An access as the program asks for it. */
-struct wf_file_call {
-    struct wf_file *file;
-    enum wf_pointer pointer;
-    int64_t offset; /* etypes; with WF_AT_STREAM bytes */
-    void *buf;
-    MPI_Count count;
-    struct wf_type *type;
-    bool write;
-};
-
 /* Checks a call and makes an access of it. With WF_AT_POSITION the pointer
  * advances. An error class. May leave the section. */
 int wf_file_prepare(const struct wf_file_call *, struct wf_access *);

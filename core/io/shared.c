@@ -12,8 +12,8 @@
  * thread of the keeper serves members that have no memory.
  *
  * A message may come before the keeper has the file: the table of the engine
- * keeps it. It was made before the members agreed on the communicator, so that
- * no message finds none.
+ * keeps it. Files join the table before the members agree on the communicator,
+ * so that no message finds none; the last one to leave frees it.
  *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
@@ -63,13 +63,14 @@ struct asked {
 struct table {
     struct wf_active_handler handler;
     struct wf_instance *wf;
-    struct wf_list files; /* struct wf_shared */
-    struct wf_list early; /* struct kept: of files that it does not have yet */
+    unsigned users;       /* files that have joined it */
+    struct wf_list files; /* struct wf_shared: those of them that are open */
+    struct wf_list early; /* struct kept: of files that are not open yet */
 };
 
 struct wf_shared {
     struct wf_file *file;
-    struct table *table;
+    struct table *table;     /* NULL: it has joined none */
     struct wf_list link;     /* in the table */
     struct wf_list kept;     /* struct kept */
     struct wf_list asked;    /* struct asked */
@@ -78,9 +79,8 @@ struct wf_shared {
     uint64_t last_number;
     uint32_t age;
     bool has_asked; /* the keeper: for the memory */
-    uint32_t
-        without;  /* members that have asked the keeper and have no memory */
-    bool attends; /* the progress thread serves them */
+    uint32_t without; /* members that have asked and have no memory */
+    bool attends;     /* the progress thread serves them */
 };
 
 static struct table *table_of(struct wf_active_handler *h)
@@ -170,8 +170,7 @@ static void keep_message(struct wf_list *list, struct weft_loc *from,
                    h, REFUSAL, MPI_ERR_NO_MEM, NULL);
         return;
     }
-    k->from = from;
-    k->head = *h;
+    *k = (struct kept){.from = from, .head = *h};
     wf_list_append(list, &k->link);
 }
 
@@ -187,21 +186,18 @@ static void serve_message(struct wf_shared *s, struct weft_loc *from,
 /* Serves the messages of a list that have waited; those of other files stay. */
 static void serve_kept(struct wf_shared *s, struct wf_list *list)
 {
-    struct wf_list *last = list->prev, *next;
+    struct wf_list *l, *last = list->prev, *next = list->next;
 
-    for (struct wf_list *l = list->next; l != list; l = next) {
-        struct kept *k = wf_container(l, struct kept, link);
-        bool was_last = l == last;
+    do { /* behind the last one is what is kept again */
+        struct kept *k = wf_container(l = next, struct kept, link);
 
         next = l->next;
-        if (k->head.context == s->file->comm->context) {
-            wf_list_remove(&k->link);
+        if (l != list && k->head.context == s->file->comm->context) {
+            wf_list_remove(l);
             serve_message(s, k->from, &k->head);
             free(k);
         }
-        if (was_last)
-            break; /* behind it is what was kept again */
-    }
+    } while (l != last);
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -301,23 +297,37 @@ static void handle_loss(struct wf_active_handler *handler, struct weft_loc *loc)
     }
 }
 
-/* Makes an engine ready for messages about files that it does not have yet. */
-static int prepare_engine(struct wf_instance *wf)
+/* Makes the engine of the file ready for messages about it. */
+static int join_table(struct wf_shared *s)
 {
-    struct table *t;
+    struct wf_instance *wf = s->file->wf;
+    struct wf_active_handler *h = wf->engine->active[WF_SPACE_FILE];
+    struct table *t = h ? table_of(h) : calloc(1, sizeof *t);
 
-    if (wf->engine->active[WF_SPACE_FILE])
-        return MPI_SUCCESS;
-    t = calloc(1, sizeof *t);
     if (!t)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a file");
-    t->wf = wf;
-    t->handler.arrive = handle_arrival;
-    t->handler.lose = handle_loss;
-    wf_list_init(&t->files);
-    wf_list_init(&t->early);
-    wf_active_register(wf, WF_SPACE_FILE, &t->handler);
+    if (!h) {
+        *t = (struct table){.handler = {handle_arrival, handle_loss}, .wf = wf};
+        wf_list_init(&t->files);
+        wf_list_init(&t->early);
+        wf_active_register(wf, WF_SPACE_FILE, &t->handler);
+    }
+    t->users++;
+    s->table = t;
     return MPI_SUCCESS;
+}
+
+void wf_shared_leave(struct wf_file *f)
+{
+    struct table *t = f->shared->table;
+
+    f->shared->table = NULL;
+    if (!t || --t->users)
+        return;
+    WF_ASSERT(wf_list_empty(&t->files));
+    forget_kept(&t->early, NULL); /* no file waits for them */
+    wf_active_register(t->wf, WF_SPACE_FILE, NULL);
+    free(t);
 }
 
 /* ---- a member ------------------------------------------------------------ */
@@ -449,24 +459,16 @@ int wf_shared_move(struct wf_file *f, uint64_t bytes, bool in_memory,
 void wf_shared_destroy(struct wf_file *f)
 {
     struct wf_shared *s = f->shared;
-    struct table *t = s->table;
 
-    f->shared = NULL;
-    wf_pointer_fini(&s->pointer);
-    if (!t) {
-        free(s); /* the file was not opened */
-        return;
-    }
     WF_ASSERT(wf_list_empty(&s->asked));
+    wf_pointer_fini(&s->pointer);
     forget_kept(&s->kept, NULL);
     wf_list_remove(&s->link);
     if (s->attends)
         wf_file_stop_attending(f->wf);
+    wf_shared_leave(f);
+    f->shared = NULL;
     free(s);
-    if (!wf_list_empty(&t->files) || !wf_list_empty(&t->early))
-        return;
-    wf_active_register(t->wf, WF_SPACE_FILE, NULL);
-    free(t);
 }
 
 int wf_shared_create(struct wf_file *f)
@@ -477,21 +479,20 @@ int wf_shared_create(struct wf_file *f)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a file");
     s->file = f;
     wf_pointer_init(&s->pointer, 0);
+    wf_list_init(&s->link);
     wf_list_init(&s->kept);
     wf_list_init(&s->asked);
     f->shared = s;
-    return prepare_engine(f->wf);
+    return join_table(s);
 }
 
 int wf_shared_attach(struct wf_file *f)
 {
     struct wf_shared *s = f->shared;
-    int rc = prepare_engine(f->wf);
 
-    if (rc)
-        return rc;
+    if (!s->table && join_table(s))
+        return MPI_ERR_NO_MEM;
     wf_pointer_init(&s->pointer, f->shared_start);
-    s->table = table_of(f->wf->engine->active[WF_SPACE_FILE]);
     wf_list_append(&s->table->files, &s->link);
     serve_kept(s, &s->table->early);
     return MPI_SUCCESS;

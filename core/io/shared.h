@@ -23,7 +23,9 @@ struct wf_instance;
  * f->wf, the engine of the program's communicator, ready for messages about it.
  * An error class. */
 int wf_shared_create(struct wf_file *);
-/* Gives it to the engine that the file is on now. An error class, which is
+/* Takes it from that engine, inside its section: the file goes to another. */
+void wf_shared_leave(struct wf_file *);
+/* Opens it on the engine that the file is on now. An error class, which is
  * possible where that is another one only. */
 int wf_shared_attach(struct wf_file *);
 

@@ -7,6 +7,8 @@
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "io/shared_calls.h"
+
 #include "core_api.h"
 #include "io/calls.h"
 #include "io/collective.h"
@@ -34,7 +36,8 @@ static int prepare_next(const struct wf_file_call *c, struct wf_access *a)
     return rc ? rc : wf_view_check_range(a->view, a->stream, a->stream_bytes);
 }
 
-static int run_call(const struct wf_file_call *c, MPI_Status *status)
+int wf_file_run_shared(const struct wf_file_call *c,
+                       const struct wf_file_function *f, void *status)
 {
     struct wf_access a;
     int rc = prepare_next(c, &a);
@@ -42,51 +45,13 @@ static int run_call(const struct wf_file_call *c, MPI_Status *status)
     return wf_file_finish_call(c->file, &a, rc, status);
 }
 
-static int start_call(const struct wf_file_call *c, const char *what,
-                      MPI_Request *request)
+int wf_file_start_shared(const struct wf_file_call *c,
+                         const struct wf_file_function *f, void *request)
 {
     struct wf_access a;
     int rc = prepare_next(c, &a);
 
-    return wf_file_start_call(c->file, &a, rc, what, request);
-}
-
-int wf_mpi_file_read_shared(struct wf_instance *wf, struct wf_file *fh,
-                            void *buf, MPI_Count count,
-                            struct wf_type *datatype, MPI_Status *status)
-{
-    struct wf_file_call c = {fh, WF_AT_STREAM, 0, buf, count, datatype, false};
-
-    return run_call(&c, status);
-}
-
-int wf_mpi_file_write_shared(struct wf_instance *wf, struct wf_file *fh,
-                             const void *buf, MPI_Count count,
-                             struct wf_type *datatype, MPI_Status *status)
-{
-    struct wf_file_call c = {fh,    WF_AT_STREAM, 0,   (void *)buf,
-                             count, datatype,     true};
-
-    return run_call(&c, status);
-}
-
-int wf_mpi_file_iread_shared(struct wf_instance *wf, struct wf_file *fh,
-                             void *buf, MPI_Count count,
-                             struct wf_type *datatype, MPI_Request *request)
-{
-    struct wf_file_call c = {fh, WF_AT_STREAM, 0, buf, count, datatype, false};
-
-    return start_call(&c, "MPI_File_iread_shared", request);
-}
-
-int wf_mpi_file_iwrite_shared(struct wf_instance *wf, struct wf_file *fh,
-                              const void *buf, MPI_Count count,
-                              struct wf_type *datatype, MPI_Request *request)
-{
-    struct wf_file_call c = {fh,    WF_AT_STREAM, 0,   (void *)buf,
-                             count, datatype,     true};
-
-    return start_call(&c, "MPI_File_iwrite_shared", request);
+    return wf_file_start_call(c, f, &a, rc, request);
 }
 
 /* ---- all processes ------------------------------------------------------- */
@@ -106,7 +71,8 @@ static int prepare_ordered(const struct wf_file_call *c, struct wf_access *a)
 
 /* The accesses of all members lie behind each other, so none is made in two
  * phases. */
-static int run_ordered(const struct wf_file_call *c, MPI_Status *status)
+int wf_file_run_ordered(const struct wf_file_call *c,
+                        const struct wf_file_function *f, void *status)
 {
     struct wf_access a;
     int rc = prepare_ordered(c, &a);
@@ -120,15 +86,13 @@ static int run_ordered(const struct wf_file_call *c, MPI_Status *status)
     return rc;
 }
 
-static int begin_ordered(const struct wf_file_call *c, enum wf_split which,
-                         const char *what)
+int wf_file_begin_ordered(const struct wf_file_call *c,
+                          const struct wf_file_function *f, void *none)
 {
     struct wf_access a;
     int rc = wf_file_check_split(c->file);
 
-    return rc ? rc
-              : wf_file_begin_split(c->file, &a, prepare_ordered(c, &a), which,
-                                    what);
+    return rc ? rc : wf_file_begin_split(c, f, &a, prepare_ordered(c, &a));
 }
 
 int wf_file_refuse_ordered(struct wf_file *f, int rc, bool waits)
@@ -141,58 +105,6 @@ int wf_file_refuse_ordered(struct wf_file *f, int rc, bool waits)
             wf_file_agree(f->comm, rc);
     }
     return waits ? rc : wf_file_refuse(f, rc, false);
-}
-
-int wf_mpi_file_read_ordered(struct wf_instance *wf, struct wf_file *fh,
-                             void *buf, MPI_Count count,
-                             struct wf_type *datatype, MPI_Status *status)
-{
-    struct wf_file_call c = {fh, WF_AT_STREAM, 0, buf, count, datatype, false};
-
-    return run_ordered(&c, status);
-}
-
-int wf_mpi_file_write_ordered(struct wf_instance *wf, struct wf_file *fh,
-                              const void *buf, MPI_Count count,
-                              struct wf_type *datatype, MPI_Status *status)
-{
-    struct wf_file_call c = {fh,    WF_AT_STREAM, 0,   (void *)buf,
-                             count, datatype,     true};
-
-    return run_ordered(&c, status);
-}
-
-int wf_mpi_file_read_ordered_begin(struct wf_instance *wf, struct wf_file *fh,
-                                   void *buf, MPI_Count count,
-                                   struct wf_type *datatype)
-{
-    struct wf_file_call c = {fh, WF_AT_STREAM, 0, buf, count, datatype, false};
-
-    return begin_ordered(&c, WF_SPLIT_READ_ORDERED,
-                         "MPI_File_read_ordered_begin");
-}
-
-int wf_mpi_file_write_ordered_begin(struct wf_instance *wf, struct wf_file *fh,
-                                    const void *buf, MPI_Count count,
-                                    struct wf_type *datatype)
-{
-    struct wf_file_call c = {fh,    WF_AT_STREAM, 0,   (void *)buf,
-                             count, datatype,     true};
-
-    return begin_ordered(&c, WF_SPLIT_WRITE_ORDERED,
-                         "MPI_File_write_ordered_begin");
-}
-
-int wf_mpi_file_read_ordered_end(struct wf_instance *wf, struct wf_file *fh,
-                                 void *buf, MPI_Status *status)
-{
-    return wf_file_end_split(fh, WF_SPLIT_READ_ORDERED, status);
-}
-
-int wf_mpi_file_write_ordered_end(struct wf_instance *wf, struct wf_file *fh,
-                                  const void *buf, MPI_Status *status)
-{
-    return wf_file_end_split(fh, WF_SPLIT_WRITE_ORDERED, status);
 }
 
 /* ---- the pointer --------------------------------------------------------- */

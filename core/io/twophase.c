@@ -143,11 +143,28 @@ static void take_vote(struct wf_twophase *t)
         t->rc = MPI_SUCCESS;
         wf_twophase_note(t, wf_file_record_vote(t->votes[0]));
     }
-    if (!t->has_access || !a->write || !t->x.aggregators)
+    if (!t->has_access || t->accessed || !a->write || !t->x.aggregators)
         return;
     n = wf_view_count_before(a->view, unwritten);
     n = n < a->stream ? 0 : n - a->stream;
     a->bytes_done = n < a->stream_bytes ? n : a->stream_bytes;
+}
+
+/* Takes the outcome from what the members have told, if none of them has
+ * anything left to do. */
+static bool is_settled(struct wf_twophase *t)
+{
+    uint64_t bytes = 0;
+
+    t->votes[0] = 0;
+    for (int i = 0; i < t->file->comm->size; i++) {
+        bytes |= t->asks[i].bytes;
+        if (t->asks[i].outcome > t->votes[0])
+            t->votes[0] = t->asks[i].outcome;
+    }
+    if (!bytes)
+        take_vote(t);
+    return !bytes;
 }
 
 /* Takes what the stage has brought, and chooses the next one. failed: its
@@ -157,6 +174,7 @@ static enum wf_io_stage finish_stage(struct wf_twophase *t, bool failed)
     switch (t->stage) {
     case WF_STAGE_ASK:
         return failed                ? WF_STAGE_VOTE
+               : is_settled(t)       ? WF_STAGE_ENDED
                : wf_exchange_plan(t) ? WF_STAGE_HEADS
                                      : WF_STAGE_ACCESS;
     case WF_STAGE_HEADS:
@@ -314,7 +332,7 @@ static void fill_ask(struct wf_twophase *t)
     ask->use = a->write ? h->cb_write : h->cb_read;
     if (!a->stream_bytes)
         return;
-    ask->alone |= t->accessed || a->locks || !a->view->ascending ||
+    ask->alone |= a->locks || !a->view->ascending ||
                   a->view->datarep->kind != WF_REP_NATIVE;
     ask->bytes = a->stream_bytes;
     ask->writes = a->write;
@@ -375,9 +393,27 @@ int wf_twophase_end(struct wf_twophase *t)
 
 /* ---- the whole ----------------------------------------------------------- */
 
-/* Prepares a collective access of this member. */
+/* Whether nothing that the others tell changes how this member accesses the
+ * file: then it does so first, and none of them has to wait for it again. */
+static bool goes_first(const struct wf_twophase *t)
+{
+    const struct wf_io_ask *ask = &t->ask;
+
+    return ask->alone || ask->use == WF_HINT_DISABLE ||
+           (ask->pieces == 1 && ask->use == WF_HINT_AUTOMATIC &&
+            t->file->is_local);
+}
+
+/* Functions of the program convert in its own threads only. */
+static bool converts_in_call(const struct wf_twophase *t)
+{
+    return t->access.view->datarep->kind == WF_REP_REGISTERED;
+}
+
+/* Prepares a collective access of this member, which performs it if `first` of
+ * it is true. */
 static void prepare_member(struct wf_twophase *t, const struct wf_access *a,
-                           int rc)
+                           int rc, bool (*first)(const struct wf_twophase *))
 {
     t->has_access = a && !rc;
     if (t->has_access)
@@ -385,14 +421,21 @@ static void prepare_member(struct wf_twophase *t, const struct wf_access *a,
     t->access.bytes_done = 0;
     wf_twophase_note(t, rc);
     fill_ask(t);
+    if (t->has_access && first(t)) {
+        wf_twophase_note(t, wf_file_run(t->file, &t->access));
+        t->accessed = true;
+        t->ask.bytes = 0;
+    }
+    encode_vote(t);
+    t->ask.outcome = t->vote[0];
 }
 
 int wf_twophase_run(struct wf_file *f, struct wf_access *a, int rc)
 {
     struct wf_twophase *t = take_spare(f);
 
-    prepare_member(t, a, rc);
     f->under_way++;
+    prepare_member(t, a, rc, goes_first);
     if (t->has_access)
         wf_access_hold(&t->access);
     while (t->stage != WF_STAGE_ENDED)
@@ -407,13 +450,7 @@ int wf_twophase_run(struct wf_file *f, struct wf_access *a, int rc)
 
 void wf_twophase_start(struct wf_twophase *t, const struct wf_access *a, int rc)
 {
-    prepare_member(t, a, rc);
-    /* Functions of the program convert in its own threads only. */
-    if (t->has_access && a->view->datarep->kind == WF_REP_REGISTERED) {
-        wf_twophase_note(t, wf_file_run(t->file, &t->access));
-        t->accessed = true;
-        t->ask.alone = true;
-    }
+    prepare_member(t, a, rc, converts_in_call);
     t->attends = wf_file_attend(t->file->wf);
     start_stages(t);
 }

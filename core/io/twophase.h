@@ -3,6 +3,8 @@
  *
  *   ask       who accesses what: an allgather of one record each
  *      |
+ *      +--> all have accessed theirs before: the records have the outcome
+ *      |
  *      +--> independent: each member performs its own access
  *      |
  *      +--> rounds    heads      pieces and bytes that go to an aggregator
@@ -46,8 +48,10 @@ enum wf_io_stage {
 
 /* A member tells this of its access. */
 struct wf_io_ask {
+    int64_t outcome;      /* as in a vote, so far */
     uint64_t first, last; /* file offsets of its bytes; only if bytes > 0 */
-    uint64_t bytes, pieces;
+    uint64_t bytes;       /* that it has not accessed yet */
+    uint64_t pieces;
     uint16_t alone; /* the access cannot be one of several */
     uint16_t writes;
     uint32_t use;   /* enum wf_hint_use: of two phases */

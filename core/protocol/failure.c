@@ -76,7 +76,7 @@ static int fail_table(struct wf_slots *table, struct weft_loc *loc)
 }
 
 /* Tell the launcher that this process has given up others, which may live on
- * where our messages do not arrive. */
+ * and wait: our messages do not arrive, or there is no memory for them. */
 static void report_given_up(struct wf_instance *wf)
 {
     struct weft_loc *loc;
@@ -108,7 +108,7 @@ void wf_location_down(struct weft_loc *loc, int status, const char *why)
                       &(struct wf_trace_about){.peer = wf_trace_peer(loc)});
     if (!loc->parting)
         wf_death_note(wf, loc->id);
-    if (!loc->parting && (status == WEFT_EPEER || status == WEFT_ELINK)) {
+    if (!loc->parting && status != WEFT_EUNREACH) {
         loc->unreported = true;
         e->unreported++;
         report_given_up(wf);

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "os/shortage.h"
 #include "process/rank.h"
 #include "protocol/carrier.h"
 #include "protocol/eager.h"
@@ -191,13 +192,17 @@ void wf_message_gather(weft_tx *tx, void *to)
 
 /* ---- control messages ---------------------------------------------------- */
 
-/* Make a container that can wait in a FIFO or with a plugin. NULL: no
- * memory. */
+/* Make a container that can wait in a FIFO or with a plugin. It waits for
+ * memory, because the peer may wait for the message. NULL: there is none. */
 static struct wf_tx *make_control(const struct wf_wire *w, const void *payload,
                                   size_t n)
 {
-    struct wf_tx *t = wf_message_alloc(n);
+    struct wf_tx *t;
+    unsigned attempts = 0;
 
+    do
+        t = wf_message_alloc(n);
+    while (!t && wf_shortage_wait(&attempts));
     if (!t)
         return NULL;
     if (n)

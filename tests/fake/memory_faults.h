@@ -1,5 +1,5 @@
-/* The n-th allocation from now on fails. Linked with -Wl,--wrap=CALL for
- * malloc, calloc and realloc.
+/* The n-th allocation from now on fails, or all that are aligned. Linked with
+ * -Wl,--wrap=CALL for malloc, calloc, realloc and aligned_alloc.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,6 +13,7 @@
 
 static atomic_int memory_fails_at; /* 0: none fails */
 static atomic_bool memory_has_failed;
+static atomic_bool memory_has_no_containers; /* messages that wait, and more */
 
 static bool memory_fails(void)
 {
@@ -30,6 +31,8 @@ void *__real_calloc(size_t n, size_t each);
 void *__wrap_calloc(size_t n, size_t each);
 void *__real_realloc(void *p, size_t n);
 void *__wrap_realloc(void *p, size_t n);
+void *__real_aligned_alloc(size_t align, size_t n);
+void *__wrap_aligned_alloc(size_t align, size_t n);
 
 void *__wrap_malloc(size_t n)
 {
@@ -44,6 +47,13 @@ void *__wrap_calloc(size_t n, size_t each)
 void *__wrap_realloc(void *p, size_t n)
 {
     return memory_fails() ? NULL : __real_realloc(p, n);
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t n)
+{
+    return memory_has_no_containers || memory_fails()
+               ? NULL
+               : __real_aligned_alloc(align, n);
 }
 
 #endif

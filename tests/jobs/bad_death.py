@@ -13,6 +13,7 @@ ENGINES = os.path.join(os.environ.get("JOBS", "."), "job_bad_engines")
 DEATH = os.path.join(os.environ.get("JOBS", "."), "job_bad_death")
 RMA = os.path.join(os.environ.get("JOBS", "."), "job_bad_rma_death")
 IO = os.path.join(os.environ.get("JOBS", "."), "job_bad_io_death")
+SHORTAGE = os.path.join(os.environ.get("JOBS", "."), "job_bad_io_shortage")
 BUILT = os.environ.get("FABRICS", "shm tcp udp-reliable sctp").split()
 SOON = 20000  # ms; milliseconds on a quiet machine
 
@@ -73,6 +74,11 @@ class Death(unittest.TestCase):
                                    how)
                     self.assertEqual(r.stdout.split(), ["ended"] * 2,
                                      r.stdout + r.stderr)
+
+    def test_keeper_of_a_shared_pointer_that_cannot_answer(self):
+        r = launch.run("--continuous", "-n", 2, "--route", "shm", "--set",
+                       "core.eager=0", SHORTAGE)
+        self.assertEqual(r.stdout.split(), ["ended"], r.stdout + r.stderr)
 
     def test_with_nothing_under_way(self):
         for use in ("tcp", "udp-reliable", "sctp"):

@@ -16,14 +16,6 @@
 
 enum { MOST = 50 /* allocations of a call */, MANY = 100 };
 
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-
-void *__wrap_aligned_alloc(size_t align, size_t n)
-{
-    return memory_fails() ? NULL : __real_aligned_alloc(align, n);
-}
-
 static int class_of(int rc)
 {
     int class;
