@@ -36,7 +36,8 @@ enum wf_name_call { WF_NAME_PUBLISH, WF_NAME_LOOKUP, WF_NAME_UNPUBLISH };
 struct wf_name_request {
     enum wf_name_call call;
     const char *service;
-    const char *port; /* to publish */
+    const char *port;   /* to publish */
+    const char *server; /* HOST:PORT of the launcher that has it; NULL: ours */
     char *found;      /* where lookup puts the port */
     size_t size;
 };

@@ -49,6 +49,11 @@ static inline uint32_t wf_spawn_count(const struct wf_spawn_request *q)
     return n;
 }
 
+/* Finds the launcher that serves requests of this process; one without a
+ * launcher starts its own. WEFT_ENOTSUP: there is none. The cause is recorded.
+ */
+int wf_spawn_find_server(struct wf_boot *);
+
 /* Starts the processes, all or none. statuses: one for each process in the
  * order of the commands, 0 or negative. WEFT_EUNREACH: the launcher cannot
  * start them; WEFT_ENOTSUP: this process has no launcher that starts any;
