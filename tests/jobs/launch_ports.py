@@ -102,6 +102,27 @@ class Ports(unittest.TestCase):
                                   stderr=subprocess.PIPE)
         self.finish(client, server)
 
+    def test_jobs_without_launcher_may_have_names(self):
+        """Names of jobs differ, and so may the ways in which they start."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            server = self.start_static(folder, "one", "serve", "2", "all")
+            name = server.stdout.readline().strip()
+            client = self.start_static(folder, "two", "call", "1", "all", name)
+            self.finish(client)
+            self.finish(start("-n", 2, PROGRAM, "call", "1", "all", name), server)
+
+    def start_static(self, folder, name, *words):
+        """A job of one process that mpi.ini describes."""
+        ini = os.path.join(folder, name)
+        with open(ini, "w", encoding="ascii") as f:
+            f.write(f"[core]\nbootstrap = static\njob = {name}\n"
+                    f"job_key = {name}-{os.getpid()}\n[rank 0]\nhost = here\n")
+        return subprocess.Popen(
+            [PROGRAM, *words], text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "WEFT_INI": ini, "WEFT_RANK": "0"})
+
     def test_thousand_cycles(self):
         self.pair(2, 1, 1000, "kept")
 
