@@ -41,8 +41,9 @@ int wf_spawn_start(struct wf_boot *boot, const struct wf_spawn_request *q,
     *job = 0;
     for (uint32_t i = 0; i < n; i++)
         statuses[i] = 0;
-    rc = wf_spawn_find_server(boot);
-    if (rc == 0)
+    rc = boot->ops->spawn ? boot->ops->spawn(boot, q)
+                          : wf_spawn_find_server(boot);
+    if (rc == 0 && !boot->ops->spawn)
         rc = wf_pmi1_spawn(boot->server, q, statuses, job);
     complete_statuses(rc, statuses, n);
     return rc;
@@ -60,6 +61,11 @@ int wf_spawn_parent(struct wf_boot *boot, char **port)
     int rc;
 
     *port = NULL;
+    if (boot->parent_port) {
+        *port = boot->parent_port;
+        boot->parent_port = NULL;
+        return 0;
+    }
     if (!boot->is_spawned)
         return 0;
     rc = boot->ops->get(boot, "weft.parent", &bytes, &n);

@@ -88,8 +88,8 @@ static int call_launcher(struct wf_instance *wf, enum wf_name_call call,
     return status;
 }
 
-/* Publish in the folder or at the server. kept: the launcher has the name, so that the folder is
- * not necessary. */
+/* Publish in the folder or at the server. kept: the launcher has the name, so
+ * that neither is necessary. */
 static int publish_for_all(struct wf_instance *wf, const char *service,
                            const char *port, bool kept)
 {
