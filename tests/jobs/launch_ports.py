@@ -88,6 +88,21 @@ class Ports(unittest.TestCase):
                 self.assertLess(int(came.get("shm", 0)), 100000, err)
                 self.assertEqual("shm" not in came, alone, err)
 
+    def test_what_was_sent_to_processes_that_have_parted_is_counted(self):
+        for failover in "no", "yes":
+            with tempfile.TemporaryDirectory() as folder:
+                ini = os.path.join(folder, "mpi.ini")
+                with open(ini, "w", encoding="ascii") as f:
+                    f.write("[core]\nstats = yes\n[route all]\nuse = tcp\n"
+                            f"failover = {failover}\n")
+                server = Server(1, 2, "all", "--ini", ini)
+                client = self.call(server, 1, 2, "all", "--ini", ini)
+                for job in client, server.job:
+                    _, err = job.communicate(timeout=LIMIT)
+                    self.assertEqual(job.returncode, 0, err)
+                    sent = re.search(r"tcp +sent \d+ messages, (\d+) b", err)
+                    self.assertGreater(int(sent[1]), 1000000, err)
+
     def test_thread_ranks(self):
         self.pair(4, 4, 2, "all", "--ranks-per-process", 2)
 
