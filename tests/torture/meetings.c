@@ -23,7 +23,7 @@
 
 #include "inject.h"
 
-enum { LIMIT = 120, CUT_OFF = 3, ATTEMPTS = 5, CALLS = 20000 };
+enum { LIMIT = 120, CUT_OFF = 3, ATTEMPTS = 5, CALLS = 5000 };
 
 static int serves, me, is_victim;
 static char port[MPI_MAX_PORT_NAME];
