@@ -43,7 +43,10 @@ add_executable(mpirun ${MPIRUN_SOURCES} ${CMAKE_SOURCE_DIR}/core/os/base64.c
   ${CMAKE_SOURCE_DIR}/core/boot/pmi_word.c ${CMAKE_SOURCE_DIR}/core/os/prefix.c
   ${CMAKE_SOURCE_DIR}/core/os/place.c ${CMAKE_SOURCE_DIR}/core/os/place_moved.c
   ${CMAKE_SOURCE_DIR}/core/os/secret.c ${CMAKE_SOURCE_DIR}/core/os/hosts.c
-  ${CMAKE_SOURCE_DIR}/core/os/hardware.c ${CMAKE_SOURCE_DIR}/core/config/pattern.c)
+  ${CMAKE_SOURCE_DIR}/core/os/hardware.c ${CMAKE_SOURCE_DIR}/core/config/pattern.c
+  ${CMAKE_SOURCE_DIR}/core/os/trust.c ${CMAKE_SOURCE_DIR}/core/os/shortage.c
+  ${CMAKE_SOURCE_DIR}/core/crypto/cipher.c ${CMAKE_SOURCE_DIR}/core/crypto/vendor.c
+  ${VENDOR_OBJECTS})
 target_include_directories(mpirun PRIVATE ${CMAKE_SOURCE_DIR}/core
   ${CMAKE_SOURCE_DIR}/include ${GENERATED})
 target_compile_definitions(mpirun PRIVATE _GNU_SOURCE)

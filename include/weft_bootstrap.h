@@ -63,6 +63,9 @@ typedef struct weft_boot_job {
     uint32_t *node_of;
     uint32_t nodes;
     char name[WEFT_BOOT_NAME];
+    /* The port of the process that has spawned this job, from malloc(), which
+     * the core wipes and frees; or NULL. */
+    char *parent_port;
 } weft_boot_job;
 
 /* A set of processes that the launcher has named: a block from malloc(). */
@@ -72,6 +75,28 @@ typedef struct weft_boot_pset {
     uint32_t *ranks;
     char *name;
 } weft_boot_pset;
+
+typedef struct weft_boot_pair {
+    const char *key, *value;
+} weft_boot_pair;
+
+/* How often which program is to be started. */
+typedef struct weft_boot_command {
+    const char *program;
+    char *const *argv; /* without the program, NULL-ended; or NULL */
+    uint32_t count;
+    const weft_boot_pair *info; /* wdir, host, path, arch, env */
+    uint32_t info_count;
+} weft_boot_command;
+
+/* A request to start processes as a new job. */
+typedef struct weft_boot_spawn {
+    uint32_t size;
+    uint32_t command_count;
+    const weft_boot_command *commands;
+    const char *parent_port; /* which the processes find in weft_boot_job */
+    int wait_ms;             /* how long the launcher's answer is awaited */
+} weft_boot_spawn;
 
 typedef struct weft_bootstrap {
     uint32_t magic, abi, size;
@@ -100,6 +125,9 @@ typedef struct weft_bootstrap {
     /* List the sets that this process is in, or store NULL: there are none, or
      * the launcher knows none. WEFT_ENOMEM. May be absent. */
     int (*psets)(weft_boot *, weft_boot_pset **);
+    /* Start processes, all or none. WEFT_ENOTSUP: the launcher starts none.
+     * WEFT_EUNREACH: it has not started these. May be absent. */
+    int (*spawn)(weft_boot *, const weft_boot_spawn *, weft_boot_error *);
 } weft_bootstrap;
 
 #define WEFT_BOOTSTRAP(plugin_name)                                            \

@@ -36,7 +36,8 @@ enum wf_name_call { WF_NAME_PUBLISH, WF_NAME_LOOKUP, WF_NAME_UNPUBLISH };
 struct wf_name_request {
     enum wf_name_call call;
     const char *service;
-    const char *port; /* to publish */
+    const char *port;   /* to publish */
+    const char *server; /* HOST:PORT of the launcher that has it; NULL: ours */
     char *found;      /* where lookup puts the port */
     size_t size;
 };
@@ -89,6 +90,9 @@ struct wf_boot_ops {
      * knows none. */
     int (*psets)(struct wf_boot *, const struct wf_boot_pset **,
                  uint32_t *count);
+    /* Start processes: see spawn.h. The cause of a failure is recorded. NULL: a
+     * server that speaks PMI-1 does. */
+    int (*spawn)(struct wf_boot *, const struct wf_spawn_request *);
 };
 
 /* The state of a process, as the launcher last said. WF_BOOT_CALLED: it runs,
@@ -152,6 +156,8 @@ struct wf_boot {
     const char *launcher_path;             /* core.launcher */
     struct wf_names *names;                /* published in a folder: names.h */
     void (*free_names)(struct wf_names *); /* NULL: there are none */
+    char
+        *parent_port; /* of the job's parent, where open() learns it; or NULL */
     char job[64]; /* name of the job, unique among jobs of these machines */
 };
 

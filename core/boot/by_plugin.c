@@ -18,6 +18,7 @@
 
 #include "boot/boot.h"
 #include "boot/fatal_message.h"
+#include "boot/spawn.h"
 #include "os/atomic.h"
 #include "os/hash.h"
 #include "report/error.h"
@@ -186,6 +187,22 @@ static void free_psets(struct by_plugin *p)
     free(p->sets);
 }
 
+/* ---- spawning ------------------------------------------------------------ */
+
+static int by_plugin_spawn(struct wf_boot *boot,
+                           const struct wf_spawn_request *q)
+{
+    struct by_plugin *p = plugin_of(boot);
+    const weft_boot_spawn request = {sizeof request, q->command_count,
+                                     q->commands, q->parent_port, q->wait_ms};
+    weft_boot_error why = {"it starts no processes for others"};
+    int rc = WEFT_HAS(p->plugin, weft_bootstrap, spawn)
+                 ? p->plugin->spawn(p->boot, &request, &why)
+                 : WEFT_ENOTSUP;
+
+    return rc < 0 ? wf_fail(rc, "%s: %s", p->plugin->name, why.text) : 0;
+}
+
 /* ---- the end ------------------------------------------------------------- */
 
 static void by_plugin_abort(struct wf_boot *boot, int code, const char *message)
@@ -213,6 +230,9 @@ static void by_plugin_close(struct wf_boot *boot)
     if (p->event >= 0)
         close(p->event);
     free_psets(p);
+    if (boot->parent_port)
+        explicit_bzero(boot->parent_port, strlen(boot->parent_port));
+    free(boot->parent_port);
     free(boot->node_of);
     free(p);
 }
@@ -240,6 +260,8 @@ static bool take_facts(struct by_plugin *p, weft_boot_job *job)
     bool known = job->node_of && job->nodes;
 
     b->node_of = job->node_of;
+    b->parent_port = job->parent_port;
+    b->is_spawned = b->parent_port != NULL;
     b->rank = job->rank;
     b->size = job->count;
     b->appnum = job->appnum;
@@ -266,6 +288,7 @@ static const struct wf_boot_ops by_plugin_ops = {
     .fence_passed = by_plugin_fence_passed,
     .fence_end = by_plugin_fence_end,
     .psets = by_plugin_psets,
+    .spawn = by_plugin_spawn,
     .abort = by_plugin_abort,
     .finalize = by_plugin_finalize,
     .close = by_plugin_close,

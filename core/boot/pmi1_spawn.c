@@ -91,7 +91,7 @@ static void put_port(struct writer *w, const char *port)
 static void put_command(struct writer *w, const struct wf_spawn_request *q,
                         uint32_t i)
 {
-    const struct wf_spawn_command *c = &q->commands[i];
+    const struct weft_boot_command *c = &q->commands[i];
     int words = 0;
 
     fprintf(w->out, "mcmd=spawn\n%snprocs=%u\n",

@@ -19,14 +19,13 @@ static void complete_statuses(int rc, int *statuses, uint32_t n)
         statuses[i] = statuses[i] < 0 ? statuses[i] : rc;
 }
 
-/* Find what starts processes for this one; a launcher of its own is started. */
-static int find_server(struct wf_boot *boot)
+int wf_spawn_find_server(struct wf_boot *boot)
 {
     if (boot->server)
         return 0;
     if (boot->starts_launcher)
         return wf_own_launcher_start(boot->launcher_path, &boot->server);
-    return wf_fail(WEFT_ENOTSUP, "this process cannot start others: it is %s",
+    return wf_fail(WEFT_ENOTSUP, "no launcher serves this process: it is %s",
                    boot->is_static ? "started without a launcher, from mpi.ini"
                    : wf_boot_hosted_has(boot, boot->rank)
                        ? "a thread of a process that holds several ranks"
@@ -42,8 +41,9 @@ int wf_spawn_start(struct wf_boot *boot, const struct wf_spawn_request *q,
     *job = 0;
     for (uint32_t i = 0; i < n; i++)
         statuses[i] = 0;
-    rc = find_server(boot);
-    if (rc == 0)
+    rc = boot->ops->spawn ? boot->ops->spawn(boot, q)
+                          : wf_spawn_find_server(boot);
+    if (rc == 0 && !boot->ops->spawn)
         rc = wf_pmi1_spawn(boot->server, q, statuses, job);
     complete_statuses(rc, statuses, n);
     return rc;
@@ -61,6 +61,11 @@ int wf_spawn_parent(struct wf_boot *boot, char **port)
     int rc;
 
     *port = NULL;
+    if (boot->parent_port) {
+        *port = boot->parent_port;
+        boot->parent_port = NULL;
+        return 0;
+    }
     if (!boot->is_spawned)
         return 0;
     rc = boot->ops->get(boot, "weft.parent", &bytes, &n);

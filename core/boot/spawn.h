@@ -1,6 +1,6 @@
 /* Starting processes as a new job: a process asks its launcher to (PMI-1,
- * mcmd=spawn), and a process without a launcher starts one first
- * (own_launcher.h).
+ * mcmd=spawn, or by its plugin), and a process without a launcher starts one
+ * first (own_launcher.h).
  *
  *   asker     wf_spawn_start: commands and a port ---> launcher
  *   launcher  a new job with a key, a world and a key-value space of its own,
@@ -16,24 +16,12 @@
 #define WF_BOOT_SPAWN_H
 
 #include "base.h"
+#include "weft_bootstrap.h"
 
 struct wf_boot;
 
-struct wf_spawn_pair {
-    const char *key, *value;
-};
-
-/* How often which program is to be started. */
-struct wf_spawn_command {
-    const char *program;
-    char *const *argv; /* without the program, NULL-ended; or NULL */
-    uint32_t count;
-    const struct wf_spawn_pair *info; /* wdir, host, path, arch, env */
-    uint32_t info_count;
-};
-
 struct wf_spawn_request {
-    const struct wf_spawn_command *commands;
+    const struct weft_boot_command *commands;
     uint32_t command_count;
     const char *parent_port;
     int wait_ms; /* how long the launcher's answer is awaited; 0: for ever */
@@ -48,6 +36,11 @@ static inline uint32_t wf_spawn_count(const struct wf_spawn_request *q)
         n += q->commands[i].count;
     return n;
 }
+
+/* Finds the launcher that serves requests of this process; one without a
+ * launcher starts its own. WEFT_ENOTSUP: there is none. The cause is recorded.
+ */
+int wf_spawn_find_server(struct wf_boot *);
 
 /* Starts the processes, all or none. statuses: one for each process in the
  * order of the commands, 0 or negative. WEFT_EUNREACH: the launcher cannot

@@ -2,7 +2,9 @@
  * server.
  *
  *   launcher   its server keeps the names of its jobs; they are found first
- *   folder     of the user (boot/names.h), for jobs of other launchers
+ *   folder     of the user (boot/names.h), for jobs of other launchers; or the
+ *              name server that core.names = HOST:PORT says, which the launcher
+ *              asks
  *
  * A name is published in both. If another job has it in the folder already, it
  * is the launcher's only, and where no launcher keeps names that is an error.
@@ -28,6 +30,14 @@
 static const char *folder_of(const struct wf_instance *wf)
 {
     return wf->rank->options->names;
+}
+
+/* The name server that is instead of a folder, or NULL. */
+static const char *server_of(const struct wf_instance *wf)
+{
+    const char *names = folder_of(wf);
+
+    return names && strchr(names, ':') && !strchr(names, '/') ? names : NULL;
 }
 
 static int check_service(const char *service)
@@ -59,15 +69,37 @@ static int note_name(struct wf_instance *wf, const char *service)
     return wf_error_class(wf_names_note(names_of(wf), service));
 }
 
-/* Publish in the folder. kept: the launcher has the name, so that the folder is
- * not necessary. */
-static int publish_in_folder(struct wf_instance *wf, const char *service,
-                             const char *port, bool kept)
+/* Ask the launcher; server: it asks that one. */
+static int call_launcher(struct wf_instance *wf, enum wf_name_call call,
+                         const char *service, const char *port, char *found,
+                         const char *server)
 {
-    int status = wf_names_publish(names_of(wf), folder_of(wf), service, port);
+    const struct wf_name_request name = {.call = call,
+                                         .service = service,
+                                         .port = port,
+                                         .server = server,
+                                         .found = found,
+                                         .size = MPI_MAX_PORT_NAME};
+    int status = wf_launcher_call_name(wf, &name);
+
+    if (server && (status == WEFT_EAGAIN || status == WEFT_EUNREACH))
+        wf_fail(status, "the name '%s' is %s", service,
+                status == WEFT_EAGAIN ? "published already" : "not published");
+    return status;
+}
+
+/* Publish in the folder or at the server. kept: the launcher has the name, so
+ * that neither is necessary. */
+static int publish_for_all(struct wf_instance *wf, const char *service,
+                           const char *port, bool kept)
+{
+    const char *server = server_of(wf);
+    int status =
+        server ? call_launcher(wf, WF_NAME_PUBLISH, service, port, NULL, server)
+               : wf_names_publish(names_of(wf), folder_of(wf), service, port);
 
     if (status == 0)
-        return MPI_SUCCESS;
+        return server ? note_name(wf, service) : MPI_SUCCESS;
     if (!kept)
         return wf_error_raise_as(status == WEFT_ENOMEM ? MPI_ERR_NO_MEM
                                                        : MPI_ERR_SERVICE);
@@ -75,18 +107,6 @@ static int publish_in_folder(struct wf_instance *wf, const char *service,
            "'%s' is published for the jobs of this launcher only: %s", service,
            wf_error_last()->text);
     return note_name(wf, service);
-}
-
-static int call_launcher(struct wf_instance *wf, enum wf_name_call call,
-                         const char *service, const char *port, char *found)
-{
-    const struct wf_name_request name = {.call = call,
-                                         .service = service,
-                                         .port = port,
-                                         .found = found,
-                                         .size = MPI_MAX_PORT_NAME};
-
-    return wf_launcher_call_name(wf, &name);
 }
 
 int wf_mpi_publish_name(struct wf_instance *wf, const char *service_name,
@@ -103,7 +123,8 @@ int wf_mpi_publish_name(struct wf_instance *wf, const char *service_name,
                         "port_name has %zu characters, and a "
                         "port has 1 to %d",
                         strlen(port_name), MPI_MAX_PORT_NAME - 1);
-    status = call_launcher(wf, WF_NAME_PUBLISH, service_name, port_name, NULL);
+    status =
+        call_launcher(wf, WF_NAME_PUBLISH, service_name, port_name, NULL, NULL);
     if (status == WEFT_EAGAIN)
         return wf_error(MPI_ERR_SERVICE, "the name '%s' is published already",
                         service_name);
@@ -112,22 +133,24 @@ int wf_mpi_publish_name(struct wf_instance *wf, const char *service_name,
     if (status == 0 && scope && strcmp(scope, "false") == 0)
         rc = note_name(wf, service_name);
     else
-        rc = publish_in_folder(wf, service_name, port_name,
-                               status == 0 && !everywhere);
+        rc = publish_for_all(wf, service_name, port_name,
+                             status == 0 && !everywhere);
     if (rc != MPI_SUCCESS && status == 0)
-        (void)call_launcher(wf, WF_NAME_UNPUBLISH, service_name, NULL, NULL);
+        (void)call_launcher(wf, WF_NAME_UNPUBLISH, service_name, NULL, NULL,
+                            NULL);
     return rc;
 }
 
 int wf_mpi_lookup_name(struct wf_instance *wf, const char *service_name,
                        struct wf_info *info, char *port_name)
 {
-    const char *scope = wf_info_find(info, SCOPE_KEY);
+    const char *scope = wf_info_find(info, SCOPE_KEY), *server = server_of(wf);
     int rc = check_service(service_name), status;
 
     if (rc != MPI_SUCCESS)
         return rc;
-    status = call_launcher(wf, WF_NAME_LOOKUP, service_name, NULL, port_name);
+    status =
+        call_launcher(wf, WF_NAME_LOOKUP, service_name, NULL, port_name, NULL);
     if (status == 0)
         return MPI_SUCCESS;
     if (status != WEFT_EUNREACH && status != WEFT_ENOTSUP)
@@ -137,8 +160,10 @@ int wf_mpi_lookup_name(struct wf_instance *wf, const char *service_name,
                         "the name '%s' is not published by a job "
                         "of this launcher",
                         service_name);
-    status = wf_names_lookup(folder_of(wf), service_name, port_name,
-                             MPI_MAX_PORT_NAME);
+    status = server ? call_launcher(wf, WF_NAME_LOOKUP, service_name, NULL,
+                                    port_name, server)
+                    : wf_names_lookup(folder_of(wf), service_name, port_name,
+                                      MPI_MAX_PORT_NAME);
     if (status == 0)
         return MPI_SUCCESS;
     return wf_error_raise_as(MPI_ERR_NAME);
@@ -154,6 +179,9 @@ int wf_mpi_unpublish_name(struct wf_instance *wf, const char *service_name,
     /* some launchers let anybody unpublish a name */
     if (wf_names_unpublish(names_of(wf), service_name) < 0)
         return wf_error_raise_as(MPI_ERR_SERVICE);
-    (void)call_launcher(wf, WF_NAME_UNPUBLISH, service_name, NULL, NULL);
+    (void)call_launcher(wf, WF_NAME_UNPUBLISH, service_name, NULL, NULL, NULL);
+    if (server_of(wf))
+        (void)call_launcher(wf, WF_NAME_UNPUBLISH, service_name, NULL, NULL,
+                            server_of(wf));
     return MPI_SUCCESS;
 }

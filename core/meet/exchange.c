@@ -13,6 +13,10 @@
  * that has said that it has it waits for the answer, or for the end of the
  * link, whatever its limit of time.
  *
+ * A server that lacks the memory to serve a client serves the next one that
+ * waits. If there is none its call fails: the shortage may last as long as the
+ * call does, and the members of its group wait for it.
+ *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -165,15 +169,18 @@ static int take_description(struct wf_instance *home, struct wf_meeting *m,
 
 /* ---- server -------------------------------------------------------------- */
 
-/* Gives the client the own group. False: it has gone, or is of no use. */
+/* Gives the client the own group. False: it has gone, or is of no use; or this
+ * process lacks memory, as the link says then. */
 static bool serve_client(struct wf_meet_state *s, struct wf_meeting *m,
                          struct wf_meet_link *l)
 {
     uint64_t deadline = wf_now(s->wf) + WF_LINK_HANDSHAKE_NS;
+    int rc;
 
     wf_error_forget();
-    if (take_description(s->wf, m, l) == MPI_SUCCESS &&
-        wf_link_send(l, m->mine, m->mine_n) &&
+    rc = take_description(s->wf, m, l);
+    l->starved |= rc == MPI_ERR_NO_MEM;
+    if (rc == MPI_SUCCESS && wf_link_send(l, m->mine, m->mine_n) &&
         await_word(s, m, l, has_it, deadline) &&
         send_frame(s, m, l, is_served, WORD))
         return true;
@@ -198,7 +205,7 @@ static bool may_stop_waiting(void *arg)
 
     if (!w->link)
         w->link = wf_port_take(w->s, w->port);
-    return w->link || w->port->closed ||
+    return w->link || w->port->closed || w->port->starved ||
            (w->comm->wf == w->s->wf && wf_comm_is_dead(w->comm));
 }
 
@@ -208,10 +215,15 @@ static int fail_accept(const struct waiting_client *w, const char *why)
 
     if (why)
         return wf_error(MPI_ERR_SPAWN, "%s", why);
-    if (!w->port->closed)
+    if (!w->port->closed && !w->port->starved)
         return wf_error_class(wf_comm_record_dead(w->comm));
     wf_port_name_show(w->port->name, shown);
-    return wf_error(MPI_ERR_PORT, "port '%s' was closed", shown);
+    return w->port->closed
+               ? wf_error(MPI_ERR_PORT, "port '%s' was closed", shown)
+               : wf_error(MPI_ERR_NO_MEM,
+                          "no memory or no descriptor for a caller at port "
+                          "'%s'",
+                          shown);
 }
 
 /* Waits for a client. Returns why there is none in *why, or NULL if the port or
@@ -238,6 +250,7 @@ int wf_exchange_accept(struct wf_instance *home, struct wf_meeting *m)
         return s ? wf_port_fail_unknown(m->name) : MPI_ERR_OTHER;
     set_cause(m, describe_accept);
     wf_port_get(w.port);
+    w.port->starved = false;
     for (bool met = false; !met && rc == MPI_SUCCESS;) {
         w.link = NULL;
         if (!await_client(&w, m, &why)) {
@@ -245,6 +258,7 @@ int wf_exchange_accept(struct wf_instance *home, struct wf_meeting *m)
             continue;
         }
         met = serve_client(s, m, w.link);
+        w.port->starved |= w.link->starved;
         wf_meet_end_link(s, w.link);
     }
     wf_port_put(s, w.port);

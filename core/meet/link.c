@@ -105,15 +105,19 @@ static void end_link(struct wf_meet_link *l, const char *why)
 
 /* ---- buffers ------------------------------------------------------------- */
 
-static bool ensure_room(struct wf_link_buffer *b, size_t n)
+static bool ensure_room(struct wf_meet_link *l, struct wf_link_buffer *b,
+                        size_t n)
 {
     unsigned char *more;
 
     if (n <= b->room)
         return true;
     more = realloc(b->bytes, n);
-    if (!more)
+    if (!more) {
+        end_link(l, "no memory for a message of the roots");
+        l->starved = true;
         return false;
+    }
     b->bytes = more;
     b->room = n;
     return true;
@@ -121,10 +125,8 @@ static bool ensure_room(struct wf_link_buffer *b, size_t n)
 
 static bool append_out(struct wf_meet_link *l, const void *bytes, size_t n)
 {
-    if (!ensure_room(&l->out, l->out.n + n)) {
-        end_link(l, "no memory for a message to the other root");
+    if (!ensure_room(l, &l->out, l->out.n + n))
         return false;
-    }
     memcpy(l->out.bytes + l->out.n, bytes, n);
     l->out.n += n;
     return true;
@@ -155,10 +157,8 @@ static void write_out(struct wf_meet_link *l)
 /* Read until `n` bytes are there. False: they are not. */
 static bool read_in(struct wf_meet_link *l, size_t n)
 {
-    if (!ensure_room(&l->in, n)) {
-        end_link(l, "no memory for a message of the other root");
+    if (!ensure_room(l, &l->in, n))
         return false;
-    }
     while (l->in.n < n) {
         ssize_t got =
             recv(l->fd, l->in.bytes + l->in.n, n - l->in.n, MSG_DONTWAIT);

@@ -54,6 +54,7 @@ struct wf_meet_link {
     int fd;
     bool dialled;      /* by this side */
     bool own_fd;       /* it is closed with the link */
+    bool starved;      /* it has ended because this process lacks memory */
     bool watches_room; /* EPOLLOUT is asked for */
     enum wf_link_state state;
     uint64_t until; /* ns: it ends then, unless it is open; 0: never */

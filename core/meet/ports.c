@@ -20,7 +20,7 @@
 #include "object/error.h"
 #include "progress/wait.h"
 
-enum { EVENTS = 64, CALLERS_MAX = 256, BACKLOG = 1024 };
+enum { EVENTS = 64, CALLERS_MAX = 256, BACKLOG = 1024, FAILURES_MAX = 40 };
 #define PAUSE_NS 50000000u
 
 /* ---- the event source ---------------------------------------------------- */
@@ -95,6 +95,7 @@ static void add_caller(struct wf_meet_state *s, struct wf_port *port, int fd)
 {
     struct wf_meet_link *l = wf_link_create(fd, port->is.token, WF_LINK_CALLED);
 
+    port->starved = true;
     if (!l) {
         close(fd);
         return;
@@ -104,6 +105,7 @@ static void add_caller(struct wf_meet_state *s, struct wf_port *port, int fd)
     l->port = port;
     if (!wf_meet_add_link(s, l))
         return;
+    port->starved = false;
     port->callers++;
     wf_meet_serve_link(s, l);
 }
@@ -121,15 +123,20 @@ static int accept_callers(struct wf_meet_state *s, struct wf_port *port)
 
     while (port->callers < CALLERS_MAX) {
         fd = accept4(port->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0)
+        if (fd >= 0) {
+            port->failures = 0;
             add_caller(s, port, fd);
-        else if (errno != EINTR && errno != ECONNABORTED)
+        } else if (errno != EINTR && errno != ECONNABORTED)
             break;
         n++;
     }
-    if (port->callers >= CALLERS_MAX || errno == EMFILE || errno == ENFILE ||
-        errno == ENOMEM || errno == ENOBUFS)
+    if (port->callers >= CALLERS_MAX) {
         pause_port(s, port);
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+               errno == ENOBUFS) {
+        port->starved |= ++port->failures > FAILURES_MAX;
+        pause_port(s, port);
+    }
     return n;
 }
 
@@ -159,6 +166,7 @@ static void end_stale_links(struct wf_meet_state *s)
         if (l->state == WF_LINK_OVER && l->port) {
             wf_log(s->wf, WF_LOG_INFO, "a caller at a port is refused: %s",
                    l->why);
+            l->port->starved |= l->starved;
             wf_meet_end_link(s, l);
         }
     }

@@ -17,6 +17,9 @@ struct wf_wait_cause;
 struct wf_port {
     struct wf_list link; /* of the rank's ports */
     int fd;              /* listens */
+    /* A caller was turned away for want of memory or a descriptor here. */
+    bool starved;
+    int failures;        /* to accept a caller, since the last success */
     bool paused;         /* no descriptor for callers: until `resume_at` */
     uint64_t resume_at;
     unsigned callers; /* without proof */

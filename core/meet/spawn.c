@@ -43,7 +43,7 @@ struct wanted {
 
 struct spawning {
     struct wf_comm *comm;
-    struct wf_spawn_command *commands;
+    struct weft_boot_command *commands;
     struct wf_spawn_entry *entries;
     uint32_t count; /* of entries */
     char port[MPI_MAX_PORT_NAME];
@@ -179,6 +179,7 @@ static int spread_codes(struct spawning *s, int root, int rc)
     int head[2] = {rc, s->processes}, sent;
     struct wf_comm *comm = s->comm;
     bool is_root = comm->rank == root;
+    struct wf_error_record cause = *wf_error_last(); /* before a connection */
 
     sent =
         wf_mpi_bcast(comm->wf, head, sizeof head, wf_coll_byte(), root, comm);
@@ -198,6 +199,8 @@ static int spread_codes(struct spawning *s, int root, int rc)
                             wf_coll_byte(), root, comm);
     if (rc != MPI_SUCCESS && !is_root)
         wf_error(rc, "rank %d, the root, could not spawn processes", root);
+    else if (rc != MPI_SUCCESS && cause.text[0])
+        wf_error(rc, "%s", cause.text);
     return rc != MPI_SUCCESS ? rc : sent;
 }
 

@@ -133,26 +133,26 @@ static char *make_directory(const char *wdir)
     return path;
 }
 
-static void collect_pairs(struct wf_spawn_command *c, struct wf_spawn_entry *e)
+static void collect_pairs(struct weft_boot_command *c, struct wf_spawn_entry *e)
 {
     for (int i = 0; i < WF_SPAWN_KEYS; i++) {
         const char *value =
             i == 0 ? e->directory : wf_info_find(e->info, passed[i]);
         if (value)
             e->pairs[c->info_count++] =
-                (struct wf_spawn_pair){passed[i], value};
+                (struct weft_boot_pair){passed[i], value};
     }
     c->info = e->pairs;
 }
 
-int wf_spawn_command_make(struct wf_spawn_command *c, struct wf_spawn_entry *e,
+int wf_spawn_command_make(struct weft_boot_command *c, struct wf_spawn_entry *e,
                           const char *program, char *const *argv, int most,
                           const struct wf_info *info)
 {
     const char *soft;
     int rc, count;
 
-    *c = (struct wf_spawn_command){.program = program, .argv = argv};
+    *c = (struct weft_boot_command){.program = program, .argv = argv};
     *e = (struct wf_spawn_entry){.most = most};
     if (!program || !*program)
         return wf_error(MPI_ERR_ARG, "there is no command: it is %s",

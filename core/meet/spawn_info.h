@@ -19,7 +19,7 @@ enum { WF_SPAWN_KEYS = 5 };
 
 struct wf_spawn_entry {
     struct wf_info *info; /* its own copy */
-    struct wf_spawn_pair pairs[WF_SPAWN_KEYS];
+    struct weft_boot_pair pairs[WF_SPAWN_KEYS];
     char *directory;
     int most; /* processes that are asked for */
 };
@@ -27,7 +27,7 @@ struct wf_spawn_entry {
 /* Makes a command of its arguments at the root; info may be NULL. The entry
  * holds its texts, and is to be freed also after an error. Returns an MPI error
  * class. */
-int wf_spawn_command_make(struct wf_spawn_command *, struct wf_spawn_entry *,
+int wf_spawn_command_make(struct weft_boot_command *, struct wf_spawn_entry *,
                           const char *program, char *const *argv, int most,
                           const struct wf_info *info);
 void wf_spawn_entry_free(struct wf_spawn_entry *);

@@ -30,6 +30,8 @@ struct weft_core {
     size_t address_len;
     /* Containers and bytes received, for reports; lanes count those sent. */
     uint64_t rx_count, rx_bytes;
+    uint64_t parted_count,
+        parted_bytes; /* sent to processes that have parted */
 };
 
 /* Whether it is a network rather than memory of this machine. It is also on one

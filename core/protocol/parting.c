@@ -19,6 +19,7 @@
 #include "protocol/location.h"
 #include "protocol/order.h"
 #include "protocol/queues.h"
+#include "protocol/traffic.h"
 #include "protocol/unexpected.h"
 #include "route/jobs.h"
 #include "route/links.h"
@@ -184,6 +185,7 @@ static void forget_location(struct weft_loc *loc)
     struct wf_engine *e = loc->wf->engine;
 
     loc->parting = true;
+    wf_traffic_keep(loc);
     wf_location_down(loc, WEFT_EPEER, "it has disconnected");
     drop_stored(loc);
     e->failures--;

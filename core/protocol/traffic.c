@@ -18,22 +18,44 @@
 #include "route/links.h"
 #include "route/location.h"
 
+/* Add what was sent to one process. */
+static void add_location(struct weft_loc *loc, const struct weft_core *c,
+                         struct wf_traffic *t)
+{
+    wf_side_take_back(loc);
+    for (unsigned k = 0; k < loc->lanes; k++) {
+        if (loc->lane[k].order || loc->lane[k].core != c)
+            continue;
+        t->sent += loc->lane[k].seq;
+        t->sent_bytes += wf_lane_bytes(loc, k);
+    }
+    if (loc->order)
+        wf_order_add_traffic(loc->order, c, t);
+}
+
+void wf_traffic_keep(struct weft_loc *loc)
+{
+    struct wf_links *links = loc->wf->links;
+
+    for (int i = 0; i < links->ep_count; i++) {
+        struct weft_core *c = &links->eps[i];
+        struct wf_traffic t = {0};
+
+        add_location(loc, c, &t);
+        c->parted_count += t.sent;
+        c->parted_bytes += t.sent_bytes;
+    }
+}
+
 static void add_sent(const struct wf_instance *wf, const struct weft_core *c,
                      struct wf_traffic *t)
 {
     struct weft_loc *loc;
 
-    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));) {
-        wf_side_take_back(loc);
-        for (unsigned k = 0; k < loc->lanes; k++) {
-            if (loc->lane[k].order || loc->lane[k].core != c)
-                continue;
-            t->sent += loc->lane[k].seq;
-            t->sent_bytes += wf_lane_bytes(loc, k);
-        }
-        if (loc->order)
-            wf_order_add_traffic(loc->order, c, t);
-    }
+    t->sent += c->parted_count;
+    t->sent_bytes += c->parted_bytes;
+    for (uint32_t at = 0; (loc = wf_links_next(wf->links, &at));)
+        add_location(loc, c, t);
 }
 
 void wf_traffic_add(const struct weft_core *c, struct wf_traffic *t)

@@ -12,6 +12,10 @@
  * or over the carriers of pairs with failover. */
 void wf_traffic_add(const struct weft_core *, struct wf_traffic *);
 
+/* Keep the counts of what was sent to a process that is about to be forgotten.
+ */
+void wf_traffic_keep(struct weft_loc *);
+
 /* Returns how many messages came whole and went straight into a receive. */
 uint64_t wf_traffic_count_direct(const struct wf_instance *);
 

@@ -135,7 +135,9 @@ static int read_job(struct weft_boot *b, weft_boot_job *job,
         job->appnum = (int32_t)appnum;
     get_number(&all, PMIX_UNIV_SIZE, &job->universe);
     snprintf(job->name, sizeof job->name, "%s", b->me.nspace);
-    if (wf_pmix_find_nodes(b, job) == 0)
+    if (wf_pmix_find_nodes(b, job) == 0 &&
+        (job->size <= offsetof(weft_boot_job, parent_port) ||
+         wf_pmix_take_parent(&job->parent_port) == 0))
         return 0;
     snprintf(why->text, sizeof why->text, "no memory for the nodes");
     return WEFT_ENOMEM;
@@ -341,4 +343,5 @@ WEFT_BOOTSTRAP(pmix) = {
     .finalize = pmix_finalize,
     .close = pmix_close,
     .psets = wf_pmix_list_psets,
+    .spawn = wf_pmix_spawn,
 };

@@ -3,6 +3,7 @@
  *   client.c   connection, values, the fence, the end
  *   nodes.c    which process is on which node
  *   psets.c    the process sets that the server has
+ *   spawn.c    starting processes as a new job
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -33,6 +34,14 @@ void wf_pmix_set_flag(pmix_info_t *, const char *key, bool value);
 /* Fill in job->node_of and job->nodes, or leave both 0 if the server does not
  * say where each process is. WEFT_ENOMEM. */
 int wf_pmix_find_nodes(const struct weft_boot *, weft_boot_job *job);
+
+/* Take the port of the parent of this job, from malloc(), or NULL. WEFT_ENOMEM.
+ */
+int wf_pmix_take_parent(char **port);
+
+/* weft_bootstrap.spawn. */
+int wf_pmix_spawn(struct weft_boot *, const weft_boot_spawn *,
+                  weft_boot_error *);
 
 /* weft_bootstrap.psets. */
 int wf_pmix_list_psets(struct weft_boot *, weft_boot_pset **);

@@ -17,6 +17,7 @@ import slurm
 BUILD = os.path.abspath(os.environ.get("BUILD_OF_WEFT", "build"))
 PLUGINS = os.path.join(BUILD, "lib", "weft")
 PROGRAM = os.path.join(BUILD, "tests", "jobs", "job_pmix_program")
+SPAWNING = os.path.join(BUILD, "tests", "jobs", "job_spawning")
 LINE = re.compile(r"^rank (\d+) of (\d+), 0 wrong, (\d+) here, "
                   r"program (-?\d+), room (-?\d+)$", re.M)
 # libpmix keeps memory until the process ends
@@ -143,6 +144,20 @@ class OpenMpi(Pmix):
         self.assertEqual(job.returncode, 0, job.stderr)
         self.assertIn("child: 0\n", job.stdout)
 
+    def spawn(self, *words):
+        done = subprocess.run(self.words("-n", 2, SPAWNING, *words), env=ENV,
+                              text=True, capture_output=True,
+                              timeout=launch.LIMIT, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("not so", done.stderr)
+
+    def test_ranks_spawn_processes(self):
+        """The new processes are jobs of the same server."""
+        for words in (("basic", 2), ("multiple",), ("soft",), ("self",),
+                      ("nested",), ("stays",), ("cycles", 5)):
+            with self.subTest(words=words):
+                self.spawn(*words)
+
     def test_without_the_plugin_no_rank_runs_alone(self):
         with tempfile.TemporaryDirectory() as d:
             job = self.run_job("-n", 2, PROGRAM, WEFT_PLUGIN_PATH=d)
@@ -199,6 +214,13 @@ class Srun(Pmix):
         self.assertNotEqual(job.returncode, 0)
         self.assertEqual(len(LINE.findall(job.stdout)), 2)
         self.assertRegex(job.stderr, "earlier program of rank . has used MPI")
+
+    def test_spawn_is_refused_in_a_sentence(self):
+        """Slurm starts no processes for others."""
+        job = self.cluster.run("srun", "--mpi=pmix", "-N2", "-n2", SPAWNING, "fatal")
+        self.assertNotEqual(job.returncode, 0)
+        self.assertIn("MPI_ERR_SPAWN", job.stderr)
+        self.assertIn("the PMIx server", job.stderr)
 
     def test_the_death_of_a_rank_ends_the_step(self):
         job = self.srun(4, "kill")

@@ -88,6 +88,21 @@ class Ports(unittest.TestCase):
                 self.assertLess(int(came.get("shm", 0)), 100000, err)
                 self.assertEqual("shm" not in came, alone, err)
 
+    def test_what_was_sent_to_processes_that_have_parted_is_counted(self):
+        for failover in "no", "yes":
+            with tempfile.TemporaryDirectory() as folder:
+                ini = os.path.join(folder, "mpi.ini")
+                with open(ini, "w", encoding="ascii") as f:
+                    f.write("[core]\nstats = yes\n[route all]\nuse = tcp\n"
+                            f"failover = {failover}\n")
+                server = Server(1, 2, "all", "--ini", ini)
+                client = self.call(server, 1, 2, "all", "--ini", ini)
+                for job in client, server.job:
+                    _, err = job.communicate(timeout=LIMIT)
+                    self.assertEqual(job.returncode, 0, err)
+                    sent = re.search(r"tcp +sent \d+ messages, (\d+) b", err)
+                    self.assertGreater(int(sent[1]), 1000000, err)
+
     def test_thread_ranks(self):
         self.pair(4, 4, 2, "all", "--ranks-per-process", 2)
 
@@ -101,6 +116,27 @@ class Ports(unittest.TestCase):
                                   text=True, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE)
         self.finish(client, server)
+
+    def test_jobs_without_launcher_may_have_names(self):
+        """Names of jobs differ, and so may the ways in which they start."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            server = self.start_static(folder, "one", "serve", "2", "all")
+            name = server.stdout.readline().strip()
+            client = self.start_static(folder, "two", "call", "1", "all", name)
+            self.finish(client)
+            self.finish(start("-n", 2, PROGRAM, "call", "1", "all", name), server)
+
+    def start_static(self, folder, name, *words):
+        """A job of one process that mpi.ini describes."""
+        ini = os.path.join(folder, name)
+        with open(ini, "w", encoding="ascii") as f:
+            f.write(f"[core]\nbootstrap = static\njob = {name}\n"
+                    f"job_key = {name}-{os.getpid()}\n[rank 0]\nhost = here\n")
+        return subprocess.Popen(
+            [PROGRAM, *words], text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "WEFT_INI": ini, "WEFT_RANK": "0"})
 
     def test_thousand_cycles(self):
         self.pair(2, 1, 1000, "kept")

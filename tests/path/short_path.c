@@ -7,7 +7,9 @@
  * With the argument `alone` at MPI_THREAD_MULTIPLE; with `multiple`, too,
  * beside a second thread; with `engines`, too, on a communicator of another
  * engine than MPI_COMM_WORLD's; with `window` while there is a window that can
- * be locked, so that the progress thread may act at any time.
+ * be locked, so that the progress thread may act at any time; with `derived` on
+ * another communicator than MPI_COMM_WORLD. With `between` rank 0 is alone in
+ * its job, and spawns the peer as a job of its own.
  *
  * Few messages are sent at a time, and rank 1 has received them before more are
  * sent: a ring that is never full shows the path, not a wait. Rank 0 never
@@ -33,6 +35,7 @@ enum { TIMES = 4, SIZE = 8, DATA = 1, GO = 2, LAST = 3 };
 static MPI_Comm comm = MPI_COMM_WORLD;
 static char buf[SIZE];
 static int peer, there;
+static bool between; /* jobs: the peer is rank 0 of the other one */
 static MPI_Request request;
 
 COUNTED_CALL(send, MPI_Send(buf, SIZE, MPI_BYTE, peer, DATA, comm))
@@ -171,9 +174,9 @@ static void rank_1(int round, const struct sockaddr_un *where)
 static struct sockaddr_un open_socket(int rank)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    int pid = (int)getpid();
+    int pid = (int)getpid(), root = rank == 0 ? MPI_ROOT : 0;
 
-    MPI_Bcast(&pid, 1, MPI_INT, 0, comm);
+    MPI_Bcast(&pid, 1, MPI_INT, between ? root : 0, comm);
     snprintf(name.sun_path + 1, sizeof name.sun_path - 1,
              "weft-short-path-%d", pid);
     there = socket(AF_UNIX, SOCK_DGRAM, 0);
@@ -185,30 +188,50 @@ static struct sockaddr_un open_socket(int rank)
     return name;
 }
 
+/* Meet the peer of another job. Returns the number of this side. */
+static int meet_peer(const char *program)
+{
+    char *argv[] = {"between", NULL};
+
+    MPI_Comm_get_parent(&comm);
+    if (comm != MPI_COMM_NULL)
+        return 1;
+    MPI_Comm_spawn(program, argv, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &comm,
+                   MPI_ERRCODES_IGNORE);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct sockaddr_un name;
     bool engines = argc > 1 && strcmp(argv[1], "engines") == 0;
     bool multiple = argc > 1 && (engines || strcmp(argv[1], "multiple") == 0);
     bool alone = argc > 1 && strcmp(argv[1], "alone") == 0;
+    bool derived = argc > 1 && strcmp(argv[1], "derived") == 0;
     bool window = argc > 1 && strcmp(argv[1], "window") == 0;
     int rank, level;
     MPI_Win win;
+
+    between = argc > 1 && strcmp(argv[1], "between") == 0;
 
     MPI_Init_thread(&argc, &argv,
                     multiple || alone ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                     &level);
     if (multiple)
         start_second_thread();
-    if (engines)
+    if (engines || derived)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     if (window)
         MPI_Win_create(buf, SIZE, 1, MPI_INFO_NULL, comm, &win);
-    MPI_Comm_rank(comm, &rank);
-    peer = 1 - rank;
+    if (between)
+        rank = meet_peer(argv[0]);
+    else
+        MPI_Comm_rank(comm, &rank);
+    peer = between ? 0 : 1 - rank;
     name = open_socket(rank);
     for (int i = 0; i < ROUNDS; i++) {
-        send_all(counted_bcast_none[i], counted_allreduce_none[i]);
+        if (!between)
+            send_all(counted_bcast_none[i], counted_allreduce_none[i]);
         if (rank == 0)
             rank_0(i);
         else
@@ -217,6 +240,8 @@ int main(int argc, char **argv)
     close(there);
     if (window)
         MPI_Win_free(&win);
+    if (between)
+        MPI_Comm_disconnect(&comm);
     MPI_Finalize();
     return 0;
 }

@@ -5,7 +5,8 @@
  *
  * SIDE and RANK say which process is the victim: in its meeting N the N-th
  * allocation or descriptor fails. A side whose call returns an error calls
- * again, with nothing lacking, until both have met; then all talk, and part.
+ * again, with nothing lacking, until both have met; then all talk, and part. A
+ * port turns callers away while its process lacks memory: they call often.
  * The process that serves prints the name of its port, and each rank a line for
  * each N: "N CLASS", CLASS being that of its first call. It ends when the
  * victim has fewer calls than N.
@@ -22,7 +23,7 @@
 
 #include "inject.h"
 
-enum { LIMIT = 120, CUT_OFF = 3, ATTEMPTS = 5 };
+enum { LIMIT = 120, CUT_OFF = 3, ATTEMPTS = 5, CALLS = 5000 };
 
 static int serves, me, is_victim;
 static char port[MPI_MAX_PORT_NAME];
@@ -86,8 +87,9 @@ static int run_meeting(struct inject *plan)
     done = is_victim && calls < plan->nth;
     printf("%ld %d\n", plan->nth, class_of(rc));
     fflush(stdout);
-    for (int i = 0; rc != MPI_SUCCESS; i++) {
-        if (i == ATTEMPTS)
+    for (int i = 0, calls_again = 0; rc != MPI_SUCCESS;) {
+        i += serves || class_of(rc) != MPI_ERR_PORT;
+        if (i > ATTEMPTS || ++calls_again > CALLS)
             give_up(rc);
         rc = meet_other(&inter);
     }

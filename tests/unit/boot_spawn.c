@@ -9,10 +9,10 @@
 #include "report/error.h"
 
 static char *const arguments[] = {"a b", "", "line\nbreak", NULL};
-static const struct wf_spawn_pair places[] = {{"wdir", "/some where"},
-                                              {"env", "A=1\nB=2"}};
+static const struct weft_boot_pair places[] = {{"wdir", "/some where"},
+                                               {"env", "A=1\nB=2"}};
 
-static struct wf_spawn_request request_of(struct wf_spawn_command *c,
+static struct wf_spawn_request request_of(struct weft_boot_command *c,
                                           uint32_t n)
 {
     return (struct wf_spawn_request){c, n, "port 7", 0};
@@ -35,7 +35,7 @@ static void mpirun_gets_every_word(void **state)
 {
     struct launcher l = {.spawn_answer = "cmd=spawn_result rc=0\n"};
     struct wf_boot *b = open_weft_job(&l);
-    struct wf_spawn_command commands[] = {
+    struct weft_boot_command commands[] = {
         {"./my program", arguments, 3, places, 2}, {"other", NULL, 2, NULL, 0}};
     struct wf_spawn_request q = request_of(commands, 2);
     int statuses[5] = {7, 7, 7, 7, 7}, job;
@@ -59,7 +59,7 @@ static void others_get_plain_words(void **state)
 {
     struct launcher l = {.spawn_answer = "cmd=spawn_result rc=0\n"};
     struct wf_boot *b = open_job(&l, 0, 1);
-    struct wf_spawn_command c = {"a program", arguments, 1, NULL, 0};
+    struct weft_boot_command c = {"a program", arguments, 1, NULL, 0};
     struct wf_spawn_request q = request_of(&c, 1);
     char *const plain[] = {"a b", NULL};
     int status, job;
@@ -81,7 +81,7 @@ static void the_port_arrives_whole(void **state)
                          .spawn_answer = "cmd=spawn_result rc=0\n"};
     struct wf_boot *b = open_job(&l, 0, 1), *child;
     char port[1024], *got, *at = l.spawn, key[64], value[1100];
-    struct wf_spawn_command c = {"p", NULL, 1, NULL, 0};
+    struct weft_boot_command c = {"p", NULL, 1, NULL, 0};
     struct wf_spawn_request q = {&c, 1, port, 0};
     struct launcher other = {.value_max = 100};
     int status, job;
@@ -138,7 +138,7 @@ static void check_answer(const char *answer, int rc, const char *why)
 {
     struct launcher l = {.spawn_answer = answer};
     struct wf_boot *b = open_weft_job(&l);
-    struct wf_spawn_command c = {"prog", NULL, 3, NULL, 0};
+    struct weft_boot_command c = {"prog", NULL, 3, NULL, 0};
     struct wf_spawn_request q = request_of(&c, 1);
     int statuses[3], job;
 
@@ -167,7 +167,7 @@ static void some_processes_may_fail(void **state)
     struct launcher l = {
         .spawn_answer = "cmd=spawn_result rc=-1 errcodes=0,-1,0,99,99,99\n"};
     struct wf_boot *b = open_weft_job(&l);
-    struct wf_spawn_command c = {"prog", NULL, 3, NULL, 0};
+    struct weft_boot_command c = {"prog", NULL, 3, NULL, 0};
     struct wf_spawn_request q = request_of(&c, 1);
     int statuses[4] = {0, 0, 0, 12345}, job;
 
@@ -188,7 +188,7 @@ static void the_launcher_tells_when_a_job_has_ended(void **state)
     struct launcher l = {.spawn_answer = "cmd=weft_job_ended job=6\n"
                                          "cmd=spawn_result rc=0 job=7\n"};
     struct wf_boot *b = open_weft_job(&l);
-    struct wf_spawn_command c = {"prog", NULL, 1, NULL, 0};
+    struct weft_boot_command c = {"prog", NULL, 1, NULL, 0};
     struct wf_spawn_request q = request_of(&c, 1);
     int status, job;
 
@@ -207,7 +207,7 @@ static void a_launcher_that_is_silent_is_given_up(void **state)
 {
     struct launcher l = {0};
     struct wf_boot *b = open_weft_job(&l);
-    struct wf_spawn_command c = {"prog", NULL, 1, NULL, 0};
+    struct weft_boot_command c = {"prog", NULL, 1, NULL, 0};
     struct wf_spawn_request q = {&c, 1, "port 7", 50};
     int status, job;
 
@@ -224,7 +224,7 @@ static void a_launcher_that_is_silent_is_given_up(void **state)
 static void without_a_launcher_the_message_names_the_remedy(void **state)
 {
     struct wf_boot *b;
-    struct wf_spawn_command c = {"prog", NULL, 1, NULL, 0};
+    struct weft_boot_command c = {"prog", NULL, 1, NULL, 0};
     struct wf_spawn_request q = request_of(&c, 1);
     char err[256];
     int status, job;

@@ -165,6 +165,7 @@ struct settings {
     int tree_width, umask;
     const char *check_net; /* ports; NULL: a program is started */
     const char *report_pid;
+    const char *names; /* where names are served: name_server.h; or NULL */
 };
 
 struct job {
@@ -198,6 +199,8 @@ struct job {
 
     struct kvs *kvs;
     struct name_table *names;
+    struct name_server *name_server; /* for other launchers */
+    struct name_link *name_links;    /* to others' servers: name_client.h */
     struct job_key *key; /* until all have it: pmi_key.h */
     int in_barrier;
 

@@ -23,6 +23,8 @@
 #include "child_job.h"
 #include "job.h"
 #include "link.h"
+#include "name_client.h"
+#include "name_server.h"
 #include "options.h"
 #include "output_lines.h"
 #include "probe.h"
@@ -117,6 +119,10 @@ static int milliseconds_left(const struct job *job)
         next = lines;
     if (wf_links_next(job) && (!next || wf_links_next(job) < next))
         next = wf_links_next(job);
+    if (wf_name_client_next(job) && (!next || wf_name_client_next(job) < next))
+        next = wf_name_client_next(job);
+    if (wf_name_server_next(job) && (!next || wf_name_server_next(job) < next))
+        next = wf_name_server_next(job);
     if (!next)
         return -1;
     if (next <= now)
@@ -140,6 +146,8 @@ void wf_job_run_once(struct job *job)
     wf_state_report_deadline(job);
     wf_end_deadline(job);
     wf_spawned_check(job);
+    wf_name_client_check(job);
+    wf_name_server_check(job);
 }
 
 static bool is_over(const struct job *job)
@@ -265,7 +273,8 @@ int wf_job_run(struct job *job)
         return 1;
     }
     read_timeout(job);
-    if (wf_output_open(job) < 0 || start_ranks(job) < 0) {
+    if (wf_output_open(job) < 0 || wf_name_server_start(job) < 0 ||
+        start_ranks(job) < 0) {
         if (job->exit_code < 0)
             job->exit_code = 1;
         wf_end_begin(job, SIGTERM);
@@ -277,6 +286,7 @@ int wf_job_run(struct job *job)
     wf_end_report(job);
     wf_output_close(job);
     wf_pmi_close(job);
+    wf_name_server_stop(job);
     int status = wf_end_status(job);
     wf_children_free(job);
     return status;
@@ -319,6 +329,8 @@ int main(int argc, char **argv)
         exit(wf_agent_run(&job, argv[2]));
     if (argc == 2 && strcmp(argv[1], "--singleton") == 0)
         exit(wf_singleton_run(&job));
+    if (argc == 2 && strcmp(argv[1], "--idle") == 0)
+        return pause();
     if (argc == 3 && strcmp(argv[1], "--net-probe") == 0)
         exit(wf_probe_run(argv[2]));
     exit(wf_job_check_output(&job, launch_job(&job, argc, argv)));

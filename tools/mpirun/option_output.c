@@ -137,3 +137,9 @@ int wf_take_xml(struct parse *p, char **args)
     return wf_option_error("%s: output is plain text here; --tag-output and "
                            "--timestamp-output say whose and when", p->option);
 }
+
+int wf_take_report_pid(struct parse *p, char **args)
+{
+    p->job->set.report_pid = args[0];
+    return OPTION_DONE;
+}

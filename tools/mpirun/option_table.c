@@ -305,11 +305,9 @@ static int take_check_ports(struct parse *p, char **args)
     return OPTION_DONE;
 }
 
-/* ---- showing ---------------------------------------------------------- */
-
-static int take_report_pid(struct parse *p, char **args)
+static int take_names(struct parse *p, char **args)
 {
-    p->job->set.report_pid = args[0];
+    p->job->set.names = args[0];
     return OPTION_DONE;
 }
 
@@ -473,9 +471,11 @@ const struct option_row wf_option_table[] = {
      take_check_net, ANY_JOB},
     {{"check-ports"}, 1, "A-B,C", "check these ports only (any)",
      take_check_ports, ANY_JOB},
+    {{"names"}, 1, "[HOST:]PORT",
+     "keep published names for jobs of other launchers", take_names, ANY_JOB},
     {{"report-pid"}, 1, "-|+|FILE",
      "write the pid of mpirun to stdout, stderr or FILE",
-     take_report_pid, ANY_JOB},
+     wf_take_report_pid, ANY_JOB},
     {{"q", "quiet"}, 0, "", "print nothing when a rank fails",
      take_quiet, ANY_JOB},
     {{"v", "verbose"}, 0, "", "print what is started and ended",

@@ -151,7 +151,7 @@ static int read_part(struct parse *p, int argc, char **argv)
     }
     if (i == argc && p->job->app_count > before)
         return OPTION_DONE; /* -configfile brought the programs */
-    if (i == argc && p->job->set.check_net) {
+    if (i == argc && (p->job->set.check_net || p->job->set.names)) {
         wf_env_forget(&p->part.env);
         return OPTION_DONE;
     }
@@ -411,6 +411,18 @@ static int check_net(const struct parse *p)
     return OPTION_DONE;
 }
 
+/* Make the job of --names alone: one process, which does nothing. */
+static void make_idle(struct job *job)
+{
+    struct app app = {.count = 1};
+
+    app.argv = wf_job_check_memory(calloc(3, sizeof *app.argv));
+    app.argv[0] = wf_job_check_memory(strdup("mpirun"));
+    app.argv[1] = wf_job_check_memory(strdup("--idle"));
+    app.program = wf_job_check_memory(wf_starter_agent(NULL));
+    add_app(job, &app);
+}
+
 /* Draw the conclusions from all options together. */
 static int conclude_options(const struct parse *p)
 {
@@ -419,7 +431,8 @@ static int conclude_options(const struct parse *p)
 
     if (rc == OPTION_DONE && job->set.check_net)
         rc = check_net(p);
-
+    else if (rc == OPTION_DONE && job->set.names && !job->app_count)
+        make_idle(job);
     wf_output_conclude(&job->set.output);
     if (rc == OPTION_DONE)
         rc = count_ranks(job);

@@ -46,7 +46,7 @@ option_take wf_take_map, wf_take_rank_by, wf_take_bind, wf_take_cpus,
 /* option_output.c */
 option_take wf_take_tag, wf_take_prefix, wf_take_time, wf_take_merge,
     wf_take_folder, wf_take_out_pattern, wf_take_err_pattern, wf_take_output,
-    wf_take_xml;
+    wf_take_xml, wf_take_report_pid;
 
 void wf_option_help(void);
 /* Returns whether the n bytes at word are this name. */

@@ -9,6 +9,7 @@
 
 #include "child_job.h"
 #include "job.h"
+#include "name_client.h"
 #include "names.h"
 #include "pmi_server.h"
 #include "spawned_job.h"
@@ -34,16 +35,20 @@ void wf_name_request(struct job *job, const char *owner, const char *line)
         send_up(job, FRAME_NAME, owner, line);
         return;
     }
+    if (wf_name_client_ask(job, owner, line))
+        return;
     wf_name_serve(&job->names, owner, line, answer, sizeof answer);
     wf_name_deliver(job, owner, answer);
 }
 
 void wf_name_drop(struct job *job, const char *owner)
 {
-    if (job->parent)
+    if (job->parent) {
         send_up(job, FRAME_FORGET, owner, "");
-    else
+    } else {
         wf_name_forget(job->names, owner);
+        wf_name_client_forget(job, owner);
+    }
 }
 
 void wf_name_deliver(struct job *job, const char *owner, const char *answer)

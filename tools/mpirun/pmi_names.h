@@ -1,6 +1,7 @@
 /* Requests for published names, from ranks of this job and of its child jobs.
  * The mpirun that the user has started keeps the names (names.h); launchers of
  * child jobs pass requests up, and answers down, with the owner of the request.
+ * A request that names a server is passed on to that one (name_client.h).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_MPIRUN_PMI_NAMES_H

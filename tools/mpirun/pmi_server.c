@@ -11,7 +11,7 @@
  *                       that only this job holds, lies in memory for secrets,
  *                       and is wiped when each rank has asked for it or ended
  *   PMI_process_mapping on which node each rank is, as --nodes says
- *   publish_name        names.h
+ *   publish_name        names.h; with server=HOST:PORT name_client.h
  *   mcmd=spawn          spawn_request.h; weft_job_ended tells a client of Weft
  *                       that a job which it has spawned has ended
  *   weft_lost rank=N    a rank has given up rank N, without an answer
@@ -41,6 +41,7 @@
 #include "job.h"
 #include "kvs.h"
 #include "link.h"
+#include "name_client.h"
 #include "names.h"
 #include "pmi_key.h"
 #include "pmi_names.h"
@@ -482,5 +483,6 @@ void wf_pmi_close(struct job *job)
         drop_rank(job, &job->ranks[i]);
     wf_kvs_destroy(job->kvs);
     wf_name_free(job->names);
+    wf_name_client_stop(job);
     wf_pmi_forget_key(job);
 }

@@ -82,6 +82,8 @@ static int resolve_app(struct job *job, struct app *app)
 {
     const char *name = app->argv[0];
     struct stat st;
+    if (app->program)
+        return 0;
     if (job->set.check_net) { /* it is this program, wherever that is */
         app->program = wf_starter_agent(NULL);
         return app->program ? 0 : 1;

@@ -77,6 +77,7 @@ static void copy_settings(struct job *job, const struct job *of_parent)
     set->report_bindings = false;
     set->report_pid = NULL;
     set->check_net = NULL;
+    set->names = NULL;
     set->timeout = 0; /* the parent's ends all jobs */
 }
 
