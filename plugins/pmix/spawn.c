@@ -2,7 +2,7 @@
  *
  * The new processes find the port of the one that has asked for them in their
  * environment, which only the same user can read; they take it out when they
- * connect. What the server cannot do it says itself. Open MPI's mpirun and
+ * connect. The server itself says what it cannot do. Open MPI's mpirun and
  * PRRTE start processes, Slurm starts none.
  *
  * The answer is awaited for a time only. A later one finds that nobody waits,
