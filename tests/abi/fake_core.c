@@ -16,7 +16,10 @@
 #include "datatype/predefined.h"
 #include "group/group.h"
 #include "group/raise.h"
+#include "io/calls.h"
+#include "io/collective.h"
 #include "io/collective_calls.h"
+#include "io/shared_calls.h"
 #include "io/vote.h"
 #include "lock/critical.h"
 #include "object/errhandler.h"
@@ -201,6 +204,30 @@ struct wf_instance *wf_file_engine(const struct wf_file *file)
 void *wf_file_null(struct wf_instance *wf)
 {
     return NULL;
+}
+
+/* What the bindings of accesses call, by the name of the function in the core. */
+#define PERFORMS(name)                                                         \
+    int wf_file_##name(const struct wf_file_call *c,                           \
+                       const struct wf_file_function *f, void *out)            \
+    {                                                                          \
+        fake_begin(#name, c->file ? wf_process_instance : NULL);               \
+        return next_code;                                                      \
+    }
+PERFORMS(start_alone)
+PERFORMS(run_together)
+PERFORMS(start_together)
+PERFORMS(begin_together)
+PERFORMS(run_shared)
+PERFORMS(start_shared)
+PERFORMS(run_ordered)
+PERFORMS(begin_ordered)
+
+int wf_file_end_split(struct wf_file *file, enum wf_split which,
+                      MPI_Status *status)
+{
+    fake_begin("end_split", wf_process_instance);
+    return next_code;
 }
 
 int wf_file_refuse(struct wf_file *file, int rc, bool waits)

@@ -125,7 +125,7 @@ static bool add_ask(struct job *job, struct name_link *l, const char *owner,
     a->owner = strdup(owner);
     a->line = strdup(line);
     a->deadline = wf_job_now() + ANSWER_NS;
-    snprintf(a->what, sizeof a->what, "%s", what);
+    snprintf(a->what, sizeof a->what, "%.15s", what);
     if (!a->owner || !a->line) {
         free_ask(a);
         return false;
@@ -255,7 +255,7 @@ static void refuse_all(struct job *job, struct name_link *l, uint64_t until,
 static void drop_link(struct job *job, struct name_link **at)
 {
     struct name_link *l = *at;
-    char why[SENTENCE_MOST];
+    char why[SERVER_MOST + sizeof l->stream.why + 48];
 
     snprintf(why, sizeof why, "the name server %s has %s%s", l->server,
              l->stream.why[0] ? "failed: " : "closed the connection",
