@@ -199,21 +199,32 @@ static void unmap_area(weft_rkey *k)
     free(k);
 }
 
-/* Unmaps an area that its owner has freed. If a copy is under way, or its key
- * is open, it stays mapped until the pair ends. */
-static void handle_forget(weft_peer *p, uint64_t id)
+/* Unmaps an area that its owner has freed, and whose key nobody has open. If a
+ * copy is under way it stays mapped until the pair ends. */
+static void unmap_if_forgotten(weft_peer *p, weft_rkey *k)
 {
     weft_rkey **at = &p->mapped_areas;
-    while (*at && (*at)->id != id)
+    if (k->id || k->opens || wf_shm_has_direct(p))
+        return;
+    while (*at != k)
         at = &(*at)->next;
-    weft_rkey *k = *at;
+    *at = k->next;
+    unmap_area(k);
+}
+
+void wf_shm_release_area(weft_peer *p, weft_rkey *k)
+{
+    wf_shm_close_area(k);
+    unmap_if_forgotten(p, k);
+}
+
+static void handle_forget(weft_peer *p, uint64_t id)
+{
+    weft_rkey *k = find_mapped(p, id);
     if (!k)
         return;
     k->id = 0;
-    if (k->opens || wf_shm_has_direct(p))
-        return;
-    *at = k->next;
-    unmap_area(k);
+    unmap_if_forgotten(p, k);
 }
 
 /* Handles a message about memory on the socket of a pair. Returns false if it

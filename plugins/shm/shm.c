@@ -424,13 +424,12 @@ static int open_key(weft_peer *p, const void *rkey, size_t len, weft_rkey **out)
 
 static void close_key(weft_peer *p, weft_rkey *k)
 {
-    (void)p;
     WEFT_ASSERT(k->opens > 0);
     k->opens--;
     if (!k->base)
         free(k);
     else
-        wf_shm_close_area(k);
+        wf_shm_release_area(p, k);
 }
 
 static const weft_ops ops = {.size = sizeof ops,

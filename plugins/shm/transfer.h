@@ -113,6 +113,9 @@ weft_rkey *wf_shm_mapped_area(weft_peer *, uint64_t id);
 void wf_shm_unmap_areas(weft_rkey *);
 /* Closes the descriptor of an area, which nobody maps again. */
 void wf_shm_close_area(weft_rkey *);
+/* Does the same when a key of the area was closed, and unmaps the area if its
+ * owner has freed it. */
+void wf_shm_release_area(weft_peer *, weft_rkey *);
 int wf_shm_map_fd(weft_ep *, const weft_mem *);
 bool wf_shm_handle_memory(weft_peer *, const struct shm_message *, int fd);
 

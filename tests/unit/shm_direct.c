@@ -188,6 +188,11 @@ static void freed_memory_is_forgotten_by_the_peer(void **state)
     OPS->mem_free(a.ep, &mem);
     for (int i = 0; i < 2000; i++)
         progress_both();
+    /* it is there as long as its key is open */
+    volatile char *at = OPS->rkey_map(k, (uintptr_t)from, 1);
+    assert_non_null(at);
+    (void)*at;
+    OPS->rkey_close(b.loc[0].peer, k);
     assert_true(OPS->rkey_open(b.loc[0].peer, key, n, &k) < 0);
     assert_int_equal(fake_open_fds(), fds);
     /* no area any more */
