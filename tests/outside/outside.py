@@ -405,11 +405,11 @@ class Outside(unittest.TestCase):
     def test_a_capability_that_the_core_does_not_know_is_refused(self):
         where = tempfile.mkdtemp(dir=self.dir)
         so = self.compile_plugin("pipes", plugins=where,
-                                 flags=["-DMORE_CAPS=0x100"])
-        self.refuse(so, "plugin 'pipes'", "capability bit 8",
+                                 flags=["-DMORE_CAPS=0x40000000"])
+        self.refuse(so, "plugin 'pipes'", "capability bit 30",
                     "this library (ABI 2.", "does not know")
         say = self.info("--ini", self.ini(f"path = {so}"))
-        self.assertIn("capability bit 8", say.stdout + say.stderr)
+        self.assertIn("capability bit 30", say.stdout + say.stderr)
         done = self.conform(so, "each capability")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
 
