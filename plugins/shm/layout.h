@@ -296,8 +296,11 @@ static inline uint32_t shm_place(uint32_t at, uint32_t n, uint32_t size)
  * which is writing or reading the next payload there. */
 static inline uint32_t shm_bytes_taken(uint32_t n)
 {
-    uint32_t lines = (n + 63) & ~63u, in_page = -lines & (SHM_PAGE - 1);
+    uint32_t lines = (n + 63) & ~63u;
+    if (n < 2 * SHM_LINE) /* half of it is no line */
+        return lines;
     uint32_t gap = n / 2 < SHM_GAP ? n / 2 & ~(SHM_LINE - 1u) : SHM_GAP;
+    uint32_t in_page = -lines & (SHM_PAGE - 1);
     return lines + (gap < in_page ? gap : in_page);
 }
 
