@@ -206,7 +206,7 @@ void *wf_file_null(struct wf_instance *wf)
     return NULL;
 }
 
-/* What the bindings of accesses call, by the name of the function in the core. */
+/* Defines a function of the core that the bindings of accesses call. */
 #define PERFORMS(name)                                                         \
     int wf_file_##name(const struct wf_file_call *c,                           \
                        const struct wf_file_function *f, void *out)            \
