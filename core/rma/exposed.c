@@ -81,15 +81,20 @@ static bool is_of_use(const struct wf_win *win, const struct weft_core *c)
     return false;
 }
 
-static void expose_to(const struct wf_win *win, const struct weft_core *c,
-                      struct wf_exposure *e)
+static void expose_to(struct wf_win *win, const struct weft_core *c)
 {
-    e->access = READ_WRITE |
-                (c->attr.caps & WEFT_CAP_RMA_ATOMIC ? WEFT_ACCESS_ATOMIC : 0u);
-    if (!can_operate(c) || !is_of_use(win, c) ||
-        c->ops->mr_expose(c->ep, win->base, (size_t)win->size, e->access,
-                          &e->mr) < 0)
-        *e = (struct wf_exposure){0};
+    struct wf_exposure e = {
+        .access =
+            READ_WRITE |
+            (c->attr.caps & WEFT_CAP_RMA_ATOMIC ? WEFT_ACCESS_ATOMIC : 0u)};
+
+    if (!can_operate(c) || !is_of_use(win, c))
+        return;
+    if (!win->exposures)
+        win->exposures = calloc(WF_EPS_MAX, sizeof *win->exposures);
+    if (win->exposures && c->ops->mr_expose(c->ep, win->base, (size_t)win->size,
+                                            e.access, &e.mr) >= 0)
+        win->exposures[c->index] = e;
 }
 
 bool wf_exposed_offer(struct wf_win *win)
@@ -97,10 +102,9 @@ bool wf_exposed_offer(struct wf_win *win)
     const struct wf_links *links = win->wf->links;
     bool atomic = false;
 
-    if (!win->exposures && win->size &&
-        (win->exposures = calloc(WF_EPS_MAX, sizeof *win->exposures)))
+    if (!win->exposures && win->size)
         for (int i = 0; i < links->ep_count; i++)
-            expose_to(win, &links->eps[i], &win->exposures[i]);
+            expose_to(win, &links->eps[i]);
     for (int i = 0; win->exposures && i < links->ep_count; i++)
         atomic |= win->exposures[i].access & WEFT_ACCESS_ATOMIC;
     return atomic;
