@@ -96,7 +96,7 @@ static void close_pmi(struct job *job, struct rank *r)
 void wf_agent_pmi_ready(struct job *job, struct event_source *s)
 {
     struct rank *r = (struct rank *)s;
-    char data[FRAME_DATA];
+    char data[2048]; /* short: the main loop wipes 8 KB of stack */
 
     while (r->pmi.fd >= 0) {
         ssize_t n = recv(r->pmi.fd, data, sizeof data, MSG_DONTWAIT);

@@ -26,6 +26,7 @@
 #include "name_client.h"
 #include "name_server.h"
 #include "options.h"
+#include "os/secret.h"
 #include "output_lines.h"
 #include "probe.h"
 #include "singleton.h"
@@ -140,6 +141,7 @@ void wf_job_run_once(struct job *job)
         if (s->fd >= 0) /* not closed by an earlier event of this round */
             s->ready(job, s);
     }
+    wf_secret_wipe_stack(); /* they may have handled the job key, or a port */
     wf_lines_pass_all(job);
     wf_links_deadline(job);
     wf_foreign_deadline(job);
