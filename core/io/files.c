@@ -29,7 +29,20 @@ static bool has_no_task(void *engine)
     return !wf_io_is_idle || wf_io_is_idle(engine);
 }
 
-/* Waits until no thread accesses a file that the program has left open. */
+/* Whether no access to the files of a list is under way. */
+static bool are_idle(void *files)
+{
+    const struct wf_list *list = files;
+
+    for (const struct wf_list *l = list->next; l != list; l = l->next)
+        if (wf_container(l, struct wf_file, link)->under_way)
+            return false;
+    return true;
+}
+
+/* Waits until no thread accesses a file that the program has left open, and for
+ * a time until collective accesses have ended: others may not have joined one.
+ * Members that have no access under way serve this one until all are here. */
 static void finish_state(struct wf_files *base)
 {
     struct wf_files_state *s = (struct wf_files_state *)base;
@@ -38,8 +51,10 @@ static void finish_state(struct wf_files *base)
         struct wf_file *f = first_open(s, i);
 
         if (f)
-            WF_SECTION(api, f->wf)
+            WF_SECTION(api, f->wf) {
+                wf_file_wait_at_end(f, are_idle, &s->open[i]);
                 wf_file_wait(f, UINT32_MAX, has_no_task, f->wf);
+            }
     }
 }
 

@@ -5,7 +5,10 @@
  */
 #include "io/wait.h"
 
+#include "config/config.h"
 #include "io/file.h"
+#include "process/instance.h"
+#include "process/rank.h"
 #include "progress/wait.h"
 #include "protocol/helper.h"
 #include "protocol/helper_requests.h"
@@ -14,6 +17,15 @@ void wf_file_wait(const struct wf_file *f, uint32_t mask, bool (*done)(void *),
                   void *arg)
 {
     wf_progress_wait(f->wf, mask, done, arg, NULL);
+}
+
+void wf_file_wait_at_end(const struct wf_file *f, bool (*done)(void *),
+                         void *arg)
+{
+    struct wf_instance *wf = f->wf;
+
+    (void)wf_progress_poll_until(
+        wf, -1, done, arg, wf_now(wf) + wf->rank->options->close_timeout);
 }
 
 bool wf_file_attend(struct wf_instance *wf)

@@ -13,6 +13,11 @@ struct wf_instance;
 void wf_file_wait(const struct wf_file *, uint32_t mask, bool (*done)(void *),
                   void *arg);
 
+/* Waits until done(arg), at most as long as closing may take
+ * (core.close_timeout). */
+void wf_file_wait_at_end(const struct wf_file *, bool (*done)(void *),
+                         void *arg);
+
 /* Has the progress thread serve the engine whatever the program does; false:
  * there is none. Then takes that back. */
 bool wf_file_attend(struct wf_instance *);
