@@ -20,7 +20,7 @@ OUT_OF_LINE = {"wf_current()": "wf_api_current()",
 class Body:
     """The C text of one function, or of the body that two forms share: then
     `wf_call_now.large` says which of them was called, and `fn` is the name of the
-    int function (wf_call_is_large)."""
+    int function (core/report/state.h)."""
 
     def __init__(self, function, shared=False):
         self.f = function

@@ -54,7 +54,7 @@ def texts(functions):
         return end(functions[0])
     small, large = sorted(functions, key=lambda f: f.large)
     way = TABLE[small.family]
-    fields = [f'.names = {{"{small.name}", "{large.name}"}}',
+    fields = [f'.name = "{small.name}"',
               f".perform = wf_file_{way['perform']}",
               f".pointer = WF_AT_{way['pointer']}"]
     if "refuse" in way:

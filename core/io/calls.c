@@ -19,7 +19,7 @@ int wf_file_start_call(const struct wf_file_call *c,
     struct wf_req *r;
 
     if (rc == MPI_SUCCESS)
-        rc = wf_file_start(c->file, a, f->names[0], &r);
+        rc = wf_file_start(c->file, a, f->name, &r);
     if (rc == MPI_SUCCESS)
         *request = (MPI_Request)r;
     return rc;

@@ -37,7 +37,7 @@ int wf_file_start_together(const struct wf_file_call *c,
     struct wf_access a;
     struct wf_req *r = NULL;
     int rc = wf_file_start_collective(c->file, &a, wf_file_prepare(c, &a),
-                                      f->names[0], &r);
+                                      f->name, &r);
 
     if (rc == MPI_SUCCESS)
         *(MPI_Request *)request = (MPI_Request)r;
@@ -51,7 +51,7 @@ int wf_file_begin_split(const struct wf_file_call *c,
     struct wf_file *file = c->file;
     struct wf_req *r = NULL;
 
-    rc = wf_file_start_collective(file, a, rc, f->names[0], &r);
+    rc = wf_file_start_collective(file, a, rc, f->name, &r);
     if (rc == MPI_SUCCESS) {
         file->split = f->split;
         file->split_request = r;

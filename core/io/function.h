@@ -32,7 +32,8 @@ struct wf_file_call;
 
 /* A function, but for the width of its count. */
 struct wf_file_function {
-    const char *names[2]; /* the second one has an MPI_Count */
+    const char
+        *name; /* of the int form: report/state.h says which was called */
     /* Performs a call of this function inside the section. out: the program's
      * status or request; NULL: it has neither. Returns an error class. */
     int (*perform)(const struct wf_file_call *, const struct wf_file_function *,
