@@ -95,7 +95,7 @@ typedef struct weft_boot_spawn {
     uint32_t command_count;
     const weft_boot_command *commands;
     const char *parent_port; /* which the processes find in weft_boot_job */
-    int wait_ms;             /* how long the launcher's answer is awaited */
+    int wait_ms; /* how long the launcher's answer is awaited; 0: for ever */
 } weft_boot_spawn;
 
 typedef struct weft_bootstrap {

@@ -28,7 +28,7 @@
 struct wf_auth_key;
 struct wf_boot;
 struct wf_config;
-struct wf_spawn_request;
+struct weft_boot_spawn;
 
 /* A request about a published name, to the launcher. */
 enum wf_name_call { WF_NAME_PUBLISH, WF_NAME_LOOKUP, WF_NAME_UNPUBLISH };
@@ -92,7 +92,7 @@ struct wf_boot_ops {
                  uint32_t *count);
     /* Start processes: see spawn.h. The cause of a failure is recorded. NULL: a
      * server that speaks PMI-1 does. */
-    int (*spawn)(struct wf_boot *, const struct wf_spawn_request *);
+    int (*spawn)(struct wf_boot *, const struct weft_boot_spawn *);
 };
 
 /* The state of a process, as the launcher last said. WF_BOOT_CALLED: it runs,

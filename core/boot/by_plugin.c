@@ -190,14 +190,12 @@ static void free_psets(struct by_plugin *p)
 /* ---- spawning ------------------------------------------------------------ */
 
 static int by_plugin_spawn(struct wf_boot *boot,
-                           const struct wf_spawn_request *q)
+                           const struct weft_boot_spawn *q)
 {
     struct by_plugin *p = plugin_of(boot);
-    const weft_boot_spawn request = {sizeof request, q->command_count,
-                                     q->commands, q->parent_port, q->wait_ms};
     weft_boot_error why = {"it starts no processes for others"};
     int rc = WEFT_HAS(p->plugin, weft_bootstrap, spawn)
-                 ? p->plugin->spawn(p->boot, &request, &why)
+                 ? p->plugin->spawn(p->boot, q, &why)
                  : WEFT_ENOTSUP;
 
     return rc < 0 ? wf_fail(rc, "%s: %s", p->plugin->name, why.text) : 0;

@@ -88,7 +88,7 @@ static void put_port(struct writer *w, const char *port)
     free(text);
 }
 
-static void put_command(struct writer *w, const struct wf_spawn_request *q,
+static void put_command(struct writer *w, const struct weft_boot_spawn *q,
                         uint32_t i)
 {
     const struct weft_boot_command *c = &q->commands[i];
@@ -111,7 +111,7 @@ static void put_command(struct writer *w, const struct wf_spawn_request *q,
 }
 
 /* Make the request. Returns its text, of *n bytes, or NULL and *rc. */
-static char *make_request(struct wf_pmi1 *p, const struct wf_spawn_request *q,
+static char *make_request(struct wf_pmi1 *p, const struct weft_boot_spawn *q,
                           size_t *n, int *rc)
 {
     char *text = NULL;
@@ -147,7 +147,7 @@ static void read_codes(const char *reply, int *statuses, uint32_t n)
     }
 }
 
-static int report_refusal(const struct wf_spawn_request *q, const char *reply)
+static int report_refusal(const struct weft_boot_spawn *q, const char *reply)
 {
     const char *word;
     char why[400] = "";
@@ -161,7 +161,7 @@ static int report_refusal(const struct wf_spawn_request *q, const char *reply)
                    q->command_count > 1 ? " and the others" : "", why);
 }
 
-int wf_pmi1_spawn(struct wf_boot *boot, const struct wf_spawn_request *q,
+int wf_pmi1_spawn(struct wf_boot *boot, const struct weft_boot_spawn *q,
                   int *statuses, int *job)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);

@@ -13,10 +13,10 @@
 #include "base.h"
 
 struct wf_boot;
-struct wf_spawn_request;
+struct weft_boot_spawn;
 
 /* Ask the launcher and await its answer: wf_spawn_start. */
-int wf_pmi1_spawn(struct wf_boot *, const struct wf_spawn_request *,
+int wf_pmi1_spawn(struct wf_boot *, const struct weft_boot_spawn *,
                   int *statuses, int *job);
 /* Read the launcher's notices, and tell whether one says that this job has
  * ended. */

@@ -32,7 +32,7 @@ int wf_spawn_find_server(struct wf_boot *boot)
                        : "started by a launcher that is not asked for more");
 }
 
-int wf_spawn_start(struct wf_boot *boot, const struct wf_spawn_request *q,
+int wf_spawn_start(struct wf_boot *boot, const struct weft_boot_spawn *q,
                    int *statuses, int *job)
 {
     uint32_t n = wf_spawn_count(q);

@@ -20,15 +20,8 @@
 
 struct wf_boot;
 
-struct wf_spawn_request {
-    const struct weft_boot_command *commands;
-    uint32_t command_count;
-    const char *parent_port;
-    int wait_ms; /* how long the launcher's answer is awaited; 0: for ever */
-};
-
 /* Returns how many processes a request asks for. */
-static inline uint32_t wf_spawn_count(const struct wf_spawn_request *q)
+static inline uint32_t wf_spawn_count(const struct weft_boot_spawn *q)
 {
     uint32_t n = 0;
 
@@ -47,7 +40,7 @@ int wf_spawn_find_server(struct wf_boot *);
  * start them; WEFT_ENOTSUP: this process has no launcher that starts any;
  * WEFT_EINVAL: the request cannot be told to the launcher. The cause is
  * recorded. *job: the launcher's number of the job; 0: it gives none. */
-int wf_spawn_start(struct wf_boot *, const struct wf_spawn_request *,
+int wf_spawn_start(struct wf_boot *, const struct weft_boot_spawn *,
                    int *statuses, int *job);
 
 /* Whether a job that this process has spawned has ended, as far as the launcher

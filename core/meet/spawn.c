@@ -117,9 +117,12 @@ static int start_processes(struct spawning *s)
 {
     struct wf_instance *wf = s->comm->wf;
     uint64_t limit_ms = wf->rank->options->start_timeout / 1000000;
-    const struct wf_spawn_request q = {
-        s->commands, s->count, s->port,
-        limit_ms < INT_MAX ? (int)limit_ms : INT_MAX};
+    const struct weft_boot_spawn q = {
+        .size = sizeof q,
+        .command_count = s->count,
+        .commands = s->commands,
+        .parent_port = s->port,
+        .wait_ms = limit_ms < INT_MAX ? (int)limit_ms : INT_MAX};
     int *statuses = calloc((size_t)s->processes + 1, sizeof *statuses), rc;
 
     s->codes = calloc((size_t)s->processes + 1, sizeof *s->codes);

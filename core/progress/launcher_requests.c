@@ -33,7 +33,7 @@ int wf_launcher_call_name(struct wf_instance *wf,
     return r;
 }
 
-int wf_launcher_spawn(struct wf_instance *wf, const struct wf_spawn_request *q,
+int wf_launcher_spawn(struct wf_instance *wf, const struct weft_boot_spawn *q,
                       int *statuses, int *job)
 {
     struct wf_engines *all = wf_engines(wf);

@@ -10,12 +10,12 @@
 
 struct wf_instance;
 struct wf_name_request;
-struct wf_spawn_request;
+struct weft_boot_spawn;
 
 /* Publish, find or unpublish a name, as wf_boot_call_name does. */
 int wf_launcher_call_name(struct wf_instance *, const struct wf_name_request *);
 /* Start processes, as wf_spawn_start does. */
-int wf_launcher_spawn(struct wf_instance *, const struct wf_spawn_request *,
+int wf_launcher_spawn(struct wf_instance *, const struct weft_boot_spawn *,
                       int *statuses, int *job);
 /* Whether a job has ended, as wf_spawn_has_ended tells. */
 bool wf_launcher_has_job_ended(struct wf_instance *, int job);

@@ -12,10 +12,10 @@ static char *const arguments[] = {"a b", "", "line\nbreak", NULL};
 static const struct weft_boot_pair places[] = {{"wdir", "/some where"},
                                                {"env", "A=1\nB=2"}};
 
-static struct wf_spawn_request request_of(struct weft_boot_command *c,
+static struct weft_boot_spawn request_of(struct weft_boot_command *c,
                                           uint32_t n)
 {
-    return (struct wf_spawn_request){c, n, "port 7", 0};
+    return (struct weft_boot_spawn){sizeof(weft_boot_spawn), n, c, "port 7", 0};
 }
 
 static void assert_said(const struct launcher *l, const char *lines)
@@ -37,7 +37,7 @@ static void mpirun_gets_every_word(void **state)
     struct wf_boot *b = open_weft_job(&l);
     struct weft_boot_command commands[] = {
         {"./my program", arguments, 3, places, 2}, {"other", NULL, 2, NULL, 0}};
-    struct wf_spawn_request q = request_of(commands, 2);
+    struct weft_boot_spawn q = request_of(commands, 2);
     int statuses[5] = {7, 7, 7, 7, 7}, job;
 
     assert_int_equal(wf_spawn_start(b, &q, statuses, &job), 0);
@@ -60,7 +60,7 @@ static void others_get_plain_words(void **state)
     struct launcher l = {.spawn_answer = "cmd=spawn_result rc=0\n"};
     struct wf_boot *b = open_job(&l, 0, 1);
     struct weft_boot_command c = {"a program", arguments, 1, NULL, 0};
-    struct wf_spawn_request q = request_of(&c, 1);
+    struct weft_boot_spawn q = request_of(&c, 1);
     char *const plain[] = {"a b", NULL};
     int status, job;
 
@@ -82,7 +82,7 @@ static void the_port_arrives_whole(void **state)
     struct wf_boot *b = open_job(&l, 0, 1), *child;
     char port[1024], *got, *at = l.spawn, key[64], value[1100];
     struct weft_boot_command c = {"p", NULL, 1, NULL, 0};
-    struct wf_spawn_request q = {&c, 1, port, 0};
+    struct weft_boot_spawn q = {sizeof q, 1, &c, port, 0};
     struct launcher other = {.value_max = 100};
     int status, job;
 
@@ -139,7 +139,7 @@ static void check_answer(const char *answer, int rc, const char *why)
     struct launcher l = {.spawn_answer = answer};
     struct wf_boot *b = open_weft_job(&l);
     struct weft_boot_command c = {"prog", NULL, 3, NULL, 0};
-    struct wf_spawn_request q = request_of(&c, 1);
+    struct weft_boot_spawn q = request_of(&c, 1);
     int statuses[3], job;
 
     assert_int_equal(wf_spawn_start(b, &q, statuses, &job), rc);
@@ -168,7 +168,7 @@ static void some_processes_may_fail(void **state)
         .spawn_answer = "cmd=spawn_result rc=-1 errcodes=0,-1,0,99,99,99\n"};
     struct wf_boot *b = open_weft_job(&l);
     struct weft_boot_command c = {"prog", NULL, 3, NULL, 0};
-    struct wf_spawn_request q = request_of(&c, 1);
+    struct weft_boot_spawn q = request_of(&c, 1);
     int statuses[4] = {0, 0, 0, 12345}, job;
 
     assert_int_equal(wf_spawn_start(b, &q, statuses, &job), WEFT_EUNREACH);
@@ -189,7 +189,7 @@ static void the_launcher_tells_when_a_job_has_ended(void **state)
                                          "cmd=spawn_result rc=0 job=7\n"};
     struct wf_boot *b = open_weft_job(&l);
     struct weft_boot_command c = {"prog", NULL, 1, NULL, 0};
-    struct wf_spawn_request q = request_of(&c, 1);
+    struct weft_boot_spawn q = request_of(&c, 1);
     int status, job;
 
     assert_int_equal(wf_spawn_start(b, &q, &status, &job), 0);
@@ -208,7 +208,7 @@ static void a_launcher_that_is_silent_is_given_up(void **state)
     struct launcher l = {0};
     struct wf_boot *b = open_weft_job(&l);
     struct weft_boot_command c = {"prog", NULL, 1, NULL, 0};
-    struct wf_spawn_request q = {&c, 1, "port 7", 50};
+    struct weft_boot_spawn q = {sizeof q, 1, &c, "port 7", 50};
     int status, job;
 
     assert_int_equal(wf_spawn_start(b, &q, &status, &job), WEFT_EUNREACH);
@@ -225,7 +225,7 @@ static void without_a_launcher_the_message_names_the_remedy(void **state)
 {
     struct wf_boot *b;
     struct weft_boot_command c = {"prog", NULL, 1, NULL, 0};
-    struct wf_spawn_request q = request_of(&c, 1);
+    struct weft_boot_spawn q = request_of(&c, 1);
     char err[256];
     int status, job;
 

@@ -378,7 +378,8 @@ static int spawn_two(struct wf_boot *b, int wait_ms)
         {"wdir", "/here"}, {"env", "A=1\nnone\nB="}, {"host", "h1,h2"}};
     const struct weft_boot_command commands[] = {{"one", argv, 2, info, 3},
                                                  {"two", NULL, 1, info, 1}};
-    const struct wf_spawn_request q = {commands, 2, "port 7", wait_ms};
+    const struct weft_boot_spawn q = {sizeof q, 2, commands, "port 7",
+                                      wait_ms};
     int statuses[3] = {9, 9, 9}, job,
         rc = wf_spawn_start(b, &q, statuses, &job);
 
