@@ -31,11 +31,9 @@
 #include "io/wait.h"
 #include "object/error.h"
 #include "process/instance.h"
-#include "progress/progress.h"
 #include "protocol/active.h"
 #include "protocol/comm_route.h"
 #include "protocol/failure.h"
-#include "protocol/location.h"
 
 enum { KEEPER = 0 };
 static const uint32_t REQUEST = 0, ANSWER = 1u << 30, REFUSAL = 2u << 30;
@@ -186,18 +184,21 @@ static void serve_message(struct wf_shared *s, struct weft_loc *from,
 /* Serves the messages of a list that have waited; those of other files stay. */
 static void serve_kept(struct wf_shared *s, struct wf_list *list)
 {
-    struct wf_list *l, *last = list->prev, *next = list->next;
+    struct wf_list *last = list->prev, *next;
 
-    do { /* behind the last one is what is kept again */
-        struct kept *k = wf_container(l = next, struct kept, link);
+    for (struct wf_list *l = list->next; l != list; l = next) {
+        struct kept *k = wf_container(l, struct kept, link);
+        bool was_last = l == last;
 
         next = l->next;
-        if (l != list && k->head.context == s->file->comm->context) {
+        if (k->head.context == s->file->comm->context) {
             wf_list_remove(l);
             serve_message(s, k->from, &k->head);
             free(k);
         }
-    } while (l != last);
+        if (was_last)
+            break; /* behind it is what was kept again */
+    }
 }
 
 /* ---- messages ------------------------------------------------------------ */

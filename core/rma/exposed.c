@@ -269,8 +269,7 @@ static bool describe_operation(const struct wf_win_peer *p,
     bool put = c->kind == WF_RMA_PUT;
     const struct wf_rma_side *side = put ? &c->origin : &c->result;
 
-    *r = (weft_rma){
-        .size = sizeof *r, .raddr = p->key_base + c->position, .rkey = p->rkey};
+    *r = (weft_rma){.raddr = p->key_base + c->position, .rkey = p->rkey};
     if (!put && c->kind != WF_RMA_GET)
         return describe_atomic(p, c, r);
     r->kind = put ? WEFT_RMA_PUT : WEFT_RMA_GET;
