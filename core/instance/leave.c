@@ -104,10 +104,7 @@ static void await_fence(struct wf_instance *wf, int fd)
 /* Let everything go that was sent, at the end of the job. */
 static void drain_all(struct wf_instance *wf)
 {
-    uint64_t timeout = wf->rank->options->close_timeout;
-
-    if (!wf_progress_poll_until(wf, -1, are_all_drained, wf,
-                                wf_now(wf) + timeout))
+    if (!wf_progress_poll_at_end(wf, are_all_drained, wf))
         wf_log(wf, WF_LOG_INFO, "closing with data that was not acknowledged");
 }
 
@@ -116,11 +113,10 @@ static void drain_all(struct wf_instance *wf)
  * without limit. */
 static void empty_lanes(struct wf_instance *wf)
 {
-    const struct wf_rank *rank = wf->rank;
-
-    wf_progress_poll_until(
-        wf, -1, are_all_lanes_empty, wf,
-        rank->job.next ? wf_now(wf) + rank->options->close_timeout : 0);
+    if (wf->rank->job.next)
+        wf_progress_poll_at_end(wf, are_all_lanes_empty, wf);
+    else
+        wf_progress_poll_until(wf, -1, are_all_lanes_empty, wf, 0);
 }
 
 void wf_leave_job(struct wf_instance *wf)

@@ -5,10 +5,7 @@
  */
 #include "io/wait.h"
 
-#include "config/config.h"
 #include "io/file.h"
-#include "process/instance.h"
-#include "process/rank.h"
 #include "progress/wait.h"
 #include "protocol/helper.h"
 #include "protocol/helper_requests.h"
@@ -22,10 +19,7 @@ void wf_file_wait(const struct wf_file *f, uint32_t mask, bool (*done)(void *),
 void wf_file_wait_at_end(const struct wf_file *f, bool (*done)(void *),
                          void *arg)
 {
-    struct wf_instance *wf = f->wf;
-
-    (void)wf_progress_poll_until(
-        wf, -1, done, arg, wf_now(wf) + wf->rank->options->close_timeout);
+    wf_progress_poll_at_end(f->wf, done, arg);
 }
 
 bool wf_file_attend(struct wf_instance *wf)

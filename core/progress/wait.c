@@ -88,6 +88,13 @@ WF_COLD bool wf_progress_poll_until(struct wf_instance *wf, int fd,
     }
 }
 
+bool wf_progress_poll_at_end(struct wf_instance *wf, bool (*done)(void *),
+                             void *arg)
+{
+    return wf_progress_poll_until(
+        wf, -1, done, arg, wf_now(wf) + wf->rank->options->close_timeout);
+}
+
 static void set_spin(struct wf_progress *p, uint64_t ns)
 {
     p->spin = p->spin_max = ns;

@@ -216,4 +216,9 @@ void wf_progress_wait(struct wf_instance *, uint32_t mask, bool (*done)(void *),
 bool wf_progress_poll_until(struct wf_instance *, int fd, bool (*done)(void *),
                             void *arg, uint64_t deadline);
 
+/* The same until done(arg), at most as long as closing may take
+ * (core.close_timeout). */
+bool wf_progress_poll_at_end(struct wf_instance *, bool (*done)(void *),
+                             void *arg);
+
 #endif
