@@ -63,13 +63,17 @@ def objects(build):
                     yield path, source
 
 
-def symbols(path):
-    """The global symbols that an object file defines, and those it needs."""
-    out = subprocess.run(["nm", "-g", path], capture_output=True, text=True,
-                         check=True).stdout
-    words = [line.split() for line in out.splitlines()]
-    return ({w[2] for w in words if len(w) == 3},
-            {w[1] for w in words if len(w) == 2})
+def symbols(build):
+    """{source: {global symbol of its object file: nm's letter}}"""
+    sources = dict(objects(build))
+    out = subprocess.run(["nm", "-g", "-A", *sources], capture_output=True,
+                         text=True, check=True).stdout
+    found = {source: {} for source in sources.values()}
+    for line in out.splitlines():
+        path, _, words = line.rpartition(":")
+        *_, letter, name = words.split()
+        found[sources[path]][name] = letter
+    return found
 
 
 def includes():
@@ -154,28 +158,24 @@ def large_record(files):
                f"{MEMBERS_MOST} are allowed: is it the state of one layer?")
 
 
-def functions(path):
+def functions(letters):
     """The global functions of an object file that the sources declare: not
     those of MPI, nor the core's, of which prototypes are generated."""
-    out = subprocess.run(["nm", "-g", "--defined-only", path],
-                         capture_output=True, text=True, check=True).stdout
-    names = (line.split()[2] for line in out.splitlines()
-             if line.split()[1] == "T")
-    return {name for name in names
-            if not re.match("(wf_)?(mpi_|vendor_)|P?MPI_", name)}
+    return {name for name, letter in letters.items() if letter == "T"
+            and not re.match("(wf_)?(mpi_|vendor_)|P?MPI_", name)}
 
 
-def declared_elsewhere(build):
+def declared_elsewhere(objects_have):
     """Yields a sentence if too many functions are not declared in the header
     that has the name of their source."""
     total, own = 0, 0
-    for path, source in objects(build):
+    for source, letters in objects_have.items():
         header = os.path.join(ROOT, source[:-len(".c")] + ".h")
         text = ""
         if os.path.exists(header):
             with open(header, encoding="utf-8") as f:
                 text = f.read()
-        names = functions(path)
+        names = functions(letters)
         total += len(names)
         own += sum(bool(re.search(rf"\b{name}\b", text)) for name in names)
     if own < OWN_LEAST * total:
@@ -188,13 +188,14 @@ def main(build, verbose):
     results = dict(folders())
     order = {name: i for i, name in enumerate(results)}
     home, needs, bad = {}, [], list(classes_below(results))
-    for path, source in objects(build):
+    objects_have = symbols(build)
+    for source, letters in objects_have.items():
         folder = source.split("/")[1]
         if folder not in order:
             bad.append(f"core/{folder}/ is not in the table of core/README.md")
             continue
-        defined, wanted = symbols(path)
-        home.update(dict.fromkeys(defined, source))
+        wanted = {name for name, letter in letters.items() if letter in "Uw"}
+        home.update(dict.fromkeys(letters.keys() - wanted, source))
         needs.append((source, wanted))
     if len(needs) < 100:
         bad.append(f"only {len(needs)} object files of core in {build}")
@@ -208,7 +209,7 @@ def main(build, verbose):
     files = includes()
     bad += [*upward_includes(files, order), *circles(files),
             *widely_seen(files), *large_record(files),
-            *declared_elsewhere(build)]
+            *declared_elsewhere(objects_have)]
     for line in sorted(set(bad)):
         print(line)
     if verbose:
