@@ -30,9 +30,6 @@
 #include "base.h"
 #include "os/atomic.h"
 #include "os/clock.h"
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 #ifndef WF_TRACE
 #define WF_TRACE 1
@@ -146,7 +143,7 @@ static inline unsigned wf_trace_rule_of(const struct wf_trace_record *r)
 static inline uint64_t wf_trace_ticks(void)
 {
 #if defined(__x86_64__)
-    return __rdtsc();
+    return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
     uint64_t t;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
