@@ -207,7 +207,7 @@ static int record_no_route(const struct wf_comm *parent)
     for (int i = 0; i < parent->peers->size; i++) {
         struct weft_loc *loc =
             wf_links_find(wf->links, wf_group_proc(parent->peers, i));
-        if (loc && !loc->lanes && wf_location_connect(loc) == WEFT_EUNREACH)
+        if (loc && !loc->lanes && wf_location_connect(loc) < 0)
             return MPI_ERR_OTHER;
     }
     return MPI_SUCCESS;

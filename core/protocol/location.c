@@ -100,12 +100,17 @@ int wf_location_attach(struct weft_loc *loc, struct weft_core *core)
 
 /* ---- route choice -------------------------------------------------------- */
 
-static int fail_cannot_encrypt(const struct weft_loc *loc)
+/* Records that the first transport of a route has no send_short, which numbered
+ * messages need. */
+static int fail_to_order(const struct weft_loc *loc,
+                         const struct wf_route_failover *f)
 {
     return wf_fail(WEFT_ENOTSUP,
-                   "rank %u (%s): its route says security = encrypt, and "
-                   "transport '%s' cannot carry that",
-                   loc->id, loc->host, loc->lane[0].core->config->name);
+                   "rank %u (%s): its route says %s, and transport '%s' cannot "
+                   "carry that: it has no send_short",
+                   loc->id, loc->host,
+                   f->encrypt ? "security = encrypt" : "failover = yes",
+                   loc->lane[0].core->config->name);
 }
 
 /* Make the order lane use several transports, or encryption, if the route says
@@ -125,9 +130,9 @@ static int add_order(struct weft_loc *loc, struct wf_location_choice *c,
             eps[n++] = ep;
     }
     if (!n || eps[0] != loc->lane[0].core->index)
-        return f.encrypt ? fail_cannot_encrypt(loc) : 0;
+        return f.encrypt ? fail_to_order(loc, &f) : 0;
     r = wf_order_open(loc, eps, n, &f);
-    return r == WEFT_ENOTSUP && f.encrypt ? fail_cannot_encrypt(loc) : r;
+    return r == WEFT_ENOTSUP ? fail_to_order(loc, &f) : r;
 }
 
 /* Add a lane for payloads from `size` on. */

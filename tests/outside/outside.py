@@ -223,6 +223,21 @@ class Outside(unittest.TestCase):
                                        "use = shm, tcp\nfailover = yes"))
         self.assertEqual(self.operate(2, "--ini", ini), {})
 
+    def test_failover_from_it_is_refused(self):
+        """It has no send_short, which numbered messages need."""
+        ini = self.ini("", INI.replace("use = pipes",
+                                       "use = pipes, tcp\nfailover = yes"))
+        env = {"WEFT_PLUGIN_PATH": self.plugins}
+        say = self.info("--ini", ini, "--explain", "0->1", env=env)
+        self.assertIn("no failover from the first, whose plugin has no "
+                      "send_short", say.stdout, say.stderr)
+        for program in (self.ring, self.window):
+            job = self.mpirun("-n", 3, "--ini", ini, program, env=env)
+            self.assertNotEqual(job.returncode, 0)
+            self.assertIn("its route says failover = yes, and transport "
+                          "'pipes' cannot carry that: it has no send_short",
+                          job.stderr)
+
     def test_operations_on_a_rank_that_dies_end(self):
         job = self.mpirun("-n", 2, "--continuous", "--ini", self.ini(),
                           self.window, "death",

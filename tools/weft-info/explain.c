@@ -202,13 +202,22 @@ static const char *describe_measured(const struct decision *d)
     return text;
 }
 
+static bool lacks_send_short(const struct info_transport *t)
+{
+    return t->plugin && !WEFT_HAS(t->plugin->ops, weft_ops, send_short);
+}
+
 /* Describe what several transports do for each other. */
-static const char *describe_failover(const struct decision *d)
+static const char *describe_failover(const struct info *info,
+                                     const struct decision *d)
 {
     if (d->count < 2)
         return NULL;
     if (!d->failover.several)
         return "no failover: only the first is used";
+    if (lacks_send_short(&info->transport[d->order[0]]))
+        return "refused: there is no failover from the first, whose plugin has "
+               "no send_short";
     if (d->failover.stripe)
         return "stripes: pieces of large messages go by all of these, and when "
                "one fails by the others";
@@ -303,9 +312,9 @@ static void print_lane(const struct decision *d, const char *lane)
         printf("    nothing: these messages cannot be sent\n");
 }
 
-static void print_together(const struct decision *d)
+static void print_together(const struct info *info, const struct decision *d)
 {
-    const char *how = describe_failover(d);
+    const char *how = describe_failover(info, d);
 
     if (how != NULL)
         printf("    %s\n", how);
@@ -338,8 +347,8 @@ static void write_lane(struct json *j, const struct info *info,
         json_close(j, '}');
     }
     json_close(j, ']');
-    if (d->size == 0 && describe_failover(d) != NULL)
-        json_text(j, "together", describe_failover(d));
+    if (d->size == 0 && describe_failover(info, d) != NULL)
+        json_text(j, "together", describe_failover(info, d));
     json_open(j, "rejected", '[');
     for (int i = 0; i < info->count; i++) {
         if (is_chosen(d, i))
@@ -422,7 +431,7 @@ static int explain_text(const struct info *info, struct decision *d,
     printf("  bootstrap: %s (%s)\n", bootstrap, meaning);
     decide_route(info, d, 0);
     print_lane(d, "messages, in order");
-    print_together(d);
+    print_together(info, d);
     print_rejected(info, d);
     int unreachable = d->count == 0;
     char windows[300];
