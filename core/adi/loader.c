@@ -140,10 +140,11 @@ static void describe_failure(const struct wf_search *s,
                  "set-user-ID program does not show why",
                  t->where);
     } else {
-        snprintf(err, err_len, "%s: plugin '%s' of transport '%s' %s%s",
+        snprintf(err, err_len, "%s: plugin '%s' of transport '%s' %s%s%s",
                  t->where, t->plugin, t->name,
                  t->path || s->there ? "cannot be loaded" : "was not found",
-                 s->tried);
+                 s->tried,
+                 strchr(t->plugin, '/') ? "; a file is named with path =" : "");
     }
 }
 

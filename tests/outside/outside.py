@@ -337,6 +337,13 @@ class Outside(unittest.TestCase):
                     "lib/weft/weft_pipes.so", "was not found", more="",
                     env={"WEFT_PLUGIN_PATH": "/nowhere/a:/nowhere/b"})
 
+    def test_a_file_as_the_name_of_a_plugin_is_refused_with_the_remedy(self):
+        ini = self.ini("", INI.replace("plugin = pipes",
+                                       "plugin = /nowhere/weft_pipes.so"))
+        job = self.mpirun("-n", 2, "--ini", ini, self.ring)
+        self.assertEqual(job.returncode, 78, job.stderr)
+        self.assertIn("a file is named with path =", job.stderr)
+
     def test_a_file_without_an_interface_is_not_passed_over(self):
         """Another file of this name, which could be used, comes later."""
         where = tempfile.mkdtemp(dir=self.dir)
