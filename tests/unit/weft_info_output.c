@@ -9,6 +9,7 @@
 
 #include "tools/weft-info/check.c"
 #include "tools/weft-info/check_static.c"
+#include "tools/weft-info/decision.c"
 #include "tools/weft-info/deployment.c"
 #include "tools/weft-info/explain.c"
 #include "tools/weft-info/embed.c"
@@ -33,13 +34,22 @@ static int parse_address(weft_ep *ep, const char *text, void *buf,
     return WEFT_EINVAL; /* that it is there is all that is asked */
 }
 
+static int send_short(weft_peer *peer, const weft_hdr *hdr, const void *data,
+                      size_t len, unsigned flags)
+{
+    return WEFT_EAGAIN; /* as above */
+}
+
 /* A world in which each transport of the configuration can do what its name
- * says, except `dead`. */
+ * says, except `dead`; `bare` has no send_short. */
 static void invent_address(struct info *info, struct wf_config *config)
 {
-    static const weft_ops ops = {.size = sizeof ops,
-                                 .addr_parse = parse_address};
-    static const weft_plugin network = {.ops = &ops};
+    static const weft_ops ops[] = {{.size = sizeof *ops,
+                                    .addr_parse = parse_address,
+                                    .send_short = send_short},
+                                   {.size = sizeof *ops,
+                                    .addr_parse = parse_address}};
+    static const weft_plugin network[] = {{.ops = &ops[0]}, {.ops = &ops[1]}};
     const struct wf_transport_config *t;
     int n = wf_config_transports(config, &t);
     info_collect(info, config, true, NULL);
@@ -48,7 +58,8 @@ static void invent_address(struct info *info, struct wf_config *config)
         bool self = strcmp(t[i].name, "self") == 0;
         bool shm = strcmp(t[i].name, "shm") == 0;
         x->config = &t[i];
-        x->plugin = self || shm ? NULL : &network;
+        x->plugin = self || shm ? NULL
+                                : &network[strcmp(t[i].name, "bare") == 0];
         x->usable = strcmp(t[i].name, "dead") != 0;
         snprintf(x->why, sizeof x->why, "no such device");
         x->attr.caps = self  ? WEFT_CAP_SELF
@@ -161,6 +172,11 @@ static void failover_and_stripes_are_explained(void **state)
         assert_int_equal(explain_pair(ini, "0@a->1@b", NULL, true, &text), 0);
         assert_says(text, "\"together\": \"");
     }
+    assert_int_equal(explain_pair("[transport bare]\n[transport tcp]\n"
+                                  "[route x]\nuse = bare tcp\n",
+                                  "0@a->1@b", NULL, false, &text),
+                     0);
+    assert_says(text, "    refused: there is no failover from the first");
     assert_int_equal(explain_pair(two_hosts, "0@a->3@b", NULL, false, &text),
                      0);
     assert_null(strstr(text, "failover"));
