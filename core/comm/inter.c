@@ -171,7 +171,7 @@ int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *b,
 {
     struct wf_derive_plan p;
     uint32_t *mine = NULL, *theirs, n;
-    bool strange = false;
+    bool strange = false, met;
     int agreed = MPI_SUCCESS;
     plan_inter(&p, local_comm, b);
     if (local_comm->rank == b->leader) {
@@ -188,6 +188,7 @@ int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *b,
         p.key = get_words(theirs);
     rc = comm_of_words(local_comm, theirs, n, &p.result, &strange);
     p.scope.result = p.result;
+    met = !strange;
     if (unmet && !are_of_one_job(local_comm->local, theirs, n)) {
         agreed = agree_on_unmet(&p, &strange);
         *unmet = strange;
@@ -198,7 +199,7 @@ int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *b,
             wf_derive_discard(p.result);
         return MPI_SUCCESS;
     }
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS || (!met && agreed != MPI_SUCCESS))
         rc = agreed;
     p.failed = rc != MPI_SUCCESS;
     p.scope.result = p.failed ? NULL : p.result;
