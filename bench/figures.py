@@ -27,8 +27,9 @@ class Figure:
     raw: str = ""           # command of the raw limit; empty: there is none
     fabric: str = "any"     # any, shm, tcp, sctp, shm+tcp, tcp+shm, far (shm,
                             # but tcp to rank 1), shm+N (and N times tcp), thread
-                            # (two ranks in a process), one of these and
-                            # -helped (a progress thread for all); or {case}
+                            # (two ranks in a process), jobs (shm, for Weft
+                            # alone), one of these and -helped (a progress
+                            # thread for all); or {case}
     more: bool = False      # more is better
     ranks: object = 2       # or "case", or {case: ranks}
     cases: tuple = ("",)
@@ -275,6 +276,9 @@ FIGURES = [
              "partitioned 65536 {ms}", fabric=fabric, targets=dict.fromkeys(
                  (4 ** k for k in range(7)), "<= 1.2 peer"))
       for fabric in ("shm", "tcp")),
+    Figure("jobs", "round trip between two jobs, divided by one inside a job, "
+           "by bytes", "times", "ratio", "jobs {ms}", fabric="jobs",
+           targets=dict.fromkeys((16 ** k for k in range(5)), "<= 1.03")),
     Figure("requests", "one call: tests of 64 pending requests, and calls that "
            "ask an object", "ns", "ns", "calls requests {case} {ms}",
            fabric="shm", cases=CALLS, targets=dict.fromkeys(CALLS, "<= 1 peer")),

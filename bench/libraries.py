@@ -141,6 +141,7 @@ class Weft(Library):
         fabrics = {name: (["--route", name], {}) for name in
                    ("shm", "tcp", "udp-reliable", "sctp")}
         fabrics["any"] = ([], {})
+        fabrics["jobs"] = fabrics["shm"] # two, whose processes share CPUs
         fabrics["thread"] = ([], {}) # ranks are threads: start, compile_one
         for fabric, (options, more) in list(fabrics.items()):
             fabrics[fabric + HELPED] = ([*options, "--set",

@@ -125,9 +125,13 @@ typedef struct weft_bootstrap {
     /* List the sets that this process is in, or store NULL: there are none, or
      * the launcher knows none. WEFT_ENOMEM. May be absent. */
     int (*psets)(weft_boot *, weft_boot_pset **);
-    /* Start processes, all or none. WEFT_ENOTSUP: the launcher starts none.
-     * WEFT_EUNREACH: it has not started these. May be absent. */
+    /* Start processes, all or none. Returns a number for has_ended, or 0.
+     * WEFT_ENOTSUP: the launcher starts none. WEFT_EUNREACH: it has not started
+     * these. May be absent. */
     int (*spawn)(weft_boot *, const weft_boot_spawn *, weft_boot_error *);
+    /* Return 1 if all processes of a job that spawn() started have ended, 0 if
+     * not, or if the launcher does not say. May be absent. */
+    int (*has_ended)(weft_boot *, int job);
 } weft_bootstrap;
 
 #define WEFT_BOOTSTRAP(plugin_name)                                            \

@@ -90,9 +90,12 @@ struct wf_boot_ops {
      * knows none. */
     int (*psets)(struct wf_boot *, const struct wf_boot_pset **,
                  uint32_t *count);
-    /* Start processes: see spawn.h. The cause of a failure is recorded. NULL: a
-     * server that speaks PMI-1 does. */
+    /* Start processes: see spawn.h. Returns the launcher's number of the job, 0
+     * if it gives none, or a status, whose cause is recorded. NULL: a server
+     * that speaks PMI-1 does. */
     int (*spawn)(struct wf_boot *, const struct weft_boot_spawn *);
+    /* Whether a job that spawn() started has ended. NULL: as with spawn(). */
+    bool (*has_ended)(struct wf_boot *, int job);
 };
 
 /* The state of a process, as the launcher last said. WF_BOOT_CALLED: it runs,

@@ -198,7 +198,15 @@ static int by_plugin_spawn(struct wf_boot *boot,
                  ? p->plugin->spawn(p->boot, q, &why)
                  : WEFT_ENOTSUP;
 
-    return rc < 0 ? wf_fail(rc, "%s: %s", p->plugin->name, why.text) : 0;
+    return rc < 0 ? wf_fail(rc, "%s: %s", p->plugin->name, why.text) : rc;
+}
+
+static bool by_plugin_has_ended(struct wf_boot *boot, int job)
+{
+    struct by_plugin *p = plugin_of(boot);
+
+    return WEFT_HAS(p->plugin, weft_bootstrap, has_ended) &&
+           p->plugin->has_ended(p->boot, job) > 0;
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -287,6 +295,7 @@ static const struct wf_boot_ops by_plugin_ops = {
     .fence_end = by_plugin_fence_end,
     .psets = by_plugin_psets,
     .spawn = by_plugin_spawn,
+    .has_ended = by_plugin_has_ended,
     .abort = by_plugin_abort,
     .finalize = by_plugin_finalize,
     .close = by_plugin_close,

@@ -45,13 +45,19 @@ int wf_spawn_start(struct wf_boot *boot, const struct weft_boot_spawn *q,
                           : wf_spawn_find_server(boot);
     if (rc == 0 && !boot->ops->spawn)
         rc = wf_pmi1_spawn(boot->server, q, statuses, job);
+    else if (rc > 0)
+        *job = rc;
     complete_statuses(rc, statuses, n);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 bool wf_spawn_has_ended(struct wf_boot *boot, int job)
 {
-    return job > 0 && boot->server && wf_pmi1_has_job_ended(boot->server, job);
+    if (job <= 0)
+        return false;
+    return boot->ops->spawn
+               ? boot->ops->has_ended && boot->ops->has_ended(boot, job)
+               : boot->server && wf_pmi1_has_job_ended(boot->server, job);
 }
 
 int wf_spawn_parent(struct wf_boot *boot, char **port)

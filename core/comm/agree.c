@@ -293,19 +293,26 @@ static bool is_over(void *arg)
     return ((struct waiting *)arg)->over;
 }
 
-int wf_agree_run(struct wf_comm *comm, uint64_t *value, uint64_t *input, int n)
+int wf_agree_run_over(const struct wf_agree_scope *s, uint64_t *value,
+                      uint64_t *input, int n)
 {
-    struct wf_agree_scope scope;
-    struct waiting w = {.agree = {.scope = &scope,
+    struct waiting w = {.agree = {.scope = s,
                                   .n = n,
                                   .value = value,
                                   .input = input,
                                   .resume = end_agreement}};
 
-    wf_agree_init_scope(&scope, comm);
-    if (scope.size == 1 && !scope.bridged)
+    if (s->size == 1 && !s->bridged)
         return MPI_SUCCESS;
     if (!wf_agree_start(&w.agree))
-        wf_progress_wait(comm->wf, UINT32_MAX, is_over, &w, NULL);
+        wf_progress_wait(s->comm->wf, UINT32_MAX, is_over, &w, NULL);
     return w.agree.error;
+}
+
+int wf_agree_run(struct wf_comm *comm, uint64_t *value, uint64_t *input, int n)
+{
+    struct wf_agree_scope scope;
+
+    wf_agree_init_scope(&scope, comm);
+    return wf_agree_run_over(&scope, value, input, n);
 }

@@ -87,4 +87,8 @@ void wf_agree_init_scope(struct wf_agree_scope *, struct wf_comm *);
  * is dead. */
 int wf_agree_run(struct wf_comm *, uint64_t *value, uint64_t *input, int n);
 
+/* The same over a scope. */
+int wf_agree_run_over(const struct wf_agree_scope *, uint64_t *value,
+                      uint64_t *input, int n);
+
 #endif

@@ -322,22 +322,20 @@ static int await_words(const struct wf_agree_scope *s, struct wf_req *r)
         wf_wait_unless_lost(r, is_message_lost, s, MPI_STATUS_IGNORE));
 }
 
-/* Sends n words and receives their_n. */
-static int swap_words(const struct wf_agree_scope *s, const uint32_t *mine,
-                      uint32_t n, uint32_t *theirs, uint32_t their_n)
+int wf_bridge_swap(const struct wf_agree_scope *s, struct wf_type *type,
+                   const void *mine, size_t n, void *theirs, size_t their_n)
 {
-    struct wf_type *word = wf_type_of(MPI_UINT32_T);
     struct wf_req *in, *out;
     int rc, sent;
     if (wf_agree_bridge_has_dead(s))
         return wf_error(MPI_ERR_PROC_ABORTED, "a process that takes part is "
                                               "gone");
-    rc = wf_error_class(wf_irecv(s->bridge, theirs, their_n, word,
+    rc = wf_error_class(wf_irecv(s->bridge, theirs, their_n, type,
                                  s->bridge_rank, s->bridge_tag, s->bridge_space,
                                  &in));
     if (rc != MPI_SUCCESS)
         return rc;
-    sent = wf_error_class(wf_isend(s->bridge, mine, n, word, s->bridge_rank,
+    sent = wf_error_class(wf_isend(s->bridge, mine, n, type, s->bridge_rank,
                                    s->bridge_tag, s->bridge_space,
                                    WF_SEND_STANDARD, &out));
     if (sent != MPI_SUCCESS) {
@@ -354,7 +352,8 @@ static int swap_over_bridge(const struct wf_agree_scope *s,
                             const uint32_t *mine, uint32_t n, uint32_t **theirs,
                             uint32_t *their_n)
 {
-    int rc = swap_words(s, &n, 1, their_n, 1);
+    struct wf_type *word = wf_type_of(MPI_UINT32_T);
+    int rc = wf_bridge_swap(s, word, &n, 1, their_n, 1);
     if (rc != MPI_SUCCESS)
         return rc;
     if (*their_n / SWAP_WORDS_MAX > count_known(s->bridge->wf->rank))
@@ -363,7 +362,7 @@ static int swap_over_bridge(const struct wf_agree_scope *s,
     *theirs = malloc(((size_t)*their_n + 1) * sizeof **theirs);
     if (!*theirs)
         return wf_error(MPI_ERR_NO_MEM, "no memory for the remote group");
-    rc = swap_words(s, mine, n, *theirs, *their_n);
+    rc = wf_bridge_swap(s, word, mine, n, *theirs, *their_n);
     if (rc != MPI_SUCCESS)
         free(*theirs);
     return rc;

@@ -58,6 +58,11 @@ int wf_bridge_exchange_words(const struct wf_agree_scope *,
                              const uint32_t *mine, uint32_t n,
                              uint32_t **theirs, uint32_t *their_n);
 
+/* Sends n elements to the other leader and receives their_n. Runs inside the
+ * section of the bridge's engine. */
+int wf_bridge_swap(const struct wf_agree_scope *, struct wf_type *,
+                   const void *mine, size_t n, void *theirs, size_t their_n);
+
 /* A bridge says how two leaders reach each other; other members only need to
  * know the leader. */
 struct wf_bridge {

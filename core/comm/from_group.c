@@ -213,7 +213,7 @@ static int create_inter(struct wf_group *local, struct wf_bridge *b,
     struct wf_comm *comm = wf_comm_of(local->wf, handle);
     struct wf_instance *engine = comm->wf;
     wf_engine_switch(local->wf, engine);
-    rc = wf_intercomm_create(comm, b, newintercomm);
+    rc = wf_intercomm_create(comm, b, NULL, newintercomm);
     wf_comm_put(comm);
     wf_engine_switch(engine, local->wf);
     if (rc == MPI_SUCCESS && c->info) {

@@ -63,9 +63,10 @@ static int check_disjoint(const struct wf_group *local,
     return rc;
 }
 
-/* Makes the group that the other leader described. */
+/* Makes the group that the other leader described. *unmet is set if it has a
+ * process that this one does not know. */
 static int group_of_words(struct wf_instance *wf, const uint32_t *words,
-                          uint32_t n, struct wf_group **out)
+                          uint32_t n, struct wf_group **out, bool *unmet)
 {
     const uint32_t *at = words + KEY_WORDS;
     uint32_t *procs;
@@ -76,6 +77,7 @@ static int group_of_words(struct wf_instance *wf, const uint32_t *words,
     for (uint32_t i = 0; procs && i < n; i++, at += NAME_WORDS)
         if (!wf_job_find(&wf->rank->job, get_words(at), &procs[i])) {
             free(procs);
+            *unmet = true;
             return wf_error(MPI_ERR_OTHER,
                             "process %u of the remote group is of a job that "
                             "this process has not met",
@@ -107,14 +109,14 @@ static int comm_of_group(struct wf_comm *local_comm, struct wf_group *remote,
 }
 
 static int comm_of_words(struct wf_comm *local_comm, const uint32_t *words,
-                         uint32_t n, struct wf_comm **out)
+                         uint32_t n, struct wf_comm **out, bool *unmet)
 {
     struct wf_instance *home = wf_home(local_comm->wf);
     struct wf_group *remote;
     int rc;
 
     wf_engine_switch(local_comm->wf, home); /* it knows other jobs */
-    rc = group_of_words(local_comm->wf, words, n, &remote);
+    rc = group_of_words(local_comm->wf, words, n, &remote, unmet);
     wf_engine_switch(home, local_comm->wf);
     return rc == MPI_SUCCESS ? comm_of_group(local_comm, remote, out) : rc;
 }
@@ -136,11 +138,41 @@ static void plan_inter(struct wf_derive_plan *p, struct wf_comm *local_comm,
     p->scope.others = b->others;
 }
 
+/* Whether all processes of both groups are of one job; all of them find the
+ * same. */
+static bool are_of_one_job(const struct wf_group *local, const uint32_t *words,
+                           uint32_t n)
+{
+    uint32_t job = (uint32_t)(wf_group_name(local, 0) >> 32);
+    bool same = true;
+
+    for (int i = 1; i < local->size; i++)
+        same &= (uint32_t)(wf_group_name(local, i) >> 32) == job;
+    for (uint32_t i = KEY_WORDS; i + NAME_WORDS <= n; i += NAME_WORDS)
+        same &= words[i] == job;
+    return same;
+}
+
+/* Lets all processes of both groups know whether one of them does not know
+ * another. */
+static int agree_on_unmet(const struct wf_derive_plan *p, bool *unmet)
+{
+    uint64_t known = !*unmet, input;
+    int rc = wf_agree_run_over(&p->scope, &known, &input, 1);
+
+    *unmet = rc == MPI_SUCCESS && !known;
+    return rc == MPI_SUCCESS
+               ? rc
+               : wf_error(rc, "the groups could not agree on who has met");
+}
+
 int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *b,
-                  MPI_Comm *newintercomm)
+                        bool *unmet, MPI_Comm *newintercomm)
 {
     struct wf_derive_plan p;
     uint32_t *mine = NULL, *theirs, n;
+    bool strange = false, met;
+    int agreed = MPI_SUCCESS;
     plan_inter(&p, local_comm, b);
     if (local_comm->rank == b->leader) {
         mine = describe_group(local_comm->local, b->key);
@@ -154,8 +186,21 @@ int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *b,
         return rc;
     if (n >= KEY_WORDS)
         p.key = get_words(theirs);
-    rc = comm_of_words(local_comm, theirs, n, &p.result);
+    rc = comm_of_words(local_comm, theirs, n, &p.result, &strange);
+    p.scope.result = p.result;
+    met = !strange;
+    if (unmet && !are_of_one_job(local_comm->local, theirs, n)) {
+        agreed = agree_on_unmet(&p, &strange);
+        *unmet = strange;
+    }
     free(theirs);
+    if (unmet && *unmet) {
+        if (p.result)
+            wf_derive_discard(p.result);
+        return MPI_SUCCESS;
+    }
+    if (rc == MPI_SUCCESS || (!met && agreed != MPI_SUCCESS))
+        rc = agreed;
     p.failed = rc != MPI_SUCCESS;
     p.scope.result = p.failed ? NULL : p.result;
     return wf_derive_run(&p, rc, newintercomm);
@@ -176,23 +221,6 @@ int wf_intercomm_make(struct wf_comm *local_comm, const struct wf_bridge *b,
     p.failed = rc != MPI_SUCCESS;
     p.scope.result = p.failed ? NULL : p.result;
     return wf_derive_run(&p, rc, newintercomm);
-}
-
-int wf_mpi_intercomm_create(struct wf_instance *wf, struct wf_comm *local_comm,
-                            int local_leader, struct wf_comm *peer_comm,
-                            int remote_leader, int tag, MPI_Comm *newintercomm)
-{
-    struct wf_bridge b = {.leader = local_leader,
-                          .comm = peer_comm,
-                          .rank = remote_leader,
-                          .tag = tag,
-                          .space = WF_SPACE_INTERNAL};
-    *newintercomm = MPI_COMM_NULL;
-    if (local_comm->inter)
-        return wf_error(MPI_ERR_COMM, "local_comm is an intercommunicator");
-    if (peer_comm)
-        b.key = (uint64_t)peer_comm->context << 32 | (uint32_t)tag;
-    return wf_intercomm_create(local_comm, &b, newintercomm);
 }
 
 /* ---- merge --------------------------------------------------------------- */

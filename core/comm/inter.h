@@ -12,9 +12,10 @@ struct wf_comm;
 struct wf_group;
 
 /* Makes the intercommunicator of local_comm's group and that of the other
- * leader. */
+ * leader. *unmet is set in all members of both, and there is none, if one of
+ * them does not know another; with NULL that is an error. */
 int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *,
-                  MPI_Comm *newintercomm);
+                        bool *unmet, MPI_Comm *newintercomm);
 
 /* Makes the intercommunicator of local_comm's group and one that all members
  * know already, whose leader is behind the bridge; so do they, with the same

@@ -33,23 +33,25 @@ int wf_mpi_comm_accept(struct wf_instance *wf, const char *port_name,
     return wf_port_accept(comm, root, port_name, newcomm);
 }
 
-/* The info key for the limit of MPI_Comm_connect: seconds, with a fraction or
- * without. 0: there is none. */
+/* The info key for the limit of MPI_Comm_connect, which MPICH calls timeout:
+ * seconds, with a fraction or without. 0: there is none. */
 static int read_timeout(const struct wf_info *info, uint64_t *ns)
 {
-    const char *text = wf_info_find(info, "connect_timeout");
+    const char *key = "connect_timeout", *text = wf_info_find(info, key);
     char *end;
     double seconds;
 
+    if (!text)
+        text = wf_info_find(info, key = "timeout");
     *ns = 0;
     if (!text)
         return MPI_SUCCESS;
     seconds = strtod(text, &end);
     if (end == text || *end || !(seconds > 0) || seconds > 1e6)
         return wf_error(MPI_ERR_INFO_VALUE,
-                        "connect_timeout is '%.40s': it must be a number of "
-                        "seconds, up to 1000000",
-                        text);
+                        "%s is '%.40s': it must be a number of seconds, up to "
+                        "1000000",
+                        key, text);
     *ns = (uint64_t)(seconds * 1e9) + 1;
     return MPI_SUCCESS;
 }

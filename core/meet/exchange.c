@@ -133,8 +133,7 @@ void wf_exchange_forget(struct wf_instance *home, struct wf_meeting *m)
     wf_met_group_drop(home, &m->other);
 }
 
-/* Makes the other group known, and the bridge to it. */
-static int adopt_group(struct wf_instance *home, struct wf_meeting *m)
+int wf_exchange_adopt(struct wf_instance *home, struct wf_meeting *m)
 {
     int rc = wf_describe_adopt(home, m->theirs, m->theirs_n, m->key, &m->other);
 
@@ -164,7 +163,7 @@ static int take_description(struct wf_instance *home, struct wf_meeting *m,
     m->theirs = copy;
     m->theirs_n = n;
     memcpy(m->key, l->key, WF_TOKEN);
-    return adopt_group(home, m);
+    return wf_exchange_adopt(home, m);
 }
 
 /* ---- server -------------------------------------------------------------- */

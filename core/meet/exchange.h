@@ -20,6 +20,9 @@ struct wf_meeting {
     struct wf_wait_cause cause; /* for whoever asks what the root waits for */
     uint64_t timeout; /* ns, of a client */
     int fd;           /* of MPI_Comm_join */
+    /* How the roots talk already: both are called whatever has failed, to tell
+     * each other. Or NULL. */
+    const struct wf_bridge *peers;
     /* Of a server, called now and then: why nobody will come, or NULL. */
     const char *(*look)(void *arg);
     void *look_arg;
@@ -40,6 +43,10 @@ int wf_exchange_join(struct wf_instance *home, struct wf_meeting *);
 
 /* Records why MPI_Comm_join fails on a descriptor: MPI_ERR_OTHER. */
 int wf_exchange_fail_join(int fd, const char *why);
+
+/* Makes the other group known, whose description and key have come, and the
+ * bridge to it. */
+int wf_exchange_adopt(struct wf_instance *home, struct wf_meeting *);
 
 /* Forgets the other group, and the bridge to it. */
 void wf_exchange_forget(struct wf_instance *home, struct wf_meeting *);

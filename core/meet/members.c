@@ -204,8 +204,10 @@ int wf_meet(struct wf_comm *comm, int root, struct wf_meeting *m,
     if (rc != MPI_SUCCESS)
         wf_log(wf, WF_LOG_WARN, "%s", wf_error_last()->text);
     rc = wf_describe_group(comm, root, &m->mine, &m->mine_n);
-    if (rc == MPI_SUCCESS && comm->rank == root)
-        rc = run_exchange(comm, m);
+    if (comm->rank == root && (rc == MPI_SUCCESS || m->peers)) {
+        int met = run_exchange(comm, m);
+        rc = rc == MPI_SUCCESS ? met : rc;
+    }
     rc = spread_news(comm, root, rc, m, &over);
     if (rc == MPI_SUCCESS)
         rc = spread_group(comm, root, m);

@@ -193,6 +193,7 @@ static int start_client(struct weft_boot *b, weft_boot_error *why)
 static void pmix_close(weft_boot *b)
 {
     stop_watching(b);
+    wf_pmix_forget_jobs(b);
     free(b);
 }
 
@@ -344,4 +345,5 @@ WEFT_BOOTSTRAP(pmix) = {
     .close = pmix_close,
     .psets = wf_pmix_list_psets,
     .spawn = wf_pmix_spawn,
+    .has_ended = wf_pmix_has_ended,
 };

@@ -17,6 +17,8 @@
 
 #include "weft_bootstrap.h"
 
+enum { JOBS = 16 /* spawned jobs, the last ones, that are remembered */ };
+
 struct weft_boot {
     const weft_boot_host *host;
     pmix_proc_t me;
@@ -26,6 +28,8 @@ struct weft_boot {
     bool fresh;              /* something was put since the last fence */
     pmix_info_t collect;     /* of the fence; it is read until that ends */
     _Atomic bool has_fenced; /* a fence has ended */
+    int jobs;                /* that were spawned; their numbers begin at 1 */
+    char *spaces[JOBS];      /* the name of job j at j % JOBS; NULL: unknown */
 };
 
 /* Set an attribute that is true or false, or the name of something. */
@@ -42,6 +46,21 @@ int wf_pmix_take_parent(char **port);
 /* weft_bootstrap.spawn. */
 int wf_pmix_spawn(struct weft_boot *, const weft_boot_spawn *,
                   weft_boot_error *);
+
+/* weft_bootstrap.has_ended. */
+int wf_pmix_has_ended(struct weft_boot *, int job);
+
+/* Forget the jobs that were spawned. */
+void wf_pmix_forget_jobs(struct weft_boot *);
+
+/* Ask the server one question. Returns its answers, *n of them, for
+ * PMIX_INFO_FREE; or NULL. */
+pmix_info_t *wf_pmix_ask_query(const char *key, pmix_info_t *qualifier,
+                               size_t *n);
+
+/* Returns the answer to a question for this key, or NULL. */
+const pmix_value_t *wf_pmix_find_answer(const pmix_info_t *answers, size_t n,
+                                        const char *key, pmix_data_type_t);
 
 /* weft_bootstrap.psets. */
 int wf_pmix_list_psets(struct weft_boot *, weft_boot_pset **);

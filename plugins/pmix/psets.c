@@ -9,9 +9,8 @@
 
 #include "client.h"
 
-/* Ask one question. Returns its answers, *n of them, or NULL. */
-static pmix_info_t *ask_query(const char *key, pmix_info_t *qualifier,
-                              size_t *n)
+pmix_info_t *wf_pmix_ask_query(const char *key, pmix_info_t *qualifier,
+                               size_t *n)
 {
     char *keys[] = {(char *)(uintptr_t)key, NULL};
     pmix_query_t q = {
@@ -24,9 +23,8 @@ static pmix_info_t *ask_query(const char *key, pmix_info_t *qualifier,
     return *n ? answers : NULL;
 }
 
-/* The answer to a question for this key, or NULL. */
-static const pmix_value_t *find_answer(const pmix_info_t *answers, size_t n,
-                                       const char *key, pmix_data_type_t type)
+const pmix_value_t *wf_pmix_find_answer(const pmix_info_t *answers, size_t n,
+                                        const char *key, pmix_data_type_t type)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(answers[i].key, key) == 0 && answers[i].value.type == type)
@@ -95,8 +93,9 @@ static int read_pset(const struct weft_boot *b, char *name,
     wf_pmix_set_flag(&which, PMIX_PSET_NAME, true);
     which.value.type = PMIX_STRING;
     which.value.data.string = name;
-    answers = ask_query(PMIX_QUERY_PSET_MEMBERSHIP, &which, &n);
-    v = find_answer(answers, n, PMIX_QUERY_PSET_MEMBERSHIP, PMIX_DATA_ARRAY);
+    answers = wf_pmix_ask_query(PMIX_QUERY_PSET_MEMBERSHIP, &which, &n);
+    v = wf_pmix_find_answer(answers, n, PMIX_QUERY_PSET_MEMBERSHIP,
+                            PMIX_DATA_ARRAY);
     if (v)
         rc = make_pset(b, name, v->data.darray, out);
     if (answers)
@@ -108,9 +107,9 @@ static int read_pset(const struct weft_boot *b, char *name,
 static char *read_names(void)
 {
     size_t n;
-    pmix_info_t *answers = ask_query(PMIX_QUERY_PSET_NAMES, NULL, &n);
+    pmix_info_t *answers = wf_pmix_ask_query(PMIX_QUERY_PSET_NAMES, NULL, &n);
     const pmix_value_t *v =
-        find_answer(answers, n, PMIX_QUERY_PSET_NAMES, PMIX_STRING);
+        wf_pmix_find_answer(answers, n, PMIX_QUERY_PSET_NAMES, PMIX_STRING);
     char *names = v && v->data.string ? strdup(v->data.string) : NULL;
 
     if (answers)

@@ -8,6 +8,11 @@
  * The answer is awaited for a time only. A later one finds that nobody waits,
  * and frees what belongs to the request.
  *
+ * DESIGN  Nobody tells that a job has ended: Open MPI's server fails to make
+ * the event of PMIX_NOTIFY_COMPLETION, and sends none for processes. So it is
+ * asked two things, of which either alone is said of living jobs, too: is the
+ * job unknown, and have all its processes left?
+ *
  * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,6 +20,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +37,7 @@ struct spawning {
     pthread_cond_t answered;
     bool over, unawaited;
     pmix_status_t status;
+    char *space; /* the name of the new job, or NULL */
     pmix_app_t *apps;
     size_t count;
 };
@@ -58,6 +65,7 @@ static void free_spawning(struct spawning *s)
             PMIX_INFO_FREE(a->info, a->ninfo);
     }
     free(s->apps);
+    free(s->space);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->answered);
     free(s);
@@ -173,6 +181,7 @@ static void note_spawn(pmix_status_t status, char *space, void *arg)
 
     pthread_mutex_lock(&s->lock);
     s->status = status;
+    s->space = space ? strdup(space) : NULL;
     s->over = true;
     unawaited = s->unawaited;
     pthread_cond_signal(&s->answered);
@@ -211,11 +220,26 @@ static int explain_refusal(pmix_status_t status, weft_boot_error *why)
     return never ? WEFT_ENOTSUP : WEFT_EUNREACH;
 }
 
+/* Remember a new job, whose name is taken out of the request. Returns its
+ * number; 0: without its name nobody can ask for it. */
+static int remember_job(struct weft_boot *b, struct spawning *s)
+{
+    char **space = &b->spaces[(b->jobs + 1) % JOBS];
+
+    if (!s->space || b->jobs == INT_MAX)
+        return 0;
+    free(*space);
+    *space = s->space;
+    s->space = NULL;
+    return ++b->jobs;
+}
+
 int wf_pmix_spawn(struct weft_boot *b, const weft_boot_spawn *q,
                   weft_boot_error *why)
 {
     struct spawning *s = make_spawning(q);
     pmix_status_t r;
+    int rc;
 
     if (!s) {
         snprintf(why->text, sizeof why->text, "no memory for a spawn request");
@@ -231,10 +255,91 @@ int wf_pmix_spawn(struct weft_boot *b, const weft_boot_spawn *q,
     }
     if (r == PMIX_SUCCESS)
         r = s->status;
+    rc = r == PMIX_SUCCESS || r == PMIX_OPERATION_SUCCEEDED
+             ? remember_job(b, s)
+             : explain_refusal(r, why);
     free_spawning(s);
-    return r == PMIX_SUCCESS || r == PMIX_OPERATION_SUCCEEDED
-               ? 0
-               : explain_refusal(r, why);
+    return rc;
+}
+
+/* ---- the end of a job ---------------------------------------------------- */
+
+/* Whether the server of this node knows the job. One that has ended is unknown,
+ * and so may be one that has no process on this node. */
+static bool is_known(const char *space)
+{
+    pmix_value_t *v = NULL;
+    pmix_proc_t all;
+    pmix_info_t how[2];
+    pmix_status_t r;
+
+    memset(&all, 0, sizeof all);
+    snprintf(all.nspace, sizeof all.nspace, "%s", space);
+    all.rank = PMIX_RANK_WILDCARD;
+    wf_pmix_set_flag(&how[0], PMIX_IMMEDIATE, true);
+    wf_pmix_set_flag(&how[1], PMIX_GET_REFRESH_CACHE, true);
+    r = PMIx_Get(&all, PMIX_JOB_SIZE, how, 2, &v);
+    if (v)
+        PMIX_VALUE_RELEASE(v);
+    return r != PMIX_ERR_NOT_FOUND;
+}
+
+/* Whether a process has ended, or has closed its output: Open MPI has no state
+ * for either, and says 0. */
+static bool has_left(const pmix_proc_info_t *p)
+{
+    return p->state >= PMIX_PROC_STATE_TERMINATED ||
+           (p->state == PMIX_PROC_STATE_UNDEF && p->pid > 0);
+}
+
+/* Whether a table of processes says that all have left. Servers give the
+ * records as they are, or each in an info. */
+static bool have_all_left(const pmix_data_array_t *table)
+{
+    const pmix_proc_info_t *p = table->array;
+    const pmix_info_t *info = table->array;
+    bool wrapped = table->type == PMIX_INFO, left = table->size > 0;
+
+    if (!wrapped && table->type != PMIX_PROC_INFO)
+        return false;
+    for (size_t i = 0; left && i < table->size; i++)
+        left = !wrapped ? has_left(&p[i])
+                        : info[i].value.type == PMIX_PROC_INFO &&
+                              has_left(info[i].value.data.pinfo);
+    return left;
+}
+
+static bool have_processes_left(char *space)
+{
+    const pmix_value_t *v;
+    pmix_info_t which, *answers;
+    bool left;
+    size_t n;
+
+    wf_pmix_set_flag(&which, PMIX_NSPACE, true);
+    which.value.type = PMIX_STRING;
+    which.value.data.string = space;
+    answers = wf_pmix_ask_query(PMIX_QUERY_PROC_TABLE, &which, &n);
+    v = wf_pmix_find_answer(answers, n, PMIX_QUERY_PROC_TABLE, PMIX_DATA_ARRAY);
+    left = v && v->data.darray && have_all_left(v->data.darray);
+    if (answers)
+        PMIX_INFO_FREE(answers, n);
+    return left;
+}
+
+int wf_pmix_has_ended(struct weft_boot *b, int job)
+{
+    char *space = job > 0 && job <= b->jobs && b->jobs - job < JOBS
+                      ? b->spaces[job % JOBS]
+                      : NULL;
+
+    return space && !is_known(space) && have_processes_left(space);
+}
+
+void wf_pmix_forget_jobs(struct weft_boot *b)
+{
+    for (int i = 0; i < JOBS; i++)
+        free(b->spaces[i]);
 }
 
 /* ---- the other side ------------------------------------------------------ */

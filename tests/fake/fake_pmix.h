@@ -41,6 +41,9 @@ static struct fake_pmix {
     pmix_spawn_cbfunc_t spawn_done;
     void *spawn_arg;
     char request[512]; /* that to spawn, as text */
+    bool forgotten;    /* the spawned job is unknown */
+    const pmix_proc_state_t *states; /* of its two processes; NULL: no table */
+    bool wrapped;                    /* the table has an info for each */
 } pmix;
 
 const char *PMIx_Error_string(pmix_status_t status)
@@ -129,8 +132,10 @@ pmix_status_t PMIx_Get(const pmix_proc_t *of, const char key[],
     bool far = n == 0 || strcmp(how[0].key, PMIX_IMMEDIATE) != 0;
 
     *v = NULL;
-    if (of->rank == PMIX_RANK_WILDCARD && strcmp(key, PMIX_JOB_SIZE) == 0 &&
-        pmix.size)
+    if (strcmp(of->nspace, "job-18") == 0)
+        *v = pmix.forgotten ? NULL : fake_number(2);
+    else if (of->rank == PMIX_RANK_WILDCARD &&
+             strcmp(key, PMIX_JOB_SIZE) == 0 && pmix.size)
         *v = fake_number(pmix.size);
     else if (strcmp(key, PMIX_APPNUM) == 0)
         *v = fake_number(2);
@@ -154,7 +159,12 @@ void PMIx_Value_destruct(pmix_value_t *v)
         free(v->data.bo.bytes);
     } else if (v->type == PMIX_STRING) {
         free(v->data.string);
+    } else if (v->type == PMIX_PROC_INFO) {
+        free(v->data.pinfo);
     } else if (v->type == PMIX_DATA_ARRAY) {
+        pmix_info_t *info = v->data.darray->array;
+        for (size_t i = 0; v->data.darray->type == PMIX_INFO && i < 2; i++)
+            PMIx_Value_destruct(&info[i].value);
         free(v->data.darray->array);
         free(v->data.darray);
     }
@@ -271,6 +281,31 @@ static inline pmix_info_t *fake_members(const char *name)
     return NULL;
 }
 
+/* Answer with the table of the processes of the spawned job. */
+static inline pmix_info_t *fake_table(void)
+{
+    pmix_proc_info_t *procs = calloc(2, sizeof *procs);
+    pmix_info_t *answer = fake_answer(PMIX_QUERY_PROC_TABLE, PMIX_DATA_ARRAY),
+                *infos = calloc(2, sizeof *infos);
+    pmix_data_array_t *table = calloc(1, sizeof *table);
+
+    for (int i = 0; i < 2; i++) {
+        procs[i].pid = 100 + i;
+        procs[i].state = pmix.states[i];
+        infos[i].value.type = PMIX_PROC_INFO;
+        infos[i].value.data.pinfo = malloc(sizeof *procs);
+        *infos[i].value.data.pinfo = procs[i];
+    }
+    table->type = pmix.wrapped ? PMIX_INFO : PMIX_PROC_INFO;
+    table->size = 2;
+    table->array = pmix.wrapped ? (void *)infos : (void *)procs;
+    for (int i = 0; i < 2 && !pmix.wrapped; i++)
+        free(infos[i].value.data.pinfo);
+    free(pmix.wrapped ? (void *)procs : (void *)infos);
+    answer->value.data.darray = table;
+    return answer;
+}
+
 pmix_status_t PMIx_Query_info(pmix_query_t q[], size_t nq, pmix_info_t **out,
                               size_t *n)
 {
@@ -280,6 +315,8 @@ pmix_status_t PMIx_Query_info(pmix_query_t q[], size_t nq, pmix_info_t **out,
     *out = NULL;
     if (strcmp(q[0].keys[0], PMIX_QUERY_PSET_MEMBERSHIP) == 0) {
         *out = fake_members(q[0].qualifiers[0].value.data.string);
+    } else if (strcmp(q[0].keys[0], PMIX_QUERY_PROC_TABLE) == 0) {
+        *out = pmix.states ? fake_table() : NULL;
     } else if (pmix.sets[0][0]) {
         for (int i = 0; i < FAKE_SETS && pmix.sets[i][0]; i++)
             strcat(strcat(names, i ? "," : ""), pmix.sets[i][0]);

@@ -14,14 +14,14 @@ static _Thread_local int me, n;
 
 /* ---- errors -------------------------------------------------------------- */
 
-static int try_to_connect(const char *name, const char *limit)
+static int try_to_connect(const char *name, const char *key, const char *limit)
 {
     MPI_Comm c = MPI_COMM_WORLD;
     MPI_Info info;
     int rc;
 
     MPI_Info_create(&info);
-    MPI_Info_set(info, "connect_timeout", limit);
+    MPI_Info_set(info, key, limit);
     rc = MPI_Comm_connect(name, info, 0, MPI_COMM_SELF, &c);
     CHECK(rc == MPI_SUCCESS || c == MPI_COMM_NULL);
     MPI_Info_free(&info);
@@ -37,11 +37,15 @@ static void check_errors(void)
     MPI_Comm c;
     int rc, length;
 
-    CHECK(try_to_connect("", "5") == MPI_ERR_PORT);
-    CHECK(try_to_connect("nonsense", "5") == MPI_ERR_PORT);
-    CHECK(try_to_connect("weft1:AAAA:0:127.0.0.1:1", "5") == MPI_ERR_PORT);
-    CHECK(try_to_connect("nonsense", "soon") == MPI_ERR_INFO_VALUE);
-    CHECK(try_to_connect("nonsense", "-1") == MPI_ERR_INFO_VALUE);
+    CHECK(try_to_connect("", "connect_timeout", "5") == MPI_ERR_PORT);
+    CHECK(try_to_connect("nonsense", "connect_timeout", "5") == MPI_ERR_PORT);
+    CHECK(try_to_connect("weft1:AAAA:0:127.0.0.1:1", "connect_timeout", "5") ==
+          MPI_ERR_PORT);
+    CHECK(try_to_connect("nonsense", "connect_timeout", "soon") ==
+          MPI_ERR_INFO_VALUE);
+    CHECK(try_to_connect("nonsense", "connect_timeout", "-1") ==
+          MPI_ERR_INFO_VALUE);
+    CHECK(try_to_connect("nonsense", "timeout", "-1") == MPI_ERR_INFO_VALUE);
     CHECK(class_of(MPI_Close_port("nonsense")) == MPI_ERR_PORT);
     CHECK(class_of(MPI_Comm_accept("nonsense", MPI_INFO_NULL, 0, MPI_COMM_SELF,
                                    &c)) == MPI_ERR_PORT);
@@ -135,7 +139,7 @@ static void check_limit(void)
         MPI_Open_port(MPI_INFO_NULL, name);
     MPI_Bcast(name, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (me == 1)
-        CHECK(try_to_connect(name, "0.05") == MPI_ERR_PORT);
+        CHECK(try_to_connect(name, "connect_timeout", "0.05") == MPI_ERR_PORT);
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0)
         CHECK(MPI_Comm_accept(name, MPI_INFO_NULL, 0, MPI_COMM_SELF, &c) ==

@@ -144,10 +144,9 @@ class OpenMpi(Pmix):
         self.assertEqual(job.returncode, 0, job.stderr)
         self.assertIn("child: 0\n", job.stdout)
 
-    def spawn(self, *words):
-        done = subprocess.run(self.words("-n", 2, SPAWNING, *words), env=ENV,
-                              text=True, capture_output=True,
-                              timeout=launch.LIMIT, check=False)
+    def spawn(self, *words, **env):
+        done = self.run_job(*[w for name in env for w in ("-x", name)],
+                            "-n", 2, SPAWNING, *words, **env)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertNotIn("not so", done.stderr)
 
@@ -157,6 +156,9 @@ class OpenMpi(Pmix):
                       ("nested",), ("stays",), ("cycles", 5)):
             with self.subTest(words=words):
                 self.spawn(*words)
+
+    def test_a_spawned_program_that_ends_without_mpi_is_noticed(self):
+        self.spawn("no_mpi", WEFT_SET="core.start_timeout=3600s")
 
     def test_without_the_plugin_no_rank_runs_alone(self):
         with tempfile.TemporaryDirectory() as d:

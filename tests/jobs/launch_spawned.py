@@ -66,6 +66,13 @@ class Spawned(unittest.TestCase):
         self.check([launch.MPIRUN, "--launcher-exec", shell, "--host",
                     "a:1,b:1", "-n", 2, PROGRAM, "basic", 4])
 
+    def test_groups_meet_by_their_leaders(self):
+        for words in self.launchers():
+            for n in (1, 3):
+                with self.subTest(words=words, n=n):
+                    self.check([*words, PROGRAM, "relayed", n])
+        self.check([launch.MPIRUN, "--nodes", 2, "-n", 3, PROGRAM, "relayed", 3])
+
     @unittest.skipUnless(HYDRA, "Hydra is not installed")
     def test_under_hydra(self):
         for n in (1, 3):

@@ -2,6 +2,7 @@
  *
  *   parent: basic N | multiple | refused | no_mpi | soft | wdir | self | early
  *           dies | aborts | nested | stays | frees | fatal | cycles K | time N
+ *           | relayed N
  *   child:  what its parent gives it as arguments
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -263,6 +264,28 @@ static void spawn_freed(int n)
     MPI_Comm_free(&inter);
 }
 
+/* Rank 0 alone has met the children, and all ranks meet them by it. */
+static void check_relayed(MPI_Comm met, int is_child)
+{
+    MPI_Comm all;
+
+    CHECK(MPI_Intercomm_create(MPI_COMM_WORLD, 0, met, 0, 7, &all) ==
+          MPI_SUCCESS);
+    if (met != MPI_COMM_NULL)
+        MPI_Comm_free(&met);
+    check_contact(all, is_child);
+    MPI_Comm_disconnect(&all);
+}
+
+static void spawn_relayed(int n)
+{
+    MPI_Comm inter = MPI_COMM_NULL;
+
+    if (rank_in(MPI_COMM_WORLD) == 0)
+        inter = spawn_copies(MPI_COMM_SELF, n, "relayed", MPI_INFO_NULL);
+    check_relayed(inter, 0);
+}
+
 static void spawn_timed(int n)
 {
     for (int i = 0; i < 7; i++) {
@@ -310,6 +333,8 @@ static int parent_main(int argc, char **argv)
         spawn_freed(n);
     else if (strcmp(what, "cycles") == 0)
         spawn_cycles(n);
+    else if (strcmp(what, "relayed") == 0)
+        spawn_relayed(n);
     else
         spawn_timed(n);
     return job_failures != 0;
@@ -360,6 +385,8 @@ static int child_main(MPI_Comm parent, int argc, char **argv)
     if (strcmp(what, "frees") == 0) {
         check_contact(parent, 1);
         MPI_Comm_free(&parent);
+    } else if (strcmp(what, "relayed") == 0) {
+        check_relayed(parent, 1);
     } else {
         MPI_Comm_disconnect(&parent);
     }

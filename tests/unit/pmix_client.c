@@ -11,48 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "boot/boot.h"
-#include "boot/by_plugin.h"
-#include "boot/spawn.h"
 #include "report/error.h"
-#include "tests/fake/fake_pmix.h"
-
-extern const weft_bootstrap weft_boot_1_pmix;
-
-static char err[512];
-
-static struct wf_boot *try_to_open(int *rc)
-{
-    struct wf_boot *b = NULL;
-
-    err[0] = 0;
-    *rc = wf_boot_by_plugin_open(&weft_boot_1_pmix, &b, err, sizeof err);
-    return b;
-}
-
-/* A job of four processes on two nodes: a and c, b and d. */
-static struct wf_boot *open_job(uint32_t rank)
-{
-    struct wf_boot *b;
-    int rc;
-
-    fake_reset(rank, 4);
-    pmix.nodes = "0,1";
-    pmix.peers[0] = "ac";
-    pmix.peers[1] = "bd";
-    b = try_to_open(&rc);
-    assert_int_equal(rc, 0);
-    return b;
-}
-
-static void end_job(struct wf_boot *b)
-{
-    assert_int_equal(b->ops->finalize(b), 0);
-    wf_boot_close(b);
-    assert_int_equal(pmix.finalizes, pmix.inits);
-    assert_int_equal(pmix.handlers, 0);
-    assert_int_equal(pmix.unwiped, 0);
-}
+#include "pmix_job.h"
 
 static void the_server_says_rank_size_and_nodes(void **state)
 {
@@ -369,100 +329,11 @@ static void a_second_program_of_a_rank_is_refused(void **state)
     end_job(open_job(3)); /* without the directory nobody can tell */
 }
 
-/* ---- spawning ------------------------------------------------------------ */
-
-static int spawn_two(struct wf_boot *b, int wait_ms)
-{
-    char *const argv[] = {(char *)"a b", (char *)"c", NULL};
-    const struct weft_boot_pair info[] = {
-        {"wdir", "/here"}, {"env", "A=1\nnone\nB="}, {"host", "h1,h2"}};
-    const struct weft_boot_command commands[] = {{"one", argv, 2, info, 3},
-                                                 {"two", NULL, 1, info, 1}};
-    const struct weft_boot_spawn q = {sizeof q, 2, commands, "port 7",
-                                      wait_ms};
-    int statuses[3] = {9, 9, 9}, job,
-        rc = wf_spawn_start(b, &q, statuses, &job);
-
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(statuses[i], rc);
-    assert_int_equal(job, 0);
-    return rc;
-}
-
-static void a_request_to_spawn_has_all_that_is_asked_for(void **state)
-{
-    struct wf_boot *b = open_job(1);
-
-    assert_int_equal(spawn_two(b, 60000), 0);
-    assert_string_equal(
-        pmix.request,
-        "2 one [one,a b,c,] {PMIX_WEFT_PARENT_PORT=port 7,A=1,B=,} (/here) "
-        "<h1,h2>;1 two [two,] {PMIX_WEFT_PARENT_PORT=port 7,} (/here) <>;");
-    end_job(b);
-}
-
-static void a_server_that_starts_nothing_is_named(void **state)
-{
-    struct wf_boot *b = open_job(1);
-
-    pmix.spawn = PMIX_ERR_NOT_SUPPORTED;
-    assert_int_equal(spawn_two(b, 60000), WEFT_ENOTSUP);
-    assert_string_equal(wf_error_last()->text,
-                        "pmix: the PMIx server starts no processes for others "
-                        "(NOT-SUPPORTED)");
-    pmix.spawn = PMIX_SUCCESS;
-    pmix.spawned = PMIX_ERR_NOT_FOUND; /* so its answer */
-    assert_int_equal(spawn_two(b, 60000), WEFT_EUNREACH);
-    assert_non_null(strstr(wf_error_last()->text, "has not started the"));
-    end_job(b);
-}
-
-static void a_server_that_never_answers_ends_the_wait(void **state)
-{
-    struct wf_boot *b = open_job(1);
-
-    pmix.silent = true;
-    assert_int_equal(spawn_two(b, 1), WEFT_EUNREACH);
-    assert_non_null(strstr(wf_error_last()->text, "within 0.001 s"));
-    fake_answer_spawn(); /* too late: what was asked for is freed */
-    end_job(b);
-}
-
-static void a_spawned_process_has_the_port_of_its_parent(void **state)
-{
-    struct wf_boot *b;
-    char *port;
-
-    setenv("PMIX_WEFT_PARENT_PORT", "port 7", 1);
-    b = open_job(1);
-    assert_true(b->is_spawned);
-    assert_null(getenv("PMIX_WEFT_PARENT_PORT"));
-    assert_int_equal(wf_spawn_parent(b, &port), 0);
-    assert_string_equal(port, "port 7");
-    free(port);
-    end_job(b);
-    setenv("PMIX_WEFT_PARENT_PORT", "port 8", 1);
-    end_job(open_job(1)); /* nobody takes it */
-    b = open_job(1);
-    assert_false(b->is_spawned);
-    assert_int_equal(wf_spawn_parent(b, &port), 0);
-    assert_null(port);
-    end_job(b);
-}
-
 static int clear_environment(void **state)
 {
     unsetenv("PMIX_SERVER_TMPDIR");
     return leave_directory(state);
 }
-
-static int clear_values(void **state)
-{
-    fake_reset(0, 0);
-    return 0;
-}
-
-#define CASE(name) cmocka_unit_test_teardown(name, clear_values)
 
 int main(void)
 {
@@ -481,10 +352,6 @@ int main(void)
         CASE(a_process_ends_when_its_server_is_gone),
         CASE(the_servers_process_sets_are_listed),
         CASE(a_server_without_process_sets_has_none),
-        CASE(a_request_to_spawn_has_all_that_is_asked_for),
-        CASE(a_server_that_starts_nothing_is_named),
-        CASE(a_server_that_never_answers_ends_the_wait),
-        CASE(a_spawned_process_has_the_port_of_its_parent),
         cmocka_unit_test_setup_teardown(a_second_program_of_a_rank_is_refused,
                                         enter_directory, clear_environment),
     };
