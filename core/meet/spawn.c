@@ -52,6 +52,7 @@ struct spawning {
     uint64_t deadline;
     int processes; /* asked for */
     int *codes;    /* of each */
+    char late[90]; /* that the deadline has passed */
 };
 
 /* ---- the root's request -------------------------------------------------- */
@@ -215,10 +216,13 @@ static const char *look_for_children(void *arg)
 
     if (wf_launcher_has_job_ended(wf, s->job))
         return "the spawned processes have ended, and did not call MPI_Init";
-    return wf_now(wf) < s->deadline
-               ? NULL
-               : "the spawned processes have not called MPI_Init within "
-                 "core.start_timeout";
+    if (wf_now(wf) < s->deadline)
+        return NULL;
+    snprintf(s->late, sizeof s->late,
+             "the spawned processes have not called MPI_Init within %.3g s "
+             "(core.start_timeout)",
+             (double)wf->rank->options->start_timeout / 1e9);
+    return s->late;
 }
 
 static int spawn_all(struct wf_comm *comm, const struct wanted *w, int root,

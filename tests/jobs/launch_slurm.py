@@ -122,7 +122,8 @@ class Spawn(Slurm):
             self.assertEqual(job.returncode, 0, job.stderr + cluster.log())
 
     def test_a_program_that_does_not_exist(self):
-        """Slurm never answers, so the library gives up."""
+        """Slurm does not say so, in either of two ways: it never answers, or it
+        has started the processes. The library gives up."""
         job = self.spawn(1, "fatal", "/no/such/program",
                          WEFT_SET="core.start_timeout=15s")
         self.assertNotEqual(job.returncode, 0)
