@@ -223,6 +223,19 @@ static const struct blob *find_named(const struct space *s, const char *key)
     return NULL;
 }
 
+/* Returns the place of a value that a rank of this process has put, or is to
+ * put if it is a card, for which this waits; NULL: the launcher may know it. The
+ * lock is held. */
+static const struct blob *await_value(struct space *s, const char *key,
+                                      bool *remote)
+{
+    struct blob *card = find_card_place(s, key, remote);
+
+    while (card && !card->bytes && !card->absent)
+        await_change(s, &card->changes);
+    return card ? card : find_named(s, key);
+}
+
 static int hosted_get(struct wf_boot *boot, const char *key, void **value,
                       size_t *n)
 {
@@ -230,10 +243,7 @@ static int hosted_get(struct wf_boot *boot, const char *key, void **value,
     bool remote;
     int r = WEFT_EUNREACH;
     pthread_mutex_lock(&s->lock);
-    struct blob *card = find_card_place(s, key, &remote);
-    const struct blob *b = card ? card : find_named(s, key);
-    while (card && !card->bytes && !card->absent)
-        await_change(s, &card->changes);
+    const struct blob *b = await_value(s, key, &remote);
     while (remote && s->settled < s->count)
         await_change(s, &s->changes);
     if (b && b->bytes)
@@ -402,6 +412,25 @@ bool wf_boot_hosted_has(const struct wf_boot *boot, uint32_t rank)
         return false;
     const struct space *s = hosted_of(boot)->space;
     return rank >= s->first && rank - s->first < s->count;
+}
+
+/* A value stays where it is until the last rank has closed its boot. */
+bool wf_boot_hosted_lend(struct wf_boot *boot, const char *key,
+                         const void **value, size_t *n)
+{
+    if (boot->ops != &hosted_ops)
+        return false;
+    struct space *s = hosted_of(boot)->space;
+    bool remote;
+    pthread_mutex_lock(&s->lock);
+    const struct blob *b = await_value(s, key, &remote);
+    bool there = b && b->bytes;
+    if (there) {
+        *value = b->bytes;
+        *n = b->n;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return there;
 }
 
 struct wf_boot *wf_boot_hosted_lock_up(struct wf_boot *boot)
