@@ -16,7 +16,8 @@ enum { WF_CARD_MAX = 8192 }; /* bytes of a card */
 /* A card source knows the business cards of the processes of a job. */
 struct wf_card_source {
     /* Fill card and card_len with malloc'ed or lent (card_lent) bytes, or host
-     * and node where there are no cards. 0 or WEFT_E*, with the cause recorded. */
+     * and node where there are no cards. 0 or WEFT_E*, with the cause
+     * recorded. */
     int (*fetch)(struct weft_loc *);
 };
 

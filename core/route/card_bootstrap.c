@@ -75,8 +75,7 @@ static int get_card(struct weft_loc *loc, const char *key)
     void *copy = NULL;
     int r;
 
-    loc->card_lent =
-        wf_boot_hosted_lend(boot, key, &loc->card, &loc->card_len);
+    loc->card_lent = wf_boot_hosted_lend(boot, key, &loc->card, &loc->card_len);
     if (loc->card_lent)
         return 0;
     r = wf_launcher_get(loc->wf, key, &copy, &loc->card_len);
