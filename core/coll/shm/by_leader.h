@@ -10,7 +10,7 @@
 /* Returns true if rank 0 reads the lines for all. */
 static inline bool wf_shmcoll_has_leader(const struct wf_shmcoll *t)
 {
-    return wf_unlikely(t->size > WF_SHMCOLL_READ_BY_ALL_MOST);
+    return wf_unlikely(t->has_leader);
 }
 
 /* The two sides of such a call. */
