@@ -29,22 +29,8 @@
 #include "boot/auth.h"
 #include "boot/auth_key.h"
 #include "boot/boot.h"
+#include "boot/values.h"
 #include "os/futex.h"
-#include "os/secret.h"
-
-struct blob {
-    void *bytes;
-    size_t n;
-    bool secret; /* bytes are from wf_secret_alloc */
-    bool absent; /* it will not be put */
-    wf_atomic_u32 changes; /* of a card: it came, or is absent; futex word */
-};
-
-struct named {
-    struct named *next;
-    char *key;
-    struct blob value;
-};
 
 struct space {
     pthread_mutex_t lock, up_lock;
@@ -52,9 +38,9 @@ struct space {
                               word */
     struct wf_boot *up;
     uint32_t first, count;
-    struct blob *cards;  /* [count] */
+    struct wf_blob *cards;  /* [count] */
     uint32_t settled;    /* cards that are there or absent */
-    struct named *named; /* newest first */
+    struct wf_named *named; /* newest first */
     uint32_t in_fence, gone, finalized, users;
     bool passed;
     uint32_t *node_of;
@@ -75,27 +61,9 @@ static struct hosted *hosted_of(const struct wf_boot *boot)
     return wf_container(boot, struct hosted, base);
 }
 
-static int copy_to_blob(struct blob *to, const void *bytes, size_t n)
-{
-    to->bytes = to->secret ? wf_secret_alloc(n ? n : 1) : malloc(n ? n : 1);
-    if (!to->bytes)
-        return WEFT_ENOMEM;
-    memcpy(to->bytes, bytes, n);
-    to->n = n;
-    return 0;
-}
-
-static void free_blob_bytes(struct blob *b)
-{
-    if (b->secret)
-        wf_secret_free(b->bytes, b->n ? b->n : 1);
-    else
-        free(b->bytes);
-}
-
 /* The place of a card of this process, or NULL. *remote: the key is that of a
  * card of another process. */
-static struct blob *find_card_place(struct space *s, const char *key,
+static struct wf_blob *find_card_place(struct space *s, const char *key,
                                     bool *remote)
 {
     static const char card[] = "weft.card.";
@@ -112,24 +80,6 @@ static struct blob *find_card_place(struct space *s, const char *key,
 }
 
 /* ---- put and get --------------------------------------------------------- */
-
-static int put_named(struct space *s, const char *key, const void *value,
-                     size_t n)
-{
-    struct named *e = calloc(1, sizeof *e);
-    if (!e)
-        return WEFT_ENOMEM;
-    e->key = strdup(key);
-    e->value.secret = strcmp(key, "weft.key") == 0;
-    if (!e->key || copy_to_blob(&e->value, value, n) < 0) {
-        free(e->key);
-        free(e);
-        return WEFT_ENOMEM;
-    }
-    e->next = s->named;
-    s->named = e;
-    return 0;
-}
 
 /* Wake those that wait for a change. Callers of this and of await_change hold
  * the lock; await_change releases it while it waits. Each card has a word of
@@ -168,10 +118,10 @@ static int put_here(struct hosted *h, const char *key, const void *value,
     struct space *s = h->space;
     bool remote;
     pthread_mutex_lock(&s->lock);
-    struct blob *card = find_card_place(s, key, &remote);
-    int r = !card         ? put_named(s, key, value, n)
+    struct wf_blob *card = find_card_place(s, key, &remote);
+    int r = !card         ? wf_named_put(&s->named, key, value, n)
             : card->bytes ? WEFT_EINVAL
-                          : copy_to_blob(card, value, n);
+                          : wf_blob_fill(card, value, n);
     if (r == 0 && card)
         settle_card(h);
     pthread_mutex_unlock(&s->lock);
@@ -194,16 +144,6 @@ static int hosted_put(struct wf_boot *boot, const char *key, const void *value,
     return r < 0 ? r : put_here(h, key, value, n);
 }
 
-static int copy_out(const struct blob *b, void **value, size_t *n)
-{
-    struct blob out = {.secret = false}; /* the caller frees it, and wipes it */
-    if (copy_to_blob(&out, b->bytes, b->n) < 0)
-        return WEFT_ENOMEM;
-    *value = out.bytes;
-    *n = out.n;
-    return 0;
-}
-
 static int get_from_launcher(struct space *s, const char *key, void **value,
                              size_t *n)
 {
@@ -215,12 +155,17 @@ static int get_from_launcher(struct space *s, const char *key, void **value,
     return r;
 }
 
-static const struct blob *find_named(const struct space *s, const char *key)
+/* Returns the place of a value that a rank of this process has put, or is to
+ * put if it is a card, for which this waits; NULL: the launcher may know it.
+ * The lock is held. */
+static const struct wf_blob *await_value(struct space *s, const char *key,
+                                      bool *remote)
 {
-    for (const struct named *e = s->named; e; e = e->next)
-        if (strcmp(e->key, key) == 0)
-            return &e->value;
-    return NULL;
+    struct wf_blob *card = find_card_place(s, key, remote);
+
+    while (card && !card->bytes && !card->absent)
+        await_change(s, &card->changes);
+    return card ? card : wf_named_find(s->named, key);
 }
 
 static int hosted_get(struct wf_boot *boot, const char *key, void **value,
@@ -230,14 +175,11 @@ static int hosted_get(struct wf_boot *boot, const char *key, void **value,
     bool remote;
     int r = WEFT_EUNREACH;
     pthread_mutex_lock(&s->lock);
-    struct blob *card = find_card_place(s, key, &remote);
-    const struct blob *b = card ? card : find_named(s, key);
-    while (card && !card->bytes && !card->absent)
-        await_change(s, &card->changes);
+    const struct wf_blob *b = await_value(s, key, &remote);
     while (remote && s->settled < s->count)
         await_change(s, &s->changes);
     if (b && b->bytes)
-        r = copy_out(b, value, n);
+        r = wf_blob_copy(b, value, n);
     pthread_mutex_unlock(&s->lock);
     return b ? r : get_from_launcher(s, key, value, n);
 }
@@ -354,13 +296,7 @@ static void free_space(struct space *s)
 {
     for (uint32_t i = 0; s->cards && i < s->count; i++)
         free(s->cards[i].bytes);
-    while (s->named) {
-        struct named *e = s->named;
-        s->named = e->next;
-        free(e->key);
-        free_blob_bytes(&e->value);
-        free(e);
-    }
+    wf_named_free(s->named);
     if (s->up)
         wf_boot_close(s->up);
     free(s->cards);
@@ -404,6 +340,25 @@ bool wf_boot_hosted_has(const struct wf_boot *boot, uint32_t rank)
     return rank >= s->first && rank - s->first < s->count;
 }
 
+/* A value stays where it is until the last rank has closed its boot. */
+bool wf_boot_hosted_lend(struct wf_boot *boot, const char *key,
+                         const void **value, size_t *n)
+{
+    if (boot->ops != &hosted_ops)
+        return false;
+    struct space *s = hosted_of(boot)->space;
+    bool remote;
+    pthread_mutex_lock(&s->lock);
+    const struct wf_blob *b = await_value(s, key, &remote);
+    bool there = b && b->bytes;
+    if (there) {
+        *value = b->bytes;
+        *n = b->n;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return there;
+}
+
 struct wf_boot *wf_boot_hosted_lock_up(struct wf_boot *boot)
 {
     if (boot->ops != &hosted_ops)
@@ -427,7 +382,7 @@ static int make_key(struct space *s)
     unsigned char key[WF_AUTH_KEY_BYTES];
     int r = wf_auth_key_generate(key);
     if (r == 0)
-        r = put_named(s, "weft.key", key, sizeof key);
+        r = wf_named_put(&s->named, "weft.key", key, sizeof key);
     explicit_bzero(key, sizeof key);
     return r;
 }

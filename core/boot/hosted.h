@@ -15,6 +15,10 @@
  * 0 or WEFT_E*. */
 int wf_boot_hosted_create(struct wf_boot *up, uint32_t count,
                           struct wf_boot **ranks);
+/* Lends a value that a rank of this process has put, for as long as the boot is
+ * open; waits for a card. Returns false if there is none here. */
+bool wf_boot_hosted_lend(struct wf_boot *, const char *key, const void **value,
+                         size_t *n);
 /* Whether a rank lives in the same process as the rank of this boot. */
 bool wf_boot_hosted_has(const struct wf_boot *, uint32_t rank);
 /* Returns the boot that has the connection to the launcher, for use by one rank

@@ -11,6 +11,8 @@
 #include "coll/args.h"
 #include "coll/coll.h"
 #include "coll/decision.h"
+#include "coll/lengths.h"
+#include "coll/vertex.h"
 #include "datatype/predefined.h"
 #include "object/error.h"
 #include "os/tuning.h"
@@ -209,27 +211,69 @@ static void add_bruck_round(struct wf_sched *s, const struct wf_comm *g,
     wf_sched_fence(s);
 }
 
+/* The blocks that have arrived, and where they go. */
+struct arrival {
+    struct wf_coll_args args;
+    const char *vector;
+    uint64_t block;
+};
+
+/* Copies block j, which is now the one from rank - j, to its place. */
+static int unpack_block(const struct arrival *in, int j)
+{
+    const struct wf_coll_args *a = &in->args;
+    int p = a->comm->size, source = (a->comm->rank - j + p) % p;
+
+    return wf_sched_copy_now(
+        (struct wf_sched_block){
+            (void *)(uintptr_t)(in->vector + (uint64_t)j * in->block),
+            in->block, wf_coll_byte()},
+        (struct wf_sched_block){wf_coll_rblock(a, source), a->rcount,
+                                a->rtype});
+}
+
+static int unpack_blocks(void *arg)
+{
+    const struct arrival *in = arg;
+    int rc = MPI_SUCCESS;
+
+    for (int j = 1; !rc && j < in->args.comm->size; j++)
+        rc = unpack_block(in, j);
+    return rc;
+}
+
+/* One vertex copies the blocks of all others: a vertex for each would take more
+ * memory than the blocks. That of the own block keeps the type until the
+ * schedule ends. */
+static void unpack_bruck(struct wf_sched *s, const struct arrival *in)
+{
+    const struct wf_coll_args *a = &in->args;
+
+    wf_sched_call(s, unpack_blocks, (void *)(uintptr_t)in);
+    wf_sched_copy(s, in->vector, in->block, wf_coll_byte(),
+                  wf_coll_rblock(a, a->comm->rank), a->rcount, a->rtype);
+}
+
 static void build_bruck(struct wf_sched *s, const struct wf_coll_args *a)
 {
-    int p = a->comm->size, rank = a->comm->rank;
+    int p = a->comm->size;
     uint64_t block = a->rcount * (uint64_t)a->rtype->size;
     char *vector = wf_sched_alloc_temp(s, (size_t)p * block);
     char *dense[2] = {wf_sched_alloc_temp(s, (size_t)p * block),
                       wf_sched_alloc_temp(s, (size_t)p * block)};
     struct sift *f = wf_sched_alloc_temp(s, 64 * sizeof *f);
+    struct arrival *in = wf_sched_alloc_temp(s, sizeof *in);
 
-    if (!vector || !dense[0] || !dense[1] || !f)
+    if (!vector || !dense[0] || !dense[1] || !f || !in)
         return;
+    *in = (struct arrival){*a, vector, block};
     pack_bruck(s, a, vector, block);
     for (int bit = 1; bit < p; bit *= 2, f += 2) {
         f[0] = (struct sift){vector, dense[0], block, p, bit};
         f[1] = (struct sift){vector, dense[1], block, p, bit};
         add_bruck_round(s, a->comm, &f[0], &f[1]);
     }
-    for (int j = 0; j < p; j++) /* block j is now from rank - j */
-        wf_sched_copy(s, vector + (uint64_t)j * block, block, wf_coll_byte(),
-                      wf_coll_rblock(a, (rank - j + p) % p), a->rcount,
-                      a->rtype);
+    unpack_bruck(s, in);
 }
 
 /* ---- building ------------------------------------------------------------ */

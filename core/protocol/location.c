@@ -324,8 +324,7 @@ int wf_location_add_set(struct weft_loc *loc, struct wf_lane_set *set)
 
 static void free_location(struct weft_loc *loc)
 {
-    free(loc->host);
-    free(loc->card);
+    wf_card_release(loc);
     free(loc->down_reason);
     wf_order_free(loc->order);
     wf_checks_free(loc);

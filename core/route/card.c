@@ -309,9 +309,37 @@ uint64_t wf_card_host_node(const char *host)
 /* Fill host and node of this process itself, which needs no card. */
 static int take_own_host(struct weft_loc *loc)
 {
-    loc->host = strdup(loc->wf->rank->host);
+    loc->host = loc->wf->rank->host;
     loc->node = loc->wf->rank->node;
-    return loc->host ? 0 : WEFT_ENOMEM;
+    return 0;
+}
+
+/* Returns the name of a host, or NULL: no memory. Ranks that share a host share
+ * the text. */
+static const char *keep_host_name(const struct weft_loc *loc,
+                                  const struct head *h)
+{
+    const char *own = loc->wf->rank->host;
+
+    if (strlen(own) == h->host_len && memcmp(own, h->host, h->host_len) == 0)
+        return own;
+    return strndup((const char *)h->host, h->host_len);
+}
+
+static void release_card(struct weft_loc *loc)
+{
+    if (!loc->card_lent)
+        free((void *)(uintptr_t)loc->card);
+    loc->card = NULL;
+    loc->card_lent = false;
+}
+
+void wf_card_release(struct weft_loc *loc)
+{
+    release_card(loc);
+    if (loc->host != loc->wf->rank->host)
+        free((void *)(uintptr_t)loc->host);
+    loc->host = NULL;
 }
 
 int wf_card_fetch(struct weft_loc *loc)
@@ -334,11 +362,10 @@ int wf_card_fetch(struct weft_loc *loc)
                        "do all ranks run the same version of Weft?",
                        loc->id);
     loc->node = h.node;
-    loc->host = strndup((const char *)h.host, h.host_len);
+    loc->host = keep_host_name(loc, &h);
     if (loc->host)
         return check_config(loc, &h);
-    free(loc->card); /* it is asked for again */
-    loc->card = NULL;
+    release_card(loc); /* it is asked for again */
     return wf_fail(WEFT_ENOMEM, "no memory for the address of process %u",
                    loc->id);
 }

@@ -15,8 +15,9 @@ enum { WF_CARD_MAX = 8192 }; /* bytes of a card */
 
 /* A card source knows the business cards of the processes of a job. */
 struct wf_card_source {
-    /* Fill card and card_len with malloc'ed bytes, or host and node where there
-     * are no cards. 0 or WEFT_E*, with the cause recorded. */
+    /* Fill card and card_len with malloc'ed or lent (card_lent) bytes, or host
+     * and node where there are no cards. 0 or WEFT_E*, with the cause
+     * recorded. */
     int (*fetch)(struct weft_loc *);
 };
 
@@ -45,6 +46,9 @@ int wf_card_compare(struct weft_loc *below);
  * fills node and host. 0 or WEFT_E*, with the cause recorded by wf_error.
  * Without a card (static bootstrap) the addresses of mpi.ini are used. */
 int wf_card_fetch(struct weft_loc *);
+
+/* Free what was fetched. */
+void wf_card_release(struct weft_loc *);
 
 /* Find the peer's address for an endpoint, in the plugin's form: in its card,
  * in mpi.ini, or derived from the job key if mpi.ini has it on this host.

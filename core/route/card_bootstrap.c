@@ -68,6 +68,21 @@ static int fail_fetch(const struct weft_loc *loc, int rc)
     return rc;
 }
 
+/* Ranks of one process lend each other their cards. */
+static int get_card(struct weft_loc *loc, const char *key)
+{
+    struct wf_boot *boot = loc->wf->rank->boot;
+    void *copy = NULL;
+    int r;
+
+    loc->card_lent = wf_boot_hosted_lend(boot, key, &loc->card, &loc->card_len);
+    if (loc->card_lent)
+        return 0;
+    r = wf_launcher_get(loc->wf, key, &copy, &loc->card_len);
+    loc->card = copy;
+    return r;
+}
+
 static int fetch_from_bootstrap(struct weft_loc *loc)
 {
     struct wf_wait_cause cause = {describe_wait, loc};
@@ -78,7 +93,7 @@ static int fetch_from_bootstrap(struct weft_loc *loc)
 
     format_card_key(key, loc->index, loc->wf->number);
     told = wf_state_begin_wait(loc->wf, &cause);
-    rc = wf_launcher_get(loc->wf, key, &loc->card, &loc->card_len);
+    rc = get_card(loc, key);
     wf_state_end_wait(told);
     if (rc == WEFT_EUNREACH && boot->awaits &&
         !(boot->is_static && !wf_boot_hosted_has(boot, loc->id))) {

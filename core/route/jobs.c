@@ -47,16 +47,17 @@ static int fetch_gathered(struct weft_loc *loc)
 {
     struct met *m = find_met(loc->wf, loc->id);
     const struct gathered *card = &m->cards[loc->index];
+    void *copy;
 
     if (loc->wf->number > 0 || !card->bytes)
         return wf_fail(WEFT_EUNREACH,
                        "process %u of another job has sent no address",
                        loc->index);
-    loc->card = malloc(card->n);
-    if (!loc->card)
+    loc->card = copy = malloc(card->n);
+    if (!copy)
         return wf_fail(WEFT_ENOMEM, "no memory for the address of process %u",
                        loc->id);
-    memcpy(loc->card, card->bytes, loc->card_len = card->n);
+    memcpy(copy, card->bytes, loc->card_len = card->n);
     return 0;
 }
 

@@ -74,6 +74,7 @@ struct weft_loc {
     bool plain;    /* incoming messages have neither order nor checksum */
     bool unreported; /* given up, and the launcher does not know yet */
     bool parting;    /* of another job, and to be forgotten: no loss */
+    bool card_lent;  /* card belongs to the bootstrap */
     uint32_t index;  /* in its job; id is its number: process/job.h */
     /* Payloads below this size may leave at once by the order lane. 0 while
      * there is no such lane, it is blocked, or the peer is gone:
@@ -91,8 +92,8 @@ struct weft_loc {
     int64_t credit_whole; /* the same without what the fast path has sent */
     uint64_t owed; /* bytes from the peer consumed and not yet returned */
     uint64_t node;
-    char *host;
-    void *card; /* its business card, as published */
+    const char *host; /* the text of the own rank where both share a host */
+    const void *card; /* its business card, as published */
     size_t card_len;
     weft_peer *peers[WF_EPS_MAX]; /* through each endpoint, or NULL */
     struct wf_lane lane[WF_LANES];

@@ -84,7 +84,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     ask_address(&loc, "tcp");
     ask_address(&loc, "shm");
-    free(loc.card);
-    free(loc.host);
+    wf_card_release(&loc);
     return 0;
 }

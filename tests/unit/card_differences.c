@@ -77,8 +77,7 @@ static const char *compare_items(const char *here, const char *there)
     assert_int_equal(wf_card_publish(&writer), 0);
     rc = wf_card_fetch(&loc);
     assert_string_equal(loc.host, "somewhere");
-    free(loc.card);
-    free(loc.host);
+    wf_card_release(&loc);
     wf_config_free(ranks[1].config);
     wf_config_free(ranks[0].config);
     assert_true(rc == 0 || rc == WEFT_EINVAL);

@@ -100,6 +100,19 @@ static void an_alltoall_on_shared_cpus_has_no_rounds(void **state)
                      WF_ALG_BRUCK);
 }
 
+/* A message, and a connection, for each pair cost more than the rounds. */
+static void an_alltoall_of_many_ranks_has_few_partners(void **state)
+{
+    struct wf_shmcoll shares = {.oversubscribed = true};
+
+    assert_int_equal(choose_algorithm(WF_COLL_ALLTOALL, 256, 8, &shares),
+                     WF_ALG_BRUCK);
+    assert_int_equal(choose_algorithm(WF_COLL_ALLTOALL, 64, 1024, &shares),
+                     WF_ALG_BRUCK);
+    assert_int_equal(choose_algorithm(WF_COLL_ALLTOALL, 256, LONG, &shares),
+                     WF_ALG_PAIRWISE);
+}
+
 /* These are collectives in which each rank puts its result once where all can
  * read it. */
 static void a_long_allreduce_on_shared_cpus_goes_by_blocks(void **state)
@@ -141,6 +154,7 @@ int main(void)
         cmocka_unit_test(a_bcast_is_a_chain_where_each_rank_has_a_cpu),
         cmocka_unit_test(a_bcast_is_a_chain_before_ranks_have_agreed),
         cmocka_unit_test(an_alltoall_on_shared_cpus_has_no_rounds),
+        cmocka_unit_test(an_alltoall_of_many_ranks_has_few_partners),
         cmocka_unit_test(a_long_allreduce_on_shared_cpus_goes_by_blocks),
         cmocka_unit_test(a_rule_of_the_file_may_ask_for_it),
     };

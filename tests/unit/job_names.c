@@ -207,7 +207,7 @@ static void the_last_card_that_came_is_the_one(void **state)
     assert_int_equal(a->cards->fetch(&loc), 0);
     assert_int_equal(loc.card_len, 6);
     assert_string_equal(loc.card, "newer");
-    free(loc.card);
+    free((void *)(uintptr_t)loc.card);
     wf_links_fini(&wf);
 }
 

@@ -91,7 +91,7 @@ int wf_shmcoll_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
         return wf_shmcoll_request_schedule(builder, a, bytes);
     own = own_operand(a, a->rcount);
     return wf_shmcoll_has_leader(t)
-               ? wf_shmcoll_run_by_leader(builder, a, own, wf_shmcoll_fold_all)
+               ? wf_shmcoll_allreduce_by_leader(builder, a, own)
                : contribute_and_finish(builder, a, own, wf_shmcoll_fold_all);
 }
 

@@ -1,5 +1,5 @@
-/* Shared-memory collectives of many members with one result for all: rank 0
- * reads the lines of all, and its own line is the answer.
+/* Shared-memory collectives of many members: rank 0 reads the lines of all, and
+ * its own line says that the results are there.
  *
  *   a member   writes its line --------------------> waits for that of rank 0,
  *                                                    and reads the result
@@ -20,14 +20,15 @@
  */
 #include "coll/shm/by_leader.h"
 
+#include "coll/shm/fold.h"
+
 enum { LEADER = 0 };
 
 /* Answers, in rank 0, when all lines are there. */
 static int answer_all(wf_coll_builder *builder, const struct wf_coll_args *a,
-                      struct wf_coll_block own, wf_shmcoll_reader *take)
+                      uint64_t bytes, wf_shmcoll_reader *answer)
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
-    uint64_t bytes = wf_coll_block_bytes(own);
     int agreed = wf_shmcoll_agree_on_way(t, 0), rc = MPI_SUCCESS;
 
     if (agreed > 0) { /* it has left, and the others will find that */
@@ -35,10 +36,7 @@ static int answer_all(wf_coll_builder *builder, const struct wf_coll_args *a,
         return agreed;
     }
     if (!agreed)
-        rc = take(t, a);
-    if (!agreed && !rc)
-        rc = wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, LEADER, bytes),
-                                      a->rbuf, a->rcount, a->rtype);
+        rc = answer(t, a);
     if (agreed || rc) {
         wf_shmcoll_publish_flag(t, bytes, WF_SHMCOLL_FLAG_SCHEDULE);
         return wf_shmcoll_run_schedule(t, builder, a);
@@ -49,7 +47,8 @@ static int answer_all(wf_coll_builder *builder, const struct wf_coll_args *a,
 }
 
 /* Waits for the answer, in another member, whose line is written. */
-static int take_answer(wf_coll_builder *builder, const struct wf_coll_args *a)
+static int take_answer(wf_coll_builder *builder, const struct wf_coll_args *a,
+                       wf_shmcoll_reader *take)
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t word;
@@ -62,7 +61,7 @@ static int take_answer(wf_coll_builder *builder, const struct wf_coll_args *a)
     if (!rc) {
         /* a member of this call has completed the last one */
         t->all_completed_call = t->call - 1;
-        rc = wf_shmcoll_read_whole(t, LEADER, wf_shmcoll_received_vector(a));
+        rc = take(t, a);
     }
     wf_shmcoll_complete_call(t);
     return rc;
@@ -70,7 +69,8 @@ static int take_answer(wf_coll_builder *builder, const struct wf_coll_args *a)
 
 int wf_shmcoll_run_by_leader(wf_coll_builder *builder,
                              const struct wf_coll_args *a,
-                             struct wf_coll_block own, wf_shmcoll_reader *take)
+                             struct wf_coll_block own,
+                             const struct wf_shmcoll_led *call)
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes;
@@ -81,13 +81,39 @@ int wf_shmcoll_run_by_leader(wf_coll_builder *builder,
         return wf_shmcoll_run_schedule(t, builder, a);
     }
     if (t->rank == LEADER)
-        return answer_all(builder, a, own, take);
+        return answer_all(builder, a, bytes, call->answer);
     wf_shmcoll_publish_flag(t, bytes, 0);
-    return take_answer(builder, a);
+    return take_answer(builder, a, call->take);
+}
+
+/* ---- one result for all: the line of rank 0 ------------------------------ */
+
+static int take_result(struct wf_shmcoll *t, const struct wf_coll_args *a)
+{
+    return wf_shmcoll_read_whole(t, LEADER, wf_shmcoll_received_vector(a));
+}
+
+static int answer_sum(struct wf_shmcoll *t, const struct wf_coll_args *a)
+{
+    uint64_t bytes = wf_coll_block_bytes(wf_shmcoll_received_vector(a));
+    int rc = wf_shmcoll_fold_all(t, a);
+
+    return rc ? rc
+              : wf_shmcoll_pack_elements(wf_shmcoll_data_of(t, LEADER, bytes),
+                                         a->rbuf, a->rcount, a->rtype);
+}
+
+int wf_shmcoll_allreduce_by_leader(wf_coll_builder *builder,
+                                   const struct wf_coll_args *a,
+                                   struct wf_coll_block own)
+{
+    static const struct wf_shmcoll_led sum = {answer_sum, take_result};
+
+    return wf_shmcoll_run_by_leader(builder, a, own, &sum);
 }
 
 /* Checks that all have called a barrier: their lines have no bytes. */
-static int take_nothing(struct wf_shmcoll *t, const struct wf_coll_args *a)
+static int answer_nothing(struct wf_shmcoll *t, const struct wf_coll_args *a)
 {
     (void)a;
     return wf_shmcoll_check_all_lengths(t, 0);
@@ -95,8 +121,9 @@ static int take_nothing(struct wf_shmcoll *t, const struct wf_coll_args *a)
 
 int wf_shmcoll_barrier_by_leader(struct wf_shmcoll *t)
 {
+    static const struct wf_shmcoll_led barrier = {answer_nothing, take_result};
     struct wf_coll_block none = {.type = wf_coll_byte()};
     struct wf_coll_args a = {.comm = t->comm, .rtype = none.type};
 
-    return wf_shmcoll_run_by_leader(wf_build_barrier, &a, none, take_nothing);
+    return wf_shmcoll_run_by_leader(wf_build_barrier, &a, none, &barrier);
 }

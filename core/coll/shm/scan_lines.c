@@ -20,11 +20,15 @@
  * schedule waits for all; and one that finds the line below wrong writes a line
  * of no bytes, at which the next one fails as well.
  *
+ * Where the schedule has other brackets than a chain, rank 0 computes the sums
+ * (scan_by_leader.c).
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/decision.h"
 #include "coll/shm/fold.h"
 #include "coll/shm/large_fold.h"
+#include "coll/shm/scan_by_leader.h"
 #include "coll/shm/tuning.h"
 #include "object/error.h"
 
@@ -226,14 +230,17 @@ static int choose_path(wf_coll_builder *builder, const struct scanning *s,
 {
     const struct wf_coll_args *a = s->a;
     struct wf_shmcoll *t = s->t;
-    bool able = a->op->predefined && wf_type_is_contiguous(a->rtype) &&
-                schedule_uses_chain(a, s->bytes) && !is_long_pair(s);
+    bool plain = a->op->predefined && wf_type_is_contiguous(a->rtype),
+         chain = schedule_uses_chain(a, s->bytes),
+         able = plain && chain && !is_long_pair(s);
     uint32_t again = t->call + 1 - others_lines;
 
     if (wf_likely(able && s->bytes <= t->block_bytes))
         return run_on_lines(s, others_lines);
     if ((int32_t)(again - t->all_completed_call) > 0)
         wf_shmcoll_wait_all_completed(t, again);
+    if (plain && !chain && s->bytes <= t->block_bytes)
+        return wf_shmcoll_scan_by_leader(builder, a, s->exclusive);
     return able ? wf_staging_scan(builder, a, s->exclusive)
                 : run_by_schedule(builder, s);
 }

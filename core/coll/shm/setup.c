@@ -49,7 +49,8 @@ enum {
     /* what members publish about themselves */
     CANNOT = 1,
     MUST_FENCE = 2,
-    OVERSUBSCRIBED = 4
+    OVERSUBSCRIBED = 4,
+    MANY_PER_CPU = 8
 };
 
 /* ---- together ------------------------------------------------------------ */
@@ -124,6 +125,9 @@ static uint8_t describe_self(struct wf_comm *comm, const struct wf_shmcoll *t)
     bool oversubscribed = wf_progress_is_oversubscribed(comm->wf);
     uint8_t flags = t ? 0 : CANNOT;
 
+    if ((uint32_t)comm->size >
+        WF_SHMCOLL_READ_BY_ALL_PER_CPU * comm->wf->rank->cpus)
+        flags |= MANY_PER_CPU;
     if (oversubscribed)
         return flags | MUST_FENCE | OVERSUBSCRIBED;
     return wf_membarrier_register() ? flags : flags | MUST_FENCE;
@@ -203,6 +207,8 @@ void wf_shmcoll_set_up(struct wf_comm *comm)
     comm->wf->coll->shm_units++;
     t->writers_fence = flags & MUST_FENCE;
     t->oversubscribed = flags & OVERSUBSCRIBED;
+    t->has_leader = t->size > WF_SHMCOLL_READ_BY_ALL_MOST ||
+                    (t->oversubscribed && flags & MANY_PER_CPU);
     t->lines_used = t->oversubscribed ? WF_SHMCOLL_LINES_MAX : WF_SHMCOLL_LINES;
     t->blocks_used =
         t->oversubscribed ? WF_SHMCOLL_BLOCKS_MAX : WF_SHMCOLL_BLOCKS;

@@ -122,6 +122,7 @@ struct wf_shmcoll {
     bool one_copy;
     /* ranks outnumber CPUs: polling takes the CPU from the awaited rank */
     bool oversubscribed;
+    bool has_leader; /* rank 0 reads the lines for all: by_leader.c */
     bool heavily_oversubscribed; /* more than four members for each CPU */
     int size, rank;
     /* The current run of consecutive scans: its first and its newest call; the

@@ -42,6 +42,13 @@ enum {
      * many us of its CPU: by all 7 to 17, by one 6 to 11; of 256: 28 to 41, 12
      * to 14; of 512: 32 to 45, 21 to 32. Fewer ranks were not measured. */
     WF_SHMCOLL_READ_BY_ALL_MOST = 64,
+    /* The same for each CPU of a node on which ranks outnumber CPUs: who reads
+     * all lines waits for every rank that is behind, who reads one for rank 0
+     * alone. Medians in us of an allreduce of 4 bytes on two CPUs, read by
+     * all/by one, in a calm moment and beside other programs: 16 ranks 164/372,
+     * 18992/14597; 48 ranks 662/788, 18104/11069; 64 ranks 8307/1868,
+     * 16147/4320; 96 ranks 36781/20042, 76504/13108. */
+    WF_SHMCOLL_READ_BY_ALL_PER_CPU = 24,
 
     /* ---- waiting (wait.c) ---- */
 
