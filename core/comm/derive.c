@@ -93,7 +93,8 @@ static void finish_derivation(struct wf_context_alloc *c, int error)
 {
     struct derivation *d = c->arg;
     keep_channel(d, error);
-    if (error == MPI_ERR_PROC_ABORTED && d->result && c->began)
+    /* an error of this member in the last step has reached one other */
+    if (c->began && c->agree.error && d->result)
         wf_comm_tell_unmade(d->result);
     if (!error && d->result)
         use_ids(d->result, c);

@@ -27,12 +27,14 @@
 #include "comm/memory.h"
 #include "group/endpoint_mask.h"
 #include "io/file.h"
+#include "io/kept.h"
 #include "io/pointer.h"
 #include "io/wait.h"
 #include "object/error.h"
 #include "process/instance.h"
 #include "protocol/active.h"
 #include "protocol/comm_route.h"
+#include "protocol/death.h"
 #include "protocol/failure.h"
 
 enum { KEEPER = 0 };
@@ -41,17 +43,12 @@ static const uint32_t MAPPED = 3u << 30, ASKED = 1u << 29;
 #define KIND_MASK (3u << 30)
 #define AGE_MASK  ((1u << 29) - 1)
 
-/* A message that the keeper cannot answer yet. */
-struct kept {
-    struct wf_list link;
-    struct weft_loc *from;
-    struct wf_active_head head;
-};
-
 /* A request of this member that is not answered. */
 struct asked {
     struct wf_list link;
+    struct wf_shared *shared;
     uint64_t number, value;
+    uint32_t age;
     int error;
     bool over, has_offer;
     struct wf_memory_offer offer;
@@ -63,19 +60,20 @@ struct table {
     struct wf_instance *wf;
     unsigned users;       /* files that have joined it */
     struct wf_list files; /* struct wf_shared: those of them that are open */
-    struct wf_list early; /* struct kept: of files that are not open yet */
+    struct wf_list early; /* struct wf_kept: of files that are not open yet */
 };
 
 struct wf_shared {
     struct wf_file *file;
     struct table *table;     /* NULL: it has joined none */
     struct wf_list link;     /* in the table */
-    struct wf_list kept;     /* struct kept */
+    struct wf_list kept;     /* struct wf_kept */
     struct wf_list asked;    /* struct asked */
     struct wf_pointer pointer;
     struct weft_loc *keeper; /* that was asked last */
     uint64_t last_number;
     uint32_t age;
+    uint32_t reached; /* 1 + the age of which an answer has come, or 0 */
     bool has_asked; /* the keeper: for the memory */
     uint32_t without; /* members that have asked and have no memory */
     bool attends;     /* the progress thread serves them */
@@ -161,15 +159,9 @@ static bool is_too_new(const struct wf_shared *s,
 static void keep_message(struct wf_list *list, struct weft_loc *from,
                          const struct wf_active_head *h)
 {
-    struct kept *k = malloc(sizeof *k);
-
-    if (!k) {
+    if (!wf_kept_add(list, from, h))
         send_reply((struct wf_active_way){from, WF_LANE_ORDER, WF_SPACE_FILE},
                    h, REFUSAL, MPI_ERR_NO_MEM, NULL);
-        return;
-    }
-    *k = (struct kept){.from = from, .head = *h};
-    wf_list_append(list, &k->link);
 }
 
 static void serve_message(struct wf_shared *s, struct weft_loc *from,
@@ -187,7 +179,7 @@ static void serve_kept(struct wf_shared *s, struct wf_list *list)
     struct wf_list *last = list->prev, *next;
 
     for (struct wf_list *l = list->next; l != list; l = next) {
-        struct kept *k = wf_container(l, struct kept, link);
+        struct wf_kept *k = wf_container(l, struct wf_kept, link);
         bool was_last = l == last;
 
         next = l->next;
@@ -233,11 +225,13 @@ static void take_answer(struct wf_shared *s, const struct wf_active_head *h,
         a->has_offer = bytes == sizeof a->offer;
         if (a->has_offer)
             memcpy(&a->offer, data, bytes);
-        if ((h->word & KIND_MASK) == ANSWER)
-            end_asked(a, MPI_SUCCESS, h->c);
-        else
+        if ((h->word & KIND_MASK) != ANSWER) {
             end_asked(a, h->c == MPI_ERR_NO_MEM ? MPI_ERR_NO_MEM : MPI_ERR_ARG,
                       0);
+            return;
+        }
+        s->reached = a->age + 1;
+        end_asked(a, MPI_SUCCESS, h->c);
         return;
     }
 }
@@ -263,31 +257,16 @@ static void handle_arrival(struct wf_active_handler *handler,
     }
 }
 
-static void forget_kept(struct wf_list *list, const struct weft_loc *from)
-{
-    struct wf_list *next;
-
-    for (struct wf_list *l = list->next; l != list; l = next) {
-        struct kept *k = wf_container(l, struct kept, link);
-
-        next = l->next;
-        if (from && k->from != from)
-            continue;
-        wf_list_remove(&k->link);
-        free(k);
-    }
-}
-
 static void handle_loss(struct wf_active_handler *handler, struct weft_loc *loc)
 {
     struct table *t = table_of(handler);
     struct wf_list *next;
 
-    forget_kept(&t->early, loc);
+    wf_kept_forget(&t->early, loc);
     for (struct wf_list *l = t->files.next; l != &t->files; l = l->next) {
         struct wf_shared *s = wf_container(l, struct wf_shared, link);
 
-        forget_kept(&s->kept, loc);
+        wf_kept_forget(&s->kept, loc);
         if (s->keeper != loc)
             continue;
         for (struct wf_list *a = s->asked.next; a != &s->asked; a = next) {
@@ -326,16 +305,26 @@ void wf_shared_leave(struct wf_file *f)
     if (!t || --t->users)
         return;
     WF_ASSERT(wf_list_empty(&t->files));
-    forget_kept(&t->early, NULL); /* no file waits for them */
+    wf_kept_forget(&t->early, NULL); /* no file waits for them */
     wf_active_register(t->wf, WF_SPACE_FILE, NULL);
     free(t);
 }
 
 /* ---- a member ------------------------------------------------------------ */
 
+/* Whether an answer may never come: the file was opened, or this age of the
+ * pointer begun, in a call that perhaps has failed in the keeper. */
+static bool is_in_doubt(const struct asked *a)
+{
+    return a->shared->reached != a->age + 1 &&
+           wf_comm_is_dead(a->shared->file->comm);
+}
+
 static bool is_over(void *arg)
 {
-    return ((struct asked *)arg)->over;
+    const struct asked *a = arg;
+
+    return a->over || is_in_doubt(a);
 }
 
 static void await_answer(struct wf_shared *s, struct asked *a,
@@ -378,7 +367,7 @@ static int ask_keeper(struct wf_shared *s, uint64_t bytes, uint64_t *old)
 {
     int status = 0;
     struct weft_loc *keeper = wf_peer_location(s->file->comm, KEEPER, &status);
-    struct asked a = {.number = ++s->last_number};
+    struct asked a = {.shared = s, .number = ++s->last_number, .age = s->age};
     uint32_t asked = s->has_asked ? ASKED : 0;
 
     if (!keeper)
@@ -391,6 +380,10 @@ static int ask_keeper(struct wf_shared *s, uint64_t bytes, uint64_t *old)
     else
         send_keeper(s, REQUEST | asked | (s->age & AGE_MASK), bytes, a.number);
     await_answer(s, &a, keeper);
+    if (!a.over) {
+        wf_list_remove(&a.link);
+        return wf_error_class(wf_comm_record_dead(s->file->comm));
+    }
     if (a.has_offer && wf_pointer_accept(&s->pointer, s->file->comm, &a.offer))
         send_keeper(s, MAPPED, 0, 0);
     if (a.error)
@@ -463,7 +456,7 @@ void wf_shared_destroy(struct wf_file *f)
 
     WF_ASSERT(wf_list_empty(&s->asked));
     wf_pointer_fini(&s->pointer);
-    forget_kept(&s->kept, NULL);
+    wf_kept_forget(&s->kept, NULL);
     wf_list_remove(&s->link);
     if (s->attends)
         wf_file_stop_attending(f->wf);

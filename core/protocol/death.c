@@ -172,7 +172,7 @@ int wf_comm_record_dead(struct wf_comm *c)
         return wf_fail_on(c, WEFT_EPEER,
                           "a member could not make "
                           "the communicator, because a process was lost "
-                          "meanwhile");
+                          "meanwhile, or for lack of memory");
     if (id == (int)c->wf->rank->id)
         return wf_fail_on(c, WEFT_EPEER,
                           "another process of the "
@@ -371,7 +371,7 @@ static void arrive_gone(struct weft_loc *from, const struct wf_wire *w)
 
 /* When a communicator without the lost process is made out of one that had it,
  * some members may finish the agreement (comm/agree.h) before they learn of the
- * loss.
+ * loss. An error of a member in its last step reaches one other only.
  *
  * The message comes through the engine of the parent, and concerns the engine
  * of the communicator, which its sender does not know. It is passed on, because

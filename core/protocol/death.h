@@ -40,7 +40,7 @@ static inline bool wf_comm_is_dead(struct wf_comm *c)
     return wf_unlikely(c->wf->losses) && wf_comm_has_dead(c);
 }
 /* Tell the other members, which perhaps have made the communicator, that this
- * process could not make it because a process was lost. */
+ * process could not: a process was lost, or there was no memory. */
 void wf_comm_tell_unmade(struct wf_comm *);
 /* The origin of a communicator: a number that is the same at all its members,
  * even where they do not agree on its id. It follows from the groups, the
