@@ -35,6 +35,7 @@
 #include "coll/vertex.h"
 #include "group/describe_wait.h"
 #include "object/error.h"
+#include "os/shortage.h"
 #include "process/rank.h"
 #include "progress/progress.h"
 #include "progress/wait.h"
@@ -200,10 +201,29 @@ static void track_request(struct wf_vertex *v, struct wf_req *r)
     v->sched->endpoint_mask |= wf_req_endpoints(r);
 }
 
-static void begin_message(struct wf_sched *s, struct wf_vertex *v)
+/* Starts a message, and waits for memory for it: another member waits for the
+ * message. */
+static int start_message(const struct wf_sched *s, const struct wf_vertex *v,
+                         struct wf_req **r)
 {
     struct wf_comm *comm = v->local ? s->local : s->comm;
-    int tag = v->local ? s->local_tag : s->tag;
+    int status, tag = v->local ? s->local_tag : s->tag;
+    unsigned attempts = 0;
+
+    do
+        status =
+            v->kind == WF_VERTEX_SEND
+                ? wf_isend(comm, v->src, s->error ? 0 : v->count, v->type,
+                           v->peer, tag, WF_SPACE_COLL, WF_SEND_STANDARD, r)
+                : wf_irecv(comm, v->src, v->count, v->type, v->peer, tag,
+                           WF_SPACE_COLL, r);
+    while (wf_unlikely(status == WEFT_ENOMEM) && s->error != MPI_ERR_NO_MEM &&
+           wf_shortage_wait(&attempts));
+    return wf_error_class(status);
+}
+
+static void begin_message(struct wf_sched *s, struct wf_vertex *v)
+{
     int32_t follower = v->follower;
     struct wf_req *r;
     int rc;
@@ -217,26 +237,14 @@ static void begin_message(struct wf_sched *s, struct wf_vertex *v)
         rc = s->error;
     else if (wf_unlikely(wf_comm_is_dead(s->comm)))
         rc = s->error ? s->error : wf_error_class(wf_comm_record_dead(s->comm));
-    else if (v->kind == WF_VERTEX_SEND)
-        rc = wf_error_class(wf_isend(comm, v->src, s->error ? 0 : v->count,
-                                     v->type, v->peer, tag, WF_SPACE_COLL,
-                                     WF_SEND_STANDARD, &r));
     else
-        rc = wf_error_class(wf_irecv(comm, v->src, v->count, v->type, v->peer,
-                                     tag, WF_SPACE_COLL, &r));
+        rc = start_message(s, v, &r);
     if (rc)
         finish_vertex(v, rc);
     else
         track_request(v, r);
     if (follower >= 0)
         release_vertex(s, follower);
-}
-
-static int copy_vertex(const struct wf_vertex *v)
-{
-    return wf_sched_copy_now(
-        (struct wf_sched_block){v->src, v->count, v->type},
-        (struct wf_sched_block){v->dst, v->dcount, v->dtype});
 }
 
 static int compute_vertex(const struct wf_vertex *v)
@@ -246,7 +254,9 @@ static int compute_vertex(const struct wf_vertex *v)
         return wf_op_apply(v->sched->wf, v->op, v->src, v->dst, v->count,
                            v->type);
     case WF_VERTEX_COPY:
-        return copy_vertex(v);
+        return wf_sched_copy_now(
+            (struct wf_sched_block){v->src, v->count, v->type},
+            (struct wf_sched_block){v->dst, v->dcount, v->dtype});
     case WF_VERTEX_CALL:
         return v->fn(v->dst);
     default:
@@ -331,24 +341,10 @@ static bool is_runnable(void *arg)
     return s->runnable;
 }
 
-/* Finds a message that has started and has not completed: a receive if there is
- * one. */
-static const struct wf_vertex *find_message_under_way(const struct wf_sched *s)
-{
-    const struct wf_vertex *found = NULL;
-
-    for (int i = 0; i < s->vertices; i++) {
-        const struct wf_vertex *v = &s->v[i];
-        if (v->under_way && (!found || v->kind == WF_VERTEX_RECV))
-            found = v;
-    }
-    return found;
-}
-
 static void describe_wait(const void *arg, struct wf_wait *w)
 {
     const struct wf_sched *s = arg;
-    const struct wf_vertex *v = find_message_under_way(s);
+    const struct wf_vertex *v = wf_sched_find_message(s);
 
     w->operation = WF_STATE_COLLECTIVE;
     wf_wait_set_comm(w, s->comm);

@@ -483,3 +483,15 @@ no_memory:
         s->no_memory = true;
     return NULL;
 }
+
+const struct wf_vertex *wf_sched_find_message(const struct wf_sched *s)
+{
+    const struct wf_vertex *found = NULL;
+
+    for (int i = 0; i < s->vertices; i++) {
+        const struct wf_vertex *v = &s->v[i];
+        if (v->under_way && (!found || v->kind == WF_VERTEX_RECV))
+            found = v;
+    }
+    return found;
+}

@@ -81,6 +81,10 @@ void wf_sched_map_ranks(struct wf_sched *, const int *ranks);
  * failure, which start reports. */
 void *wf_sched_alloc_temp(struct wf_sched *, size_t bytes);
 
+/* Finds a message that has started and has not completed: a receive if there is
+ * one. */
+const struct wf_vertex *wf_sched_find_message(const struct wf_sched *);
+
 void wf_sched_destroy(struct wf_sched *);
 /* Destroys a schedule that was never started because of an error of this
  * process, and gives its tags back. */
