@@ -20,12 +20,13 @@
  * schedule waits for all; and one that finds the line below wrong writes a line
  * of no bytes, at which the next one fails as well.
  *
- * Where the schedule has other brackets than a chain, rank 0 computes the sums
- * (scan_by_leader.c).
+ * Of many members, where the schedule has other brackets than a chain, rank 0
+ * computes the sums (scan_by_leader.c).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll/decision.h"
+#include "coll/shm/by_leader.h"
 #include "coll/shm/fold.h"
 #include "coll/shm/large_fold.h"
 #include "coll/shm/scan_by_leader.h"
@@ -239,7 +240,8 @@ static int choose_path(wf_coll_builder *builder, const struct scanning *s,
         return run_on_lines(s, others_lines);
     if ((int32_t)(again - t->all_completed_call) > 0)
         wf_shmcoll_wait_all_completed(t, again);
-    if (plain && !chain && s->bytes <= t->block_bytes)
+    if (plain && !chain && wf_shmcoll_has_leader(t) &&
+        s->bytes <= t->block_bytes)
         return wf_shmcoll_scan_by_leader(builder, a, s->exclusive);
     return able ? wf_staging_scan(builder, a, s->exclusive)
                 : run_by_schedule(builder, s);

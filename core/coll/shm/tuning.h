@@ -44,10 +44,10 @@ enum {
     WF_SHMCOLL_READ_BY_ALL_MOST = 64,
     /* The same for each CPU of a node on which ranks outnumber CPUs: who reads
      * all lines waits for every rank that is behind, who reads one for rank 0
-     * alone. Medians in us of an allreduce of 4 bytes on two CPUs, read by
-     * all/by one, in a calm moment and beside other programs: 16 ranks 164/372,
-     * 18992/14597; 48 ranks 662/788, 18104/11069; 64 ranks 8307/1868,
-     * 16147/4320; 96 ranks 36781/20042, 76504/13108. */
+     * alone. Medians in us of an allreduce of 4 bytes on two CPUs beside other
+     * work, three rounds, read by all/by one: 16 ranks 711/250, 18992/14597,
+     * 164/372; 48 ranks 711/789, 18104/11069, 662/1241; 64 ranks 8307/1868,
+     * 16147/4320, 1563/1036; of 96 and more one reader was always faster. */
     WF_SHMCOLL_READ_BY_ALL_PER_CPU = 24,
 
     /* ---- waiting (wait.c) ---- */
