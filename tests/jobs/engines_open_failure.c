@@ -2,7 +2,8 @@
  * no memory for a receive: one other rank learns of it in the agreement, the
  * rest have made the communicator (core/comm/agree.h). These do not wait for
  * rank 0: neither in collectives, nor for the shared pointer of a file, which
- * rank 0 would keep. Linked with -Wl,--wrap=wf_irecv.
+ * rank 0 would keep, nor for its part of a window. Linked with
+ * -Wl,--wrap=wf_irecv.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,9 +29,9 @@ int __wrap_wf_irecv(struct wf_comm *comm, void *buf, uint64_t count,
     return WEFT_ENOMEM;
 }
 
-/* Checks that a call has failed in rank 0 and in the one that it tells; returns
- * whether it has made something here. */
-static int has_made(int rc)
+/* Checks that a call has failed in rank 0 and in the one that it tells, and has
+ * this class in others. Returns whether it has made something here. */
+static int has_made(int rc, int others)
 {
     int class = class_of(rc);
 
@@ -40,7 +41,7 @@ static int has_made(int rc)
     else if (rank == 2)
         CHECK(class == MPI_ERR_NOT_SAME);
     else
-        CHECK(class == MPI_SUCCESS);
+        CHECK(class == others);
     return class == MPI_SUCCESS;
 }
 
@@ -49,7 +50,7 @@ static void check_communicator(void)
     MPI_Comm child = MPI_COMM_NULL;
 
     lacks_memory = rank == 0;
-    if (has_made(MPI_Comm_dup(MPI_COMM_WORLD, &child))) {
+    if (has_made(MPI_Comm_dup(MPI_COMM_WORLD, &child), MPI_SUCCESS)) {
         CHECK(class_of(MPI_Barrier(child)) == MPI_ERR_PROC_ABORTED);
         MPI_Comm_free(&child);
     }
@@ -63,7 +64,8 @@ static void check_file(int other_is_open)
     if (other_is_open) /* then rank 0 listens to messages about files */
         other = open_file(RW);
     lacks_memory = rank == 0;
-    if (has_made(MPI_File_open(MPI_COMM_WORLD, name, RW, MPI_INFO_NULL, &f))) {
+    if (has_made(MPI_File_open(MPI_COMM_WORLD, name, RW, MPI_INFO_NULL, &f),
+                 MPI_SUCCESS)) {
         for (int i = 0; i < 2; i++)
             CHECK(class_of(MPI_File_write_shared(f, &rank, 1, MPI_INT,
                                                  MPI_STATUS_IGNORE)) ==
@@ -75,6 +77,35 @@ static void check_file(int other_is_open)
         CHECK(MPI_File_close(&other) == MPI_SUCCESS);
 }
 
+static int make_window(int flavor, MPI_Win *win)
+{
+    static int memory[4];
+    void *base;
+
+    switch (flavor) {
+    case MPI_WIN_FLAVOR_CREATE:
+        return MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL,
+                              MPI_COMM_WORLD, win);
+    case MPI_WIN_FLAVOR_ALLOCATE:
+        return MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base,
+                                win);
+    default:
+        return MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, win);
+    }
+}
+
+static void check_window(int flavor)
+{
+    MPI_Win win = MPI_WIN_NULL;
+
+    lacks_memory = rank == 0;
+    CHECK(!has_made(make_window(flavor, &win), MPI_ERR_PROC_ABORTED));
+    CHECK(win == MPI_WIN_NULL);
+    check_talks(MPI_COMM_WORLD);
+    CHECK(make_window(flavor, &win) == MPI_SUCCESS);
+    CHECK(MPI_Win_free(&win) == MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     io_begin(&argc, &argv, "engines_open_failure");
@@ -82,6 +113,9 @@ int main(int argc, char **argv)
     check_communicator();
     check_file(0);
     check_file(1);
+    check_window(MPI_WIN_FLAVOR_CREATE);
+    check_window(MPI_WIN_FLAVOR_ALLOCATE);
+    check_window(MPI_WIN_FLAVOR_DYNAMIC);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         MPI_File_delete(name, MPI_INFO_NULL);
