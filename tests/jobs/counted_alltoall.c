@@ -4,63 +4,12 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <malloc.h>
-#include <stdatomic.h>
-
+/* Larger blocks are for all peers of a rank together. */
+#define MEMORY_HELD_BELOW (16 << 10)
+#include "../fake/memory_held.h"
 #include "check.h"
 
-/* Bytes for each pair; blocks from that size on are for all peers of a rank
- * together. */
-enum { PAIR_MOST = 256, SHARED_MIN = 16 << 10 };
-
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t n);
-void *__wrap_realloc(void *old, size_t n);
-void __real_free(void *p);
-void __wrap_free(void *p);
-
-static atomic_long held; /* bytes, of all ranks */
-
-static long size_of_block(void *p)
-{
-    long n = p ? (long)malloc_usable_size(p) : 0;
-
-    return n < SHARED_MIN ? n : 0;
-}
-
-static void *count_block(void *p)
-{
-    held += size_of_block(p);
-    return p;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return count_block(__real_malloc(n));
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return count_block(__real_calloc(n, size));
-}
-
-void *__wrap_realloc(void *old, size_t n)
-{
-    long before = size_of_block(old);
-    void *p = __real_realloc(old, n);
-
-    held -= p || !n ? before : 0;
-    return count_block(p);
-}
-
-void __wrap_free(void *p)
-{
-    held -= size_of_block(p);
-    __real_free(p);
-}
+enum { PAIR_MOST = 256 /* bytes */ };
 
 int main(int argc, char **argv)
 {
@@ -74,12 +23,12 @@ int main(int argc, char **argv)
     to = calloc((size_t)size, sizeof *to);
     for (int i = 0; i < 8; i++) /* they learn whether they share CPUs */
         MPI_Barrier(MPI_COMM_WORLD);
-    before = held;
+    before = memory_held;
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Ialltoall(from, 1, MPI_INT, to, 1, MPI_INT, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
-    taken = (held - before) / size / size;
+    taken = (memory_held - before) / size / size;
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank_in(MPI_COMM_WORLD) == 0)
         printf("%ld bytes for each pair of %d ranks\n", taken, size);

@@ -3,60 +3,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <malloc.h>
-
+#include "../fake/memory_held.h"
 #include "check.h"
 
 enum { SILENT_MOST = 128, FEW = 2 };
-
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t n);
-void *__wrap_realloc(void *old, size_t n);
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-void __real_free(void *p);
-void __wrap_free(void *p);
-
-static long held; /* bytes */
-
-static void *count_block(void *p)
-{
-    held += p ? (long)malloc_usable_size(p) : 0;
-    return p;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return count_block(__real_malloc(n));
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return count_block(__real_calloc(n, size));
-}
-
-void *__wrap_realloc(void *old, size_t n)
-{
-    long before = old ? (long)malloc_usable_size(old) : 0;
-    void *p = __real_realloc(old, n);
-
-    held -= p || !n ? before : 0;
-    return count_block(p);
-}
-
-void *__wrap_aligned_alloc(size_t align, size_t n)
-{
-    return count_block(__real_aligned_alloc(align, n));
-}
-
-void __wrap_free(void *p)
-{
-    held -= p ? (long)malloc_usable_size(p) : 0;
-    __real_free(p);
-}
 
 /* Returns the bytes that a window over the communicator takes: the least of
  * several, because some calls allocate what later ones use. */
@@ -70,9 +20,9 @@ static long measure_window(MPI_Comm comm)
         long before, taken;
 
         MPI_Barrier(comm);
-        before = held;
+        before = memory_held;
         MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, comm, &win);
-        taken = held - before;
+        taken = memory_held - before;
         least = least < 0 || taken < least ? taken : least;
         MPI_Win_free(&win);
     }
