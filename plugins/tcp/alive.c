@@ -21,6 +21,7 @@
  *          minutes apart, so the host is called. TCP_USER_TIMEOUT is not used:
  *          it would cut a receiver that computes for long.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <linux/sockios.h>
