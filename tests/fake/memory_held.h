@@ -1,4 +1,4 @@
-/* memory_held counts the bytes that a program has allocated, in all its threads.
+/* memory_held counts the bytes that a program has allocated, in all threads.
  * Linked with -Wl,--wrap=CALL for malloc, calloc, realloc, aligned_alloc and
  * free.
  *
@@ -10,7 +10,7 @@
 #include <malloc.h>
 #include <stdatomic.h>
 
-#ifndef MEMORY_HELD_BELOW /* blocks of that many bytes and more are not counted */
+#ifndef MEMORY_HELD_BELOW /* larger blocks, and of this size, are not counted */
 #define MEMORY_HELD_BELOW __LONG_MAX__
 #endif
 
