@@ -1,4 +1,5 @@
 /* The time of the next maintenance round of the ordered pairs. See carrier.c.
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/carrier_deadline.h"

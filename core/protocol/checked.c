@@ -1,5 +1,6 @@
 /* Checksums of containers between hosts: see checked.h.
  *
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "protocol/checked.h"

@@ -1,4 +1,5 @@
 /* Asks silent peers and their hosts, and judges: alive.h.
+ * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <errno.h>
