@@ -351,15 +351,17 @@ run_tests()
             "ranks with one thread run once, with the helper thread."
         some="-L ^threads$"
     elif [ -n "$sanitize" ]; then
-        echo "Left out: shm and tcp as files, which are tested built in, and" \
-            "jobs of four ranks over shm: those of three go over it, too."
-        some="-E ^(conform_(shm|tcp)_file|job_.*_n4_shm)$"
+        echo "Left out: shm and tcp as files, which are tested built in, jobs" \
+            "of one rank, and jobs of four ranks over shm: those of three go" \
+            "over it, too."
+        some="-E ^(conform_(shm|tcp)_file|job_.*_(n1_plain|n4_shm))$"
     elif [ "$static" = yes ]; then
         echo "Left out: tests of plugin files and of the shared library, which" \
             "a static build does not have, and of parts of the library, which" \
-            "are linked in any build as here; of the jobs those that differ in" \
-            "settings only."
-        some="-E ^(abi_symbols|jobs_bad_input|conform_(.*_file|self|shm_small)|job_.*_(eager0|eagerhuge|mixed|sealed.*|threads[a-z0-9]+|engines)$)"
+            "are linked in any build as here; of the jobs those of one rank," \
+            "of four over shm, of threads, and those that differ in settings" \
+            "only."
+        some="-E ^(abi_symbols|jobs_bad_input|conform_(.*_file|self|shm_small)|job_.*_(eager0|eagerhuge|mixed|sealed.*|threads[a-z0-9]*|engines|n1_plain|n4_shm)$)"
     fi
     if [ -n "$granularity" ]; then
         echo "Left out: tests without threads, for which the granularity" \
