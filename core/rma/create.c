@@ -91,7 +91,6 @@ static int make_window(struct wf_comm *comm, const struct wish *w,
  * faster. The window's engine is another one than that of the call, perhaps. */
 static int exchange_members(struct wf_win *win)
 {
-    struct wf_type *byte = wf_type_of(MPI_BYTE);
     struct wf_win_member me = {.size = (uint64_t)win->size,
                                .unit = (uint64_t)win->unit,
                                .node = win->wf->rank->node};
@@ -102,8 +101,7 @@ static int exchange_members(struct wf_win *win)
     if (wf_info_is_true(win->info, "alloc_shared_noncontig"))
         me.flags |= WF_MEMBER_NONCONTIG;
     wf_program_memory_pin(win, &me);
-    rc = wf_mpi_allgather(win->wf, &me, sizeof me, byte, win->members,
-                          sizeof me, byte, win->comm);
+    rc = wf_map_gather(win, win->comm, &me, sizeof me, win->members);
     for (int i = 0; rc == MPI_SUCCESS && i < win->comm->size; i++)
         if (!win->members[i].unit)
             rc = i == win->comm->rank

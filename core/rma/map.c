@@ -293,16 +293,16 @@ static enum outcome take_own_memory(struct wf_win *win)
     return OWN;
 }
 
-int wf_map_gather(struct wf_win *win, const void *mine, size_t bytes, void *all)
+int wf_map_gather(struct wf_win *win, struct wf_comm *over, const void *mine,
+                  size_t bytes, void *all)
 {
     struct wf_type *byte = wf_type_of(MPI_BYTE);
-    struct wf_comm *comm = win->parent;
     int rc;
 
-    wf_engine_switch(win->wf, comm->wf);
-    rc = wf_mpi_allgather(comm->wf, mine, (MPI_Count)bytes, byte, all,
-                          (MPI_Count)bytes, byte, comm);
-    wf_engine_switch(comm->wf, win->wf);
+    wf_engine_switch(win->wf, over->wf);
+    rc = wf_mpi_allgather(over->wf, mine, (MPI_Count)bytes, byte, all,
+                          (MPI_Count)bytes, byte, over);
+    wf_engine_switch(over->wf, win->wf);
     return rc;
 }
 
@@ -311,7 +311,7 @@ static int tell_outcome(struct wf_win *win, enum outcome mine)
 {
     uint8_t byte = (uint8_t)mine;
 
-    return wf_map_gather(win, &byte, 1, win->scratch);
+    return wf_map_gather(win, win->parent, &byte, 1, win->scratch);
 }
 
 static int report_outcome(const struct wf_win *win, const char *why)
@@ -385,7 +385,8 @@ static int share_segments(struct wf_win *win, struct wf_memory *memory,
         make_offer(win, memory, &own);
     if (m && wf_win_is_of_program(win))
         wf_program_memory_offer(win, &own.program);
-    rc = wf_map_gather(win, &own, count_offer_bytes(win), win->scratch);
+    rc = wf_map_gather(win, win->parent, &own, count_offer_bytes(win),
+                       win->scratch);
     if (rc == MPI_SUCCESS && m)
         *mine = use_memory(win, memory);
     return rc;

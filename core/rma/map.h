@@ -62,9 +62,10 @@ static inline struct wf_rma_header *wf_map_header(const struct wf_win_map *m,
  * the members only. NULL: out of memory. */
 void *wf_map_allocate_scratch(const struct wf_comm *);
 /* Has each member of a window that is being made tell the others some bytes.
- * They meet on the communicator over which the window is made: it may have what
- * its collectives need already, and the window may never need that. */
-int wf_map_gather(struct wf_win *, const void *mine, size_t bytes, void *all);
+ * over: win->comm, which perhaps not all have made; or win->parent, which may
+ * have what its collectives need already: the window may never need that. */
+int wf_map_gather(struct wf_win *, struct wf_comm *over, const void *mine,
+                  size_t bytes, void *all);
 /* Gives the members of MPI_Win_allocate and MPI_Win_allocate_shared their
  * memory, shared where that is possible, and has those of MPI_Win_create map
  * each other's; all of them call it, with win->scratch. Sets win->base and
