@@ -154,10 +154,11 @@ static bool are_of_one_job(const struct wf_group *local, const uint32_t *words,
 }
 
 /* Lets all processes of both groups know whether one of them does not know
- * another. */
-static int agree_on_unmet(const struct wf_derive_plan *p, bool *unmet)
+ * another, as this one does not if it is `strange`. */
+static int agree_on_unmet(const struct wf_derive_plan *p, bool strange,
+                          bool *unmet)
 {
-    uint64_t known = !*unmet, input;
+    uint64_t known = !strange, input;
     int rc = wf_agree_run_over(&p->scope, &known, &input, 1);
 
     *unmet = rc == MPI_SUCCESS && !known;
@@ -171,7 +172,7 @@ int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *b,
 {
     struct wf_derive_plan p;
     uint32_t *mine = NULL, *theirs, n;
-    bool strange = false, met;
+    bool strange = false;
     int agreed = MPI_SUCCESS;
     plan_inter(&p, local_comm, b);
     if (local_comm->rank == b->leader) {
@@ -188,18 +189,15 @@ int wf_intercomm_create(struct wf_comm *local_comm, const struct wf_bridge *b,
         p.key = get_words(theirs);
     rc = comm_of_words(local_comm, theirs, n, &p.result, &strange);
     p.scope.result = p.result;
-    met = !strange;
-    if (unmet && !are_of_one_job(local_comm->local, theirs, n)) {
-        agreed = agree_on_unmet(&p, &strange);
-        *unmet = strange;
-    }
+    if (unmet && !are_of_one_job(local_comm->local, theirs, n))
+        agreed = agree_on_unmet(&p, strange, unmet);
     free(theirs);
     if (unmet && *unmet) {
         if (p.result)
             wf_derive_discard(p.result);
         return MPI_SUCCESS;
     }
-    if (rc == MPI_SUCCESS || (!met && agreed != MPI_SUCCESS))
+    if (rc == MPI_SUCCESS || (strange && agreed != MPI_SUCCESS))
         rc = agreed;
     p.failed = rc != MPI_SUCCESS;
     p.scope.result = p.failed ? NULL : p.result;
