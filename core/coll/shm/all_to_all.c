@@ -67,13 +67,6 @@ static int contribute_and_finish(wf_coll_builder *builder,
 
 /* ---- allreduce ----------------------------------------------------------- */
 
-static struct wf_coll_block own_operand(const struct wf_coll_args *a,
-                                        uint64_t count)
-{
-    return (struct wf_coll_block){(void *)(uintptr_t)wf_shmcoll_own_operand(a),
-                                  count, a->rtype};
-}
-
 int wf_shmcoll_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
@@ -89,7 +82,7 @@ int wf_shmcoll_allreduce(wf_coll_builder *builder, const struct wf_coll_args *a)
         return wf_staging_allreduce(builder, a);
     if (!plain || bytes > t->block_bytes)
         return wf_shmcoll_request_schedule(builder, a, bytes);
-    own = own_operand(a, a->rcount);
+    own = wf_shmcoll_own_block(a, a->rcount);
     return wf_shmcoll_has_leader(t)
                ? wf_shmcoll_allreduce_by_leader(builder, a, own)
                : contribute_and_finish(builder, a, own, wf_shmcoll_fold_all);
@@ -160,7 +153,7 @@ int wf_shmcoll_reduce_scatter_block(wf_coll_builder *builder,
         return wf_staging_reduce_scatter(builder, a);
     if (!a->op->commutes || bytes > t->block_bytes)
         return wf_shmcoll_agree_on_schedule(builder, a, bytes);
-    own = own_operand(a, (uint64_t)total);
+    own = wf_shmcoll_own_block(a, (uint64_t)total);
     if (wf_coll_rcount(a, t->rank) == 0) /* it needs nothing, and goes on */
         return wf_shmcoll_contribute_elements(t, own);
     return contribute_and_finish(NULL, a, own, fold_own_block);

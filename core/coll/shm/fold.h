@@ -35,6 +35,14 @@ static inline const void *wf_shmcoll_own_operand(const struct wf_coll_args *a)
     return a->sbuf == MPI_IN_PLACE ? a->rbuf : a->sbuf;
 }
 
+/* The same as a block of so many elements. */
+static inline struct wf_coll_block
+wf_shmcoll_own_block(const struct wf_coll_args *a, uint64_t count)
+{
+    return (struct wf_coll_block){(void *)(uintptr_t)wf_shmcoll_own_operand(a),
+                                  count, a->rtype};
+}
+
 /* Computes inout = in op inout. `in` is the lower operand, `inout` the higher
  * one; both are packed. */
 static inline int wf_shmcoll_apply_op(const struct wf_coll_args *a,

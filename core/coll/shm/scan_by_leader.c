@@ -29,11 +29,6 @@ struct rounds {
     char *below;    /* of ranks below it alone; NULL: not wanted */
 };
 
-static uint64_t vector_bytes(const struct wf_coll_args *a)
-{
-    return a->rcount * (uint64_t)a->rtype->size;
-}
-
 /* Computes `upper` = `lower` op `upper`, for the vectors of n ranks. */
 static int combine_vectors(const struct rounds *x, char *upper, int n)
 {
@@ -79,7 +74,10 @@ static void hand_out_sums(const struct rounds *x)
 static int answer_scan(struct wf_shmcoll *t, const struct wf_coll_args *a,
                        bool exclusive)
 {
-    struct rounds x = {t, a, vector_bytes(a), NULL, NULL, NULL};
+    struct rounds x = {.t = t,
+                       .a = a,
+                       .bytes =
+                           wf_coll_block_bytes(wf_shmcoll_received_vector(a))};
     size_t all = (size_t)t->size * x.bytes;
     int rc = wf_shmcoll_check_all_lengths(t, x.bytes);
     char *memory = rc ? NULL : malloc((exclusive ? 3 : 2) * all);
@@ -99,7 +97,7 @@ static int answer_scan(struct wf_shmcoll *t, const struct wf_coll_args *a,
 /* Takes the sum from where the own operand was. */
 static int take_sum(struct wf_shmcoll *t, const struct wf_coll_args *a)
 {
-    uint64_t bytes = vector_bytes(a);
+    uint64_t bytes = wf_coll_block_bytes(wf_shmcoll_received_vector(a));
 
     memcpy(wf_type_data(a->rtype, a->rbuf),
            wf_shmcoll_data_of(t, t->rank, bytes), bytes);
@@ -126,9 +124,8 @@ int wf_shmcoll_scan_by_leader(wf_coll_builder *builder,
                                                          take_sum};
     static const struct wf_shmcoll_led exclusive_scan = {answer_exclusive,
                                                          take_sum};
-    void *own = (void *)(uintptr_t)wf_shmcoll_own_operand(a);
 
     return wf_shmcoll_run_by_leader(
-        builder, a, (struct wf_coll_block){own, a->rcount, a->rtype},
+        builder, a, wf_shmcoll_own_block(a, a->rcount),
         exclusive ? &exclusive_scan : &inclusive_scan);
 }
