@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
+
+#include "wrapped_memory.h"
 
 static atomic_int memory_fails_at; /* 0: none fails */
 static atomic_bool memory_has_failed;
@@ -24,15 +25,6 @@ static bool memory_fails(void)
     errno = ENOMEM; /* a libc that is linked in looks for it */
     return true;
 }
-
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-void *__real_calloc(size_t n, size_t each);
-void *__wrap_calloc(size_t n, size_t each);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
 
 void *__wrap_malloc(size_t n)
 {

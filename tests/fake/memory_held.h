@@ -10,22 +10,13 @@
 #include <malloc.h>
 #include <stdatomic.h>
 
+#include "wrapped_memory.h"
+
 #ifndef MEMORY_HELD_BELOW /* larger blocks, and of this size, are not counted */
 #define MEMORY_HELD_BELOW __LONG_MAX__
 #endif
 
 static atomic_long memory_held;
-
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-void *__real_calloc(size_t n, size_t each);
-void *__wrap_calloc(size_t n, size_t each);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-void __real_free(void *p);
-void __wrap_free(void *p);
 
 static long size_of_block(void *p)
 {

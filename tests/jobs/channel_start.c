@@ -34,10 +34,7 @@ static int count_allocations(void)
            0;
 }
 #else /* the linker puts these in the place of the C library's: --wrap */
-void *__real_malloc(size_t);
-void *__real_calloc(size_t, size_t);
-void *__real_realloc(void *, size_t);
-void *__real_aligned_alloc(size_t, size_t);
+#include "../fake/wrapped_memory.h"
 
 void *__wrap_malloc(size_t n)
 {

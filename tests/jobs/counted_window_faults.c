@@ -5,10 +5,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "../fake/wrapped_memory.h"
 #include "check.h"
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
 
 enum { MOST = 200, SMALL = 64, BLOCK = 1 << 16 };
 

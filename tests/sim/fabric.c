@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "os/dl.h"
+#include "../fake/wrapped_memory.h"
 #include "sim/fabric_inside.h"
 
 #include <stdlib.h>
@@ -15,9 +16,6 @@ struct sim_config {
 enum { CHANNEL_DEPTH = 16 };
 
 /* Linked with -Wl,--wrap=malloc: the core may be refused memory. */
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-
 void *__wrap_malloc(size_t n)
 {
     return world.starving ? NULL : __real_malloc(n);
