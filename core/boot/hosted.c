@@ -38,7 +38,7 @@ struct space {
                               word */
     struct wf_boot *up;
     uint32_t first, count;
-    struct wf_blob *cards;  /* [count] */
+    struct wf_blob *cards; /* [count] */
     uint32_t settled;    /* cards that are there or absent */
     struct wf_named *named; /* newest first */
     uint32_t in_fence, gone, finalized, users;
@@ -64,7 +64,7 @@ static struct hosted *hosted_of(const struct wf_boot *boot)
 /* The place of a card of this process, or NULL. *remote: the key is that of a
  * card of another process. */
 static struct wf_blob *find_card_place(struct space *s, const char *key,
-                                    bool *remote)
+                                       bool *remote)
 {
     static const char card[] = "weft.card.";
     char *end;
@@ -159,7 +159,7 @@ static int get_from_launcher(struct space *s, const char *key, void **value,
  * put if it is a card, for which this waits; NULL: the launcher may know it.
  * The lock is held. */
 static const struct wf_blob *await_value(struct space *s, const char *key,
-                                      bool *remote)
+                                         bool *remote)
 {
     struct wf_blob *card = find_card_place(s, key, remote);
 
