@@ -1,7 +1,8 @@
 /* Every collective, in every form, on 1..9, 16 and 17 ranks and over
  * intercommunicators, against results computed in plain loops.
  *
- * A failure names the case; COLL_SEED=n starts the seeds elsewhere.
+ * A failure names the case; COLL_SEED=n starts the seeds elsewhere, and
+ * COLL_SEEDS=n takes at most n of them for each case.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -36,6 +37,14 @@ static uint64_t first_seed(void)
     return s ? strtoull(s, NULL, 0) : 1;
 }
 
+/* How many seeds a case takes that wants this many. */
+static uint64_t seeds_of(uint64_t wanted)
+{
+    const char *s = getenv("COLL_SEEDS");
+    const uint64_t most = s ? strtoull(s, NULL, 0) : wanted;
+    return most < wanted ? most : wanted;
+}
+
 static void collectives_agree_with_plain_loops(void **state)
 {
     static const int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17};
@@ -43,7 +52,7 @@ static void collectives_agree_with_plain_loops(void **state)
 
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (size_t k = 0; k < 5; k++)
-            for (uint64_t seed = 0; seed < 3; seed++) {
+            for (uint64_t seed = 0; seed < seeds_of(3); seed++) {
                 world_open(sizes[i], 0, first_seed() + seed);
                 all_collectives(sizes_of_vectors[k]);
                 world_close();
@@ -53,7 +62,7 @@ static void collectives_agree_with_plain_loops(void **state)
 static void long_vectors_take_other_algorithms(void **state)
 {
     for (int n = 1; n <= 9; n++)
-        for (uint64_t seed = 0; seed < 2; seed++) {
+        for (uint64_t seed = 0; seed < seeds_of(2); seed++) {
             world_open(n, 0, first_seed() + 100 + seed);
             all_collectives(1000); /* 8 kB: trees that take turns with temps */
             all_collectives(9001); /* 72 kB: blocks, ring */
@@ -95,7 +104,7 @@ static void intercommunicators_exchange_between_groups(void **state)
 {
     for (int n = 2; n <= 9; n++)
         for (int left = 1; left < n; left++)
-            for (uint64_t seed = 0; seed < 3; seed++) {
+            for (uint64_t seed = 0; seed < seeds_of(3); seed++) {
                 world_open(n, left, first_seed() + 200 + seed);
                 all_collectives(seed);
                 all_collectives(5 + 100 * seed);
@@ -186,7 +195,7 @@ static void algorithms_for_long_vectors_work_in_segments(void **state)
         rules.count[cases[i].kind] = 1;
         world_rules = &rules;
         for (int n = 2; n <= 5; n++)
-            for (uint64_t seed = 0; seed < 4; seed++) {
+            for (uint64_t seed = 0; seed < seeds_of(4); seed++) {
                 world_open(n, 0, first_seed() + 600 + seed);
                 choose_case(70001, true); /* more segments than slots */
                 checks_of[cases[i].kind][0]();
