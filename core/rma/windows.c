@@ -77,12 +77,19 @@ static int push_lists(wf_source_object *object, int budget)
 {
     struct wf_windows *all = (struct wf_windows *)(void *)object;
     struct wf_win_peer *p;
+    int pushed = 0;
 
-    while ((p = find_list(all)))
+    for (; (p = find_list(all)); pushed++)
         wf_rma_push(p);
     if (wf_list_empty(&all->listed))
         wf_source_remove(all->wf, &all->source);
-    return 0;
+    return pushed;
+}
+
+/* A thread does not sleep while a list waits: it polls, which sends the list. */
+static int refuse_sleep(wf_source_object *object, uint64_t *deadline_ns)
+{
+    return find_list((struct wf_windows *)(void *)object) ? WEFT_EAGAIN : 0;
 }
 
 void wf_windows_note_list(struct wf_win_peer *p)
@@ -114,6 +121,7 @@ static struct wf_windows *make_table(struct wf_instance *wf)
         (struct wf_event_source){.name = "one-sided operations",
                                  .object = (wf_source_object *)(void *)all,
                                  .poll = push_lists,
+                                 .arm = refuse_sleep,
                                  .fd = -1};
     wf_active_register(wf, WF_SPACE_RMA, &all->handler);
     return all;
