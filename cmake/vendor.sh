@@ -36,23 +36,43 @@ for feature in aesni armcrypto avx avx2 avx512f neon pclmul rdrand sse2 sse3 sse
     ours="$ours sodium_runtime_has_$feature"
 done
 
-# "symbol archive member" of everything that the archives define.
+# "symbol member archive" of everything that the archives define.
 list_symbols()
 {
     for archive; do
         "$nm" -A -g --defined-only "$archive" 2>/dev/null |
-            sed -n "s|^.*:\([^:]*\):[0-9a-f]* [TDRBVW] \(.*\)\$|\2 $archive \1|p"
+            sed -n "s|^.*:\([^:]*\):[0-9a-f]* [TDRBVW] \(.*\)\$|\2 \1 $archive|p"
     done
+}
+
+# Prints "member archive" of each that defines a symbol of the standard input,
+# unless Weft does: the first that does.
+find_members()
+{
+    awk -v ours="$ours" '
+        BEGIN { n = split(ours, o, " "); while (n) skip[o[n--]] = 1 }
+        NR == FNR {
+            symbol = $1
+            sub(/^[^ ]* /, "")
+            if (!(symbol in at)) at[symbol] = $0
+            next
+        }
+        ($0 in at) && !($0 in skip) && !seen[at[$0]]++ { print at[$0] }
+    ' "$out/symbols" -
 }
 
 # The member that defines the symbol goes to $work; false: none does.
 take()
 {
-    line=$(grep "^$1 " "$out/symbols" | head -n 1)
-    [ -n "$line" ] || return 1
-    rest=${line#* }
-    archive=${rest% *} member=${rest##* }
-    [ -f "$work/$member" ] || (cd "$work" && "$ar" x "$archive" "$member")
+    found=$(echo "$1" | find_members)
+    [ -n "$found" ] || return 1
+    extract "${found%% *}" "${found#* }"
+}
+
+# $1: the member, $2: the archive
+extract()
+{
+    [ -f "$work/$1" ] || (cd "$work" && "$ar" x "$2" "$1")
 }
 
 # What lies in $work becomes $work/all.tmp, with what that needs in turn.
@@ -60,12 +80,12 @@ close()
 {
     while :; do
         "$ld" -r $alias -o "$work/all.tmp" "$work"/*.o
-        more=no
-        for symbol in $("$nm" -g -u "$work/all.tmp" | sed 's/.* //'); do
-            case " $ours " in *" $symbol "*) continue ;; esac
-            ! take "$symbol" || more=yes
-        done
-        [ "$more" = yes ] || break
+        "$nm" -g -u "$work/all.tmp" | sed 's/.* //' | find_members \
+            >"$work/needed.tmp"
+        [ -s "$work/needed.tmp" ] || break
+        while read -r member archive; do
+            extract "$member" "$archive"
+        done <"$work/needed.tmp"
     done
 }
 
