@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -24,6 +23,7 @@
 #include <unistd.h>
 
 #include "job.h"
+#include "mark.h"
 #include "pmi_key.h"
 
 struct guard {
@@ -34,38 +34,7 @@ struct guard {
     size_t size;
 };
 
-/* Returns whether the file contains this variable. The mark begins and ends
- * with a zero byte; the file is read in pieces, each with the end of the one
- * before, so it may have any length. */
-static bool file_contains(int fd, const char *mark, size_t mark_size)
-{
-    char text[65536] = {0}; /* as if a variable had ended before the first */
-    size_t kept = 1;
-    ssize_t got;
-
-    while ((got = read(fd, text + kept, sizeof(text) - kept)) > 0) {
-        size_t n = kept + (size_t)got;
-        if (memmem(text, n, mark, mark_size))
-            return true;
-        kept = n < mark_size ? n : mark_size - 1;
-        memmove(text, text + n - kept, kept);
-    }
-    return false;
-}
-
-/* Returns whether /proc/<pid>/environ contains the mark. */
-static bool has_mark(const char *pid, const char *mark, size_t mark_size)
-{
-    char path[32];
-    snprintf(path, sizeof(path), "/proc/%.10s/environ", pid);
-    int fd = open(path, O_RDONLY);
-    if (fd < 0)
-        return false;
-    bool yes = file_contains(fd, mark, mark_size);
-    close(fd);
-    return yes;
-}
-
+/* Returns how many processes were killed, or could not be told from others. */
 static int kill_marked(const char *mark, size_t mark_size)
 {
     int count = 0;
@@ -73,8 +42,11 @@ static int kill_marked(const char *mark, size_t mark_size)
     struct dirent *e;
     while (dir && (e = readdir(dir)) != NULL) {
         pid_t pid = (pid_t)atoi(e->d_name);
-        if (pid > 1 && pid != getpid() &&
-            has_mark(e->d_name, mark, mark_size) && kill(pid, SIGKILL) == 0)
+        if (pid <= 1 || pid == getpid())
+            continue;
+        enum wf_mark m = wf_mark_find(e->d_name, mark, mark_size);
+        if (m == WF_MARK_UNKNOWN ||
+            (m == WF_MARK_THERE && kill(pid, SIGKILL) == 0))
             count++;
     }
     if (dir)
@@ -82,13 +54,13 @@ static int kill_marked(const char *mark, size_t mark_size)
     return count;
 }
 
-/* Kill all processes of the job. A process that executes another program shows
- * no environment for a moment, and the listing of /proc may miss the child of a
+/* Kill all processes of the job. A process that is about to execute another
+ * program shows no environment, and the listing of /proc may miss the child of a
  * process that forks, so cleaning up ends only when nothing was found several
  * times in a row. */
 static void clean_up(const struct job *job, const struct guard *g)
 {
-    enum { ROUNDS = 100, QUIET_ROUNDS = 10 };
+    enum { ROUNDS = 500, QUIET_ROUNDS = 10 };
     char mark[96];
     struct timespec pause = {0, 20000000};
     int quiet = 0;
