@@ -357,9 +357,10 @@ run_tests()
     elif [ "$static" = yes ]; then
         echo "Left out: tests of plugin files and of the shared library, which" \
             "a static build does not have, of parts of the library, which are" \
-            "linked in any build as here, and of how bad input is refused;" \
-            "most jobs, and those that differ in settings only."
-        some="-E ^(abi_symbols|jobs_bad_.*|conform_(self|shm_small)|job_.*_(sealed.*|threads[a-z0-9]*|engines))$"
+            "linked in any build as here, of how bad input is refused, and" \
+            "of mpirun, which is static in any build; most jobs, and those" \
+            "that differ in settings only."
+        some="-E ^(abi_symbols|jobs_(bad|launch_[^s]|launch_s[^t]).*|conform_(self|shm_small)|job_.*_(sealed.*|threads[a-z0-9]*|engines))$"
     fi
     if [ -n "$granularity" ]; then
         echo "Left out: tests without threads, for which the granularity" \
@@ -378,8 +379,12 @@ run_torture()
 run_matrix()
 {
     result=0
-    for name in address,undefined thread static brief-global per-object \
-        lock-free; do
+    for name in address,undefined thread per-object lock-free static \
+        brief-global; do
+        if [ "$(date +%s)" -gt "${WEFT_MATRIX_UNTIL:-9999999999}" ]; then
+            echo "==== $name: left out, this machine has been too slow"
+            continue
+        fi
         static=no sanitize=$name granularity='' programs=build
         case $name in
         static) static=yes sanitize= ;;
