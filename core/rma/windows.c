@@ -86,7 +86,7 @@ static int push_lists(wf_source_object *object, int budget)
     return pushed;
 }
 
-/* A thread does not sleep while a list waits: it polls, which sends the list. */
+/* Refuses the sleep of a thread while a list waits: a poll sends the list. */
 static int refuse_sleep(wf_source_object *object, uint64_t *deadline_ns)
 {
     return find_list((struct wf_windows *)(void *)object) ? WEFT_EAGAIN : 0;

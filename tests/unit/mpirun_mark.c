@@ -1,5 +1,5 @@
-/* The mark of a job in the environments of its processes: also while they execute
- * another program, when they have no environment.
+/* The mark of a job in the environments of its processes: also while they
+ * execute another program, when they have no environment.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <setjmp.h>
@@ -50,7 +50,7 @@ static void end(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Waits until the process executes the program, and returns what it has then. */
+/* Waits until the process runs the program, and returns what it has then. */
 static enum wf_mark look_at_program(char *const *environment)
 {
     pid_t pid = start("wait", environment);

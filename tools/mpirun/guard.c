@@ -55,8 +55,8 @@ static int kill_marked(const char *mark, size_t mark_size)
 }
 
 /* Kill all processes of the job. A process that is about to execute another
- * program shows no environment, and the listing of /proc may miss the child of a
- * process that forks, so cleaning up ends only when nothing was found several
+ * program shows no environment, and the listing of /proc may miss the child of
+ * a process that forks, so cleaning up ends only when nothing was found several
  * times in a row. */
 static void clean_up(const struct job *job, const struct guard *g)
 {

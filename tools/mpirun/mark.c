@@ -1,6 +1,6 @@
-/* A process that executes a program has no environment from the time when it has
- * given up its memory until the new program has its arguments. The scheduler may
- * keep it there for as long as the machine is busy.
+/* A process that executes a program has no environment from the time when it
+ * has given up its memory until the new program has its arguments. The
+ * scheduler may keep it there for as long as the machine is busy.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "mark.h"
