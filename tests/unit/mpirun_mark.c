@@ -22,7 +22,7 @@ static char *const other[] = {(char[]){"MARK=thisone"}, NULL};
 static char *const none[] = {NULL};
 
 /* Starts this program with an argument. */
-static pid_t start(const char *what, char *const *environment)
+static pid_t start_program(const char *what, char *const *environment)
 {
     char *const argv[] = {(char[]){"mark"}, (char *)(uintptr_t)what, NULL};
     pid_t pid = fork();
@@ -36,7 +36,7 @@ static pid_t start(const char *what, char *const *environment)
     return pid;
 }
 
-static enum wf_mark look(pid_t pid)
+static enum wf_mark find_mark_of(pid_t pid)
 {
     char name[16];
 
@@ -44,7 +44,7 @@ static enum wf_mark look(pid_t pid)
     return wf_mark_find(name, mark, sizeof mark);
 }
 
-static void end(pid_t pid)
+static void end_process(pid_t pid)
 {
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -53,14 +53,14 @@ static void end(pid_t pid)
 /* Waits until the process runs the program, and returns what it has then. */
 static enum wf_mark look_at_program(char *const *environment)
 {
-    pid_t pid = start("wait", environment);
+    pid_t pid = start_program("wait", environment);
     int status;
     enum wf_mark m;
 
     assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
     assert_true(WIFSTOPPED(status)); /* it stops itself */
-    m = look(pid);
-    end(pid);
+    m = find_mark_of(pid);
+    end_process(pid);
     return m;
 }
 
@@ -73,31 +73,31 @@ static void the_mark_is_a_whole_variable(void **state)
 
 static void a_process_that_has_ended_has_none(void **state)
 {
-    pid_t pid = start("end", marked);
+    pid_t pid = start_program("end", marked);
     siginfo_t info;
 
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-    assert_int_equal(look(pid), WF_MARK_MISSING);
+    assert_int_equal(find_mark_of(pid), WF_MARK_MISSING);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_int_equal(look(pid), WF_MARK_MISSING);
+    assert_int_equal(find_mark_of(pid), WF_MARK_MISSING);
 }
 
 /* It executes itself again and again, and is never taken for another job's. */
 static void a_process_that_executes_a_program_is_not_missed(void **state)
 {
-    pid_t pid = start("again", marked);
+    pid_t pid = start_program("again", marked);
     int there = 0, unknown = 0;
 
-    while (look(pid) == WF_MARK_MISSING)
+    while (find_mark_of(pid) == WF_MARK_MISSING)
         ; /* until it has the mark for the first time */
     for (int i = 0; i < 100000 && (there < 1000 || unknown < 20); i++) {
-        enum wf_mark m = look(pid);
+        enum wf_mark m = find_mark_of(pid);
 
         assert_int_not_equal(m, WF_MARK_MISSING);
         there += m == WF_MARK_THERE;
         unknown += m == WF_MARK_UNKNOWN;
     }
-    end(pid);
+    end_process(pid);
     assert_true(there > 0 && unknown > 0);
 }
 
