@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tools/mpirun/mark.c"
+#include "tools/mpirun/proc_stat.c"
 
 static const char mark[] = "\0MARK=this";
 
@@ -38,10 +39,7 @@ static pid_t start_program(const char *what, char *const *environment)
 
 static enum wf_mark find_mark_of(pid_t pid)
 {
-    char name[16];
-
-    (void)snprintf(name, sizeof name, "%d", (int)pid);
-    return wf_mark_find(name, mark, sizeof mark);
+    return wf_mark_find(pid, mark, sizeof mark);
 }
 
 static void end_process(pid_t pid)

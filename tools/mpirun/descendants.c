@@ -6,17 +6,16 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "descendants.h"
+#include "proc_stat.h"
 
 struct process {
     pid_t pid, parent;
@@ -28,31 +27,14 @@ struct table {
     size_t n, room;
 };
 
-static pid_t parent_of(const char *pid)
-{
-    char path[32], text[512];
-    snprintf(path, sizeof(path), "/proc/%.10s/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
-    if (n <= 0)
-        return 0;
-    text[n] = 0;
-    /* the line is "pid (name) state parent"; the name may contain any
-     * character, so the search begins at its end */
-    char *end = strrchr(text, ')');
-    int parent = 0;
-    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
-}
-
 static void read_table(struct table *t)
 {
     DIR *dir = opendir("/proc");
     struct dirent *e;
     while (dir && (e = readdir(dir)) != NULL) {
-        pid_t pid = (pid_t)atoi(e->d_name), parent;
-        if (pid <= 0 || (parent = parent_of(e->d_name)) <= 0)
+        pid_t pid = (pid_t)atoi(e->d_name);
+        struct wf_proc_stat s;
+        if (!wf_proc_stat_read(pid, &s) || s.parent <= 0)
             continue;
         if (t->n == t->room) {
             size_t room = t->room ? t->room * 2 : 256;
@@ -62,7 +44,7 @@ static void read_table(struct table *t)
             t->list = list;
             t->room = room;
         }
-        t->list[t->n++] = (struct process){pid, parent, false};
+        t->list[t->n++] = (struct process){pid, s.parent, false};
     }
     if (dir)
         closedir(dir);

@@ -44,7 +44,7 @@ static int kill_marked(const char *mark, size_t mark_size)
         pid_t pid = (pid_t)atoi(e->d_name);
         if (pid <= 1 || pid == getpid())
             continue;
-        enum wf_mark m = wf_mark_find(e->d_name, mark, mark_size);
+        enum wf_mark m = wf_mark_find(pid, mark, mark_size);
         if (m == WF_MARK_UNKNOWN ||
             (m == WF_MARK_THERE && kill(pid, SIGKILL) == 0))
             count++;

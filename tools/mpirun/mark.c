@@ -8,9 +8,10 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "proc_stat.h"
 
 /* Tells what the file contains. The mark begins and ends with a zero byte; the
  * file is read in pieces, each with the end of the one before, so it may have
@@ -33,45 +34,21 @@ static enum wf_mark look_for_mark(int fd, const char *mark, size_t mark_size)
     return any ? WF_MARK_MISSING : WF_MARK_UNKNOWN;
 }
 
-/* Opens /proc/<pid>/<name>. */
-static int open_file_of(const char *pid, const char *name)
-{
-    char path[48];
-    snprintf(path, sizeof(path), "/proc/%.10s/%s", pid, name);
-    return open(path, O_RDONLY);
-}
-
 /* Returns whether the process, whose environment was empty, has memory and not
- * that environment: none yet, or another one by now. A thread of the kernel and
- * a process that has ended have no memory. */
-static bool is_executing(const char *pid)
+ * that environment: none yet, or another one by now. */
+static bool is_executing(pid_t pid)
 {
-    char text[2048];
-    int fd = open_file_of(pid, "stat");
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    unsigned long long memory = 0, begin = 0, end = 0;
+    struct wf_proc_stat s;
 
-    if (fd >= 0)
-        close(fd);
-    if (n <= 0)
-        return false;
-    text[n] = 0;
-    char *at = strrchr(text, ')'); /* ends the second of the fields */
-    for (int field = 3; at && field <= 51; field++) {
-        at = strchr(at + 1, ' ');
-        if (at && field == 23) /* vsize */
-            memory = strtoull(at, NULL, 10);
-        if (at && field == 50) /* env_start */
-            begin = strtoull(at, NULL, 10);
-        if (at && field == 51) /* env_end */
-            end = strtoull(at, NULL, 10);
-    }
-    return memory > 0 && (end == 0 || end != begin);
+    return wf_proc_stat_read(pid, &s) && s.memory > 0 &&
+           (s.environ_end == 0 || s.environ_end != s.environ_begin);
 }
 
-enum wf_mark wf_mark_find(const char *pid, const char *mark, size_t mark_size)
+enum wf_mark wf_mark_find(pid_t pid, const char *mark, size_t mark_size)
 {
-    int fd = open_file_of(pid, "environ");
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    int fd = open(path, O_RDONLY);
     if (fd < 0)
         return WF_MARK_MISSING;
     enum wf_mark m = look_for_mark(fd, mark, mark_size);

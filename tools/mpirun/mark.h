@@ -6,6 +6,7 @@
 #define WF_MARK_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 enum wf_mark {
     WF_MARK_MISSING,
@@ -16,6 +17,6 @@ enum wf_mark {
 /* Looks for the mark, whose size includes a zero byte before it and one after
  * it, in the environment of the process. One that ends, or that this user may
  * not look into, has none. */
-enum wf_mark wf_mark_find(const char *pid, const char *mark, size_t mark_size);
+enum wf_mark wf_mark_find(pid_t pid, const char *mark, size_t mark_size);
 
 #endif

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proc_stat.h"
+
 enum { ROUNDS = 4 /* reads of a page in which something changes */ };
 
 /* Create a page whose size is sealed: the ranks map it, and a page cut short
@@ -138,21 +140,7 @@ struct wf_state_head *wf_state_page_read(int fd, int ranks)
 
 char wf_state_page_process_state(pid_t pid)
 {
-    char path[32], text[512], *end;
-    ssize_t n = -1;
-    int fd;
+    struct wf_proc_stat s;
 
-    if (pid <= 0)
-        return 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        n = read(fd, text, sizeof text - 1);
-        close(fd);
-    }
-    if (n <= 0)
-        return 0;
-    text[n] = 0;
-    end = strrchr(text, ')'); /* the name before it may hold anything */
-    return end && end[1] == ' ' ? end[2] : 0;
+    return wf_proc_stat_read(pid, &s) ? s.state : 0;
 }
