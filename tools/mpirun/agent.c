@@ -417,8 +417,7 @@ static void clean_up_host(struct job *job)
     while (wf_links_open(job))
         wf_job_run_once(job);
     wf_links_free(job);
-    wf_guard_stop(job);
-    wf_descendants_end();
+    wf_guard_finish(job);
 }
 
 static int open_channel(struct job *job, struct agent *a)

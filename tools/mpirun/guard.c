@@ -13,6 +13,7 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -22,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "descendants.h"
 #include "job.h"
 #include "mark.h"
 #include "pmi_key.h"
@@ -148,7 +150,7 @@ void wf_guard_note(struct job *job, const struct rank *r, pid_t target)
     job->guard->targets[r - job->ranks] = target;
 }
 
-void wf_guard_stop(struct job *job)
+static void stop_guard(struct job *job)
 {
     struct guard *g = job->guard;
     if (!g)
@@ -162,4 +164,18 @@ void wf_guard_stop(struct job *job)
     munmap((void *)g->targets, g->size);
     free(g);
     job->guard = NULL;
+}
+
+void wf_guard_finish(struct job *job)
+{
+    pid_t parent = getppid();
+    int sig = 0;
+
+    prctl(PR_GET_PDEATHSIG, &sig);
+    prctl(PR_SET_PDEATHSIG, 0);
+    stop_guard(job);
+    wf_descendants_end();
+    prctl(PR_SET_PDEATHSIG, sig);
+    if (sig && getppid() != parent)
+        raise(sig);
 }

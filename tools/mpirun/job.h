@@ -385,7 +385,9 @@ void wf_guard_note(struct job *, const struct rank *, pid_t group);
 /* Handle the end of a process that is neither a rank nor a link: perhaps it is
  * the guard. */
 void wf_guard_handle_exit(struct job *, pid_t);
-void wf_guard_stop(struct job *);
+/* Ends the guard, and then what is left of the job. A launcher or an agent that
+ * dies with the process above it does so afterwards: there is no guard. */
+void wf_guard_finish(struct job *);
 /* state_report.c: print what every rank waits for (state_report.h). The first
  * function makes the page of a new process. */
 void wf_state_report_open(struct rank *);

@@ -167,8 +167,7 @@ static void run_loop(struct job *job)
     while (wf_links_open(job)) /* agents clean up on their hosts */
         wf_job_run_once(job);
     wf_links_free(job);
-    wf_guard_stop(job);
-    wf_descendants_end();
+    wf_guard_finish(job);
     wf_io_drain(job);
     /* a slow reader of our output gets the rest unless mpirun is interrupted */
     int interrupts = job->interrupts;
