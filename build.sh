@@ -17,7 +17,9 @@ usage()
                            those with threads in the other granularities under
                            the thread sanitizer; the demonstration with musl,
                            where musl-gcc is installed, and for AArch64, where
-                           a cross compiler and qemu-user are
+                           a cross compiler and qemu-user are;
+                           --begin-within=SECONDS begins no further
+                           configuration after that time
 ./build.sh test --torture  instead of the tests all cells of the torture floor:
                            deaths, network faults, failing calls; and a second
                            build of the Debian packages; half an hour
@@ -58,6 +60,7 @@ default_granularity=global
 # ---- command line -----------------------------------------------------------
 command=build
 matrix=no
+begin_within=
 torture=no
 prefix=
 static=no
@@ -82,6 +85,7 @@ while [ $# -gt 0 ]; do
         break # the rest is for bench/run.py
         ;;
     --matrix) matrix=yes ;;
+    --begin-within=?*) begin_within=${1#*=} ;;
     --torture) torture=yes ;;
     --prefix=*) prefix=${1#*=} ;;
     --prefix)
@@ -111,6 +115,11 @@ while [ $# -gt 0 ]; do
 done
 [ "$commands" -le 1 ] || fail "one command at a time"
 [ "$matrix" = no ] || [ "$command" = test ] || fail "--matrix belongs to test"
+case $begin_within in
+*[!0-9]*) fail "--begin-within needs seconds, not '$begin_within'" ;;
+esac
+[ -z "$begin_within" ] || [ "$matrix" = yes ] ||
+    fail "--begin-within belongs to test --matrix"
 [ "$torture" = no ] || { [ "$command" = test ] && [ "$matrix" = no ]; } ||
     fail "--torture belongs to test, without --matrix"
 [ "$command" != install ] || [ -n "$prefix" ] ||
@@ -379,10 +388,12 @@ run_torture()
 run_matrix()
 {
     result=0
+    begun=$(date +%s)
     for name in address,undefined thread per-object lock-free static \
         brief-global; do
-        if [ "$(date +%s)" -gt "${WEFT_MATRIX_UNTIL:-9999999999}" ]; then
-            echo "==== $name: left out, this machine has been too slow"
+        if [ -n "$begin_within" ] &&
+            [ $(($(date +%s) - begun)) -gt "$begin_within" ]; then
+            echo "==== $name: left out, $begin_within seconds have passed"
             continue
         fi
         static=no sanitize=$name granularity='' programs=build
