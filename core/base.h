@@ -66,6 +66,11 @@ struct wf_list {
     struct wf_list *next, *prev;
 };
 
+static inline uint64_t wf_min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static inline void wf_list_init(struct wf_list *l)
 {
     l->next = l->prev = l;

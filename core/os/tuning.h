@@ -129,10 +129,9 @@ enum {
      * Not measured. */
     WF_BELL_SLEEP_MS = 1,
     WF_BLIND_SLEEP_MS = 1,
-    /* Idle rounds of a serving call until it sleeps 1 ms, then so many ms. Not
-     * measured. */
+    /* Idle rounds of a serving call until it sleeps; the longest sleep, in ms,
+     * of one that has other engines. Not measured. */
     WF_SERVE_ROUNDS = 16,
-    WF_SERVE_ROUNDS_BRIEF = 64,
     WF_SERVE_SLEEP_MS = 10,
     /* Between two polls of a rank's other engines: yields, rounds of a wait, ms
      * of a sleep; tests before a wait in one (p2p/several_engines.c). Not

@@ -40,11 +40,6 @@
 
 enum { EVENTS = 8 };
 
-static uint64_t choose_lesser(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint32_t take_bit(uint32_t *mask)
 {
     uint32_t bit = (uint32_t)__builtin_ctz(*mask);
@@ -56,20 +51,20 @@ static uint32_t take_bit(uint32_t *mask)
 /* Learn from a time: it was less, or other work came in between. */
 static void learn_time(uint64_t *time, uint64_t took)
 {
-    *time = *time && took > *time ? choose_lesser(took, 2 * *time) : took;
+    *time = *time && took > *time ? wf_min_u64(took, 2 * *time) : took;
 }
 
 /* The longest pause of a source whose polls take so long. */
 static uint64_t longest_pause(uint64_t cost)
 {
-    return choose_lesser(WF_IDLE_COSTS * cost, WF_OTHERS_APART_MOST_NS);
+    return wf_min_u64(WF_IDLE_COSTS * cost, WF_OTHERS_APART_MOST_NS);
 }
 
 /* The pause after which an idle source is polled again. */
 static uint64_t pause_of(const struct wf_poll_pace *pace, uint64_t now)
 {
-    return choose_lesser((now - pace->news_at) / WF_IDLE_PART,
-                         longest_pause(pace->cost));
+    return wf_min_u64((now - pace->news_at) / WF_IDLE_PART,
+                      longest_pause(pace->cost));
 }
 
 /* Tell whether something has come from a source since this was asked last. */

@@ -37,12 +37,24 @@
  * the sources that they do not ask for */
 enum { TESTS_PER_RECORD = 64, TESTS_PER_UNASKED = 4 };
 
-/* Idle rounds sleep for longer and longer, up to WF_SERVE_SLEEP_MS. */
-static int idle_sleep_ms(unsigned idle)
+/* How long an idle round of a serving call may sleep: not at first, and later a
+ * quarter of what the call has taken so far, so that a condition that no event
+ * announces is seen after at most so much more. Other engines ring no bell
+ * here, and are looked at every few milliseconds. */
+static int idle_sleep_ms(struct wf_instance *wf, unsigned idle, uint64_t begun,
+                         uint64_t deadline)
 {
-    return idle < WF_SERVE_ROUNDS         ? 0
-           : idle < WF_SERVE_ROUNDS_BRIEF ? 1
-                                          : WF_SERVE_SLEEP_MS;
+    uint64_t now = wf_now(wf), ms = (now - begun) / 4000000;
+
+    if (idle < WF_SERVE_ROUNDS)
+        return 0;
+    if (wf->progress->epoll < 0) /* nothing rings */
+        ms = 0;
+    if (wf_engines(wf))
+        ms = wf_min_u64(ms, WF_SERVE_SLEEP_MS);
+    if (deadline)
+        ms = wf_min_u64(ms, deadline > now ? (deadline - now) / 1000000 : 0);
+    return (int)wf_min_u64(ms + 1, (uint64_t)wf->progress->watch_ms);
 }
 
 /* Poll the other engines that no thread polls. Leaves the section meanwhile. */
@@ -69,11 +81,13 @@ WF_COLD bool wf_progress_poll_until(struct wf_instance *wf, int fd,
                                bool (*done)(void *), void *arg,
                                uint64_t deadline)
 {
-    struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
-                            {.fd = wf->progress->epoll, .events = POLLIN}};
+    struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.events = POLLIN}};
+    uint64_t begun = wf_now(wf);
     unsigned idle = 0;
     int ms, timeout;
 
+    (void)wf_progress_open_sleeper(wf->progress);
+    fds[1].fd = wf->progress->epoll;
     for (;;) {
         idle = wf_progress_poll(wf, UINT32_MAX) > 0 ? 0 : idle + 1;
         poll_others(wf);
@@ -81,10 +95,16 @@ WF_COLD bool wf_progress_poll_until(struct wf_instance *wf, int fd,
             return true;
         if (deadline && wf_now(wf) >= deadline)
             return false;
-        ms =
-            wf_progress_arm(wf, UINT32_MAX, &timeout) ? idle_sleep_ms(idle) : 0;
-        if (poll(fds, 2, ms) > 0 && fds[0].revents)
+        ms = 0;
+        if (wf_progress_arm(wf, UINT32_MAX, &timeout)) {
+            ms = idle_sleep_ms(wf, idle, begun, deadline);
+            ms = timeout < 0 || ms < timeout ? ms : timeout;
+        }
+        if (poll(fds, 2, ms) <= 0)
+            continue;
+        if (fds[0].revents)
             return true;
+        wf_progress_drain_bell(wf->progress);
     }
 }
 

@@ -12,11 +12,6 @@
 
 #define LOST_ROUND_NS 2000000u  /* lost, or in doubt: between two rounds */
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* When the pair needs the next maintenance round. */
 static uint64_t next_due(const struct wf_ordered *o, uint64_t now)
 {
@@ -27,16 +22,16 @@ static uint64_t next_due(const struct wf_ordered *o, uint64_t now)
     if (o->owed)
         at = (o->owed_since ? o->owed_since : now) + WF_CARRIER_ACK_NS;
     if (o->at < 0 || o->candidate >= 0 || wf_stripe_has_pieces(o))
-        at = min_u64(at, now + LOST_ROUND_NS);
+        at = wf_min_u64(at, now + LOST_ROUND_NS);
     else if (o->first)
-        at = min_u64(at, wf_carrier_next_check(o, now));
+        at = wf_min_u64(at, wf_carrier_next_check(o, now));
     if (o->at >= 0)
-        at = min_u64(at, o->life_check_at);
+        at = wf_min_u64(at, o->life_check_at);
     if (o->at > 0 && o->failback)
-        at = min_u64(at, o->failback_at);
+        at = wf_min_u64(at, o->failback_at);
     for (int k = 0; k < o->carriers; k++)
         if (o->carrier[k].state == WF_CARRIER_BROKEN)
-            at = min_u64(at, o->carrier[k].again_at);
+            at = wf_min_u64(at, o->carrier[k].again_at);
     return at;
 }
 
@@ -51,7 +46,7 @@ uint64_t wf_orders_deadline(struct wf_instance *wf)
     for (struct wf_ordered *o = links->orders; o; o = o->next_order) {
         if (o->first && !o->silent_since)
             o->silent_since = now; /* silence begins before the sleep */
-        first = min_u64(first, next_due(o, now));
+        first = wf_min_u64(first, next_due(o, now));
     }
     if (wf_progress_is_resume_requested(wf))
         first = now;

@@ -238,11 +238,6 @@ struct silences {
     uint64_t own, heard, called;
 };
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Look at all carriers but the current one. */
 static struct silences look_at_others(struct wf_ordered *o, uint64_t now)
 {
@@ -252,7 +247,7 @@ static struct silences look_at_others(struct wf_ordered *o, uint64_t now)
         uint64_t *of = o->carrier[k].up ? &least.heard : &least.called;
         if (k == o->at)
             continue;
-        *of = min_u64(*of, silence_of_host(o, k, now));
+        *of = wf_min_u64(*of, silence_of_host(o, k, now));
         least.own = min_since(least.own, o->carrier[k].answered_at, now);
     }
     return least;
@@ -311,8 +306,8 @@ static uint64_t silence_of_peer(struct wf_ordered *o, uint64_t now)
 {
     uint64_t current = silence_of_current(o, now);
     struct silences other = look_at_others(o, now);
-    uint64_t own = min_u64(current, other.own);
-    uint64_t least = min_u64(own, min_u64(other.heard, other.called));
+    uint64_t own = wf_min_u64(current, other.own);
+    uint64_t least = wf_min_u64(own, wf_min_u64(other.heard, other.called));
 
     if (current == UINT64_MAX)
         return 0;
@@ -320,7 +315,7 @@ static uint64_t silence_of_peer(struct wf_ordered *o, uint64_t now)
         o->asked_since = 0;
     if (own <= o->timeout / 2 || least == own)
         return least;
-    return min_u64(own, silence_by_presence(o, least, least, now));
+    return wf_min_u64(own, silence_by_presence(o, least, least, now));
 }
 
 bool wf_carrier_is_peer_lifeless(struct wf_ordered *o, uint64_t now)
@@ -348,7 +343,7 @@ void wf_carrier_look_beside(struct wf_ordered *o, uint64_t now)
         return;
     o->life_check_at = now + life_check_interval(o);
     all = look_at_others(o, now);
-    least = min_u64(all.heard, all.called);
+    least = wf_min_u64(all.heard, all.called);
     if (least < o->timeout)
         least = silence_by_presence(o, least, all.heard, now);
     if (least == UINT64_MAX)
@@ -362,7 +357,7 @@ bool wf_carrier_is_search_over(const struct wf_ordered *o, uint64_t now)
 {
     return ns_since(o->life_at, now) >= o->timeout &&
            (had_time_to_answer(o, now) ||
-            ns_since(o->lost_at, now) >= min_u64(SEARCH_NS, o->timeout));
+            ns_since(o->lost_at, now) >= wf_min_u64(SEARCH_NS, o->timeout));
 }
 
 void wf_carrier_excuse_absence(struct wf_ordered *o, uint64_t now)

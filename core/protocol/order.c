@@ -38,11 +38,6 @@ static struct wf_ordered *create_order(struct weft_loc *loc)
     return o;
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void set_lane(struct wf_ordered *o)
 {
     struct wf_lane *l = &o->loc->lane[WF_LANE_ORDER];
@@ -56,16 +51,16 @@ static void set_lane(struct wf_ordered *o)
     l->max_payload = o->stripe ? WF_STRIPE_PIECE : WF_ORDER_CHUNK;
     for (int k = 0; k < o->carriers; k++) {
         const weft_attr *a = &o->carrier[k].core->attr;
-        l->max_payload = min_u64(l->max_payload, a->max_payload);
+        l->max_payload = wf_min_u64(l->max_payload, a->max_payload);
         if (o->carrier[k].seal)
-            l->max_payload =
-                min_u64(l->max_payload,
-                        min_u64(WF_SEAL_CHUNK, a->max_payload) - WEFT_HDR);
+            l->max_payload = wf_min_u64(
+                l->max_payload,
+                wf_min_u64(WF_SEAL_CHUNK, a->max_payload) - WEFT_HDR);
         if (o->loc->wf->rank->options->eager == WF_AUTO)
-            l->max_eager = (uint32_t)min_u64(l->max_eager, a->max_eager);
+            l->max_eager = (uint32_t)wf_min_u64(l->max_eager, a->max_eager);
     }
-    l->max_eager = (uint32_t)min_u64(l->max_eager, l->max_payload);
-    l->max_short = (uint32_t)min_u64(l->max_eager, WF_ORDER_SHORT);
+    l->max_eager = (uint32_t)wf_min_u64(l->max_eager, l->max_payload);
+    l->max_short = (uint32_t)wf_min_u64(l->max_eager, WF_ORDER_SHORT);
 }
 
 int wf_order_open(struct weft_loc *loc, const int *eps, int n,

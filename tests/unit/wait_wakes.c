@@ -324,6 +324,28 @@ static void who_serves_peers_is_called_by_the_launchers_descriptor(void **state)
     nothing_was_missed();
 }
 
+static bool count_looks(void *count)
+{
+    ++*(int *)count;
+    return false;
+}
+
+/* Many ranks that wait for the end of their job must not fill the CPUs, nor
+ * must a bell that rang for a condition that does not hold. */
+static void who_serves_peers_in_vain_sleeps_longer_and_longer(void **state)
+{
+    enum { WAIT_NS = 1000000000, LOOKS = 80 };
+    int looks = 0;
+
+    wf_cs_enter(&wf.api);
+    assert_int_equal(wf_progress_open_sleeper(wf.progress), 0);
+    wf_progress_wake_leader(&wf);
+    assert_false(wf_progress_poll_until(&wf, -1, count_looks, &looks,
+                                        wf_now(&wf) + WAIT_NS));
+    assert_in_range(looks, 1, LOOKS);
+    nothing_was_missed();
+}
+
 #define WITH(name, begin)                                                      \
     cmocka_unit_test_setup_teardown(name, begin, close_rig)
 #define RULE(name) WITH(name, open_rig)
@@ -350,6 +372,7 @@ int main(void)
         RULE(who_polls_much_keeps_the_leader_awake),
         RULE(the_death_of_a_peer_wakes_who_waits_for_it),
         RULE(who_serves_peers_is_called_by_the_launchers_descriptor),
+        RULE(who_serves_peers_in_vain_sleeps_longer_and_longer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
