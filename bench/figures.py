@@ -112,6 +112,21 @@ def over_ranks(name, title, **more):
                   quick=("2", "16"), **more)
 
 
+FIRST_SIZES = ("8", "1024", "8192", "65536", "1048576")
+GROWTH = ("16", "64", "128", "256", "512", "1024")
+
+
+def growing(name, what, ranks, times):
+    """A collective by processes or threads; what it costs with more than 64
+    ranks, of which two CPUs must run each, against 64."""
+    targets = {n: f"<= {(int(n) // 64) ** times} row 64" for n in ranks[2:]}
+    return [Figure(f"growth-{name}{suffix}", f"{what}, by the number of {kind}",
+                   "us", "us", f"coll {name} {{ms}}", fabric=fabric,
+                   ranks="case", cases=ranks, quick=ranks[:2], targets=targets)
+            for suffix, kind, fabric in (("", "processes", "shm"),
+                                         ("-threads", "threads", "thread"))]
+
+
 # ranks of each case, and what it must reach; the slowest of a library that is
 # cut off come last
 IO_CALLS = {"open-close": (2, "<= 100"), "write-at-8": (2, "<= 1.2 raw"),
@@ -214,6 +229,14 @@ FIGURES = [
                raw="barrier {case} {ms}", targets={"16": "<= 30"}),
     over_ranks("allreduce", "allreduce of 8 bytes, the same"),
     over_ranks("alltoall", "alltoall of 1 KB per pair, the same"),
+    *growing("barrier", "barrier", GROWTH, 1),
+    *growing("allreduce", "allreduce of 8 bytes", GROWTH, 1),
+    *growing("alltoall", "alltoall of 1 KB per pair", GROWTH[:4], 2),
+    *(Figure(f"first-{fabric}", "longest of the first 100 messages of so many "
+             f"bytes over {fabric}, divided by the median of the next 400",
+             "times", "worst", "first {case}", fabric=fabric,
+             cases=FIRST_SIZES, targets=dict.fromkeys(FIRST_SIZES, "<= 3"))
+      for fabric in ("shm", "tcp", "thread")),
     *(Figure(f"overlap-{fabric}", "part of a 16 MB transfer that is hidden "
              f"behind computation, {fabric}", "percent", "percent",
              "overlap {case} 16777216 {ms}", fabric=fabric, more=True,
@@ -345,14 +368,24 @@ FIGURES = [
     Figure("start", "mpirun of a program that only starts and ends (raw: "
            "fork and exec of a C program)", "ms", "wall", "hello",
            "spawn {case} {out}/raw_hello", ranks="case",
-           cases=("1", "2", "4", "8", "16", "32", "64", "128"),
-           quick=("2", "16"), targets={"2": "<= 15", "64": "<= 150"}),
+           cases=("1", "2", "4", "8", "16", "32", "64", "128", "256"),
+           quick=("2", "16"), targets={"2": "<= 15", "64": "<= 150",
+                                       "256": "<= 768"}),
     *(Figure(f"memory-{key}", title, "KB", f"{key}_kb", "memory",
              ranks="case", cases=("2", "8", "32"), quick=("2", "8"), **more)
       for key, title, more in (
           ("rss", "resident memory of a rank", {"targets": {"2": "<= 3072"}}),
           ("pss", "its proportional share", {}),
           ("peer", "resident memory per peer talked to", {}))),
+    Figure("memory-threads", "memory of a process of that many ranks that are "
+           "threads, for each of them", "KB", "rss_kb", "memory threads",
+           fabric="thread", ranks="case", cases=("16", "64", "256", "1000"),
+           quick=("16",), targets={"64": "<= 104", "256": "<= 116",
+                                    "1000": "<= 164"}),
+    Figure("memory-pairs", "what an alltoall adds to it, by ordered pair", "KB",
+           "peer_kb", "memory threads", fabric="thread",
+           ranks="case", cases=("16", "64", "256", "1000"), quick=("16",),
+           targets={"256": "<= 0.0625", "1000": "<= 0.0625"}),
     Figure("size", "files", "KB", "kb", "size {case}", "size {case}",
            cases=("program", "loaded", "static", "archive"),
            targets={"static": "<= +300 raw"}),
