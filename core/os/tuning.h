@@ -62,8 +62,12 @@ enum {
     WF_YIELDS_MIN = 2,
     WF_YIELDS_MAX = 64,
     /* ns beyond the spin budget after which a yield has found a thread that
-     * computes, for the other rank of a CPU may spin as long. Not measured. */
+     * computes, for the other rank of a CPU may spin as long; and what each
+     * further rank of the CPU may take in addition. With 256 processes on a
+     * CPU a barrier took 48 ms without the second or with 20 us, and 9 with 50
+     * (bench/notebook/collectives.md). */
     WF_YIELD_LONG_NS = 200000,
+    WF_YIELD_TURN_NS = 50000,
     /* ns after which a yield has found another thread: it took 1.2 us alone,
      * 8.9 beside another process. threads-of-one-rank.md. */
     WF_YIELD_ALONE_NS = 1500,

@@ -133,11 +133,14 @@ static void set_oversubscribed(struct wf_progress *p, bool oversubscribed)
 static WF_COLD void choose_limits(struct wf_instance *wf)
 {
     struct wf_progress *p = wf->progress;
+    uint32_t ranks = wf->rank->local_count;
+    uint64_t cpus = wf_min_u64((uint64_t)wf->rank->cpus, wf_quota_cpus());
 
     p->limits_known = true;
-    set_oversubscribed(p, wf->rank->local_count > 1 &&
-                              (wf->rank->local_count > wf->rank->cpus ||
-                               wf->rank->local_count > wf_quota_cpus()));
+    p->yield_long = WF_YIELD_LONG_NS;
+    if (cpus && ranks > cpus)
+        p->yield_long += WF_YIELD_TURN_NS * ((ranks - 1) / cpus);
+    set_oversubscribed(p, ranks > 1 && ranks > cpus);
     if (wf->rank->options->spin != WF_AUTO) {
         set_spin(p, wf->rank->options->spin);
         p->yields_max = 0;
@@ -178,12 +181,12 @@ static WF_COLD void count_lone_yield(struct wf_progress *p, uint64_t took)
     }
 }
 
-/* True if a thread on this CPU computes: it kept the CPU beyond the spin budget
- * that the other ranks have, too. Then a wake-up gets the CPU back sooner than
- * a place in the scheduler's queue. */
+/* True if a thread on this CPU computes: a yield took longer than the turns of
+ * the other ranks on it, and than the spin budget that they have, too. Then a
+ * wake-up gets the CPU back sooner than a place in the scheduler's queue. */
 static bool is_computing(struct wf_progress *p, uint64_t took)
 {
-    return took >= WF_YIELD_LONG_NS + p->spin_max;
+    return took >= p->yield_long + p->spin_max;
 }
 
 /* Yield once. False: a thread on this CPU computes. */

@@ -106,6 +106,7 @@ struct wf_progress {
     uint64_t spin, spin_max; /* ns */
     int spin_polls;          /* in front of such a wait: wf_progress_spin */
     unsigned yields, yields_max;
+    uint64_t yield_long; /* ns: such a yield has found one that computes */
     unsigned no_yield_waits; /* so many of the next waits do not yield */
     unsigned no_yield_next;  /* the next value of no_yield_waits */
     bool cpu_shared; /* another rank is on this CPU: more polls do not help */

@@ -9,6 +9,7 @@
 #include "progress_rig.h"
 
 enum { FEW = 8, SHORT = 5000, LONG = 1000000000 /* ns */ };
+enum { MANY = 500, TURN = 10000 /* ns */ };
 
 static wf_atomic_u32 arrived;
 
@@ -55,6 +56,19 @@ static void one_yield_is_enough_if_a_message_came(void **state)
 static void no_second_yield_beside_a_process_that_computes(void **state)
 {
     assert_int_equal(times_given_away(4, false, compute_long), 1);
+}
+
+static void take_many_turns(void)
+{
+    now += MANY * TURN;
+}
+
+/* Not one of them computes, though the yield takes longer than a turn. */
+static void many_ranks_on_a_cpu_may_take_a_turn_each(void **state)
+{
+    assert_in_range(times_given_away(2 * MANY, false, take_many_turns), 2, FEW);
+    assert_int_equal(times_given_away(4, false, take_many_turns), 1);
+    assert_int_equal(times_given_away(2 * MANY, false, compute_long), 1);
 }
 
 static void with_a_cpu_for_each_rank_there_is_no_yield(void **state)
@@ -151,6 +165,7 @@ int main(void)
         cmocka_unit_test(the_cpu_is_given_away_a_few_times),
         cmocka_unit_test(one_yield_is_enough_if_a_message_came),
         cmocka_unit_test(no_second_yield_beside_a_process_that_computes),
+        cmocka_unit_test(many_ranks_on_a_cpu_may_take_a_turn_each),
         cmocka_unit_test(with_a_cpu_for_each_rank_there_is_no_yield),
         cmocka_unit_test(the_poll_before_a_yield_has_a_large_budget),
         cmocka_unit_test(no_yield_beside_threads),
