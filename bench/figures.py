@@ -26,7 +26,8 @@ class Figure:
     mpi: str = ""           # command; empty: not for MPI libraries
     raw: str = ""           # command of the raw limit; empty: there is none
     fabric: str = "any"     # any, shm, tcp, sctp, shm+tcp, tcp+shm, far (shm,
-                            # but tcp to rank 1), shm+N (and N times tcp), thread
+                            # but tcp to rank 1), alone (any, and the program
+                            # may start without a launcher), shm+N (and N times tcp), thread
                             # (two ranks in a process), jobs (shm, for Weft
                             # alone), one of these and -helped (a progress
                             # thread for all); or {case}
@@ -98,6 +99,10 @@ def placements(name, title, unit, metric, mode, target, **more):
                   cases=PACK_CASES, quick=PACK_QUICK,
                   targets=dict.fromkeys(PACK_CASES, target), **more)
 
+
+# those of mpi_meet.c: ranks, and what they must reach
+MEETINGS = {"spawn": (1, "<= 30"), "singleton": (1, "<= 60"),
+            "connect": (2, "<= 2"), "clients": (65, "<= 200")}
 
 # those of mpi_calls.c
 CALLS = ("testany", "testall", "testsome", "any-source", "comm-rank",
@@ -303,6 +308,12 @@ FIGURES = [
     Figure("jobs", "round trip between two jobs, divided by one inside a job, "
            "by bytes", "times", "ratio", "jobs {ms}", fabric="jobs",
            targets=dict.fromkeys((16 ** k for k in range(5)), "<= 1.03")),
+    Figure("meet", "jobs that begin and meet: MPI_Comm_spawn of four by one "
+           "process, under its launcher and without one; connect with accept, "
+           "one client and 64 at once", "ms", "ms", "meet {case} {ms}",
+           fabric="alone", cases=tuple(MEETINGS),
+           ranks={case: ranks for case, (ranks, _) in MEETINGS.items()},
+           targets={case: target for case, (_, target) in MEETINGS.items()}),
     Figure("requests", "one call: tests of 64 pending requests, and calls that "
            "ask an object", "ns", "ns", "calls requests {case} {ms}",
            fabric="shm", cases=CALLS, targets=dict.fromkeys(CALLS, "<= 1 peer")),

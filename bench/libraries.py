@@ -143,6 +143,9 @@ class Weft(Library):
         fabrics["any"] = ([], {})
         fabrics["jobs"] = fabrics["shm"] # two, whose processes share CPUs
         fabrics["thread"] = ([], {}) # ranks are threads: start, compile_one
+        # as "any", for a process that starts a launcher itself
+        fabrics["alone"] = ([], {"WEFT_SET":
+                                 f"core.launcher={bin_dir / 'mpirun'}"})
         for fabric, (options, more) in list(fabrics.items()):
             fabrics[fabric + HELPED] = ([*options, "--set",
                                          "core.progress=thread"], more)
@@ -207,11 +210,13 @@ def known(args):
     return [
         Raw(), Weft(args.build, out), *also,
         Library("mpich", "mpicc.mpich", "mpiexec.mpich",
-                {"any": ([], {}), "shm": ([], {}), "tcp": ([], tcp),
+                {"any": ([], {}), "alone": ([], {}), "shm": ([], {}),
+                 "tcp": ([], tcp),
                  "shm" + HELPED: ([], helped),
                  "tcp" + HELPED: ([], {**tcp, **helped}), "shm+0": ([], {})}),
         Library("openmpi", "mpicc.openmpi", "mpirun.openmpi",
                 {"any": (OMPI + ["vader,self,tcp"], {}),
+                 "alone": (OMPI + ["vader,self,tcp"], {}),
                  "shm": (OMPI + ["vader,self"], {}),
                  "shm+tcp": (OMPI + ["vader,self,tcp"], {}),
                  "shm+0": (OMPI + ["vader,self"], {}),
