@@ -15,11 +15,11 @@ usage()
 ./build.sh test --matrix   the tests in the other configurations: address and
                            undefined sanitizers, thread sanitizer, static, and
                            those with threads in the other granularities under
-                           the thread sanitizer; the demonstration with musl,
-                           where musl-gcc is installed, and for AArch64, where
-                           a cross compiler and qemu-user are;
-                           --begin-within=SECONDS begins no further
-                           configuration after that time
+                           the thread sanitizer; Debian's packages; the
+                           demonstration with musl, where musl-gcc is
+                           installed, and for AArch64, where a cross compiler
+                           and qemu-user are; --begin-within=SECONDS begins
+                           no further configuration after that time
 ./build.sh test --torture  instead of the tests all cells of the torture floor:
                            deaths, network faults, failing calls; and a second
                            build of the Debian packages; half an hour
@@ -385,25 +385,32 @@ run_torture()
     ctest --test-dir "$dir" --output-on-failure -C torture -L '^torture$'
 }
 
+# The packages of Debian, for which everything is compiled once more.
+run_package_tests()
+{
+    ctest --test-dir "$dir" --output-on-failure -C packages -L '^packages$'
+}
+
 run_matrix()
 {
     result=0
     begun=$(date +%s)
     for name in address,undefined thread per-object lock-free static \
-        brief-global; do
+        brief-global packages; do
         if [ -n "$begin_within" ] &&
             [ $(($(date +%s) - begun)) -gt "$begin_within" ]; then
             echo "==== $name: left out, $begin_within seconds have passed"
             continue
         fi
-        static=no sanitize=$name granularity='' programs=build
+        static=no sanitize=$name granularity='' programs=build tests=run_tests
         case $name in
         static) static=yes sanitize= ;;
+        packages) sanitize='' tests=run_package_tests ;;
         *-*) sanitize=thread granularity=$name programs=build_threaded ;;
         esac
         echo "==== $name"
         # a function under "||" is not stopped by set -e, so chain it
-        { $programs && run_tests; } || {
+        { $programs && $tests; } || {
             result=1
             echo "==== $name failed" >&2
         }

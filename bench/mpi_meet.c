@@ -60,7 +60,7 @@ static double spawn_four(void *what)
 }
 
 /* Rank 0 serves all others. */
-static double meet(void *what)
+static double meet_clients(void *what)
 {
     double start;
     MPI_Comm comm[size];
@@ -130,8 +130,8 @@ int main(int argc, char **argv)
         const char *name;
         batch_fn *batch;
     } known[] = {{"spawn", spawn_four},
-                 {"connect", meet},
-                 {"clients", meet},
+                 {"connect", meet_clients},
+                 {"clients", meet_clients},
                  {"killed", await_end}};
     static double v[BATCHES];
     batch_fn *batch = NULL;
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
             batch = known[i].batch;
     if (batch == NULL)
         return 2;
-    if (batch == meet)
+    if (batch == meet_clients)
         open_port();
     n = repeat_batches(batch, NULL, atof(argv[2]) * 1e3, v);
     if (rank == 0)
