@@ -65,7 +65,7 @@ enum {
      * computes, for the other rank of a CPU may spin as long; and what each
      * further rank of the CPU may take in addition. With 256 processes on a
      * CPU a barrier took 48 ms without the second or with 20 us, and 9 with 50
-     * (bench/notebook/collectives.md). */
+     * (bench/notebook/growth.md). */
     WF_YIELD_LONG_NS = 200000,
     WF_YIELD_TURN_NS = 50000,
     /* ns after which a yield has found another thread: it took 1.2 us alone,
