@@ -99,6 +99,8 @@ wf_shmcoll_collective wf_shmcoll_run_before_setup, wf_shmcoll_bcast,
     wf_shmcoll_alltoall, wf_shmcoll_alltoallv, wf_shmcoll_reduce,
     wf_shmcoll_allreduce, wf_shmcoll_reduce_scatter,
     wf_shmcoll_reduce_scatter_block, wf_shmcoll_scan, wf_shmcoll_exscan;
+/* Makes the set-up the next step of a communicator with many members. */
+void wf_shmcoll_hasten(struct wf_comm *);
 /* Records a collective through shared memory in the trace. */
 void wf_shmcoll_note_call(const struct wf_comm *);
 /* Runs a collective through shared memory that is recorded or timed. */
@@ -117,6 +119,17 @@ static inline int wf_coll_run_shared(wf_coll_builder *builder,
                    : team(builder, a);
     }
     return wf_shmcoll_run_before_setup(builder, a);
+}
+/* The same for a call in which each member has something for every other. By
+ * messages it would connect all pairs, which takes longer than to set up the
+ * shared memory of many members: that is done before. */
+static inline int wf_coll_run_among_all(wf_coll_builder *builder,
+                                        const struct wf_coll_args *a,
+                                        wf_shmcoll_collective *team)
+{
+    if (wf_unlikely(a->comm->shmcoll_countdown > 1))
+        wf_shmcoll_hasten(a->comm);
+    return wf_coll_run_shared(builder, a, team);
 }
 /* Builds a barrier that also computes the OR of one byte of each rank; rbuf is
  * a struct wf_oversubscription. */

@@ -21,6 +21,7 @@
 #include "coll/shm/contribution.h"
 #include "coll/shm/setup.h"
 #include "config/config.h"
+#include "os/tuning.h"
 #include "process/rank.h"
 #include "report/call_time.h"
 #include "report/error.h"
@@ -134,6 +135,14 @@ void wf_shmcoll_count_call(struct wf_comm *comm, int rc)
         wf_shmcoll_set_up(comm);
     if (wf_unlikely(!comm->path_logged) && !comm->shmcoll_countdown)
         wf_coll_log_path(comm, NULL);
+}
+
+void wf_shmcoll_hasten(struct wf_comm *comm)
+{
+    if (comm->size < WF_SHMCOLL_HASTE_RANKS)
+        return;
+    comm->shmcoll_countdown = 1;
+    comm->catch_up = set_up_late;
 }
 
 /* Returns true if the call is a reduction of one process, whose arguments its

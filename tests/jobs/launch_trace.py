@@ -238,8 +238,8 @@ class Counts(Folder):
 class Path_(Folder):
     """Which path collectives take, with core.log = debug."""
 
-    def lines(self, *options, ranks=2):
-        done = self.job(ranks=ranks, options=(
+    def lines(self, *options, ranks=2, words=()):
+        done = self.job(*words, ranks=ranks, options=(
             "--set", "core.log=debug", *options))
         self.assertEqual(done.returncode, 0, done.stderr)
         return [line for line in done.stderr.splitlines()
@@ -262,6 +262,15 @@ class Path_(Folder):
                          "--route", "tcp")
         self.assert_path("not through shared memory: core.share_after = 0",
                          "--set", "core.share_after=0")
+
+    def test_the_first_alltoall_of_many(self):
+        """It would connect all pairs; few share memory after four calls."""
+        for ranks, lines in ((16, 16), (15, 0)):
+            said = self.lines("--route", "shm", ranks=ranks,
+                              words=("alltoall",))
+            self.assertEqual([line for line in said
+                              if "through shared memory, which" in line], said)
+            self.assertEqual(len(said), lines)
 
     def test_rules_of_the_user(self):
         ini = self.folder / "mpi.ini"

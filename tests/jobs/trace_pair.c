@@ -1,7 +1,8 @@
 /* Two ranks whose trace is known: a receive that is posted, one whose message
  * comes before it, a rendezvous, and collectives by messages and by shared
  * memory. Other numbers of ranks only do the collectives. "killed": rank 0 ends
- * by a signal afterwards; "measure": prints the ns of a round trip.
+ * by a signal afterwards; "measure": prints the ns of a round trip; "alltoall":
+ * only that, once.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <mpi.h>
@@ -67,6 +68,15 @@ static void compute_sums(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static int exchange_once(int size)
+{
+    char *from = bytes, *to = bytes + size;
+
+    MPI_Alltoall(from, 1, MPI_BYTE, to, 1, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -75,6 +85,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (strcmp(what, "alltoall") == 0)
+        return exchange_once(size);
     if (size == 2 && strcmp(what, "measure") == 0)
         measure_round_trip(rank);
     else if (size == 2)

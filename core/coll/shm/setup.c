@@ -7,7 +7,8 @@
  *   all: agree that every member has it, over messages
  *
  * DESIGN  It is done after the first few blocking collectives, because many
- * communicators never see as many, and it takes two more. memory.h says how
+ * communicators never see as many, and it takes two more; but at once before an
+ * alltoall of many members, which would connect all pairs. memory.h says how
  * the memory is shared.
  *
  * A member that cannot map it, or may not, says so in the agreement, and no
