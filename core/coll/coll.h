@@ -99,7 +99,8 @@ wf_shmcoll_collective wf_shmcoll_run_before_setup, wf_shmcoll_bcast,
     wf_shmcoll_alltoall, wf_shmcoll_alltoallv, wf_shmcoll_reduce,
     wf_shmcoll_allreduce, wf_shmcoll_reduce_scatter,
     wf_shmcoll_reduce_scatter_block, wf_shmcoll_scan, wf_shmcoll_exscan;
-/* Makes the set-up the next step of a communicator with many members. */
+/* Makes the set-up the next step of a communicator with many members in several
+ * processes. */
 void wf_shmcoll_hasten(struct wf_comm *);
 /* Records a collective through shared memory in the trace. */
 void wf_shmcoll_note_call(const struct wf_comm *);

@@ -20,9 +20,11 @@
 #include "coll/run.h"
 #include "coll/shm/contribution.h"
 #include "coll/shm/setup.h"
+#include "coll/shm/tuning.h"
 #include "config/config.h"
-#include "os/tuning.h"
+#include "group/group.h"
 #include "process/rank.h"
+#include "process/ranks.h"
 #include "report/call_time.h"
 #include "report/error.h"
 #include "report/state.h"
@@ -137,9 +139,22 @@ void wf_shmcoll_count_call(struct wf_comm *comm, int rc)
         wf_coll_log_path(comm, NULL);
 }
 
+/* Whether all members are threads of this process, which all of them know. They
+ * connect to nobody, and each takes a mapping of the segment. */
+static bool is_within_process(const struct wf_comm *comm)
+{
+    const struct wf_ranks *ranks = comm->wf->rank->ranks;
+    int i = 0;
+
+    while (ranks && i < comm->size &&
+           wf_group_proc(comm->local, i) - ranks->first < ranks->count)
+        i++;
+    return i == comm->size;
+}
+
 void wf_shmcoll_hasten(struct wf_comm *comm)
 {
-    if (comm->size < WF_SHMCOLL_HASTE_RANKS)
+    if (comm->size < WF_SHMCOLL_HASTE_RANKS || is_within_process(comm))
         return;
     comm->shmcoll_countdown = 1;
     comm->catch_up = set_up_late;

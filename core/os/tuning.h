@@ -56,10 +56,6 @@ enum {
 
     /* ---- giving the CPU away (progress/wait.c) ---- */
 
-    /* Members from which on the first alltoall sets up shared memory. Of 16
-     * ranks on two CPUs it took 12 ms of CPU each by messages of 1 KB, and 4.5
-     * with the set-up; of 8, 4.3 and 2.9 (bench/notebook/growth.md). */
-    WF_SHMCOLL_HASTE_RANKS = 16,
     /* Yields before a sleep where ranks outnumber CPUs. 64 take 25 us on an
      * idle CPU. A barrier of 16 processes took 50 us by sleeping, 16 by
      * yielding (ADR 007); the numbers were not measured. */

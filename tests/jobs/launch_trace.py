@@ -264,9 +264,10 @@ class Path_(Folder):
                          "--set", "core.share_after=0")
 
     def test_the_first_alltoall_of_many(self):
-        """It would connect all pairs; few share memory after four calls."""
-        for ranks, lines in ((16, 16), (15, 0)):
-            said = self.lines("--route", "shm", ranks=ranks,
+        """It would connect all pairs, but not of a few, nor of threads."""
+        for ranks, threads, lines in ((16, 1, 16), (16, 8, 16), (15, 1, 0),
+                                      (16, 16, 0)):
+            said = self.lines("--ranks-per-process", str(threads), ranks=ranks,
                               words=("alltoall",))
             self.assertEqual([line for line in said
                               if "through shared memory, which" in line], said)
