@@ -228,13 +228,16 @@ class Cell:
 
     def watch(self, net, job):
         seen, began, said, cut = [], 0, {}, time.monotonic()
+        breaking = 0 # seconds that the fault took, which begins in them
         for line in job.stdout:
             seen.append(line)
             began += "begun" in line
             if "begun" in line and began == 2:
                 time.sleep(SETTLE)  # traffic, or none
+                start = time.monotonic()
                 self.break_network(net)
                 cut = time.monotonic()
+                breaking = cut - start
                 if self.traffic in FIRST:
                     open(net.go, "w").close()
                 if self.traffic == "idle":
@@ -245,7 +248,7 @@ class Cell:
             if found:
                 said[found[1]] = (float(found[3]) - cut, found[2])
                 if len(said) == 2:
-                    return self.judge(said, seen)
+                    return self.judge(said, seen, breaking)
         return said, "hang: " + "".join(seen)
 
     def is_peaceful(self):
@@ -254,7 +257,7 @@ class Cell:
         return (self.fault in ("first", "broken") or
                 (self.fault, self.traffic) in PEACEFUL)
 
-    def judge(self, said, seen):
+    def judge(self, said, seen, breaking):
         if self.is_peaceful():
             trouble = any(c != "SUCCESS" for _, c in said.values())
             return said, "".join(seen) if trouble else ""
@@ -264,7 +267,7 @@ class Cell:
             said["1"] = (said["1"][0] - SECONDS, said["1"][1])
         late = max(t for t, _ in said.values()) > LIMIT + EXTRA + SLACK
         # a port that is unreachable is a process that has ended
-        early = said["0"][0] < EARLY and self.fault != "port"
+        early = said["0"][0] + breaking < EARLY and self.fault != "port"
         other = any(c != "PROC_ABORTED" for _, c in said.values())
         return said, "".join(seen) if late or early or other else ""
 
