@@ -86,11 +86,12 @@ WF_COLD bool wf_progress_poll_until(struct wf_instance *wf, int fd,
     unsigned idle = 0;
     int ms, timeout;
 
-    (void)wf_progress_open_sleeper(wf->progress);
-    fds[1].fd = wf->progress->epoll;
     for (;;) {
         idle = wf_progress_poll(wf, UINT32_MAX) > 0 ? 0 : idle + 1;
         poll_others(wf);
+        if (idle == WF_SERVE_ROUNDS) /* then it asks once more, and may sleep */
+            (void)wf_progress_open_sleeper(wf->progress);
+        fds[1].fd = wf->progress->epoll;
         if (done && done(arg))
             return true;
         if (deadline && wf_now(wf) >= deadline)
