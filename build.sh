@@ -269,13 +269,13 @@ kernel_headers()
 configure()
 {
     # Tests that are there stay: ninja would delete programs it no longer knows.
-    tests=OFF
+    with_tests=OFF
     if [ "$command" = test ] ||
         grep -qs '^WEFT_TESTS:BOOL=ON' "$dir/CMakeCache.txt"; then
-        tests=ON
+        with_tests=ON
     fi
-    [ "$musl" = no ] || tests=OFF # cmocka is the other C library's
-    set -- -DWEFT_TESTS=$tests -DWEFT_SANITIZE="$sanitize" \
+    [ "$musl" = no ] || with_tests=OFF # cmocka is the other C library's
+    set -- -DWEFT_TESTS=$with_tests -DWEFT_SANITIZE="$sanitize" \
         -DCMAKE_INSTALL_PREFIX="${prefix:-/usr/local}" \
         -DWEFT_GRANULARITY="${granularity:-$default_granularity}"
     if [ "$static" = yes ]; then
@@ -408,15 +408,15 @@ run_matrix()
             echo "==== $name: left out, it would not end within $within seconds"
             continue
         fi
-        static=no sanitize=$name granularity='' programs=build tests=run_tests
+        static=no sanitize=$name granularity='' programs=build check=run_tests
         case $name in
         static) static=yes sanitize= ;;
-        packages) sanitize='' tests=run_package_tests ;;
+        packages) sanitize='' check=run_package_tests ;;
         *-*) sanitize=thread granularity=$name programs=build_threaded ;;
         esac
         echo "==== $name"
         # a function under "||" is not stopped by set -e, so chain it
-        { $programs && $tests; } || {
+        { $programs && $check; } || {
             result=1
             echo "==== $name failed" >&2
         }

@@ -12,7 +12,7 @@ import unittest
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
-# A compiler that finds the libraries named in $LIBRARIES, and no header.
+# A compiler that finds the libraries named in $LIBRARIES, and few headers.
 COMPILER = """#!/bin/sh
 for arg; do
     case $arg in
@@ -23,13 +23,26 @@ for arg; do
         *) echo "$name" ;;
         esac
         exit 0 ;;
-    -E) case $(cat) in *stdio.h*) exit 0 ;; *) exit 1 ;; esac ;;
+    -E) case $(cat)/$LIBRARIES in
+        *'include <stdio.h>'* | *cmocka.h*/*cmocka*) exit 0 ;;
+        *) exit 1 ;;
+        esac ;;
     esac
 done
 """
 CMAKE = """#!/bin/sh
 echo "cmake $*" >> "$CALLS"
-[ "$1" != -S ] || mkdir -p "$4"
+case $1 in
+-S) mkdir -p "$4" ;;
+--build)
+    for program in bin/mpirun examples/heat; do
+        mkdir -p "$2/${program%/*}"
+        cp "$(command -v ninja)" "$2/$program"
+    done ;;
+esac
+"""
+CTEST = """#!/bin/sh
+echo "ctest $*" >> "$CALLS"
 """
 IDLE = "#!/bin/sh\n"
 TARGET = "aarch64-linux-gnu"
@@ -47,8 +60,9 @@ class BuildScript(unittest.TestCase):
             self.stub(name, COMPILER)
         self.stub("cmake", CMAKE)
         self.stub("id", "#!/bin/sh\necho 1000\n")  # installs nothing
+        self.stub("ctest", CTEST)
         for name in ("g++", TARGET + "-g++", "ar", "ninja", "python3",
-                     "pkg-config", "ctest"):
+                     "pkg-config", "qemu-aarch64"):
             self.stub(name, IDLE)
 
     def stub(self, name, text):
@@ -104,6 +118,18 @@ class BuildScript(unittest.TestCase):
         self.assertEqual((done.returncode, calls), (2, []))
         self.assertIn("apt-get install libsodium-dev", done.stderr)
         self.assertNotIn("libinih-dev", done.stderr)
+
+    def test_the_matrix_runs_the_tests_of_each_configuration(self):
+        done, calls = self.build(
+            "test", "--matrix", libraries="libinih.a libsodium.a cmocka")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        tests = [c for c in calls if c.startswith("ctest ") and " -N " not in c]
+        self.assertEqual(
+            [t.split()[2] for t in tests],
+            ["build-address-undefined", "build-thread",
+             "build-thread-per-object", "build-thread-lock-free",
+             "build-static", "build-thread-brief-global", "build"])
+        self.assertIn(" -C packages ", tests[-1])
 
     def test_a_prefix_is_known_when_the_layout_is_made(self):
         done, (configure, *_) = self.build("install", "--prefix", "/usr")
