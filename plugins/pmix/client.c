@@ -174,6 +174,17 @@ static int mark_rank(char path[static PATH_MAX], weft_boot_error *why)
     return WEFT_EUNREACH;
 }
 
+/* Have the server send its values, rather than lend them in the shared memory
+ * of its modules "ds12" and "ds21", the default before PMIx 5: a process that
+ * starts while another reads there may wait for the lock for ever. */
+static void avoid_dstore(void)
+{
+    const char *modules = getenv("PMIX_GDS_MODULE");
+
+    if (modules && strncmp(modules, "ds", 2) == 0)
+        setenv("PMIX_GDS_MODULE", "hash", 1);
+}
+
 static int start_client(struct weft_boot *b, weft_boot_error *why)
 {
     char mark[PATH_MAX];
@@ -182,6 +193,7 @@ static int start_client(struct weft_boot *b, weft_boot_error *why)
 
     if (rc != 0)
         return rc;
+    avoid_dstore();
     r = PMIx_Init(&b->me, NULL, 0);
     if (r == PMIX_SUCCESS)
         return 0;

@@ -41,6 +41,7 @@ static struct fake_pmix {
     pmix_spawn_cbfunc_t spawn_done;
     void *spawn_arg;
     char request[512]; /* that to spawn, as text */
+    char modules[32];  /* which PMIx_Init may use for the server's values */
     bool forgotten;    /* the spawned job is unknown */
     const pmix_proc_state_t *states; /* of its two processes; NULL: no table */
     bool wrapped;                    /* the table has an info for each */
@@ -56,6 +57,9 @@ const char *PMIx_Error_string(pmix_status_t status)
 
 pmix_status_t PMIx_Init(pmix_proc_t *me, pmix_info_t info[], size_t n)
 {
+    const char *modules = getenv("PMIX_GDS_MODULE");
+
+    snprintf(pmix.modules, sizeof pmix.modules, "%s", modules ? modules : "");
     memset(me, 0, sizeof *me);
     strcpy(me->nspace, "job-17");
     me->rank = pmix.rank;

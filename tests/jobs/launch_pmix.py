@@ -145,8 +145,15 @@ class OpenMpi(Pmix):
         self.assertIn("child: 0\n", job.stdout)
 
     def spawn(self, *words, **env):
-        done = self.run_job(*[w for name in env for w in ("-x", name)],
-                            "-n", 2, SPAWNING, *words, **env)
+        """A server before PMIx 5 now and then (1 of 80 jobs that spawn five
+        times) does not read from a process that has connected: only the error
+        that says so is tried again."""
+        for _ in range(3):
+            done = self.run_job(*[w for name in env for w in ("-x", name)],
+                                "-n", 2, SPAWNING, *words, **env)
+            if "have not called MPI_Init within" not in done.stderr:
+                break
+            print(f"{words}: the server has lost a process:", done.stderr)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertNotIn("not so", done.stderr)
 

@@ -329,6 +329,24 @@ static void a_second_program_of_a_rank_is_refused(void **state)
     end_job(open_job(3)); /* without the directory nobody can tell */
 }
 
+/* Its lock may keep a process in PMIx_Init for ever. */
+static void the_shared_memory_of_old_servers_is_not_used(void **state)
+{
+    static const char *const cases[][2] = {{"ds21,ds12,hash", "hash"},
+                                           {"ds12,hash", "hash"},
+                                           {"shmem2,hash", "shmem2,hash"},
+                                           {"hash", "hash"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        setenv("PMIX_GDS_MODULE", cases[i][0], 1);
+        end_job(open_job(1));
+        assert_string_equal(pmix.modules, cases[i][1]);
+    }
+    unsetenv("PMIX_GDS_MODULE");
+    end_job(open_job(1));
+    assert_string_equal(pmix.modules, "");
+}
+
 static int clear_environment(void **state)
 {
     unsetenv("PMIX_SERVER_TMPDIR");
@@ -352,6 +370,7 @@ int main(void)
         CASE(a_process_ends_when_its_server_is_gone),
         CASE(the_servers_process_sets_are_listed),
         CASE(a_server_without_process_sets_has_none),
+        CASE(the_shared_memory_of_old_servers_is_not_used),
         cmocka_unit_test_setup_teardown(a_second_program_of_a_rank_is_refused,
                                         enter_directory, clear_environment),
     };
