@@ -50,7 +50,8 @@ int main(int argc, char **argv)
                       MPI_COMM_WORLD);
         calls += count_faults() - before >= PAGES;
     }
-    /* those in which a ring for messages, lines and the stage were made */
-    CHECK(calls <= 3);
+    /* Messages of the first calls may fault in three, and making the stage in
+     * one; without what is tested, each of the first eight in the stage does. */
+    CHECK(calls <= 5);
     return job_end();
 }
