@@ -50,8 +50,8 @@ int main(int argc, char **argv)
                       MPI_COMM_WORLD);
         calls += count_faults() - before >= PAGES;
     }
-    /* Messages of the first calls may fault in three, and making the stage in
-     * one; without what is tested, each of the first eight in the stage does. */
+    /* Messages of the first calls may fault in three, and making the stage
+     * in one; otherwise each of the first eight in the stage does. */
     CHECK(calls <= 5);
     return job_end();
 }
