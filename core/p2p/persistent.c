@@ -127,7 +127,7 @@ static int start_one(struct wf_req *r)
     if (r->start)
         rc = r->start(r);
     else if (r->type == WF_REQ_SEND)
-        rc = wf_error_class(wf_send_start(wf_p2p_of(r)));
+        rc = wf_error_class(wf_send_restart(wf_p2p_of(r)));
     else
         rc = wf_error_class(wf_receive_start(wf_p2p_of(r)));
     if (rc) {

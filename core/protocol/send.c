@@ -216,15 +216,14 @@ static bool is_rendezvous(const struct wf_p2p *p, unsigned lane)
                            (enum wf_send_mode)p->mode) == WF_BY_RENDEZVOUS;
 }
 
-/* Look once more, for a request that the program starts: credit that the peer
- * has returned is read by polls only, and a program that only sends makes
- * none. */
-static bool finds_room(struct wf_p2p *p, unsigned lane)
+static void reset_request(struct wf_p2p *p)
 {
-    if (!(p->req.flags & WF_REQ_PERSISTENT))
-        return false;
-    poll_for_room(p->req.comm, p->peer, p->bytes);
-    return !p->loc->failed && !is_rendezvous(p, lane);
+    WF_ASSERT(p->req.type == WF_REQ_SEND && !p->has_id);
+    p->req.error = 0;
+    p->req.source = MPI_ANY_SOURCE;
+    p->req.tag = MPI_ANY_TAG;
+    p->req.bytes = 0;
+    wf_store_relaxed(&p->req.done, 0);
 }
 
 int wf_send_start(struct wf_p2p *p)
@@ -232,12 +231,7 @@ int wf_send_start(struct wf_p2p *p)
     int rc = 0;
     unsigned lane;
 
-    WF_ASSERT(p->req.type == WF_REQ_SEND && !p->has_id);
-    p->req.error = 0;
-    p->req.source = MPI_ANY_SOURCE;
-    p->req.tag = MPI_ANY_TAG;
-    p->req.bytes = 0;
-    wf_store_relaxed(&p->req.done, 0);
+    reset_request(p);
     if (p->peer == MPI_PROC_NULL) {
         wf_req_complete(&p->req, 0);
         return 0;
@@ -246,9 +240,8 @@ int wf_send_start(struct wf_p2p *p)
     if (!p->loc || (rc = choose_lane(p)) != 0)
         return rc;
     lane = eager_lane(p);
-    return is_rendezvous(p, lane) && !finds_room(p, lane)
-               ? wf_rendezvous_notify(p)
-               : start_eager(p, lane);
+    return is_rendezvous(p, lane) ? wf_rendezvous_notify(p)
+                                  : start_eager(p, lane);
 }
 
 /* Send at once by copy if size, layout, room and credit allow. SENT, HELD, 0:
@@ -279,6 +272,41 @@ static int try_send_by_copy(struct wf_comm *comm, const void *buf,
         loc, data, bytes, wf_env0(space, comm->send_context, (uint32_t)dest),
         wf_env1((uint32_t)comm->rank, (uint32_t)tag), more);
     return wf_likely(r == WEFT_OK) ? SENT : r == WF_FASTPATH_QUEUED ? HELD : 0;
+}
+
+/* Send by copy if possible, for a send of the program after having polled for
+ * room. Returns as try_send_by_copy. */
+static int send_by_copy(struct wf_comm *comm, const struct wf_send_args *a,
+                        unsigned space, enum wf_send_mode mode, int *rc)
+{
+    bool more = mode == WF_SEND_WINDOW;
+    int now = 0;
+
+    if (mode != WF_SEND_SYNC)
+        now = try_send_by_copy(comm, a->buf, a->count, a->type, a->dest, a->tag,
+                               space, more, rc);
+    if (wf_unlikely(!now) && space == WF_SPACE_P2P && mode != WF_SEND_SYNC &&
+        poll_for_room(comm, a->dest, a->count * (uint64_t)a->type->size))
+        now = try_send_by_copy(comm, a->buf, a->count, a->type, a->dest, a->tag,
+                               space, more, rc);
+    return now;
+}
+
+int wf_send_restart(struct wf_p2p *p)
+{
+    struct wf_send_args a = {p->buf, p->count, p->type, p->peer, p->tag};
+    int rc = 0, now = 0;
+
+    reset_request(p);
+    if (p->peer != MPI_PROC_NULL)
+        now = send_by_copy(p->req.comm, &a, p->space,
+                           (enum wf_send_mode)p->mode, &rc);
+    if (!now)
+        return wf_send_start(p);
+    WF_ASSERT(now != HELD);
+    if (now == SENT)
+        wf_req_complete(&p->req, 0);
+    return rc;
 }
 
 /* Send on the slow path: with a request that completes when user memory is free
@@ -326,19 +354,14 @@ int wf_isend(struct wf_comm *comm, const void *buf, uint64_t count,
              struct wf_type *type, int dest, int tag, enum wf_space space,
              enum wf_send_mode mode, struct wf_req **out)
 {
+    struct wf_send_args a = {buf, count, type, dest, tag};
     struct wf_engine *e = comm->wf->engine;
-    int rc = 0, now = 0;
+    int rc = 0, now;
 
     *out = &e->sent;
     if (dest == MPI_PROC_NULL)
         return 0;
-    if (mode != WF_SEND_SYNC)
-        now = try_send_by_copy(comm, buf, count, type, dest, tag, space,
-                               mode == WF_SEND_WINDOW, &rc);
-    if (wf_unlikely(!now) && space == WF_SPACE_P2P && mode != WF_SEND_SYNC &&
-        poll_for_room(comm, dest, count * (uint64_t)type->size))
-        now = try_send_by_copy(comm, buf, count, type, dest, tag, space,
-                               mode == WF_SEND_WINDOW, &rc);
+    now = send_by_copy(comm, &a, space, mode, &rc);
     if (!now)
         return wf_isend_queued(comm, buf, count, type, dest, tag, space, mode,
                                out);

@@ -32,8 +32,10 @@ bool wf_isend_bytes(struct wf_comm *, const void *data, uint64_t bytes,
 int wf_send(struct wf_comm *, const void *buf, uint64_t count, struct wf_type *,
             int dest, int tag, enum wf_space);
 
-/* Start a prepared request, a new or a persistent one. */
+/* Start a prepared request, which may be a new one; a persistent one again, by
+ * copy like MPI_Isend where that is possible. */
 int wf_send_start(struct wf_p2p *);
+int wf_send_restart(struct wf_p2p *);
 
 /* The Location of a rank of comm's peer group, connected. NULL: the error is
  * recorded and its class in *rc. */

@@ -16,6 +16,7 @@
 #include "protocol/checked.h"
 #include "protocol/engine.h"
 #include "protocol/fastpath.h"
+#include "protocol/send.h"
 #include "route/links.h"
 
 enum { CREDITS = 1 << 20, SHORT_MAX = 100, SIZE = 8 };
@@ -56,6 +57,11 @@ static int take_words(const void *data, uint64_t h0, weft_peer *p, uint64_t h1,
     to = p;
     taken++;
     return WEFT_OK;
+}
+
+static int refuse_container(weft_peer *p, weft_tx *t)
+{
+    return WEFT_EAGAIN;
 }
 
 static const weft_ops ops = {.size = sizeof ops, .send_short = take_short};
@@ -190,6 +196,35 @@ static void messages_with_checksums_have_it_too(void **state)
     assert_int_equal(type, WF_EAGER | WF_CHECKED);
 }
 
+/* A container would occupy the request until the plugin has sent it. */
+static void a_persistent_send_is_copied_each_time(void **state)
+{
+    static char data[SIZE];
+    struct weft_loc *contacts[] = {NULL, &loc};
+    struct wf_comm comm = {.wf = &wf,
+                           .contacts = contacts,
+                           .contact_end = 2,
+                           .route_decided = true};
+    struct wf_p2p *p;
+
+    wf_fastpath_prepare_lane(&loc);
+    p = wf_p2p_alloc(&comm, WF_REQ_SEND);
+    assert_non_null(p);
+    p->peer = 1;
+    p->req.flags = WF_REQ_PERSISTENT;
+    wf_p2p_set_buffer(p, data, SIZE, wf.engine->bytes_type);
+    for (int i = 1; i <= 3; i++) {
+        assert_int_equal(wf_send_restart(p), 0);
+        assert_int_equal(taken, i);
+        assert_int_equal(flags, 0); /* nobody may wait for a later one */
+        assert_true(wf_req_done(&p->req));
+    }
+    answer = WEFT_EAGAIN; /* no room: then it waits in the lane */
+    loc.lane[0].send = refuse_container;
+    assert_int_equal(wf_send_restart(p), 0);
+    assert_false(wf_req_done(&p->req));
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, start_case, stop_case)
 
 int main(void)
@@ -203,6 +238,7 @@ int main(void)
         CASE(a_message_without_room_has_not_been_sent),
         CASE(the_caller_is_kept_while_the_plugin_calls_back),
         CASE(messages_with_checksums_have_it_too),
+        CASE(a_persistent_send_is_copied_each_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
