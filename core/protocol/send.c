@@ -280,12 +280,13 @@ static int send_by_copy(struct wf_comm *comm, const struct wf_send_args *a,
                         unsigned space, enum wf_send_mode mode, int *rc)
 {
     bool more = mode == WF_SEND_WINDOW;
-    int now = 0;
+    int now;
 
-    if (mode != WF_SEND_SYNC)
-        now = try_send_by_copy(comm, a->buf, a->count, a->type, a->dest, a->tag,
-                               space, more, rc);
-    if (wf_unlikely(!now) && space == WF_SPACE_P2P && mode != WF_SEND_SYNC &&
+    if (mode == WF_SEND_SYNC)
+        return 0;
+    now = try_send_by_copy(comm, a->buf, a->count, a->type, a->dest, a->tag,
+                           space, more, rc);
+    if (wf_unlikely(!now) && space == WF_SPACE_P2P &&
         poll_for_room(comm, a->dest, a->count * (uint64_t)a->type->size))
         now = try_send_by_copy(comm, a->buf, a->count, a->type, a->dest, a->tag,
                                space, more, rc);
@@ -297,15 +298,16 @@ int wf_send_restart(struct wf_p2p *p)
     struct wf_send_args a = {p->buf, p->count, p->type, p->peer, p->tag};
     int rc = 0, now = 0;
 
-    reset_request(p);
     if (p->peer != MPI_PROC_NULL)
         now = send_by_copy(p->req.comm, &a, p->space,
                            (enum wf_send_mode)p->mode, &rc);
     if (!now)
         return wf_send_start(p);
     WF_ASSERT(now != HELD);
-    if (now == SENT)
+    if (now == SENT) {
+        reset_request(p);
         wf_req_complete(&p->req, 0);
+    }
     return rc;
 }
 

@@ -46,6 +46,11 @@ echo "ctest $*" >> "$CALLS"
 """
 IDLE = "#!/bin/sh\n"
 TARGET = "aarch64-linux-gnu"
+STUBS = {
+    "gcc": COMPILER, TARGET + "-gcc": COMPILER, "cmake": CMAKE, "ctest": CTEST,
+    "id": "#!/bin/sh\necho 1000\n",  # installs nothing
+    **dict.fromkeys(("g++", TARGET + "-g++", "ar", "ninja", "python3",
+                     "pkg-config", "qemu-aarch64"), IDLE)}
 
 
 class BuildScript(unittest.TestCase):
@@ -56,20 +61,11 @@ class BuildScript(unittest.TestCase):
         self.bin = os.path.join(self.dir, "tools")
         os.mkdir(self.bin)
         shutil.copy(os.path.join(SOURCE, "build.sh"), self.dir)
-        for name in ("gcc", TARGET + "-gcc"):
-            self.stub(name, COMPILER)
-        self.stub("cmake", CMAKE)
-        self.stub("id", "#!/bin/sh\necho 1000\n")  # installs nothing
-        self.stub("ctest", CTEST)
-        for name in ("g++", TARGET + "-g++", "ar", "ninja", "python3",
-                     "pkg-config", "qemu-aarch64"):
-            self.stub(name, IDLE)
-
-    def stub(self, name, text):
-        path = os.path.join(self.bin, name)
-        with open(path, "w") as f:
-            f.write(text)
-        os.chmod(path, 0o755)
+        for name, text in STUBS.items():
+            path = os.path.join(self.bin, name)
+            with open(path, "w") as f:
+                f.write(text)
+            os.chmod(path, 0o755)
 
     def build(self, *args, libraries="libinih.a libsodium.a"):
         calls = os.path.join(self.dir, "calls")
