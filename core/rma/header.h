@@ -6,7 +6,8 @@
  *   all         word of the window-wide lock              a line, used in one
  *                                                         member only
  *   stripes     locks of the member's locations           a line each
- *   nodes       of each other member: its place in `lock`, then in `all`
+ *   nodes       of each other member: its place in `lock`, and what it tells
+ *               the owner (pscw.c); then its place in `all`
  *
  * DESIGN  All ids are numbers of members, 0 to members - 1; an id is stored
  * plus one, and 0 means none. Zeroed memory with version and members is a
@@ -24,7 +25,7 @@
 #include "os/process_mark.h"
 
 enum {
-    WF_RMA_VERSION = 2,
+    WF_RMA_VERSION = 3,
     WF_RMA_MEMBERS_MOST = 65534, /* an id has 16 bits in a lock word */
     WF_RMA_ANY_MEMBER = 65535,
     WF_RMA_STRIPES = 64
@@ -47,8 +48,9 @@ struct wf_lock_word {
     wf_atomic_u32 failed; /* the member by whose end the lock was lost, + 1 */
 };
 
-/* The place of one member in the queue of a lock, and what it holds of it. All
- * but `signal` and `next` are written by the member itself. */
+/* The place of one member in the queue of a lock, and what it holds of it; in
+ * `lock` also how often it has called MPI_Win_post and MPI_Win_complete for the
+ * owner. All but `signal` and `next` are written by the member itself. */
 struct wf_lock_node {
     _Alignas(WF_CACHE_LINE) wf_atomic_u32 signal; /* counts reasons to look */
     wf_atomic_u32 next;     /* the member that is next in the queue, + 1 */
@@ -57,6 +59,7 @@ struct wf_lock_node {
     wf_atomic_u32 reserved; /* threads that wait with a hold that counts */
     wf_atomic_u32 intent;   /* 1: state and `held` may differ by one */
     wf_atomic_u32 held[2];  /* holds by wf_hold_kind: shared; announced */
+    wf_atomic_u32 posts, completes;
 };
 
 struct wf_rma_stripe {
@@ -66,6 +69,7 @@ struct wf_rma_stripe {
 struct wf_rma_header {
     uint32_t version, members;
     wf_atomic_u32 asleep; /* threads of the owner that wait for a word */
+    wf_atomic_u32 fences; /* the owner is not to be relied on for membarrier */
     struct wf_process_mark process; /* of the owner */
     struct wf_lock_word lock, all;
     struct wf_rma_stripe stripes[WF_RMA_STRIPES];

@@ -360,8 +360,10 @@ static enum outcome take_memory(struct wf_win *win, struct wf_memory *memory)
 
         if (common == SHARED && m->keep_as)
             wf_segment_keep(win->parent, m->owner, m->keep_as);
-        if (common >= SHARED_ONCE)
+        if (common >= SHARED_ONCE) {
+            wf_map_choose_fence(m);
             return take_pages(win, m) ? SHARED : NO_MEMORY;
+        }
         wf_log(win->wf, WF_LOG_INFO, "a window's memory is not shared%s%s",
                memory->why[0] ? ": " : "", memory->why);
         if (win->flavor == MPI_WIN_FLAVOR_SHARED)

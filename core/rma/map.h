@@ -40,6 +40,8 @@ struct wf_win_map {
     size_t *places;  /* of each mate's memory in the segment */
     bool contiguous; /* these follow each other without a gap */
     bool *gone;     /* mates that have ended */
+    /* Writers of words execute a fence; otherwise sleepers use membarrier. */
+    bool writers_fence;
     struct wf_rma_waiting waiting;
     wf_atomic_u32 busy;           /* a thread of this process is at the locks */
     bool *due;                    /* mates to wake, when it has left them, */

@@ -1,12 +1,12 @@
 /* Waiting for words of mapped memory, and what the end of a process means for
  * it.
  *
- *   waiter                              writer (wake_mate)
+ *   waiter                              writer (wake_mate, wf_map_wake_members)
  *   leaves map->busy                    changes the word
  *   looks at the word for a moment
- *   poll, spin or yield (progress)      full fence
- *   asleep + 1, full fence, looks       asleep of the member not 0?
- *   once more, sleeps in epoll          a message without content to it
+ *   poll, spin or yield (progress)      fence, unless waiters use membarrier
+ *   asleep + 1, fence, membarrier,      asleep of the member not 0?
+ *   looks once more, sleeps in epoll    a message without content to it
  *
  * A wait is that of any other call (progress/wait.c), because others may need
  * this process meanwhile. It ends when the word has changed, or when the
@@ -23,6 +23,7 @@
 
 #include "core_api.h"
 #include "object/error.h"
+#include "os/membarrier.h"
 #include "process/instance.h"
 #include "progress/source.h"
 #include "protocol/credit.h"
@@ -80,7 +81,9 @@ static int arm_word(wf_source_object *wait, uint64_t *deadline_ns)
 
     if (w->source.state != WF_SOURCE_ARMED)
         (void)wf_add_acq_rel(&wf_map_header(m, m->me)->asleep, 1);
-    wf_fence_full(); /* pairs with wake_mate */
+    wf_fence_full(); /* pairs with fence_writer */
+    if (!m->writers_fence)
+        (void)wf_membarrier(); /* registered when the window was made */
     return has_changed(w) ? WEFT_EAGAIN : WEFT_OK;
 }
 
@@ -141,6 +144,23 @@ static void wait_with_progress(struct word_wait *w)
     wf_win_put(win);
 }
 
+/* Looks at the word for a moment. Returns whether it has changed. */
+static bool look_for_change(const struct word_wait *w)
+{
+    for (int looks = w->win->map->looks; looks > 0 && !has_changed(w); looks--)
+        wf_cpu_relax();
+    return has_changed(w);
+}
+
+void wf_map_await_word(struct wf_win *win, const wf_atomic_u32 *word,
+                       uint32_t value, uint32_t mate)
+{
+    struct word_wait w = {.win = win, .word = word, .value = value, .on = mate};
+
+    if (!look_for_change(&w))
+        wait_with_progress(&w);
+}
+
 static int wait_for_word(void *arg, const wf_atomic_u32 *word, uint32_t value,
                          uint32_t on)
 {
@@ -148,9 +168,7 @@ static int wait_for_word(void *arg, const wf_atomic_u32 *word, uint32_t value,
     struct word_wait w = {.win = win, .word = word, .value = value, .on = on};
 
     wf_map_leave_words(win);
-    for (int looks = win->map->looks; looks > 0 && !has_changed(&w); looks--)
-        wf_cpu_relax();
-    if (!has_changed(&w)) {
+    if (!look_for_change(&w)) {
         wf_enter_api(win->wf);
         wait_with_progress(&w);
         wf_leave_api(win->wf);
@@ -162,17 +180,30 @@ static int wait_for_word(void *arg, const wf_atomic_u32 *word, uint32_t value,
                     win->map->ranks[on], wf_win_name(win).text);
 }
 
+/* Orders the change of a word before the look at who sleeps. */
+static void fence_writer(const struct wf_win_map *m)
+{
+    if (m->writers_fence)
+        wf_fence_full(); /* pairs with arm_word */
+    else
+        wf_fence_compiler();
+}
+
+/* Returns whether a thread of the mate may sleep. */
+static bool may_sleep(const struct wf_win_map *m, uint32_t mate)
+{
+    return mate == m->me || wf_load_relaxed(&wf_map_header(m, mate)->asleep);
+}
+
 /* A word has changed that the mate may wait for. It is woken by
  * wf_map_leave_words. */
 static void wake_mate(void *arg, uint32_t mate)
 {
-    struct wf_win *win = arg;
-    struct wf_win_map *m = win->map;
+    struct wf_win_map *m = ((struct wf_win *)arg)->map;
 
-    wf_fence_full(); /* pairs with arm_word */
-    if (mate != m->me && !wf_load_relaxed(&wf_map_header(m, mate)->asleep))
-        return;
-    m->due[mate] = m->any_due = true;
+    fence_writer(m);
+    if (may_sleep(m, mate))
+        m->due[mate] = m->any_due = true;
 }
 
 bool wf_map_init_waiting(struct wf_win *win)
@@ -181,7 +212,19 @@ bool wf_map_init_waiting(struct wf_win *win)
 
     m->waiting = (struct wf_rma_waiting){wait_for_word, wake_mate, win};
     m->watches = calloc(m->mates, sizeof *m->watches);
+    m->looks = wf_win_is_oversubscribed(win) ? 0 : WF_MAP_LOOKS;
+    if (!m->reused)
+        wf_store_relaxed(&wf_map_header(m, m->me)->fences,
+                         m->looks == 0 || !wf_membarrier_register());
     return m->watches != NULL;
+}
+
+void wf_map_choose_fence(struct wf_win_map *m)
+{
+    m->writers_fence = false;
+    for (uint32_t i = 0; i < m->mates; i++)
+        if (wf_load_relaxed(&wf_map_header(m, i)->fences))
+            m->writers_fence = true;
 }
 
 /* ---- wakes --------------------------------------------------------------- */
@@ -203,18 +246,33 @@ static uint32_t take_due(struct wf_win_map *m)
     return i < m->mates ? i : UINT32_MAX;
 }
 
+static void send_wake(struct wf_win *win, uint32_t mate)
+{
+    struct weft_loc *loc = location_of(win, mate);
+
+    if (mate == win->map->me)
+        wf_win_notify(win); /* another thread of this process */
+    else if (loc && !loc->failed)
+        wf_credit_return(loc); /* perhaps no credit: the message wakes it */
+}
+
+void wf_map_wake_members(struct wf_win *win, const int *ranks, int count)
+{
+    fence_writer(win->map);
+    for (int i = 0; i < count; i++) {
+        uint32_t mate = win->peers[ranks[i]]->mate;
+
+        if (may_sleep(win->map, mate))
+            send_wake(win, mate);
+    }
+}
+
 static void wake_due(struct wf_win *win)
 {
     uint32_t mate;
 
-    while ((mate = take_due(win->map)) != UINT32_MAX) {
-        struct weft_loc *loc = location_of(win, mate);
-
-        if (mate == win->map->me)
-            wf_win_notify(win); /* another thread of this process */
-        else if (loc && !loc->failed)
-            wf_credit_return(loc); /* perhaps no credit: the message wakes it */
-    }
+    while ((mate = take_due(win->map)) != UINT32_MAX)
+        send_wake(win, mate);
 }
 
 void wf_map_wake_due(struct wf_win *win)

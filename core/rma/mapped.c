@@ -28,6 +28,7 @@
 #include "rma/mates.h"
 #include "rma/open.h"
 #include "rma/operation.h"
+#include "rma/pscw.h"
 #include "rma/start.h"
 #include "route/location.h"
 
@@ -59,7 +60,10 @@ static WF_COLD int await_access(struct wf_win_peer *p)
         if (rc)
             return rc;
     }
-    wf_win_wait(p->win, p, may_access, p);
+    if (p->in_start)
+        wf_pscw_await_post(p);
+    else
+        wf_win_wait(p->win, p, may_access, p);
     return wf_win_peer_is_lost(p) ? wf_win_record_loss(p) : MPI_SUCCESS;
 }
 

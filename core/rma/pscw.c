@@ -7,6 +7,9 @@
  *      MPI_Win_complete
  *      waits for POST    -- COMPLETE ->  MPI_Win_wait
  *
+ * POST and COMPLETE are messages; or, where all members of the window share
+ * memory, words there that count them.
+ *
  * A wait is ended by POST or COMPLETE, or by the death of the other process,
  * which is watched.
  *
@@ -22,6 +25,7 @@
 #include "rma/epoch.h"
 #include "rma/exposed.h"
 #include "rma/finish.h"
+#include "rma/map_wait.h"
 #include "rma/message.h"
 #include "rma/open.h"
 #include "rma/operation.h"
@@ -57,6 +61,77 @@ static int reach_group(struct wf_win *win, const struct wf_group *g,
     return rc;
 }
 
+/* ---- POST and COMPLETE --------------------------------------------------- */
+
+/* Returns what a member writes for another one. */
+static struct wf_lock_node *find_node(const struct wf_win *win, uint32_t writer,
+                                      uint32_t reader)
+{
+    return wf_rma_lock_nodes(wf_map_header(win->map, reader)) + writer;
+}
+
+static void send_word(struct wf_win_peer *p, enum wf_rma_kind kind)
+{
+    struct wf_lock_node *n = find_node(p->win, p->win->map->me, p->mate);
+    wf_atomic_u32 *count = kind == WF_RMA_POST ? &n->posts : &n->completes;
+
+    wf_store_release(count, wf_load_relaxed(count) + 1); /* take_words */
+}
+
+/* Tells a member POST or COMPLETE; wake_members is to follow. */
+static void tell_member(struct wf_win_peer *p, enum wf_rma_kind kind)
+{
+    if (wf_map_has_lock_words(p->win))
+        send_word(p, kind);
+    else
+        wf_rma_send(p, &(struct wf_rma_words){kind, 0, 0});
+}
+
+/* Wakes those of these members that sleep and may wait for words. */
+static void wake_members(struct wf_win *win, const int *ranks, int count)
+{
+    if (wf_map_has_lock_words(win))
+        wf_map_wake_members(win, ranks, count);
+}
+
+/* Takes what a member has told by its words, as messages are taken when they
+ * arrive. */
+static void take_words(struct wf_win_peer *p)
+{
+    const struct wf_lock_node *n;
+    uint32_t completes;
+
+    if (!wf_map_has_lock_words(p->win))
+        return;
+    n = find_node(p->win, p->mate, p->win->map->me);
+    completes = wf_load_acquire(&n->completes); /* pairs with send_word */
+    p->completes += completes - p->completes_taken;
+    p->completes_taken = completes;
+    /* pairs with send_word */
+    while (p->posts_taken != wf_load_acquire(&n->posts)) {
+        p->posts_taken++;
+        wf_pscw_take_post(p);
+    }
+}
+
+/* Waits for done(p), which follows when the member tells `kind`; may return
+ * early. */
+static void await_member(struct wf_win_peer *p, enum wf_rma_kind kind,
+                         bool (*done)(void *))
+{
+    const struct wf_lock_node *n;
+
+    if (!wf_map_has_lock_words(p->win)) {
+        wf_win_wait(p->win, p, done, p);
+        return;
+    }
+    n = find_node(p->win, p->mate, p->win->map->me);
+    if (kind == WF_RMA_POST)
+        wf_map_await_word(p->win, &n->posts, p->posts_taken, p->mate);
+    else
+        wf_map_await_word(p->win, &n->completes, p->completes_taken, p->mate);
+}
+
 /* ---- the target ---------------------------------------------------------- */
 
 static int check_post(const struct wf_win *win)
@@ -89,15 +164,16 @@ int wf_mpi_win_post(struct wf_instance *wf, struct wf_group *group, int assert,
     win->exposed = ranks;
     win->exposed_count = group->size;
     for (int i = 0; i < group->size && !(assert &MPI_MODE_NOCHECK); i++)
-        wf_rma_send(win->peers[ranks[i]],
-                    &(struct wf_rma_words){WF_RMA_POST, 0, 0});
+        tell_member(win->peers[ranks[i]], WF_RMA_POST);
+    wake_members(win, ranks, group->size);
     return MPI_SUCCESS;
 }
 
 static bool has_completed(void *peer)
 {
-    const struct wf_win_peer *p = peer;
+    struct wf_win_peer *p = peer;
 
+    take_words(p);
     return p->completes || wf_win_peer_is_lost(p);
 }
 
@@ -142,8 +218,10 @@ int wf_mpi_win_wait(struct wf_instance *wf, struct wf_win *win)
 
     if (rc)
         return rc;
+    if (!find_incomplete(win))
+        wf_epoch_poll_sometimes(win);
     while ((p = find_incomplete(win)))
-        wf_win_wait(win, p, has_completed, p);
+        await_member(p, WF_RMA_COMPLETE, has_completed);
     return end_exposure(win);
 }
 
@@ -174,6 +252,7 @@ void wf_pscw_take_post(struct wf_win_peer *p)
 
 static void begin_access(struct wf_win_peer *p, bool nocheck)
 {
+    take_words(p);
     p->in_start = true;
     p->posted = nocheck || p->posts > 0;
     if (!nocheck && p->posts)
@@ -201,10 +280,25 @@ int wf_mpi_win_start(struct wf_instance *wf, struct wf_group *group, int assert,
     return MPI_SUCCESS;
 }
 
+static bool is_posted(void *peer)
+{
+    struct wf_win_peer *p = peer;
+
+    take_words(p);
+    return p->posted || wf_win_peer_is_lost(p);
+}
+
+void wf_pscw_await_post(struct wf_win_peer *p)
+{
+    while (!is_posted(p))
+        await_member(p, WF_RMA_POST, is_posted);
+}
+
 static bool is_ready(void *peer)
 {
-    const struct wf_win_peer *p = peer;
+    struct wf_win_peer *p = peer;
 
+    take_words(p);
     return wf_win_peer_is_lost(p) ? p->pending == 0
                                   : p->posted && wf_win_peer_is_local(p);
 }
@@ -230,10 +324,11 @@ static struct wf_win_peer *complete_ready(struct wf_win *win, int *rc)
         wf_open_publish_peer(p);
         p->unconfirmed = false;
         wf_rma_mark_clean(p);
-        wf_rma_send(p, &(struct wf_rma_words){WF_RMA_COMPLETE, 0, 0});
+        tell_member(p, WF_RMA_COMPLETE);
         int error = wf_epoch_take_error(p);
         *rc = *rc ? *rc : error;
     }
+    wake_members(win, win->started, win->started_count);
     return left;
 }
 
@@ -246,7 +341,7 @@ int wf_mpi_win_complete(struct wf_instance *wf, struct wf_win *win)
         return wf_error(MPI_ERR_RMA_SYNC, "MPI_Win_start was not called on %s",
                         wf_win_name(win).text);
     while ((p = complete_ready(win, &rc)))
-        wf_win_wait(win, p, is_ready, p);
+        await_member(p, WF_RMA_POST, is_ready);
     free(win->started);
     win->started = NULL;
     win->started_count = 0;

@@ -236,12 +236,14 @@ void wf_win_poll(struct wf_win *win)
                               &cause);
 }
 
+bool wf_win_is_oversubscribed(const struct wf_win *win)
+{
+    return wf_progress_is_oversubscribed(win->wf);
+}
+
 void wf_win_serve(struct wf_win *win)
 {
-    if (wf_map_has_lock_words(win))
-        win->map->looks =
-            wf_progress_is_oversubscribed(win->wf) ? 0 : WF_MAP_LOOKS;
-    else
+    if (!wf_map_has_lock_words(win))
         win->attends = !win->no_locks && wf_helper_attend(win->wf);
 }
 

@@ -107,6 +107,7 @@ struct wf_win_peer {
     bool in_start;    /* in the group of MPI_Win_start, */
     bool posted;      /* and has called MPI_Win_post */
     uint32_t posts;   /* calls of MPI_Win_post not yet matched by a start */
+    uint32_t posts_taken;      /* from the member's word (header.h) */
     struct wf_type *sent_type; /* the one that it has been told of */
     /* By the transport: exposed.h. */
     weft_rkey *rkey; /* of its memory; NULL: there is none */
@@ -133,6 +134,7 @@ struct wf_win_peer {
     int64_t *words;       /* description of the next one, as it arrives */
     uint64_t word_count, words_here;
     uint32_t completes; /* calls of MPI_Win_complete not yet waited for */
+    uint32_t completes_taken; /* from the member's word (header.h) */
 };
 
 /* Memory attached to a dynamic window. */
@@ -226,6 +228,9 @@ void wf_win_wait(struct wf_win *, struct wf_win_peer *peer,
 
 /* Wakes the threads of this process that wait for what has come true. */
 void wf_win_notify(struct wf_win *);
+
+/* Returns whether ranks share processors. */
+bool wf_win_is_oversubscribed(const struct wf_win *);
 
 /* Polls once, for calls that do not wait. */
 void wf_win_poll(struct wf_win *);

@@ -12,6 +12,7 @@ import launch
 ENGINES = os.path.join(os.environ.get("JOBS", "."), "job_bad_engines")
 DEATH = os.path.join(os.environ.get("JOBS", "."), "job_bad_death")
 RMA = os.path.join(os.environ.get("JOBS", "."), "job_bad_rma_death")
+GROUPS = os.path.join(os.environ.get("JOBS", "."), "job_bad_rma_groups")
 IO = os.path.join(os.environ.get("JOBS", "."), "job_bad_io_death")
 SHORTAGE = os.path.join(os.environ.get("JOBS", "."), "job_bad_io_shortage")
 BUILT = os.environ.get("FABRICS", "shm tcp udp-reliable sctp").split()
@@ -63,6 +64,15 @@ class Death(unittest.TestCase):
                 with self.subTest(use=use, how=how):
                     r = launch.run("--continuous", "-n", 3, "--route", use, RMA,
                                    how)
+                    self.assertEqual(r.stdout.split(), ["ended"] * 2,
+                                     r.stdout + r.stderr)
+
+    def test_member_of_a_group_that_dies(self):
+        for use in ("shm", "tcp"):
+            for how in ([], ["operation"]):
+                with self.subTest(use=use, how=how):
+                    r = launch.run("--continuous", "-n", 3, "--route", use,
+                                   GROUPS, *how)
                     self.assertEqual(r.stdout.split(), ["ended"] * 2,
                                      r.stdout + r.stderr)
 
