@@ -191,7 +191,7 @@ NO_FILE = {"file_create_errhandler"}
 # Collective calls that agree on an outcome (core/io/vote.h) on so many words that
 # must be equal in all processes: one with a wrong argument takes part, so that the
 # others learn of its error instead of waiting for it.
-FILE_AGREED = {"file_open": 1, "file_set_view": 2, "file_set_info": 0}
+FILE_AGREED = {"file_open": 2, "file_set_view": 2, "file_set_info": 0}
 
 # A predefined type that the Fortran compiler does not have is an argument of
 # the functions that say so (MPI-5.0 s21.4).

@@ -10,6 +10,7 @@
 
 #include "core_api.h"
 #include "group/raise.h"
+#include "io/file_comm.h"
 #include "io/files.h"
 #include "io/owner.h"
 #include "io/view.h"
@@ -39,13 +40,11 @@ static void release_parts(struct wf_file *f)
     wf_info_destroy(f->info);
     free(f->lengths);
     free(f->spare);
-    if (f->comm)
-        wf_comm_put(f->comm);
+    wf_file_comm_end(f, false);
     f->view = NULL;
     f->info = NULL;
     f->lengths = NULL;
     f->spare = NULL;
-    f->comm = NULL;
 }
 
 void wf_file_put(struct wf_file *f)

@@ -1,6 +1,7 @@
 /* Files: the objects of MPI-IO (MPI-5.0 chapter 14).
  *
- *   wf_file -- comm      a duplicate of the communicator: its own context id
+ *   wf_file -- comm      a duplicate of the communicator: its own context id,
+ *                        or that of a file before it
  *           -- fs_file   the file as this process has opened it
  *           -- view      which bytes of it this process sees
  *
@@ -31,6 +32,8 @@ struct wf_file {
     struct wf_object object; /* references: the program, requests */
     struct wf_instance *wf;
     struct wf_comm *comm;
+    struct wf_comm *parent;     /* which may keep it: file_comm.h; or NULL */
+    uint32_t comm_uses;         /* by files before this one */
     struct wf_fs_file *fs_file; /* NULL: closed */
     char *path;                 /* without a prefix for the file system */
     int amode;

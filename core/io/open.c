@@ -1,7 +1,8 @@
 /* Opening, closing and deleting files (MPI-5.0 s14.2).
  *
  *   each member    checks its arguments, opens the file
- *   all            agree on the outcome; then on a context id
+ *   all            agree on the outcome; then on a context id, unless all
+ *                  have kept the same one (file_comm.h)
  *
  * With MPI_MODE_EXCL one member makes the file before the others open it. A
  * member that met an error takes part, so that the call fails in all of them.
@@ -11,16 +12,16 @@
  */
 #include <stdlib.h>
 
-#include "comm/derive.h"
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "group/group.h"
 #include "io/file.h"
-#include "io/shared.h"
+#include "io/file_comm.h"
 #include "io/files.h"
 #include "io/fs.h"
 #include "io/owner.h"
 #include "io/plan.h"
+#include "io/shared.h"
 #include "io/view.h"
 #include "io/vote.h"
 #include "io/wait.h"
@@ -191,11 +192,15 @@ static void release_file(struct wf_file *f)
 
 /* ---- all members --------------------------------------------------------- */
 
-/* Opens the file in all members. rc: the error of this one so far. */
+/* Opens the file in all members. rc: the error of this one so far. *is_kept:
+ * whether all have kept the same communicator. */
 static int open_everywhere(struct wf_comm *comm, struct wf_file *f, int amode,
-                           int rc)
+                           int rc, bool *is_kept)
 {
-    struct wf_file_vote vote = {.rc = rc, .same = {amode}, .names = {"amode"}};
+    struct wf_file_vote vote = {.rc = rc,
+                                .same = {amode, wf_file_comm_name(comm)},
+                                .names = {"amode", "the communicator"},
+                                .is_same = {NULL, is_kept}};
 
     if (amode & MPI_MODE_EXCL && comm->size > 1) {
         if (vote.rc == MPI_SUCCESS && comm->rank == 0)
@@ -246,6 +251,7 @@ int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
                      MPI_File *fh)
 {
     struct wf_file *f;
+    bool is_kept = false;
     int rc;
 
     if (comm->inter)
@@ -254,9 +260,9 @@ int wf_mpi_file_open(struct wf_instance *wf, struct wf_comm *comm,
     f = calloc(1, sizeof *f);
     rc = f ? make_file(comm, filename, amode, info, f)
            : wf_error(MPI_ERR_NO_MEM, "no memory for a file");
-    rc = open_everywhere(comm, f, amode, rc);
+    rc = open_everywhere(comm, f, amode, rc, &is_kept);
     if (rc == MPI_SUCCESS)
-        rc = wf_derive_create_private(comm, WF_KIND_OF_IO, rc, &f->comm);
+        rc = wf_file_comm_take(f, comm, is_kept);
     if (rc) {
         if (f)
             discard_file(f);
@@ -283,6 +289,8 @@ int wf_mpi_file_close(struct wf_instance *wf, MPI_File *fh)
         rc = wf_file_agree(f->comm, rc ? rc : delete_here(f));
     *fh = MPI_FILE_NULL;
     wf_files_note_close(f);
+    if (rc == MPI_SUCCESS)
+        wf_file_comm_end(f, true);
     wf_file_end(f, rc);
     return rc;
 }

@@ -5,11 +5,12 @@
  *   REQUEST | ASKED | age           the same of a member that had an answer
  *   ANSWER                          old value     number   the memory's offer
  *   REFUSAL                         error class   number
- *   MAPPED                          the sender has mapped the memory
+ *   MAPPED                          uses of comm
  *
  * The first answer brings a member the pointer's memory, if all members share a
- * node (pointer.h); then it asks only where the keeper is late. The progress
- * thread of the keeper serves members that have no memory.
+ * node (pointer.h); it says that it has MAPPED it, and then asks only where the
+ * keeper is late. The progress thread of the keeper serves members that have no
+ * memory.
  *
  * A message may come before the keeper has the file: the table of the engine
  * keeps it. Files join the table before the members agree on the communicator,
@@ -245,8 +246,8 @@ static void handle_arrival(struct wf_active_handler *handler,
     struct wf_shared *s = find_shared(t, h->context);
 
     if ((h->word & KIND_MASK) == MAPPED) {
-        if (s && s->without)
-            count_without(s, -1);
+        if (s && s->without && h->c == s->file->comm_uses)
+            count_without(s, -1); /* else it is of a file before this one */
     } else if ((h->word & KIND_MASK) != REQUEST) {
         if (s && s->keeper == from)
             take_answer(s, h, data, bytes);
@@ -385,7 +386,7 @@ static int ask_keeper(struct wf_shared *s, uint64_t bytes, uint64_t *old)
         return wf_error_class(wf_comm_record_dead(s->file->comm));
     }
     if (a.has_offer && wf_pointer_accept(&s->pointer, s->file->comm, &a.offer))
-        send_keeper(s, MAPPED, 0, 0);
+        send_keeper(s, MAPPED, s->file->comm_uses, 0);
     if (a.error)
         return report_refusal(&a);
     *old = a.value;

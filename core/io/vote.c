@@ -64,11 +64,16 @@ int wf_file_vote(struct wf_comm *comm, struct wf_file_vote *vote)
     vote->most = out[1];
     if (out[0] != in[0] || !vote->rc)
         vote->rc = out[0] ? wf_file_record_vote(out[0]) : MPI_SUCCESS;
-    for (int i = 0; !vote->rc && i < SAME && vote->names[i]; i++)
-        if (out[2 + 2 * i] != ~out[3 + 2 * i])
+    for (int i = 0; !vote->rc && i < SAME && vote->names[i]; i++) {
+        bool is_same = out[2 + 2 * i] == ~out[3 + 2 * i];
+
+        if (vote->is_same[i])
+            *vote->is_same[i] = is_same;
+        else if (!is_same)
             vote->rc =
                 wf_error(MPI_ERR_NOT_SAME,
                          "%s is not the same in all processes", vote->names[i]);
+    }
     return vote->rc;
 }
 

@@ -16,6 +16,7 @@ struct wf_file_vote {
     int64_t most;         /* afterwards the greatest of all */
     int64_t same[3];      /* must be equal in all, or the call fails */
     const char *names[3]; /* of these, for the message; NULL: not used */
+    bool *is_same[3]; /* NULL; or it is told whether they are, which may be */
 };
 
 /* Agrees; returns vote->rc. If another member failed, records which one. */

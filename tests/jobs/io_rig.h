@@ -17,16 +17,22 @@ static _Thread_local char name[80];
 
 enum { RW = MPI_MODE_CREATE | MPI_MODE_RDWR };
 
-/* MPI_Init, and a name that no other job has. */
-static inline void io_begin(int *argc, char ***argv, const char *job)
+/* Chooses a name that no other job has. */
+static inline void io_choose_name(const char *job)
 {
     int pid = (int)getpid();
 
-    job_begin(argc, argv);
     rank = rank_in(MPI_COMM_WORLD);
     size = size_of(MPI_COMM_WORLD);
     MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
     snprintf(name, sizeof name, "%s.%d.tmp", job, pid);
+}
+
+/* MPI_Init, and such a name. */
+static inline void io_begin(int *argc, char ***argv, const char *job)
+{
+    job_begin(argc, argv);
+    io_choose_name(job);
 }
 
 static inline MPI_File open_file(int amode)
