@@ -21,11 +21,9 @@ static inline void set_access(struct wf_win *win, enum wf_win_epoch access)
 
 enum { ALL_IS_ALLOWED = WF_OPEN_ACTIVE | WF_OPEN_PASSIVE | WF_OPEN_FLUSH };
 
-static inline struct wf_rma_lock lock_of(const struct wf_win_peer *p)
+static inline const struct wf_rma_lock *lock_of_all(const struct wf_win *win)
 {
-    const struct wf_win_map *m = p->win->map;
-
-    return wf_rma_lock_of(wf_map_header(m, p->mate), m->me, &m->waiting);
+    return &win->map->lock_of_all;
 }
 
 /* ---- what is noted about a lock ------------------------------------------ */
@@ -62,21 +60,18 @@ static inline void note_wish(struct wf_win_peer *p)
 /* Gives the lock back that is held as words. */
 static inline void give_back(struct wf_win_peer *p)
 {
-    struct wf_rma_lock all = wf_map_lock_of_all(p->win), target = lock_of(p);
-
     p->win->words_held--;
     wf_race_note_store(0);
-    wf_rma_unlock(&all, &target, p->lock_type == WF_LOCK_EXCLUSIVE);
+    wf_rma_unlock(lock_of_all(p->win), &p->lock,
+                  p->lock_type == WF_LOCK_EXCLUSIVE);
     note_unlock(p);
 }
 
 static inline void give_all_back(struct wf_win *win)
 {
-    struct wf_rma_lock all = wf_map_lock_of_all(win);
-
     wf_race_note_store(0);
     if (!win->all_nocheck)
-        wf_rma_unlock_all(&all);
+        wf_rma_unlock_all(lock_of_all(win));
     wf_open_set_access(win, WF_ACCESS_NONE);
 }
 
@@ -92,13 +87,6 @@ static inline struct wf_win *find_usual(MPI_Win h)
     return wf_map_has_lock_words(win) && !win->no_locks ? win : NULL;
 }
 
-static inline bool try_lock(struct wf_win_peer *p, bool exclusive)
-{
-    struct wf_rma_lock all = wf_map_lock_of_all(p->win), target = lock_of(p);
-
-    return wf_rma_try_lock(&all, &target, exclusive);
-}
-
 bool wf_rma_fast_lock(MPI_Win h, int lock_type, int rank, int assert)
 {
     bool exclusive = lock_type == MPI_LOCK_EXCLUSIVE, done = false;
@@ -108,7 +96,8 @@ bool wf_rma_fast_lock(MPI_Win h, int lock_type, int rank, int assert)
     if (wf_unlikely(!p || (!exclusive && lock_type != MPI_LOCK_SHARED)))
         return false;
     wf_map_enter_words(win->map);
-    if (wf_win_access(win) == WF_ACCESS_NONE && try_lock(p, exclusive)) {
+    if (wf_win_access(win) == WF_ACCESS_NONE &&
+        wf_rma_try_lock(lock_of_all(win), &p->lock, exclusive)) {
         note_wish(p);
         note_lock(p, exclusive ? WF_LOCK_EXCLUSIVE : WF_LOCK_SHARED, false);
         done = true;
@@ -143,11 +132,8 @@ bool wf_rma_fast_lock_all(MPI_Win h, int assert)
     if (wf_unlikely(!win || assert))
         return false;
     wf_map_enter_words(win->map);
-    if (wf_likely(wf_win_access(win) == WF_ACCESS_NONE)) {
-        struct wf_rma_lock all = wf_map_lock_of_all(win);
-
-        done = wf_lock_word_try(&all, WF_HOLD_SHARED);
-    }
+    if (wf_likely(wf_win_access(win) == WF_ACCESS_NONE))
+        done = wf_lock_word_try(lock_of_all(win), WF_HOLD_SHARED);
     if (wf_likely(done)) {
         wf_race_note_load(0);
         win->all_nocheck = false;
@@ -193,14 +179,13 @@ static struct wf_win_peer *find_peer(struct wf_win *win, int rank, int *rc)
 static int take_lock(struct wf_win_peer *p, enum wf_lock_type type,
                      bool nocheck)
 {
-    struct wf_rma_lock all = wf_map_lock_of_all(p->win), target = lock_of(p);
     int rc = MPI_SUCCESS;
 
     note_wish(p);
     p->lock_state = WF_LOCK_ASKED;
     if (!nocheck)
-        rc = wf_rma_lock(&all, &target, type == WF_LOCK_EXCLUSIVE,
-                         p->win->words_held > 0);
+        rc = wf_rma_lock(lock_of_all(p->win), &p->lock,
+                         type == WF_LOCK_EXCLUSIVE, p->win->words_held > 0);
     if (rc)
         note_unlock(p);
     else
@@ -260,7 +245,6 @@ int wf_unlock_beside(struct wf_win *win, int rank)
 
 int wf_lock_all_beside(struct wf_win *win, bool nocheck)
 {
-    struct wf_rma_lock all = wf_map_lock_of_all(win);
     int rc;
 
     wf_map_enter_words(win->map);
@@ -268,7 +252,7 @@ int wf_lock_all_beside(struct wf_win *win, bool nocheck)
     if (rc == MPI_SUCCESS) {
         win->all_nocheck = nocheck;
         wf_open_set_access(win, WF_ACCESS_LOCK_ALL);
-        rc = nocheck ? MPI_SUCCESS : wf_rma_lock_all(&all);
+        rc = nocheck ? MPI_SUCCESS : wf_rma_lock_all(lock_of_all(win));
         if (rc)
             wf_open_set_access(win, WF_ACCESS_NONE);
         wf_race_note_load(0);

@@ -19,7 +19,7 @@
 #include <sys/uio.h>
 
 #include "protocol/failure.h"
-#include "rma/header.h"
+#include "rma/lock_word.h"
 #include "rma/segment.h"
 #include "rma/win.h"
 
@@ -43,6 +43,7 @@ struct wf_win_map {
     /* Writers of words execute a fence; otherwise sleepers use membarrier. */
     bool writers_fence;
     struct wf_rma_waiting waiting;
+    struct wf_rma_lock lock_of_all; /* window-wide; it lies with mate 0 */
     wf_atomic_u32 busy;           /* a thread of this process is at the locks */
     bool *due;                    /* mates to wake, when it has left them, */
     bool any_due;                 /* if there are some */

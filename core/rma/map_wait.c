@@ -211,6 +211,8 @@ bool wf_map_init_waiting(struct wf_win *win)
     struct wf_win_map *m = win->map;
 
     m->waiting = (struct wf_rma_waiting){wait_for_word, wake_mate, win};
+    m->lock_of_all =
+        wf_rma_lock_of_all(wf_map_header(m, 0), m->me, &m->waiting);
     m->watches = calloc(m->mates, sizeof *m->watches);
     m->looks = wf_win_is_oversubscribed(win) ? 0 : WF_MAP_LOOKS;
     if (!m->reused)
@@ -303,8 +305,7 @@ void wf_map_lose(struct wf_win *win, struct weft_loc *loc)
     if (!wf_map_has_lock_words(win))
         return;
     wf_map_enter_words(m);
-    lock = wf_map_lock_of_all(win);
-    wf_lock_word_fail_owner(&lock, gone);
+    wf_lock_word_fail_owner(&m->lock_of_all, gone);
     for (uint32_t i = 0; i < m->mates; i++) {
         lock = wf_rma_lock_of(wf_map_header(m, i), m->me, &m->waiting);
         wf_lock_word_fail_owner(&lock, gone);

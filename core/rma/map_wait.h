@@ -10,8 +10,8 @@
 
 /* A process is gone: those that wait for it do not wait for ever. */
 void wf_map_lose(struct wf_win *, struct weft_loc *);
-/* Prepares map->waiting, and tells the mates how this process sleeps. False:
- * out of memory. */
+/* Prepares map->waiting and map->lock_of_all, and tells the mates how this
+ * process sleeps. False: out of memory. */
 bool wf_map_init_waiting(struct wf_win *);
 /* Sets map->writers_fence, when all mates have told that. */
 void wf_map_choose_fence(struct wf_win_map *);
@@ -25,14 +25,6 @@ void wf_map_wake_due(struct wf_win *);
 void wf_map_await_word(struct wf_win *, const wf_atomic_u32 *word,
                        uint32_t value, uint32_t mate);
 void wf_map_wake_members(struct wf_win *, const int *ranks, int count);
-
-/* Returns the window-wide lock, which lies with the first mate. */
-static inline struct wf_rma_lock wf_map_lock_of_all(const struct wf_win *win)
-{
-    const struct wf_win_map *m = win->map;
-
-    return wf_rma_lock_of_all(wf_map_header(m, 0), m->me, &m->waiting);
-}
 
 /* Enter and leave map->busy (lock_beside.h), for some instructions. A process
  * of one thread does not enter: the second thread cannot come meanwhile. */

@@ -178,6 +178,7 @@ bool wf_map_init_peer(struct wf_win_peer *p)
         p->domain.base = (uintptr_t)m->memory[mate];
         p->domain.stripes = wf_map_header(m, mate)->stripes;
         p->domain.me = m->me + 1;
+        p->lock = wf_rma_lock_of(wf_map_header(m, mate), m->me, &m->waiting);
         return true;
     }
     if (p->rank != win->comm->rank)

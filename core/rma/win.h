@@ -20,6 +20,7 @@
 #include "protocol/failure.h"
 #include "protocol/slots.h"
 #include "rma/handle.h"
+#include "rma/lock_word.h"
 #include "rma/stripe.h"
 #include "rma/windows.h"
 
@@ -82,6 +83,7 @@ struct wf_win_peer {
     wf_atomic_u32 mapped; /* the mapped leg reaches it, and it is not lost */
     wf_atomic_u32 open;   /* to threads beside the section: open.h */
     uint32_t mate; /* its number in win->map; UINT32_MAX: it is not there */
+    struct wf_rma_lock lock; /* of its memory, if it is there */
     /* The atomicity of its memory, if this process has it mapped: map.h. */
     struct wf_rma_domain domain;
 
