@@ -213,6 +213,7 @@ void wf_shmcoll_set_up(struct wf_comm *comm)
     t->lines_used = t->oversubscribed ? WF_SHMCOLL_LINES_MAX : WF_SHMCOLL_LINES;
     t->blocks_used =
         t->oversubscribed ? WF_SHMCOLL_BLOCKS_MAX : WF_SHMCOLL_BLOCKS;
+    t->piece_bytes = t->block_bytes / (t->lines_used / t->blocks_used);
     /* where ranks outnumber CPUs few lines stay in the cache */
     t->ring_bytes = t->oversubscribed ? 0 : ring_bytes_for(t->size);
     if (rc || flags & CANNOT)

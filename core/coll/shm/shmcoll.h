@@ -33,7 +33,16 @@
  *
  * Lines are used again after `lines_used` calls, blocks after `blocks_used`:
  * when every member has published that it completed the earlier call, which the
- * line of its next call implies as well. Where ranks outnumber CPUs there are
+ * line of its next call implies as well. Blocks are cut into as many pieces as
+ * there are lines, and a contribution that fits a piece takes that of its call:
+ *
+ *   call        0   1  ...  b - 1 | b   b + 1  ...      b: blocks_used
+ *   block       0   1  ...  b - 1 | 0     1
+ *   piece of it 0   0  ...    0   | 1     1
+ *
+ * So a piece is used again after `lines_used` calls, too, but not before all
+ * have completed the newest call that used a whole block; a scan, which may use
+ * more lines and blocks, counts as one. Where ranks outnumber CPUs there are
  * many lines: a member that only contributes goes on until it must wait for
  * that, and each wait costs a turn of the run queue. Elsewhere few lines stay
  * in the cache.
@@ -67,6 +76,10 @@ enum {
     WF_BCAST_POOL_BLOCK_BYTES = 128 << 10,
     WF_BCAST_POOL_BYTES = WF_BCAST_POOL_BLOCKS * WF_BCAST_POOL_BLOCK_BYTES
 };
+_Static_assert(
+    WF_SHMCOLL_LINES_SCAN / WF_SHMCOLL_BLOCKS_MAX ==
+        WF_SHMCOLL_LINES / WF_SHMCOLL_BLOCKS,
+    "the pieces of a scan are as long as those of other collectives");
 /* The way of its writer, in a flag word: a schedule, or the staging ring. */
 #define WF_SHMCOLL_FLAG_SCHEDULE (1u << 31)
 #define WF_SHMCOLL_FLAG_STAGED   (1u << 30)
@@ -110,8 +123,12 @@ struct wf_shmcoll {
     unsigned char *blocks;
     size_t segment_bytes;
     uint32_t block_bytes;
-    uint32_t lines_used, blocks_used; /* of each member */
+    uint32_t piece_bytes;             /* of a block */
+    uint32_t lines_used, blocks_used; /* of each member; powers of two */
     uint32_t call; /* number of the newest call of this member */
+    /* The newest call in which this member used more than a piece of a block; a
+     * later one may stand here if that was more than lines_used calls ago. */
+    uint32_t block_call;
     /* all members have completed the calls up to this one */
     uint32_t all_completed_call;
     /* endpoints through which members reach each other */
@@ -177,16 +194,31 @@ static inline size_t wf_shmcoll_block_stride(uint32_t block)
     return block + 3 * WF_CACHE_LINE;
 }
 
+/* Returns the number of calls from one contribution of that size to the next
+ * one at the same place. */
+static inline uint32_t wf_shmcoll_count_places(const struct wf_shmcoll *t,
+                                               uint64_t bytes)
+{
+    return bytes <= WF_SHMCOLL_INLINE_BYTES || bytes <= t->piece_bytes
+               ? t->lines_used
+               : t->blocks_used;
+}
+
 /* Returns the place of a member's contribution of that size. */
 static inline unsigned char *wf_shmcoll_data_of(struct wf_shmcoll *t, int rank,
                                                 uint64_t bytes)
 {
+    uint32_t place;
+
     if (wf_likely(bytes <= WF_SHMCOLL_INLINE_BYTES))
         return wf_shmcoll_line(t, rank)->data;
     WF_ASSERT(rank >= 0 && rank < t->size && bytes <= t->block_bytes);
+    place = t->call & (wf_shmcoll_count_places(t, bytes) - 1);
     return t->blocks +
-           ((size_t)rank * WF_SHMCOLL_BLOCKS_MAX + t->call % t->blocks_used) *
-               wf_shmcoll_block_stride(t->block_bytes);
+           ((size_t)rank * WF_SHMCOLL_BLOCKS_MAX +
+            (place & (t->blocks_used - 1))) *
+               wf_shmcoll_block_stride(t->block_bytes) +
+           (size_t)(place >> __builtin_ctz(t->blocks_used)) * t->piece_bytes;
 }
 
 /* Wakes the members that sleep until this one has stored a flag. */
@@ -200,14 +232,32 @@ static inline void wf_shmcoll_notify_sleepers(struct wf_shmcoll *t)
         wf_shmcoll_wake_sleepers(t);
 }
 
+/* Takes the place of a contribution of so many bytes to this call. Returns the
+ * newest earlier call that may have used it. */
+static inline uint32_t wf_shmcoll_take_place(struct wf_shmcoll *t,
+                                             uint64_t bytes)
+{
+    uint32_t line = t->call - t->lines_used, block = t->call - t->blocks_used;
+
+    if (wf_likely(bytes <= WF_SHMCOLL_INLINE_BYTES))
+        return line;
+    if (bytes > t->piece_bytes) {
+        t->block_call = t->call;
+        return block;
+    }
+    if ((int32_t)(t->block_call - line) < 0)
+        t->block_call = line;
+    return (int32_t)(t->block_call - block) < 0 ? t->block_call : block;
+}
+
 /* Begins the next call, to which this member is going to contribute so many
- * bytes: waits until the line or block can be used again. */
+ * bytes: waits until their place can be used again. */
 static inline void wf_shmcoll_begin_call(struct wf_shmcoll *t, uint64_t bytes)
 {
-    uint32_t again =
-        ++t->call -
-        (bytes > WF_SHMCOLL_INLINE_BYTES ? t->blocks_used : t->lines_used);
+    uint32_t again;
 
+    t->call++;
+    again = wf_shmcoll_take_place(t, bytes);
     if (wf_unlikely((int32_t)(again - t->all_completed_call) > 0))
         wf_shmcoll_wait_all_completed(t, again);
 }
