@@ -22,10 +22,15 @@ struct use {
 static struct wf_shmcoll team;
 static struct use uses[CALLS];
 
-/* Begins with that call, lines and blocks; block_call is as at set-up. */
-static void begin_case(uint32_t first, uint32_t lines, uint32_t blocks)
+/* Begins behind that call; block_call is as at set-up. */
+static void begin_case(uint32_t first, bool many)
 {
-    uint32_t block = block_bytes_for(MEMBERS);
+    uint32_t block = block_bytes_for(MEMBERS),
+             piece = block / (WF_SHMCOLL_LINES_MAX / WF_SHMCOLL_BLOCKS_MAX);
+    const struct wf_shmcoll_places few_places = {WF_SHMCOLL_LINES,
+                                                 WF_SHMCOLL_BLOCKS, 0},
+                                   many_places = {WF_SHMCOLL_LINES_MAX,
+                                                  WF_SHMCOLL_BLOCKS_MAX, piece};
 
     free(team.shared);
     team = (struct wf_shmcoll){.call = first,
@@ -33,9 +38,7 @@ static void begin_case(uint32_t first, uint32_t lines, uint32_t blocks)
                                .size = MEMBERS,
                                .rank = RANK,
                                .block_bytes = block,
-                               .piece_bytes = block / (lines / blocks),
-                               .lines_used = lines,
-                               .blocks_used = blocks};
+                               .places = many ? many_places : few_places};
     team.shared = aligned_alloc(PAGE, segment_bytes(MEMBERS));
     assert_non_null(team.shared);
     team.blocks = (unsigned char *)team.shared + head_bytes(MEMBERS);
@@ -47,8 +50,8 @@ static uint32_t draw_size(void)
                                    WF_SHMCOLL_INLINE_BYTES,
                                    WF_SHMCOLL_INLINE_BYTES + 1,
                                    64,
-                                   team.piece_bytes,
-                                   team.piece_bytes + 1,
+                                   team.places.piece_bytes,
+                                   team.places.piece_bytes + 1,
                                    team.block_bytes - 1,
                                    team.block_bytes};
 
@@ -97,8 +100,8 @@ static void check_random_calls(int most)
         waits = write_contribution(i, bytes);
         age = age_of_last_use(i);
         assert_true(waits > 0 && (!age || waits <= age));
-        assert_true(waits >= (int)team.blocks_used &&
-                    waits <= (int)team.lines_used);
+        assert_true(waits >= (int)team.places.blocks &&
+                    waits <= (int)team.places.lines);
         if (bytes > WF_SHMCOLL_INLINE_BYTES)
             assert_true(uses[i].from >= own &&
                         uses[i].to <= own + WF_SHMCOLL_BLOCKS_MAX *
@@ -111,10 +114,9 @@ static void no_place_is_used_again_before_its_last_use_is_read(void **state)
 {
     (void)state;
     for (int most = 1; most <= 400; most *= 20) {
-        begin_case(0, WF_SHMCOLL_LINES, WF_SHMCOLL_BLOCKS);
+        begin_case(0, false);
         check_random_calls(most);
-        begin_case(UINT32_MAX - CALLS / 2, WF_SHMCOLL_LINES_MAX,
-                   WF_SHMCOLL_BLOCKS_MAX);
+        begin_case(UINT32_MAX - CALLS / 2, true);
         check_random_calls(most);
     }
 }
@@ -122,9 +124,9 @@ static void no_place_is_used_again_before_its_last_use_is_read(void **state)
 static void pieces_are_as_many_as_lines(void **state)
 {
     (void)state;
-    begin_case(0, WF_SHMCOLL_LINES_MAX, WF_SHMCOLL_BLOCKS_MAX);
+    begin_case(0, true);
     for (int i = 0; i < 3 * WF_SHMCOLL_LINES_MAX; i++) {
-        int waits = write_contribution(i, i % 2 ? 64 : team.piece_bytes);
+        int waits = write_contribution(i, i % 2 ? 64 : team.places.piece_bytes);
 
         if (i < WF_SHMCOLL_LINES_MAX) { /* for no call at all */
             assert_true(waits > i);
@@ -140,7 +142,7 @@ static void pieces_are_as_many_as_lines(void **state)
 static void a_whole_block_counts_until_its_line_is_used_again(void **state)
 {
     (void)state;
-    begin_case(0, WF_SHMCOLL_LINES_MAX, WF_SHMCOLL_BLOCKS_MAX);
+    begin_case(0, true);
     write_contribution(0, team.block_bytes);
     for (int i = 1; i < WF_SHMCOLL_LINES_MAX; i++)
         assert_int_equal(write_contribution(i, 64),

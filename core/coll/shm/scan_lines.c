@@ -72,6 +72,8 @@ static void begin_scan(const struct scanning *s)
         t->scan_window = calls;
     }
     t->scan_last_call = ++t->call;
+    if (calls == t->places.blocks)
+        t->block_call = t->call;
     again = t->call - calls;
     if ((int32_t)(again - t->scan_first_call) >= 0) {
         wait_for_reader(t, again, calls / 2);
@@ -217,9 +219,10 @@ static int run_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    uint32_t lines = t->lines_used, blocks = t->blocks_used;
+    struct wf_shmcoll_places usual = t->places;
     bool in_block = bytes > WF_SHMCOLL_INLINE_BYTES && bytes <= t->block_bytes;
-    struct scanning s = {t, a, bytes, exclusive, in_block ? blocks : lines};
+    struct scanning s = {t, a, bytes, exclusive,
+                         in_block ? usual.blocks : usual.lines};
     bool plain = wf_shmcoll_is_plain_reduction(a);
     int rc;
 
@@ -227,14 +230,9 @@ static int run_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
         return rc;
     if (bytes == 0)
         return MPI_SUCCESS;
-    t->lines_used =
-        lines < WF_SHMCOLL_LINES_SCAN ? WF_SHMCOLL_LINES_SCAN : lines;
-    t->blocks_used = WF_SHMCOLL_BLOCKS_MAX;
+    t->places = t->scan_places;
     rc = choose_path(builder, &s);
-    t->lines_used = lines;
-    t->blocks_used = blocks;
-    if (in_block)
-        t->block_call = t->call; /* others may have other pieces */
+    t->places = usual;
     return rc;
 }
 

@@ -31,21 +31,20 @@
  * used as a position without a check. Reductions bracket as the schedules do:
  * the same bits either way.
  *
- * Lines are used again after `lines_used` calls, blocks after `blocks_used`:
- * when every member has published that it completed the earlier call, which the
- * line of its next call implies as well. Blocks are cut into as many pieces as
+ * Lines and blocks are used in turn, and again when every member has published
+ * that it completed the earlier call, which the line of its next call implies
+ * as well. Where ranks outnumber CPUs there are many lines: a member that only
+ * contributes goes on until it must wait for that, and each wait costs a turn
+ * of the run queue. There, and in scans, blocks are cut into as many pieces as
  * there are lines, and a contribution that fits a piece takes that of its call:
  *
- *   call        0   1  ...  b - 1 | b   b + 1  ...      b: blocks_used
+ *   call        0   1  ...  b - 1 | b   b + 1  ...      b: number of blocks
  *   block       0   1  ...  b - 1 | 0     1
  *   piece of it 0   0  ...    0   | 1     1
  *
- * So a piece is used again after `lines_used` calls, too, but not before all
- * have completed the newest call that used a whole block; a scan, which may use
- * more lines and blocks, counts as one. Where ranks outnumber CPUs there are
- * many lines: a member that only contributes goes on until it must wait for
- * that, and each wait costs a turn of the run queue. Elsewhere few lines stay
- * in the cache.
+ * A piece is used again after as many calls as a line, too, but not before all
+ * have completed the newest call that used the whole block. Elsewhere few lines
+ * and blocks stay in the cache.
  *
  * Waiting (wait.c) polls the flag word for a moment, and then waits as any
  * other call: the engine is driven meanwhile, and a member that sleeps names
@@ -76,10 +75,6 @@ enum {
     WF_BCAST_POOL_BLOCK_BYTES = 128 << 10,
     WF_BCAST_POOL_BYTES = WF_BCAST_POOL_BLOCKS * WF_BCAST_POOL_BLOCK_BYTES
 };
-_Static_assert(
-    WF_SHMCOLL_LINES_SCAN / WF_SHMCOLL_BLOCKS_MAX ==
-        WF_SHMCOLL_LINES / WF_SHMCOLL_BLOCKS,
-    "the pieces of a scan are as long as those of other collectives");
 /* The way of its writer, in a flag word: a schedule, or the staging ring. */
 #define WF_SHMCOLL_FLAG_SCHEDULE (1u << 31)
 #define WF_SHMCOLL_FLAG_STAGED   (1u << 30)
@@ -116,6 +111,12 @@ struct wf_shmcoll_segment {
     struct wf_shmcoll_member members[];
 };
 
+/* The places for contributions of a member. */
+struct wf_shmcoll_places {
+    uint32_t lines, blocks; /* that are used in turn; powers of two */
+    uint32_t piece_bytes;   /* of a block; 0: blocks are used whole */
+};
+
 /* The state of a communicator's shared-memory collectives in one member. */
 struct wf_shmcoll {
     struct wf_comm *comm;
@@ -123,11 +124,10 @@ struct wf_shmcoll {
     unsigned char *blocks;
     size_t segment_bytes;
     uint32_t block_bytes;
-    uint32_t piece_bytes;             /* of a block */
-    uint32_t lines_used, blocks_used; /* of each member; powers of two */
+    struct wf_shmcoll_places places, scan_places;
     uint32_t call; /* number of the newest call of this member */
     /* The newest call in which this member used more than a piece of a block; a
-     * later one may stand here if that was more than lines_used calls ago. */
+     * later one may stand here if that was more calls ago than lines are. */
     uint32_t block_call;
     /* all members have completed the calls up to this one */
     uint32_t all_completed_call;
@@ -184,7 +184,7 @@ static inline struct wf_shmcoll_line *wf_shmcoll_line(struct wf_shmcoll *t,
                                                       int rank)
 {
     WF_ASSERT(rank >= 0 && rank < t->size && t->shared);
-    return &t->shared->members[rank].line[t->call & (t->lines_used - 1)];
+    return &t->shared->members[rank].line[t->call & (t->places.lines - 1)];
 }
 
 /* Returns the distance between blocks, padded so that their first lines map to
@@ -199,26 +199,28 @@ static inline size_t wf_shmcoll_block_stride(uint32_t block)
 static inline uint32_t wf_shmcoll_count_places(const struct wf_shmcoll *t,
                                                uint64_t bytes)
 {
-    return bytes <= WF_SHMCOLL_INLINE_BYTES || bytes <= t->piece_bytes
-               ? t->lines_used
-               : t->blocks_used;
+    return bytes <= WF_SHMCOLL_INLINE_BYTES || bytes <= t->places.piece_bytes
+               ? t->places.lines
+               : t->places.blocks;
 }
 
 /* Returns the place of a member's contribution of that size. */
 static inline unsigned char *wf_shmcoll_data_of(struct wf_shmcoll *t, int rank,
                                                 uint64_t bytes)
 {
-    uint32_t place;
+    const struct wf_shmcoll_places *p = &t->places;
+    unsigned char *block;
 
     if (wf_likely(bytes <= WF_SHMCOLL_INLINE_BYTES))
         return wf_shmcoll_line(t, rank)->data;
     WF_ASSERT(rank >= 0 && rank < t->size && bytes <= t->block_bytes);
-    place = t->call & (wf_shmcoll_count_places(t, bytes) - 1);
-    return t->blocks +
-           ((size_t)rank * WF_SHMCOLL_BLOCKS_MAX +
-            (place & (t->blocks_used - 1))) *
-               wf_shmcoll_block_stride(t->block_bytes) +
-           (size_t)(place >> __builtin_ctz(t->blocks_used)) * t->piece_bytes;
+    block = t->blocks + ((size_t)rank * WF_SHMCOLL_BLOCKS_MAX +
+                         (t->call & (p->blocks - 1))) *
+                            wf_shmcoll_block_stride(t->block_bytes);
+    return bytes > p->piece_bytes
+               ? block
+               : block + (size_t)((t->call & (p->lines - 1)) / p->blocks) *
+                             p->piece_bytes;
 }
 
 /* Wakes the members that sleep until this one has stored a flag. */
@@ -237,11 +239,12 @@ static inline void wf_shmcoll_notify_sleepers(struct wf_shmcoll *t)
 static inline uint32_t wf_shmcoll_take_place(struct wf_shmcoll *t,
                                              uint64_t bytes)
 {
-    uint32_t line = t->call - t->lines_used, block = t->call - t->blocks_used;
+    uint32_t line = t->call - t->places.lines,
+             block = t->call - t->places.blocks;
 
     if (wf_likely(bytes <= WF_SHMCOLL_INLINE_BYTES))
         return line;
-    if (bytes > t->piece_bytes) {
+    if (bytes > t->places.piece_bytes) {
         t->block_call = t->call;
         return block;
     }

@@ -34,7 +34,7 @@ struct wf_event_source {
 struct wf_shmcoll_segment {
     struct wf_shmcoll_member members[MEMBERS];
 };
-//@ core/coll/shm/shmcoll.h: wf_shmcoll
+//@ core/coll/shm/shmcoll.h: wf_shmcoll_places wf_shmcoll
 
 static futex_word *bells;
 static struct weft_loc locations[MEMBERS];
@@ -110,7 +110,7 @@ struct members_meet : rl::test_suite<members_meet<FENCE>, MEMBERS> {
             memset(&colls[i], 0, sizeof colls[i]);
             colls[i].comm = &comm;
             colls[i].shared = &shared;
-            colls[i].lines_used = WF_SHMCOLL_LINES_MAX;
+            colls[i].places.lines = WF_SHMCOLL_LINES_MAX;
             colls[i].size = MEMBERS;
             colls[i].rank = i;
             colls[i].writers_fence = FENCE;
@@ -164,9 +164,9 @@ struct blocks_pass : rl::test_suite<blocks_pass, MEMBERS> {
             memset(&colls[i], 0, sizeof colls[i]);
             colls[i].comm = &comm;
             colls[i].shared = &shared;
-            colls[i].piece_bytes = PIECE;
-            colls[i].lines_used = PIECES;
-            colls[i].blocks_used = 1;
+            colls[i].places.piece_bytes = PIECE;
+            colls[i].places.lines = PIECES;
+            colls[i].places.blocks = 1;
             colls[i].size = MEMBERS;
             colls[i].rank = i;
             colls[i].writers_fence = true;
