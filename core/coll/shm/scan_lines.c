@@ -38,9 +38,10 @@ struct scanning {
     const struct wf_coll_args *a;
     uint64_t bytes;
     bool exclusive;
-    /* Another collective has used the place of this call so many calls ago at
-     * the latest, and before all scans that follow each other. */
-    uint32_t others_places;
+    /* of other collectives, which have used the line or block of this call so
+     * many calls ago at the latest, and before all scans that follow each
+     * other */
+    struct wf_shmcoll_places others;
 };
 
 /* Waits until the next rank has read the lines of calls up to `again`, and then
@@ -79,7 +80,8 @@ static void begin_scan(const struct scanning *s)
         wait_for_reader(t, again, calls / 2);
         return;
     }
-    again = t->call - s->others_places;
+    again = t->call - (s->bytes > WF_SHMCOLL_INLINE_BYTES ? s->others.blocks
+                                                          : s->others.lines);
     if ((int32_t)(again - t->scan_first_call) >= 0)
         again = t->scan_first_call - 1;
     if ((int32_t)(again - t->all_completed_call) > 0)
@@ -200,15 +202,16 @@ static int choose_path(wf_coll_builder *builder, const struct scanning *s)
     struct wf_shmcoll *t = s->t;
     bool plain = a->op->predefined && wf_type_is_contiguous(a->rtype),
          chain = schedule_uses_chain(a, s->bytes),
-         able = plain && chain && !is_long_pair(s);
-    uint32_t again = t->call + 1 - s->others_places;
+         able = plain && chain && !is_long_pair(s),
+         led = plain && !chain && wf_shmcoll_has_leader(t) &&
+               s->bytes <= t->block_bytes;
+    uint32_t again = t->call + 1 - (led ? s->others.blocks : s->others.lines);
 
     if (wf_likely(able && s->bytes <= t->block_bytes))
         return run_on_lines(s);
     if ((int32_t)(again - t->all_completed_call) > 0)
         wf_shmcoll_wait_all_completed(t, again);
-    if (plain && !chain && wf_shmcoll_has_leader(t) &&
-        s->bytes <= t->block_bytes)
+    if (led)
         return wf_shmcoll_scan_by_leader(builder, a, s->exclusive);
     return able ? wf_staging_scan(builder, a, s->exclusive)
                 : run_by_schedule(builder, s);
@@ -219,10 +222,7 @@ static int run_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    struct wf_shmcoll_places usual = t->places;
-    bool in_block = bytes > WF_SHMCOLL_INLINE_BYTES && bytes <= t->block_bytes;
-    struct scanning s = {t, a, bytes, exclusive,
-                         in_block ? usual.blocks : usual.lines};
+    struct scanning s = {t, a, bytes, exclusive, t->places};
     bool plain = wf_shmcoll_is_plain_reduction(a);
     int rc;
 
@@ -232,7 +232,7 @@ static int run_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
         return MPI_SUCCESS;
     t->places = t->scan_places;
     rc = choose_path(builder, &s);
-    t->places = usual;
+    t->places = s.others;
     return rc;
 }
 
