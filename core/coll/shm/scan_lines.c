@@ -12,9 +12,8 @@
  * scan follows the other, only for the next rank, which reads it: otherwise all
  * would wait for the last rank's first call, and only one window of calls would
  * be under way at a time. A rank that must wait does so until half of the
- * window is free. All ways of a scan use more lines than other collectives,
- * where those have few. Short vectors lie in sub-blocks, so that there are as
- * many of them as lines.
+ * window is free. All ways of a scan use more lines and blocks than other
+ * collectives, where those have few.
  *
  * A member reads only the line of the rank below it. So one that wants a
  * schedule waits for all; and one that finds the line below wrong writes a line
@@ -39,41 +38,11 @@ struct scanning {
     const struct wf_coll_args *a;
     uint64_t bytes;
     bool exclusive;
+    /* of other collectives, which have used the line or block of this call so
+     * many calls ago at the latest, and before all scans that follow each
+     * other */
+    struct wf_shmcoll_places others;
 };
-
-/* Returns the number of sub-blocks of a block: all blocks together have as many
- * as there are lines. */
-static uint32_t count_sub_blocks(const struct wf_shmcoll *t)
-{
-    return t->lines_used / WF_SHMCOLL_BLOCKS_MAX;
-}
-
-static bool fits_sub_block(const struct wf_shmcoll *t, uint64_t bytes)
-{
-    return bytes <= t->block_bytes / count_sub_blocks(t);
-}
-
-/* Returns the number of calls that may be under way between two members. */
-static uint32_t window_size(const struct wf_shmcoll *t, uint64_t bytes)
-{
-    return fits_sub_block(t, bytes) ? t->lines_used : WF_SHMCOLL_BLOCKS_MAX;
-}
-
-static unsigned char *scan_data_of(const struct scanning *s, int rank)
-{
-    struct wf_shmcoll *t = s->t;
-    uint32_t turn = t->call / WF_SHMCOLL_BLOCKS_MAX % count_sub_blocks(t);
-
-    if (s->bytes <= WF_SHMCOLL_INLINE_BYTES)
-        return wf_shmcoll_line(t, rank)->data;
-    return t->blocks +
-           ((size_t)rank * WF_SHMCOLL_BLOCKS_MAX +
-            t->call % WF_SHMCOLL_BLOCKS_MAX) *
-               wf_shmcoll_block_stride(t->block_bytes) +
-           (fits_sub_block(t, s->bytes)
-                ? (size_t)turn * (t->block_bytes / count_sub_blocks(t))
-                : 0);
-}
 
 /* Waits until the next rank has read the lines of calls up to `again`, and then
  * of `more` calls after it. */
@@ -91,13 +60,12 @@ static void wait_for_reader(struct wf_shmcoll *t, uint32_t again, uint32_t more)
     t->scan_read_call = (uint32_t)(seen >> 32);
 }
 
-/* Begins a scan, as wf_shmcoll_begin_call. Another collective, which uses
- * `others_lines` lines or blocks, has written here so many calls ago at the
- * latest, and before all scans. */
-static void begin_scan(const struct scanning *s, uint32_t others_lines)
+/* Begins a scan, as wf_shmcoll_begin_call; as many calls as there are places
+ * may be under way between two members. */
+static void begin_scan(const struct scanning *s)
 {
     struct wf_shmcoll *t = s->t;
-    uint32_t calls = window_size(t, s->bytes), again;
+    uint32_t calls = wf_shmcoll_count_places(t, s->bytes), again;
 
     if (t->scan_last_call != t->call || t->scan_window != calls) {
         t->scan_first_call = t->call + 1;
@@ -105,12 +73,15 @@ static void begin_scan(const struct scanning *s, uint32_t others_lines)
         t->scan_window = calls;
     }
     t->scan_last_call = ++t->call;
+    if (calls == t->places.blocks)
+        t->block_call = t->call;
     again = t->call - calls;
     if ((int32_t)(again - t->scan_first_call) >= 0) {
         wait_for_reader(t, again, calls / 2);
         return;
     }
-    again = t->call - others_lines;
+    again = t->call - (s->bytes > WF_SHMCOLL_INLINE_BYTES ? s->others.blocks
+                                                          : s->others.lines);
     if ((int32_t)(again - t->scan_first_call) >= 0)
         again = t->scan_first_call - 1;
     if ((int32_t)(again - t->all_completed_call) > 0)
@@ -142,7 +113,7 @@ static int wait_lower_sum(const struct scanning *s, const void **lower)
     rc = wf_shmcoll_wait_flag(s->t, from, &word);
     if (wf_unlikely(rc))
         return rc;
-    *lower = scan_data_of(s, from);
+    *lower = wf_shmcoll_data_of(s->t, from, s->bytes);
     if (wf_unlikely(wf_shmcoll_names_way(word)))
         return wf_shmcoll_report_other_count(from);
     return wf_shmcoll_check_length(from, wf_shmcoll_bytes_of(word), s->bytes);
@@ -174,7 +145,7 @@ static int pass_sum_on(const struct scanning *s)
     void *sum;
     int rc = MPI_SUCCESS;
 
-    sum = scan_data_of(s, t->rank);
+    sum = wf_shmcoll_data_of(t, t->rank, s->bytes);
     copy_operand(s, sum);
     if (t->rank > 0)
         rc = wait_lower_sum(s, &lower);
@@ -205,13 +176,12 @@ static WF_COLD int run_by_schedule(wf_coll_builder *builder,
     return wf_shmcoll_request_schedule(builder, s->a, s->bytes);
 }
 
-static int run_on_lines(const struct scanning *s, uint32_t others_lines)
+static int run_on_lines(const struct scanning *s)
 {
     struct wf_shmcoll *t = s->t;
     int rc;
 
-    begin_scan(s, s->bytes > WF_SHMCOLL_INLINE_BYTES ? t->blocks_used
-                                                     : others_lines);
+    begin_scan(s);
     rc = t->rank + 1 == t->size ? finish_chain(s) : pass_sum_on(s);
     wf_shmcoll_complete_call(t);
     return rc;
@@ -226,22 +196,22 @@ static bool is_long_pair(const struct scanning *s)
                                      : WF_SHMCOLL_SCAN_PAIR_MOST);
 }
 
-static int choose_path(wf_coll_builder *builder, const struct scanning *s,
-                       uint32_t others_lines)
+static int choose_path(wf_coll_builder *builder, const struct scanning *s)
 {
     const struct wf_coll_args *a = s->a;
     struct wf_shmcoll *t = s->t;
     bool plain = a->op->predefined && wf_type_is_contiguous(a->rtype),
          chain = schedule_uses_chain(a, s->bytes),
-         able = plain && chain && !is_long_pair(s);
-    uint32_t again = t->call + 1 - others_lines;
+         able = plain && chain && !is_long_pair(s),
+         led = plain && !chain && wf_shmcoll_has_leader(t) &&
+               s->bytes <= t->block_bytes;
+    uint32_t again = t->call + 1 - (led ? s->others.blocks : s->others.lines);
 
     if (wf_likely(able && s->bytes <= t->block_bytes))
-        return run_on_lines(s, others_lines);
+        return run_on_lines(s);
     if ((int32_t)(again - t->all_completed_call) > 0)
         wf_shmcoll_wait_all_completed(t, again);
-    if (plain && !chain && wf_shmcoll_has_leader(t) &&
-        s->bytes <= t->block_bytes)
+    if (led)
         return wf_shmcoll_scan_by_leader(builder, a, s->exclusive);
     return able ? wf_staging_scan(builder, a, s->exclusive)
                 : run_by_schedule(builder, s);
@@ -252,19 +222,17 @@ static int run_scan(wf_coll_builder *builder, const struct wf_coll_args *a,
 {
     struct wf_shmcoll *t = a->comm->shmcoll;
     uint64_t bytes = a->rcount * (uint64_t)a->rtype->size;
-    struct scanning s = {t, a, bytes, exclusive};
+    struct scanning s = {t, a, bytes, exclusive, t->places};
     bool plain = wf_shmcoll_is_plain_reduction(a);
-    uint32_t lines = t->lines_used;
     int rc;
 
     if ((rc = wf_shmcoll_check_args(builder, a, plain)))
         return rc;
     if (bytes == 0)
         return MPI_SUCCESS;
-    t->lines_used =
-        lines < WF_SHMCOLL_LINES_SCAN ? WF_SHMCOLL_LINES_SCAN : lines;
-    rc = choose_path(builder, &s, lines);
-    t->lines_used = lines;
+    t->places = t->scan_places;
+    rc = choose_path(builder, &s);
+    t->places = s.others;
     return rc;
 }
 

@@ -181,6 +181,19 @@ static bool may_map(struct wf_instance *wf, unsigned units)
     return c && c->shm_units + units <= SEGMENTS_MAX;
 }
 
+/* Chooses the places for contributions to scans, and to other collectives. */
+static void choose_places(struct wf_shmcoll *t)
+{
+    struct wf_shmcoll_places few = {WF_SHMCOLL_LINES, WF_SHMCOLL_BLOCKS, 0},
+                             many = {t->oversubscribed ? WF_SHMCOLL_LINES_MAX
+                                                       : WF_SHMCOLL_LINES_SCAN,
+                                     WF_SHMCOLL_BLOCKS_MAX, 0};
+
+    many.piece_bytes = t->block_bytes / (many.lines / many.blocks);
+    t->places = t->oversubscribed ? many : few;
+    t->scan_places = many;
+}
+
 void wf_shmcoll_set_up(struct wf_comm *comm)
 {
     struct wf_memory m = {.comm = comm,
@@ -210,9 +223,7 @@ void wf_shmcoll_set_up(struct wf_comm *comm)
     t->oversubscribed = flags & OVERSUBSCRIBED;
     t->has_leader = t->size > WF_SHMCOLL_READ_BY_ALL_MOST ||
                     (t->oversubscribed && flags & MANY_PER_CPU);
-    t->lines_used = t->oversubscribed ? WF_SHMCOLL_LINES_MAX : WF_SHMCOLL_LINES;
-    t->blocks_used =
-        t->oversubscribed ? WF_SHMCOLL_BLOCKS_MAX : WF_SHMCOLL_BLOCKS;
+    choose_places(t);
     /* where ranks outnumber CPUs few lines stay in the cache */
     t->ring_bytes = t->oversubscribed ? 0 : ring_bytes_for(t->size);
     if (rc || flags & CANNOT)

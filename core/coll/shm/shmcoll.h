@@ -31,12 +31,20 @@
  * used as a position without a check. Reductions bracket as the schedules do:
  * the same bits either way.
  *
- * Lines are used again after `lines_used` calls, blocks after `blocks_used`:
- * when every member has published that it completed the earlier call, which the
- * line of its next call implies as well. Where ranks outnumber CPUs there are
- * many lines: a member that only contributes goes on until it must wait for
- * that, and each wait costs a turn of the run queue. Elsewhere few lines stay
- * in the cache.
+ * Lines and blocks are used in turn, and again when every member has published
+ * that it completed the earlier call, which the line of its next call implies
+ * as well. Where ranks outnumber CPUs there are many lines: a member that only
+ * contributes goes on until it must wait for that, and each wait costs a turn
+ * of the run queue. There, and in scans, blocks are cut into as many pieces as
+ * there are lines, and a contribution that fits a piece takes that of its call:
+ *
+ *   call        0   1  ...  b - 1 | b   b + 1  ...      b: number of blocks
+ *   block       0   1  ...  b - 1 | 0     1
+ *   piece of it 0   0  ...    0   | 1     1
+ *
+ * A piece is used again after as many calls as a line, too, but not before all
+ * have completed the newest call that used the whole block. Elsewhere few lines
+ * and blocks stay in the cache.
  *
  * Waiting (wait.c) polls the flag word for a moment, and then waits as any
  * other call: the engine is driven meanwhile, and a member that sleeps names
@@ -103,6 +111,12 @@ struct wf_shmcoll_segment {
     struct wf_shmcoll_member members[];
 };
 
+/* The places for contributions of a member. */
+struct wf_shmcoll_places {
+    uint32_t lines, blocks; /* that are used in turn; powers of two */
+    uint32_t piece_bytes;   /* of a block; 0: blocks are used whole */
+};
+
 /* The state of a communicator's shared-memory collectives in one member. */
 struct wf_shmcoll {
     struct wf_comm *comm;
@@ -110,8 +124,11 @@ struct wf_shmcoll {
     unsigned char *blocks;
     size_t segment_bytes;
     uint32_t block_bytes;
-    uint32_t lines_used, blocks_used; /* of each member */
+    struct wf_shmcoll_places places, scan_places;
     uint32_t call; /* number of the newest call of this member */
+    /* The newest call in which this member used more than a piece of a block; a
+     * later one may stand here if that was more calls ago than lines are. */
+    uint32_t block_call;
     /* all members have completed the calls up to this one */
     uint32_t all_completed_call;
     /* endpoints through which members reach each other */
@@ -167,7 +184,7 @@ static inline struct wf_shmcoll_line *wf_shmcoll_line(struct wf_shmcoll *t,
                                                       int rank)
 {
     WF_ASSERT(rank >= 0 && rank < t->size && t->shared);
-    return &t->shared->members[rank].line[t->call & (t->lines_used - 1)];
+    return &t->shared->members[rank].line[t->call & (t->places.lines - 1)];
 }
 
 /* Returns the distance between blocks, padded so that their first lines map to
@@ -177,16 +194,33 @@ static inline size_t wf_shmcoll_block_stride(uint32_t block)
     return block + 3 * WF_CACHE_LINE;
 }
 
+/* Returns the number of calls from one contribution of that size to the next
+ * one at the same place. */
+static inline uint32_t wf_shmcoll_count_places(const struct wf_shmcoll *t,
+                                               uint64_t bytes)
+{
+    return bytes <= WF_SHMCOLL_INLINE_BYTES || bytes <= t->places.piece_bytes
+               ? t->places.lines
+               : t->places.blocks;
+}
+
 /* Returns the place of a member's contribution of that size. */
 static inline unsigned char *wf_shmcoll_data_of(struct wf_shmcoll *t, int rank,
                                                 uint64_t bytes)
 {
+    const struct wf_shmcoll_places *p = &t->places;
+    unsigned char *block;
+
     if (wf_likely(bytes <= WF_SHMCOLL_INLINE_BYTES))
         return wf_shmcoll_line(t, rank)->data;
     WF_ASSERT(rank >= 0 && rank < t->size && bytes <= t->block_bytes);
-    return t->blocks +
-           ((size_t)rank * WF_SHMCOLL_BLOCKS_MAX + t->call % t->blocks_used) *
-               wf_shmcoll_block_stride(t->block_bytes);
+    block = t->blocks + ((size_t)rank * WF_SHMCOLL_BLOCKS_MAX +
+                         (t->call & (p->blocks - 1))) *
+                            wf_shmcoll_block_stride(t->block_bytes);
+    return bytes > p->piece_bytes
+               ? block
+               : block + (size_t)((t->call & (p->lines - 1)) / p->blocks) *
+                             p->piece_bytes;
 }
 
 /* Wakes the members that sleep until this one has stored a flag. */
@@ -200,14 +234,33 @@ static inline void wf_shmcoll_notify_sleepers(struct wf_shmcoll *t)
         wf_shmcoll_wake_sleepers(t);
 }
 
+/* Takes the place of a contribution of so many bytes to this call. Returns the
+ * newest earlier call that may have used it. */
+static inline uint32_t wf_shmcoll_take_place(struct wf_shmcoll *t,
+                                             uint64_t bytes)
+{
+    uint32_t line = t->call - t->places.lines,
+             block = t->call - t->places.blocks;
+
+    if (wf_likely(bytes <= WF_SHMCOLL_INLINE_BYTES))
+        return line;
+    if (bytes > t->places.piece_bytes) {
+        t->block_call = t->call;
+        return block;
+    }
+    if ((int32_t)(t->block_call - line) < 0)
+        t->block_call = line;
+    return (int32_t)(t->block_call - block) < 0 ? t->block_call : block;
+}
+
 /* Begins the next call, to which this member is going to contribute so many
- * bytes: waits until the line or block can be used again. */
+ * bytes: waits until their place can be used again. */
 static inline void wf_shmcoll_begin_call(struct wf_shmcoll *t, uint64_t bytes)
 {
-    uint32_t again =
-        ++t->call -
-        (bytes > WF_SHMCOLL_INLINE_BYTES ? t->blocks_used : t->lines_used);
+    uint32_t again;
 
+    t->call++;
+    again = wf_shmcoll_take_place(t, bytes);
     if (wf_unlikely((int32_t)(again - t->all_completed_call) > 0))
         wf_shmcoll_wait_all_completed(t, again);
 }

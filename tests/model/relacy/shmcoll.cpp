@@ -1,7 +1,7 @@
 /* The flags of a shared-memory collective (core/coll/shm/shmcoll.h, wait.c):
  * lines that are used again, and sleepers; writers fence, or sleepers use
- * membarrier. The chunks of a large call (staging.c), which are used again, by
- * one writer or by all.
+ * membarrier. A block and its pieces, which are used again. The chunks of a
+ * large call (staging.c), which are used again, by one writer or by all.
  * CLAIM  A member reads what was published in this call, no member overwrites
  * what another still reads, and a member that sleeps is woken.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -34,7 +34,7 @@ struct wf_event_source {
 struct wf_shmcoll_segment {
     struct wf_shmcoll_member members[MEMBERS];
 };
-//@ core/coll/shm/shmcoll.h: wf_shmcoll
+//@ core/coll/shm/shmcoll.h: wf_shmcoll_places wf_shmcoll
 
 static futex_word *bells;
 static struct weft_loc locations[MEMBERS];
@@ -59,6 +59,7 @@ static int wf_shmcoll_wait_word(struct wf_shmcoll *, int, const wf_atomic_u64 *,
 static void wf_race_note_store(uint32_t) {}
 static void wf_race_note_load(uint32_t) {}
 //@ core/coll/shm/shmcoll.h: wf_shmcoll_store_word wf_shmcoll_load_word
+//@ core/coll/shm/shmcoll.h: wf_shmcoll_take_place
 //@ core/coll/shm/shmcoll.h: wf_shmcoll_begin_call wf_shmcoll_store_flag
 //@ core/coll/shm/shmcoll.h: wf_shmcoll_publish_flag wf_shmcoll_complete_call
 //@ core/coll/shm/shmcoll.h: wf_shmcoll_is_reached wf_shmcoll_wait_flag
@@ -109,7 +110,7 @@ struct members_meet : rl::test_suite<members_meet<FENCE>, MEMBERS> {
             memset(&colls[i], 0, sizeof colls[i]);
             colls[i].comm = &comm;
             colls[i].shared = &shared;
-            colls[i].lines_used = WF_SHMCOLL_LINES_MAX;
+            colls[i].places.lines = WF_SHMCOLL_LINES_MAX;
             colls[i].size = MEMBERS;
             colls[i].rank = i;
             colls[i].writers_fence = FENCE;
@@ -142,7 +143,71 @@ struct members_meet : rl::test_suite<members_meet<FENCE>, MEMBERS> {
     }
 };
 
-/* ---- pieces -------------------------------------------------------------- */
+/* ---- a block and its pieces ---------------------------------------------- */
+
+/* Member 1 contributes the block or a piece of it, as many as there are lines;
+ * member 0 reads. */
+struct blocks_pass : rl::test_suite<blocks_pass, MEMBERS> {
+    enum { PIECE = 2, WHOLE = 4, PIECES = WHOLE / PIECE, BLOCK_CALLS = 6 };
+
+    struct wf_shmcoll_segment shared;
+    struct wf_shmcoll colls[MEMBERS];
+    struct wf_comm comm;
+    futex_word bell[MEMBERS];
+    plain<int> pieces[PIECES];
+
+    void before()
+    {
+        bells = bell;
+        comm.shmcoll_usable = true;
+        for (int i = 0; i < MEMBERS; i++) {
+            memset(&colls[i], 0, sizeof colls[i]);
+            colls[i].comm = &comm;
+            colls[i].shared = &shared;
+            colls[i].places.piece_bytes = PIECE;
+            colls[i].places.lines = PIECES;
+            colls[i].places.blocks = 1;
+            colls[i].size = MEMBERS;
+            colls[i].rank = i;
+            colls[i].writers_fence = true;
+        }
+    }
+
+    void contribute(struct wf_shmcoll *t, uint64_t bytes)
+    {
+        wf_shmcoll_begin_call(t, bytes);
+        for (unsigned i = 0; i < PIECES; i++)
+            if (bytes == WHOLE || i == t->call % PIECES)
+                pieces[i] = t->call;
+        wf_shmcoll_publish_flag(t, bytes, 0);
+    }
+
+    void read(struct wf_shmcoll *t, uint64_t bytes)
+    {
+        uint64_t word;
+
+        t->call++;
+        RL_ASSERT(!wf_shmcoll_wait_flag(t, 1, &word));
+        for (unsigned i = 0; i < PIECES; i++)
+            if (bytes == WHOLE || i == t->call % PIECES)
+                RL_ASSERT(pieces[i] == (int)t->call);
+    }
+
+    void thread(unsigned me)
+    {
+        for (int n = 1; n <= BLOCK_CALLS; n++) {
+            uint64_t bytes = n == 3 ? WHOLE : PIECE;
+
+            if (me)
+                contribute(&colls[me], bytes);
+            else
+                read(&colls[me], bytes);
+            wf_shmcoll_complete_call(&colls[me]);
+        }
+    }
+};
+
+/* ---- chunks -------------------------------------------------------------- */
 
 struct wf_coll_args {
     int root;
@@ -236,6 +301,6 @@ int main(int argc, char **argv)
 {
     read_arguments(argc, argv);
     return !(does_hold<members_meet<true>>() &&
-             does_hold<members_meet<false>>() &&
+             does_hold<members_meet<false>>() && does_hold<blocks_pass>() &&
              does_hold<pieces_pass<true>>() && does_hold<pieces_pass<false>>());
 }
