@@ -88,6 +88,16 @@ void wf_comm_take_back(struct wf_comm *comm, struct wf_comm_kept *k)
     *at = k->next;
 }
 
+struct wf_comm_kept *wf_comm_find_kept(const struct wf_comm *comm,
+                                       void (*drop)(struct wf_comm_kept *))
+{
+    struct wf_comm_kept *k = comm->kept;
+
+    while (k && k->drop != drop)
+        k = k->next;
+    return k;
+}
+
 static void drop_kept(struct wf_comm *comm)
 {
     struct wf_comm_kept *k;

@@ -158,9 +158,12 @@ void wf_comm_set_context(struct wf_comm *, uint32_t context,
 /* Returns whether a member, or one of the remote group, is of another job. */
 bool wf_comm_has_others(const struct wf_comm *);
 
-/* Keep something with a communicator, and take it back without dropping it. */
+/* Keep something with a communicator; take it back without dropping it; find
+ * that with this function, or NULL. */
 void wf_comm_keep(struct wf_comm *, struct wf_comm_kept *);
 void wf_comm_take_back(struct wf_comm *, struct wf_comm_kept *);
+struct wf_comm_kept *wf_comm_find_kept(const struct wf_comm *,
+                                       void (*drop)(struct wf_comm_kept *));
 
 /* Frees the memory of freed communicators that is kept for reuse. */
 struct wf_env;

@@ -35,10 +35,8 @@ static void drop_spare(struct wf_comm_kept *kept)
 /* Returns what is kept with a communicator, or NULL. */
 static struct spare *find_spare(const struct wf_comm *parent)
 {
-    struct wf_comm_kept *k = parent->kept;
+    struct wf_comm_kept *k = wf_comm_find_kept(parent, drop_spare);
 
-    while (k && k->drop != drop_spare)
-        k = k->next;
     return k ? wf_container(k, struct spare, kept) : NULL;
 }
 

@@ -32,10 +32,8 @@ static void drop_list(struct wf_comm_kept *kept)
 /* Returns the list of a communicator, or NULL. */
 static struct segment_list *find_list(const struct wf_comm *comm)
 {
-    struct wf_comm_kept *k = comm->kept;
+    struct wf_comm_kept *k = wf_comm_find_kept(comm, drop_list);
 
-    while (k && k->drop != drop_list)
-        k = k->next;
     return k ? wf_container(k, struct segment_list, kept) : NULL;
 }
 

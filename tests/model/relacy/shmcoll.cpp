@@ -95,6 +95,17 @@ static void leave_segments(struct wf_shmcoll *) {}
 //@ core/coll/shm/wait.c: wait_for_word wf_shmcoll_wait_word
 //@ core/coll/shm/wait.c: wf_shmcoll_wait_all_completed wf_shmcoll_wake_sleepers
 
+static void init_member(struct wf_shmcoll *t, struct wf_comm *comm,
+                        struct wf_shmcoll_segment *shared, int rank)
+{
+    memset(t, 0, sizeof *t);
+    t->comm = comm;
+    t->shared = shared;
+    t->size = MEMBERS;
+    t->rank = rank;
+    t->writers_fence = true;
+}
+
 template <bool FENCE>
 struct members_meet : rl::test_suite<members_meet<FENCE>, MEMBERS> {
     struct wf_shmcoll_segment shared;
@@ -107,12 +118,8 @@ struct members_meet : rl::test_suite<members_meet<FENCE>, MEMBERS> {
         bells = bell;
         comm.shmcoll_usable = true;
         for (int i = 0; i < MEMBERS; i++) {
-            memset(&colls[i], 0, sizeof colls[i]);
-            colls[i].comm = &comm;
-            colls[i].shared = &shared;
+            init_member(&colls[i], &comm, &shared, i);
             colls[i].places.lines = WF_SHMCOLL_LINES_MAX;
-            colls[i].size = MEMBERS;
-            colls[i].rank = i;
             colls[i].writers_fence = FENCE;
         }
     }
@@ -161,15 +168,10 @@ struct blocks_pass : rl::test_suite<blocks_pass, MEMBERS> {
         bells = bell;
         comm.shmcoll_usable = true;
         for (int i = 0; i < MEMBERS; i++) {
-            memset(&colls[i], 0, sizeof colls[i]);
-            colls[i].comm = &comm;
-            colls[i].shared = &shared;
+            init_member(&colls[i], &comm, &shared, i);
             colls[i].places.piece_bytes = PIECE;
             colls[i].places.lines = PIECES;
             colls[i].places.blocks = 1;
-            colls[i].size = MEMBERS;
-            colls[i].rank = i;
-            colls[i].writers_fence = true;
         }
     }
 
@@ -265,17 +267,12 @@ struct pieces_pass : rl::test_suite<pieces_pass<ALL>, MEMBERS> {
         comm.shmcoll_usable = true;
         chunks = chunk;
         for (int i = 0; i < MEMBERS; i++) {
-            memset(&colls[i], 0, sizeof colls[i]);
-            colls[i].comm = &comm;
-            colls[i].shared = &shared;
+            init_member(&colls[i], &comm, &shared, i);
             colls[i].staging = stage;
             colls[i].chunk_bytes = 1;
             colls[i].chunk_count = WF_SHMCOLL_CHUNKS_MIN;
             colls[i].ring_bytes = 1;
-            colls[i].size = MEMBERS;
-            colls[i].rank = i;
             colls[i].call = 1;
-            colls[i].writers_fence = true;
         }
     }
 
