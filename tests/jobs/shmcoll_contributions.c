@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-enum { ROUNDS = 600, MOST = 20000 /* bytes */, GAP = 3, BEHIND = 40 };
+enum { ROUNDS = 300, MOST = 20000 /* bytes */, GAP = 3, BEHIND = 4 };
 
 /* Lines, pieces of a block, whole blocks, messages. */
 static const int lengths[] = {0,    8,    48,   49,   64,    200,
