@@ -197,10 +197,12 @@ static void release_file(struct wf_file *f)
 static int open_everywhere(struct wf_comm *comm, struct wf_file *f, int amode,
                            int rc, bool *is_kept)
 {
+    int64_t kept = wf_file_comm_name(comm);
+    bool same_kept = false;
     struct wf_file_vote vote = {.rc = rc,
-                                .same = {amode, wf_file_comm_name(comm)},
+                                .same = {amode, kept},
                                 .names = {"amode", "the communicator"},
-                                .is_same = {NULL, is_kept}};
+                                .is_same = {NULL, &same_kept}};
 
     if (amode & MPI_MODE_EXCL && comm->size > 1) {
         if (vote.rc == MPI_SUCCESS && comm->rank == 0)
@@ -211,7 +213,9 @@ static int open_everywhere(struct wf_comm *comm, struct wf_file *f, int amode,
     } else if (vote.rc == MPI_SUCCESS) {
         vote.rc = open_here(f, true);
     }
-    return wf_file_vote_hints(comm, f, &vote);
+    rc = wf_file_vote_hints(comm, f, &vote);
+    *is_kept = same_kept && kept != -1;
+    return rc;
 }
 
 /* Drops a file that not all members have opened. */

@@ -140,6 +140,26 @@ static void check_closed_by_threads(MPI_Comm comm)
     }
 }
 
+/* A thread closes a file while another one opens the next: one may be kept
+ * during the vote about the other. */
+static void check_open_beside_close(MPI_Comm comm)
+{
+    MPI_File f = open_over(comm);
+
+    for (int i = 0; i < 10 * TIMES; i++) {
+        MPI_File before = f;
+        pthread_t thread;
+        void *closed = NULL;
+
+        CHECK(!pthread_create(&thread, NULL, close_file, &before));
+        f = open_over(comm);
+        pthread_join(thread, &closed);
+        CHECK(closed);
+        use_file(f);
+    }
+    CHECK(!MPI_File_close(&f));
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comm;
@@ -154,6 +174,7 @@ int main(int argc, char **argv)
     check_failure(comm);
     check_without_parent();
     check_closed_by_threads(comm);
+    check_open_beside_close(comm);
     MPI_Comm_free(&comm);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
