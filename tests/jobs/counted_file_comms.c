@@ -1,7 +1,8 @@
 /* The private communicator of a file is kept for the next one over the same
  * communicator: whatever was open at the same time, and however the files end.
  * Linked with -Wl,--wrap=wf_derive_create_private, so that those that are made
- * are counted.
+ * are counted; with several engines (FILES_EXPECT=any) they may lie on others,
+ * and are not kept.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -14,6 +15,7 @@
 enum { TIMES = 10, BOTH = 2, PIECE = 8 };
 
 static _Thread_local int made;
+static int expects_any;
 
 int __real_wf_derive_create_private(struct wf_comm *, enum wf_route_kind, int,
                                     struct wf_comm **);
@@ -62,7 +64,7 @@ static void check_one_after_another(MPI_Comm comm)
         use_file(f);
         CHECK(!MPI_File_close(&f));
     }
-    CHECK(made - before == 1);
+    CHECK(expects_any || made - before == 1);
 }
 
 static void check_several_at_once(MPI_Comm comm)
@@ -80,7 +82,7 @@ static void check_several_at_once(MPI_Comm comm)
         for (int k = 0; k < BOTH; k++)
             CHECK(!MPI_File_close(&f[k ^ (i & 1)]));
     }
-    CHECK(made - before == (BOTH - 1) * (TIMES - 1));
+    CHECK(expects_any || made - before == (BOTH - 1) * (TIMES - 1));
 }
 
 /* A file whose opening fails in one member, or that fails to end, keeps
@@ -165,6 +167,7 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     int level;
 
+    expects_any = getenv("FILES_EXPECT") != NULL;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     CHECK(level == MPI_THREAD_MULTIPLE);
     io_choose_name("counted_file_comms");
