@@ -218,9 +218,10 @@ int wf_mpi_win_wait(struct wf_instance *wf, struct wf_win *win)
 
     if (rc)
         return rc;
-    if (!find_incomplete(win))
+    p = find_incomplete(win);
+    if (!p)
         wf_epoch_poll_sometimes(win);
-    while ((p = find_incomplete(win)))
+    for (; p; p = find_incomplete(win))
         await_member(p, WF_RMA_COMPLETE, has_completed);
     return end_exposure(win);
 }

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "check.h"
+#include "sent.h"
 
 enum { TARGET, ORIGIN, WINDOWS = 4, TIMES = 20, ROUNDS = 200, RANKS = 64 };
 
@@ -177,55 +178,19 @@ static int is_shared(MPI_Win win)
     return all;
 }
 
-static unsigned long long read_counter(MPI_T_pvar_session s, int index)
-{
-    unsigned long long value = 0;
-    MPI_T_pvar_handle h;
-    int count;
-
-    MPI_T_pvar_handle_alloc(s, index, NULL, &h, &count);
-    MPI_T_pvar_read(s, h, &value);
-    MPI_T_pvar_handle_free(s, &h);
-    return value;
-}
-
-/* Returns how many messages this process has sent, by all transports. */
-static unsigned long long count_sent(void)
-{
-    unsigned long long sum = 0;
-    MPI_T_pvar_session s;
-    int n;
-
-    MPI_T_pvar_session_create(&s);
-    MPI_T_pvar_get_num(&n);
-    for (int i = 0; i < n; i++) {
-        char name[128];
-        int length = sizeof name, ignored;
-        MPI_Datatype type;
-        MPI_T_enum names;
-
-        MPI_T_pvar_get_info(i, name, &length, &ignored, &ignored, &type, &names,
-                            NULL, NULL, &ignored, &ignored, &ignored, &ignored);
-        if (strstr(name, ".messages_sent"))
-            sum += read_counter(s, i);
-    }
-    MPI_T_pvar_session_free(&s);
-    return sum;
-}
-
 /* A message tells each of two when to call, so that neither waits for the other
  * in a call on the window: MPI_Win_post and MPI_Win_complete send none. */
 static void check_messages(void)
 {
     MPI_Group target = group_of(TARGET), origin = group_of(size > 1);
-    unsigned long long before, sent;
+    unsigned long long before = 0, sent;
     MPI_Win win;
     long *base = allocate_window(&win), value = 0;
     int counts = is_shared(win) && size > 1;
 
     for (int k = 0; k <= TIMES && counts; k++) {
         if (k == 1)
-            before = count_sent();
+            before = messages_sent("shm");
         if (rank == TARGET) {
             MPI_Win_post(origin, 0, win);
             send_to(ORIGIN);
@@ -241,7 +206,7 @@ static void check_messages(void)
             send_to(TARGET);
         }
     }
-    sent = counts ? count_sent() - before : 0;
+    sent = counts ? messages_sent("shm") - before : 0;
     CHECK(!counts || sent < 3 * TIMES / 2);
     MPI_Group_free(&origin);
     MPI_Group_free(&target);
@@ -250,9 +215,6 @@ static void check_messages(void)
 
 int main(int argc, char **argv)
 {
-    int given;
-
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &given);
     MPI_Init(&argc, &argv);
     rank = rank_in(MPI_COMM_WORLD);
     size = size_of(MPI_COMM_WORLD);
@@ -261,6 +223,5 @@ int main(int argc, char **argv)
     check_groups();
     check_messages();
     MPI_Group_free(&everybody);
-    MPI_T_finalize();
     return job_end();
 }

@@ -73,8 +73,7 @@ static void begin_scan(const struct scanning *s)
         t->scan_window = calls;
     }
     t->scan_last_call = ++t->call;
-    if (calls == t->places.blocks)
-        t->block_call = t->call;
+    (void)wf_shmcoll_take_place(t, s->bytes); /* waits for it follow here */
     again = t->call - calls;
     if ((int32_t)(again - t->scan_first_call) >= 0) {
         wait_for_reader(t, again, calls / 2);
