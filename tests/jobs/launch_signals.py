@@ -129,6 +129,9 @@ class Orphans(unittest.TestCase):
         self.mark = "WEFT_TEST_MARK=" + uuid.uuid4().hex
         name, value = self.mark.split("=")
         self.env = dict(os.environ, **{name: value})
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
 
     def left(self):
         return launch.processes_with(self.mark)
@@ -177,6 +180,20 @@ class Orphans(unittest.TestCase):
         os.kill(first, signal.SIGKILL)
         self.assertTrue(launch.wait_until(
             lambda: self.guard_of(job) not in (None, first)))
+        job.kill()
+        job.wait()
+        self.assertTrue(self.gone(), self.left())
+        job.communicate()
+
+    def test_after_kill_9_of_mpirun_that_ends_what_is_left(self):
+        told, ready = (os.path.join(self.folder, n) for n in ("told", "ready"))
+        left = (f"trap 'touch {told}' TERM; touch {ready}; "
+                "while :; do sleep 0.05; done")
+        job = launch.start("-n", 1, "sh", "-c",
+                           'setsid sh -c "$1" & while ! [ -e "$2" ]; do '
+                           "sleep 0.05; done", "sh", left, ready,
+                           env=self.env)
+        self.assertTrue(launch.wait_until(lambda: os.path.exists(told)))
         job.kill()
         job.wait()
         self.assertTrue(self.gone(), self.left())

@@ -481,17 +481,27 @@ open({self.path("ended")!r}, "w").close()
         p.communicate(timeout=launch.LIMIT)
         self.assert_nothing_left()
 
+    def named(self, name):
+        """The processes of this test that have this name."""
+        found = []
+        for pid in launch.processes_with(self.mark):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                with open(f"/proc/{pid}/comm", encoding="ascii") as f:
+                    if f.read().strip() == name:
+                        found.append(pid)
+        return found
+
     def test_the_launcher_of_a_process_is_killed(self):
         p = self.singleton(self.SLEEPERS.replace("p = Pmi()", "", 1) %
                            {"f": self.folder})
         self.wait_for("parent", "child0", "child1", "grandchild")
+        # a guard that has not run yet looks like its launcher
+        self.assertTrue(launch.wait_until(
+            lambda: len(self.named("mpirun-guard")) == 3))
+        for pid in self.named("mpirun"):
+            with contextlib.suppress(OSError):  # it dies with its parent
+                os.kill(pid, signal.SIGKILL)
         mine = {p.pid}
-        for pid in launch.processes_with(self.mark):
-            with contextlib.suppress(OSError):  # it has ended meanwhile
-                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-                state = pathlib.Path(f"/proc/{pid}/stat").read_text()
-                if b"--singleton" in words and "(mpirun)" in state:
-                    os.kill(pid, signal.SIGKILL)
         self.assertTrue(launch.wait_until(
             lambda: set(launch.processes_with(self.mark)) == mine))
 

@@ -122,8 +122,33 @@ void wf_descendants_notify(pid_t root, int sig)
     free(t.list);
 }
 
-/* Wait at most ms for a child to end; returns true when no child is left. */
-static bool all_reaped(int ms)
+/* Returns whether this process, which has one thread, has a child besides this
+ * one. A kernel without lists of children is asked for all processes. */
+static bool has_other_child(pid_t except)
+{
+    char path[64];
+    struct table t = {NULL, 0, 0};
+    bool found = false;
+    int pid, self = (int)getpid();
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", self);
+    FILE *f = fopen(path, "re");
+    if (f) {
+        while (!found && fscanf(f, "%d", &pid) == 1)
+            found = pid != except;
+        fclose(f);
+        return found;
+    }
+    read_table(&t);
+    for (size_t i = 0; i < t.n; i++)
+        found |= t.list[i].parent == self && t.list[i].pid != except;
+    free(t.list);
+    return found;
+}
+
+/* Wait at most ms for a child to end; returns true when none is left but the
+ * guard, which is cleared if it has ended. */
+static bool all_reaped(int ms, pid_t *guard)
 {
     struct timespec wait = {ms / 1000, ms % 1000 * 1000000L};
     sigset_t child;
@@ -133,23 +158,28 @@ static bool all_reaped(int ms)
         pid_t pid = waitpid(-1, NULL, WNOHANG);
         if (pid < 0)
             return true; /* ECHILD */
-        if (pid == 0 && sigtimedwait(&child, NULL, &wait) < 0)
+        if (pid > 0) {
+            *guard = pid == *guard ? 0 : *guard;
+            continue;
+        }
+        if (!has_other_child(*guard))
+            return true;
+        if (sigtimedwait(&child, NULL, &wait) < 0)
             return false;
     }
 }
 
-/* Kill everything that the ranks left behind. */
-void wf_descendants_end(void)
+void wf_descendants_end(pid_t *guard)
 {
-    if (all_reaped(0))
+    if (all_reaped(0, guard))
         return;
-    wf_descendants_signal(getpid(), SIGTERM, 0);
-    wf_descendants_signal(getpid(), SIGCONT, 0);
-    if (all_reaped(500))
+    wf_descendants_signal(getpid(), SIGTERM, *guard);
+    wf_descendants_signal(getpid(), SIGCONT, *guard);
+    if (all_reaped(500, guard))
         return;
     for (int round = 0; round < 10; round++) {
-        wf_descendants_signal(getpid(), SIGKILL, 0);
-        if (all_reaped(100))
+        wf_descendants_signal(getpid(), SIGKILL, *guard);
+        if (all_reaped(100, guard))
             return;
     }
 }

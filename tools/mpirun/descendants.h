@@ -15,7 +15,9 @@ int wf_descendants_signal(pid_t root, int sig, pid_t except);
  * for it (sigwait, signalfd); a process below in which it is blocked may be one
  * that is about to be executed. */
 void wf_descendants_notify(pid_t root, int sig);
-/* Kill and reap all children of this process and everything below them. */
-void wf_descendants_end(void);
+/* Kill and reap all children of this process and everything below them, but not
+ * the guard, a child without children of its own. Clears *guard if the guard
+ * has ended by itself. */
+void wf_descendants_end(pid_t *guard);
 
 #endif

@@ -153,8 +153,7 @@ void wf_guard_note(struct job *job, const struct rank *r, pid_t target)
 static void stop_guard(struct job *job)
 {
     struct guard *g = job->guard;
-    if (!g)
-        return;
+
     if (g->pid > 0) {
         kill(g->pid, SIGKILL);
         waitpid(g->pid, NULL, 0);
@@ -168,14 +167,9 @@ static void stop_guard(struct job *job)
 
 void wf_guard_finish(struct job *job)
 {
-    pid_t parent = getppid();
-    int sig = 0;
+    pid_t none = 0;
 
-    prctl(PR_GET_PDEATHSIG, &sig);
-    prctl(PR_SET_PDEATHSIG, 0);
-    stop_guard(job);
-    wf_descendants_end();
-    prctl(PR_SET_PDEATHSIG, sig);
-    if (sig && getppid() != parent)
-        raise(sig);
+    wf_descendants_end(job->guard ? &job->guard->pid : &none);
+    if (job->guard)
+        stop_guard(job);
 }

@@ -385,8 +385,8 @@ void wf_guard_note(struct job *, const struct rank *, pid_t group);
 /* Handle the end of a process that is neither a rank nor a link: perhaps it is
  * the guard. */
 void wf_guard_handle_exit(struct job *, pid_t);
-/* Ends the guard, and then what is left of the job. A launcher or an agent that
- * dies with the process above it does so afterwards: there is no guard. */
+/* Ends what is left of the job, and then the guard: this process may be killed
+ * meanwhile. */
 void wf_guard_finish(struct job *);
 /* state_report.c: print what every rank waits for (state_report.h). The first
  * function makes the page of a new process. */
