@@ -50,8 +50,13 @@ void wf_epoch_want_lock(struct wf_win_peer *, enum wf_lock_type, bool nocheck);
 void wf_epoch_prepare(struct wf_win_peer *);
 /* Checks a rank, which may be MPI_PROC_NULL. */
 int wf_epoch_check_rank(const struct wf_win *, int rank);
+int wf_epoch_report_assert(int assert);
 /* Checks an assertion argument against the bits that the call knows. */
-int wf_epoch_check_assert(int assert, int known);
+static inline int wf_epoch_check_assert(int assert, int known)
+{
+    return wf_likely(!(assert & ~known)) ? MPI_SUCCESS
+                                         : wf_epoch_report_assert(assert);
+}
 
 /* Polls now and then. A process that only synchronises with itself or by shared
  * memory, in a loop perhaps until another one changes its memory, waits for no

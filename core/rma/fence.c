@@ -29,6 +29,15 @@ static int check_fence(struct wf_win *win, int assert)
     return rc;
 }
 
+/* Sets the epoch that follows a fence, unless it is as it was. */
+static void begin_epoch(struct wf_win *win, enum wf_win_epoch access)
+{
+    if (wf_likely(!win->fence_used && wf_win_access(win) == access))
+        return;
+    win->fence_used = false;
+    wf_open_set_access(win, access);
+}
+
 int wf_mpi_win_fence(struct wf_instance *wf, int assert, struct wf_win *win)
 {
     enum { ALONE = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED };
@@ -36,11 +45,11 @@ int wf_mpi_win_fence(struct wf_instance *wf, int assert, struct wf_win *win)
 
     if (rc)
         return rc;
-    rc = wf_epoch_flush_all(win, false);
+    if (!wf_list_empty(&win->dirty))
+        rc = wf_epoch_flush_all(win, false);
     if ((assert &ALONE) != ALONE)
         barrier = wf_mpi_barrier(wf, win->comm);
-    win->fence_used = false;
-    wf_open_set_access(win, assert &MPI_MODE_NOSUCCEED ? WF_ACCESS_NONE
-                                                       : WF_ACCESS_FENCE);
+    begin_epoch(win,
+                assert &MPI_MODE_NOSUCCEED ? WF_ACCESS_NONE : WF_ACCESS_FENCE);
     return rc ? rc : barrier;
 }

@@ -13,7 +13,6 @@
  * A wait is ended by POST or COMPLETE, or by the death of the other process,
  * which is watched.
  *
- * OPTIMIZE  size
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "rma/pscw.h"
@@ -33,32 +32,65 @@
 
 /* ---- groups -------------------------------------------------------------- */
 
-/* Finds the ranks in the window of a group, malloc'ed, and connects to these
- * members, so that their state exists. */
-static int reach_group(struct wf_win *win, const struct wf_group *g,
-                       int **ranks)
+static int report_no_memory(void)
+{
+    return wf_error(MPI_ERR_NO_MEM, "no memory for the ranks of a group");
+}
+
+/* Finds the ranks in the window of the members of a group. */
+static int find_ranks(const struct wf_win *win, const struct wf_group *g,
+                      int *ranks)
 {
     struct wf_group_index x;
     int rc = MPI_SUCCESS;
 
-    *ranks = malloc(((size_t)g->size + 1) * sizeof **ranks);
-    if (!*ranks || !wf_group_index(&x, win->comm->local)) {
-        free(*ranks);
-        return wf_error(MPI_ERR_NO_MEM, "no memory for the ranks of a group");
-    }
+    if (!wf_group_index(&x, win->comm->local))
+        rc = report_no_memory();
     for (int i = 0; i < g->size && rc == MPI_SUCCESS; i++) {
-        (*ranks)[i] = wf_group_lookup(&x, wf_group_proc(g, i));
-        if ((*ranks)[i] == MPI_UNDEFINED)
+        ranks[i] = wf_group_lookup(&x, wf_group_proc(g, i));
+        if (ranks[i] == MPI_UNDEFINED)
             rc = wf_error(MPI_ERR_GROUP,
                           "rank %d of the group is not a member of %s", i,
                           wf_win_name(win).text);
-        else
-            (void)wf_win_reach(win, (*ranks)[i], &rc);
     }
     wf_group_index_free(&x);
-    if (rc)
-        free(*ranks);
     return rc;
+}
+
+/* Keeps the group and its ranks, instead of those of the last epoch. */
+static int keep_group(const struct wf_win *win, struct wf_win_group *kept,
+                      struct wf_group *g)
+{
+    int *ranks = malloc(((size_t)g->size + 1) * sizeof *ranks);
+    int rc = ranks ? find_ranks(win, g, ranks) : report_no_memory();
+
+    if (rc) {
+        free(ranks);
+        return rc;
+    }
+    wf_group_get(g);
+    wf_win_release_group(kept);
+    kept->group = g;
+    kept->ranks = ranks;
+    return MPI_SUCCESS;
+}
+
+/* Takes a group for an epoch that begins, and connects to its members, so that
+ * their state exists. */
+static int take_group(struct wf_win *win, struct wf_win_group *kept,
+                      struct wf_group *g)
+{
+    int rc = kept->group == g ? MPI_SUCCESS : keep_group(win, kept, g);
+
+    for (int i = 0; i < g->size && rc == MPI_SUCCESS; i++)
+        (void)wf_win_reach(win, kept->ranks[i], &rc);
+    return rc;
+}
+
+static struct wf_win_peer *member_of(const struct wf_win *win,
+                                     const struct wf_win_group *g, int i)
+{
+    return win->peers[g->ranks[i]];
 }
 
 /* ---- POST and COMPLETE --------------------------------------------------- */
@@ -87,11 +119,11 @@ static void tell_member(struct wf_win_peer *p, enum wf_rma_kind kind)
         wf_rma_send(p, &(struct wf_rma_words){kind, 0, 0});
 }
 
-/* Wakes those of these members that sleep and may wait for words. */
-static void wake_members(struct wf_win *win, const int *ranks, int count)
+/* Wakes those of the members that sleep and may wait for words. */
+static void wake_members(struct wf_win *win, const struct wf_win_group *g)
 {
     if (wf_map_has_lock_words(win))
-        wf_map_wake_members(win, ranks, count);
+        wf_map_wake_members(win, g->ranks, g->group->size);
 }
 
 /* Takes what a member has told by its words, as messages are taken when they
@@ -151,21 +183,21 @@ static int check_post(const struct wf_win *win)
 int wf_mpi_win_post(struct wf_instance *wf, struct wf_group *group, int assert,
                     struct wf_win *win)
 {
-    int *ranks;
     int rc = wf_epoch_check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE |
                                                MPI_MODE_NOPUT);
 
     if (rc == MPI_SUCCESS)
         rc = check_post(win);
     if (rc == MPI_SUCCESS)
-        rc = reach_group(win, group, &ranks);
+        rc = take_group(win, &win->origins, group);
     if (rc)
         return rc;
-    win->exposed = ranks;
-    win->exposed_count = group->size;
-    for (int i = 0; i < group->size && !(assert &MPI_MODE_NOCHECK); i++)
-        tell_member(win->peers[ranks[i]], WF_RMA_POST);
-    wake_members(win, ranks, group->size);
+    win->exposed = true;
+    if (assert & MPI_MODE_NOCHECK)
+        return MPI_SUCCESS;
+    for (int i = 0; i < group->size; i++)
+        tell_member(member_of(win, &win->origins, i), WF_RMA_POST);
+    wake_members(win, &win->origins);
     return MPI_SUCCESS;
 }
 
@@ -180,32 +212,33 @@ static bool has_completed(void *peer)
 /* Returns a member that has not called MPI_Win_complete, or NULL. */
 static struct wf_win_peer *find_incomplete(const struct wf_win *win)
 {
-    for (int i = 0; i < win->exposed_count; i++)
-        if (!has_completed(win->peers[win->exposed[i]]))
-            return win->peers[win->exposed[i]];
+    const struct wf_win_group *g = &win->origins;
+
+    for (int i = 0; i < g->group->size; i++)
+        if (!has_completed(member_of(win, g, i)))
+            return member_of(win, g, i);
     return NULL;
 }
 
 static int end_exposure(struct wf_win *win)
 {
+    const struct wf_win_group *g = &win->origins;
     int rc = MPI_SUCCESS;
 
-    for (int i = 0; i < win->exposed_count; i++) {
-        struct wf_win_peer *p = win->peers[win->exposed[i]];
+    for (int i = 0; i < g->group->size; i++) {
+        struct wf_win_peer *p = member_of(win, g, i);
         if (p->completes)
             p->completes--;
         else if (rc == MPI_SUCCESS)
             rc = wf_win_record_loss(p);
     }
-    free(win->exposed);
-    win->exposed = NULL;
-    win->exposed_count = 0;
+    win->exposed = false;
     return rc;
 }
 
 static int check_exposed(const struct wf_win *win)
 {
-    if (win->exposed)
+    if (wf_likely(win->exposed))
         return MPI_SUCCESS;
     return wf_error(MPI_ERR_RMA_SYNC, "MPI_Win_post was not called on %s",
                     wf_win_name(win).text);
@@ -264,19 +297,17 @@ static void begin_access(struct wf_win_peer *p, bool nocheck)
 int wf_mpi_win_start(struct wf_instance *wf, struct wf_group *group, int assert,
                      struct wf_win *win)
 {
-    int *ranks;
     int rc = wf_epoch_check_assert(assert, MPI_MODE_NOCHECK);
 
     if (rc == MPI_SUCCESS)
         rc = wf_epoch_check_open(win, "MPI_Win_start");
     if (rc == MPI_SUCCESS)
-        rc = reach_group(win, group, &ranks);
+        rc = take_group(win, &win->targets, group);
     if (rc)
         return rc;
     for (int i = 0; i < group->size; i++)
-        begin_access(win->peers[ranks[i]], assert &MPI_MODE_NOCHECK);
-    win->started = ranks;
-    win->started_count = group->size;
+        begin_access(member_of(win, &win->targets, i),
+                     assert &MPI_MODE_NOCHECK);
     wf_open_set_access(win, WF_ACCESS_START);
     return MPI_SUCCESS;
 }
@@ -310,8 +341,8 @@ static struct wf_win_peer *complete_ready(struct wf_win *win, int *rc)
 {
     struct wf_win_peer *left = NULL;
 
-    for (int i = 0; i < win->started_count; i++) {
-        struct wf_win_peer *p = win->peers[win->started[i]];
+    for (int i = 0; i < win->targets.group->size; i++) {
+        struct wf_win_peer *p = member_of(win, &win->targets, i);
 
         if (!p->in_start)
             continue;
@@ -329,7 +360,7 @@ static struct wf_win_peer *complete_ready(struct wf_win *win, int *rc)
         int error = wf_epoch_take_error(p);
         *rc = *rc ? *rc : error;
     }
-    wake_members(win, win->started, win->started_count);
+    wake_members(win, &win->targets);
     return left;
 }
 
@@ -343,9 +374,6 @@ int wf_mpi_win_complete(struct wf_instance *wf, struct wf_win *win)
                         wf_win_name(win).text);
     while ((p = complete_ready(win, &rc)))
         await_member(p, WF_RMA_POST, is_ready);
-    free(win->started);
-    win->started = NULL;
-    win->started_count = 0;
     wf_open_set_access(win, WF_ACCESS_NONE);
     return rc;
 }

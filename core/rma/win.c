@@ -49,6 +49,13 @@ void wf_win_get(struct wf_win *win)
     win->object.refs++;
 }
 
+void wf_win_release_group(struct wf_win_group *g)
+{
+    if (g->group)
+        wf_group_put(g->group);
+    free(g->ranks);
+}
+
 static void free_peer(struct wf_win_peer *p)
 {
     if (!p)
@@ -83,8 +90,8 @@ void wf_win_put(struct wf_win *win)
     free(win->peers);
     free(win->members);
     free(win->regions);
-    free(win->started);
-    free(win->exposed);
+    wf_win_release_group(&win->targets);
+    wf_win_release_group(&win->origins);
     free(win->memory);
     free(win->stripes);
     free(win->scratch);

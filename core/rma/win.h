@@ -144,6 +144,13 @@ struct wf_region {
     uint64_t base, size;
 };
 
+/* The group of an epoch. It is kept for the next one, which mostly has the
+ * same. */
+struct wf_win_group {
+    struct wf_group *group; /* NULL: there was none yet */
+    int *ranks;             /* of its members in the window */
+};
+
 struct wf_win {
     struct wf_object object; /* references: the program, messages under way */
     struct wf_instance *wf;
@@ -172,10 +179,9 @@ struct wf_win {
     bool all_nocheck; /* of MPI_Win_lock_all */
     int locks;        /* members locked one by one */
     int words_held;   /* locks of these that are words in shared memory */
-    int *started;     /* ranks of the group of MPI_Win_start */
-    int started_count;
-    int *exposed; /* ranks of the group of MPI_Win_post; NULL: none */
-    int exposed_count;
+    struct wf_win_group targets; /* of MPI_Win_start */
+    struct wf_win_group origins; /* of MPI_Win_post */
+    bool exposed;                /* MPI_Win_post was called */
 
     /* The lock on memory of this process. */
     struct wf_win_peer *exclusive; /* its holder; or NULL */
@@ -198,6 +204,8 @@ struct wf_win {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
+/* Drops what is kept. */
+void wf_win_release_group(struct wf_win_group *);
 void wf_win_get(struct wf_win *);
 /* Drops a reference; the last one frees the window. */
 void wf_win_put(struct wf_win *);
