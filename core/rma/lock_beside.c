@@ -29,11 +29,11 @@ static inline const struct wf_rma_lock *lock_of_all(const struct wf_win *win)
 /* ---- what is noted about a lock ------------------------------------------ */
 
 /* Notes that the lock is held. */
-static inline void note_lock(struct wf_win_peer *p, enum wf_lock_type type,
-                             bool nocheck)
+static inline void note_lock(struct wf_win *win, struct wf_win_peer *p,
+                             enum wf_lock_type type, bool nocheck)
 {
     wf_race_note_load(0);
-    p->win->words_held += !nocheck;
+    win->words_held += !nocheck;
     p->lock_type = (uint8_t)type;
     p->lock_nocheck = nocheck;
     p->lock_state = WF_LOCK_HELD;
@@ -41,30 +41,28 @@ static inline void note_lock(struct wf_win_peer *p, enum wf_lock_type type,
 }
 
 /* Notes that it is not wanted or held any more. */
-static inline void note_unlock(struct wf_win_peer *p)
+static inline void note_unlock(struct wf_win *win, struct wf_win_peer *p)
 {
-    struct wf_win *win = p->win;
-
     p->lock_state = WF_LOCK_OPEN;
     wf_store_release(&p->open, 0); /* wf_open_allows */
     if (--win->locks == 0)
         set_access(win, WF_ACCESS_NONE);
 }
 
-static inline void note_wish(struct wf_win_peer *p)
+static inline void note_wish(struct wf_win *win)
 {
-    if (p->win->locks++ == 0)
-        set_access(p->win, WF_ACCESS_LOCK);
+    if (win->locks++ == 0)
+        set_access(win, WF_ACCESS_LOCK);
 }
 
 /* Gives the lock back that is held as words. */
-static inline void give_back(struct wf_win_peer *p)
+static inline void give_back(struct wf_win *win, struct wf_win_peer *p)
 {
-    p->win->words_held--;
+    win->words_held--;
     wf_race_note_store(0);
-    wf_rma_unlock(lock_of_all(p->win), &p->lock,
+    wf_rma_unlock(lock_of_all(win), &p->lock,
                   p->lock_type == WF_LOCK_EXCLUSIVE);
-    note_unlock(p);
+    note_unlock(win, p);
 }
 
 static inline void give_all_back(struct wf_win *win)
@@ -98,8 +96,9 @@ bool wf_rma_fast_lock(MPI_Win h, int lock_type, int rank, int assert)
     wf_map_enter_words(win->map);
     if (wf_win_access(win) == WF_ACCESS_NONE &&
         wf_rma_try_lock(lock_of_all(win), &p->lock, exclusive)) {
-        note_wish(p);
-        note_lock(p, exclusive ? WF_LOCK_EXCLUSIVE : WF_LOCK_SHARED, false);
+        note_wish(win);
+        note_lock(win, p, exclusive ? WF_LOCK_EXCLUSIVE : WF_LOCK_SHARED,
+                  false);
         done = true;
     }
     wf_map_leave_words(win);
@@ -116,7 +115,7 @@ bool wf_rma_fast_unlock(MPI_Win h, int rank)
         return false;
     wf_map_enter_words(win->map);
     if (wf_likely(p->lock_state == WF_LOCK_HELD && !p->lock_nocheck)) {
-        give_back(p);
+        give_back(win, p);
         wf_call_now.unpolled++;
         done = true;
     }
@@ -176,20 +175,20 @@ static struct wf_win_peer *find_peer(struct wf_win *win, int rank, int *rc)
 
 /* Takes the lock, for which it may have to wait: then others change what is
  * noted meanwhile. */
-static int take_lock(struct wf_win_peer *p, enum wf_lock_type type,
-                     bool nocheck)
+static int take_lock(struct wf_win *win, struct wf_win_peer *p,
+                     enum wf_lock_type type, bool nocheck)
 {
     int rc = MPI_SUCCESS;
 
-    note_wish(p);
+    note_wish(win);
     p->lock_state = WF_LOCK_ASKED;
     if (!nocheck)
-        rc = wf_rma_lock(lock_of_all(p->win), &p->lock,
-                         type == WF_LOCK_EXCLUSIVE, p->win->words_held > 0);
+        rc = wf_rma_lock(lock_of_all(win), &p->lock, type == WF_LOCK_EXCLUSIVE,
+                         win->words_held > 0);
     if (rc)
-        note_unlock(p);
+        note_unlock(win, p);
     else
-        note_lock(p, type, nocheck);
+        note_lock(win, p, type, nocheck);
     return rc;
 }
 
@@ -207,7 +206,7 @@ int wf_lock_beside(struct wf_win *win, int rank, enum wf_lock_type type,
     if (rc == MPI_SUCCESS && p->lock_state != WF_LOCK_OPEN)
         rc = wf_epoch_report_locked(p);
     if (rc == MPI_SUCCESS)
-        rc = take_lock(p, type, nocheck);
+        rc = take_lock(win, p, type, nocheck);
     wf_map_leave_words(win);
     return rc;
 }
@@ -236,9 +235,9 @@ int wf_unlock_beside(struct wf_win *win, int rank)
     wf_map_enter_words(win->map);
     p = wf_epoch_find_unlockable(win, rank, &rc);
     if (p && !p->lock_nocheck)
-        give_back(p);
+        give_back(win, p);
     else if (p)
-        note_unlock(p);
+        note_unlock(win, p);
     wf_map_leave_words(win);
     return p ? finish_unlock(p) : rc;
 }

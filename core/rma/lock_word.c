@@ -8,11 +8,6 @@
 #include "object/error.h"
 #include "rma/lock_state.h"
 
-static struct wf_lock_node *own_node(const struct wf_rma_lock *l)
-{
-    return &l->nodes[l->me];
-}
-
 /* Tells a member to look at the word again. */
 static WF_COLD void signal_member(const struct wf_rma_lock *l, uint32_t id)
 {
@@ -42,20 +37,20 @@ static inline void signal_head(const struct wf_rma_lock *l, uint64_t state)
 static inline void set_intent(const struct wf_rma_lock *l, uint32_t value)
 {
     wf_fence_compiler();
-    wf_store_relaxed(&own_node(l)->intent, value);
+    wf_store_relaxed(&l->own->intent, value);
     wf_fence_compiler();
 }
 
 static inline uint32_t read_holds(const struct wf_rma_lock *l, uint32_t kind)
 {
-    return wf_load_relaxed(&own_node(l)->held[kind]);
+    return wf_load_relaxed(&l->own->held[kind]);
 }
 
 static inline void record_holds(const struct wf_rma_lock *l, uint32_t kind,
                                 uint32_t n)
 {
     wf_fence_compiler();
-    wf_store_relaxed(&own_node(l)->held[kind], n);
+    wf_store_relaxed(&l->own->held[kind], n);
     wf_fence_compiler();
 }
 
@@ -147,7 +142,7 @@ void wf_lock_word_fail_owner(const struct wf_rma_lock *l, uint32_t gone)
 /* Makes this thread the one of its member that waits in the queue. */
 static int claim_node(const struct wf_rma_lock *l)
 {
-    struct wf_lock_node *n = own_node(l);
+    struct wf_lock_node *n = l->own;
     int rc = MPI_SUCCESS;
 
     for (;;) {
@@ -170,14 +165,14 @@ static int claim_node(const struct wf_rma_lock *l)
 static void release_node(const struct wf_rma_lock *l)
 {
     /* pairs with claim_node */
-    if (wf_exchange_acq_rel(&own_node(l)->busy, 0) == 2)
+    if (wf_exchange_acq_rel(&l->own->busy, 0) == 2)
         l->waiting->wake(l->waiting->arg, l->me);
 }
 
 /* Becomes the tail of the queue, or enters: true. */
 static bool join_queue(const struct wf_rma_lock *l, uint32_t kind)
 {
-    struct wf_lock_node *n = own_node(l);
+    struct wf_lock_node *n = l->own;
     uint64_t state = wf_load_relaxed(&l->word->state), then;
     uint32_t tail, id = l->me + 1;
 
@@ -203,7 +198,7 @@ static bool join_queue(const struct wf_rma_lock *l, uint32_t kind)
 static uint32_t find_next(const struct wf_rma_lock *l)
 {
     for (uint32_t looks = 1;; looks++) {
-        uint32_t next = wf_load_relaxed(&own_node(l)->next);
+        uint32_t next = wf_load_relaxed(&l->own->next);
 
         if (next || wf_load_relaxed(&l->word->failed))
             return next;
@@ -237,7 +232,7 @@ static bool enter_from_queue(const struct wf_rma_lock *l, uint32_t kind,
 
 static int wait_in_queue(const struct wf_rma_lock *l, uint32_t kind)
 {
-    struct wf_lock_node *n = own_node(l);
+    struct wf_lock_node *n = l->own;
     int rc;
 
     for (;;) {
@@ -370,7 +365,7 @@ static inline void leave_lock(const struct wf_rma_lock *l,
 /* Waits until a hold that the word counts already excludes no other. */
 static int wait_reserved(const struct wf_rma_lock *l, uint32_t kind)
 {
-    struct wf_lock_node *n = own_node(l);
+    struct wf_lock_node *n = l->own;
     int rc;
 
     wf_fence_full(); /* pairs with lose_lock */
@@ -391,7 +386,7 @@ static int wait_reserved(const struct wf_rma_lock *l, uint32_t kind)
 
 static void count_reserved(const struct wf_rma_lock *l, uint32_t more)
 {
-    wf_atomic_u32 *reserved = &own_node(l)->reserved;
+    wf_atomic_u32 *reserved = &l->own->reserved;
 
     wf_fence_compiler();
     wf_store_relaxed(reserved, wf_load_relaxed(reserved) + more);

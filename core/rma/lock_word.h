@@ -63,6 +63,7 @@ enum wf_hold_kind { WF_HOLD_SHARED, WF_HOLD_ANNOUNCED, WF_HOLD_EXCLUSIVE };
 struct wf_rma_lock {
     struct wf_lock_word *word;
     struct wf_lock_node *nodes; /* one of each member */
+    struct wf_lock_node *own;   /* of this one */
     const struct wf_rma_waiting *waiting;
     uint32_t members, me;
     bool window_wide; /* `exclusive` is a number of members */
@@ -74,16 +75,20 @@ static inline struct wf_rma_lock wf_rma_lock_of(struct wf_rma_header *h,
                                                 uint32_t me,
                                                 const struct wf_rma_waiting *w)
 {
-    return (struct wf_rma_lock){
-        &h->lock, wf_rma_lock_nodes(h), w, h->members, me, false};
+    struct wf_lock_node *nodes = wf_rma_lock_nodes(h);
+
+    return (struct wf_rma_lock){&h->lock,   nodes, nodes + me, w,
+                                h->members, me,    false};
 }
 
 static inline struct wf_rma_lock
 wf_rma_lock_of_all(struct wf_rma_header *h, uint32_t me,
                    const struct wf_rma_waiting *w)
 {
-    return (struct wf_rma_lock){&h->all, wf_rma_all_nodes(h), w, h->members, me,
-                                true};
+    struct wf_lock_node *nodes = wf_rma_all_nodes(h);
+
+    return (struct wf_rma_lock){&h->all,    nodes, nodes + me, w,
+                                h->members, me,    true};
 }
 
 /* Enters; waits for its turn if it must. Returns MPI_SUCCESS, or an error and

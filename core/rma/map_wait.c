@@ -19,6 +19,7 @@
  */
 #include "rma/map_wait.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "core_api.h"
@@ -227,6 +228,20 @@ void wf_map_choose_fence(struct wf_win_map *m)
     for (uint32_t i = 0; i < m->mates; i++)
         if (wf_load_relaxed(&wf_map_header(m, i)->fences))
             m->writers_fence = true;
+}
+
+/* ---- the section --------------------------------------------------------- */
+
+void wf_map_enter_busy_words(struct wf_win_map *m)
+{
+    uint32_t looks = 0, none;
+
+    do {
+        wf_cpu_relax();
+        if (++looks % WF_RMA_STRIPE_SPINS == 0)
+            sched_yield();
+        none = 0; /* pairs with wf_map_leave_words_only */
+    } while (!wf_cas_acq_rel(&m->busy, &none, 1));
 }
 
 /* ---- wakes --------------------------------------------------------------- */

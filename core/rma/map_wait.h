@@ -28,16 +28,14 @@ void wf_map_wake_members(struct wf_win *, const int *ranks, int count);
 
 /* Enter and leave map->busy (lock_beside.h), for some instructions. A process
  * of one thread does not enter: the second thread cannot come meanwhile. */
+void wf_map_enter_busy_words(struct wf_win_map *);
 static inline void wf_map_enter_words(struct wf_win_map *m)
 {
-    uint32_t looks = 0, none = 0;
+    uint32_t none = 0;
 
-    while (!wf_single_thread() && !wf_cas_acq_rel(&m->busy, &none, 1)) {
-        none = 0; /* pairs with wf_map_leave_words_only */
-        wf_cpu_relax();
-        if (++looks % WF_RMA_STRIPE_SPINS == 0)
-            sched_yield();
-    }
+    /* pairs with wf_map_leave_words_only */
+    if (!wf_single_thread() && wf_unlikely(!wf_cas_acq_rel(&m->busy, &none, 1)))
+        wf_map_enter_busy_words(m);
 }
 
 static inline void wf_map_leave_words_only(struct wf_win_map *m)

@@ -45,10 +45,12 @@ void wf_open_set_access(struct wf_win *, enum wf_win_epoch);
 /* Returns whether all that `need` names is allowed on the member. */
 static inline bool wf_open_allows(const struct wf_win_peer *p, uint32_t need)
 {
-    uint32_t own = wf_load_acquire(&p->open);      /* wf_open_publish_peer */
-    uint32_t all = wf_load_acquire(&p->win->open); /* wf_open_publish_win */
+    uint32_t allowed = 0;
 
-    return wf_load_relaxed(&p->mapped) && !(need & ~(own | all));
+    if (need)
+        allowed = wf_load_acquire(&p->open) |     /* wf_open_publish_peer */
+                  wf_load_acquire(&p->win->open); /* wf_open_publish_win */
+    return wf_load_relaxed(&p->mapped) && !(need & ~allowed);
 }
 
 /* Returns the member if that is so; else NULL. Any thread may ask. */

@@ -18,7 +18,7 @@ enum { LOST = 1 };
 //@ core/rma/lock_state.h: wf_lock_tail wf_lock_head wf_lock_exclusive
 //@ core/rma/lock_state.h: wf_lock_shared wf_lock_with_queue
 //@ core/rma/lock_state.h: wf_lock_is_open wf_lock_amount
-//@ core/rma/lock_word.c: own_node signal_member signal_head
+//@ core/rma/lock_word.c: signal_member signal_head
 //@ core/rma/lock_word.c: set_intent read_holds record_holds
 //@ core/rma/lock_word.c: signal_waiters leave_word lose_lock
 //@ core/rma/lock_word.c: report_lost take_out wf_lock_word_fail_owner
@@ -58,7 +58,8 @@ struct locks {
     struct wf_rma_lock seen_by(struct wf_rma_waiting *w, uint32_t me,
                                bool window_wide)
     {
-        struct wf_rma_lock l = {&word, nodes, w, MEMBERS, me, window_wide};
+        struct wf_rma_lock l = {&word,   nodes, nodes + me, w,
+                                MEMBERS, me,    window_wide};
 
         *w = {sleep_on_bell, ring_bell, (void *)(size_t)me};
         return l;
