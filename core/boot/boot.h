@@ -60,9 +60,9 @@ struct wf_boot_ops {
     int (*get)(struct wf_boot *, const char *key, void **value, size_t *n);
     /* The fence has two halves, so that the process can serve its peers while
      * it waits. fence_start says that this process has arrived. When all have,
-     * *fd becomes readable or fence_passed becomes true. *fd is -1 if there is
-     * no need to wait; a provider with the function fence_passed then calls
-     * wake when its result changes. fence_end waits for the rest. */
+     * fence_passed says so; it is asked when *fd is readable, which may have
+     * other reasons, and when wake was called. *fd is -1 if there is no need to
+     * wait, or wake is called. fence_end waits for the rest. */
     int (*fence_start)(struct wf_boot *, int *fd);
     int (*fence_end)(struct wf_boot *);
     /* Ask the launcher to end the whole job with this exit code. Returns; the
@@ -71,7 +71,8 @@ struct wf_boot_ops {
     /* Tell the launcher that this process ends in good order. */
     int (*finalize)(struct wf_boot *);
     void (*close)(struct wf_boot *);
-    /* Whether the fence has ended. NULL: wf_boot.fence_passed says so. */
+    /* Returns whether the fence has ended, or has failed, which fence_end
+     * reports. NULL: wf_boot.fence_passed says so. */
     bool (*fence_passed)(struct wf_boot *);
     /* Tell a process through the launcher that this one has given it up: it may
      * get no message from here any more. NULL: the launcher cannot. */

@@ -42,6 +42,7 @@ struct space {
     uint32_t settled;    /* cards that are there or absent */
     struct wf_named *named; /* newest first */
     uint32_t in_fence, gone, finalized, users;
+    bool started; /* the launcher's fence; up_lock */
     bool passed;
     uint32_t *node_of;
     struct hosted **ranks; /* [count]; NULL: closed */
@@ -144,13 +145,46 @@ static int hosted_put(struct wf_boot *boot, const char *key, const void *value,
     return r < 0 ? r : put_here(h, key, value, n);
 }
 
+/* End the fence for all ranks. The lock is held. A rank cannot close while it
+ * is in the fence, so its wake may be called. */
+static void end_fence(struct space *s)
+{
+    s->passed = true;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->ranks[i] && s->ranks[i]->fenced && s->ranks[i]->base.wake)
+            s->ranks[i]->base.wake(s->ranks[i]->base.wake_arg);
+    announce_change(&s->changes);
+}
+
+/* Returns whether the launcher's fence has ended or failed. Reads what the
+ * launcher has sent; up_lock is held, so that no answer is awaited. */
+static bool has_launcher_passed(const struct space *s)
+{
+    const struct wf_boot_ops *ops = s->up->ops;
+
+    if (!s->started)
+        return false;
+    if (ops->hear && ops->hear(s->up) < 0)
+        return true;
+    return ops->fence_passed ? ops->fence_passed(s->up) : s->up->fence_passed;
+}
+
+/* The end of the fence may come with the answer: the rank that waits for it
+ * does not see it then. */
 static int get_from_launcher(struct space *s, const char *key, void **value,
                              size_t *n)
 {
+    int r;
+
     if (!s->up)
         return WEFT_EUNREACH;
     pthread_mutex_lock(&s->up_lock);
-    int r = s->up->ops->get(s->up, key, value, n);
+    r = s->up->ops->get(s->up, key, value, n);
+    if (has_launcher_passed(s)) {
+        pthread_mutex_lock(&s->lock);
+        end_fence(s);
+        pthread_mutex_unlock(&s->lock);
+    }
     pthread_mutex_unlock(&s->up_lock);
     return r;
 }
@@ -186,17 +220,6 @@ static int hosted_get(struct wf_boot *boot, const char *key, void **value,
 
 /* ---- the fence ----------------------------------------------------------- */
 
-/* End the fence for all ranks. The lock is held. A rank cannot close while it
- * is in the fence, so its wake may be called. */
-static void end_fence(struct space *s)
-{
-    s->passed = true;
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->ranks[i] && s->ranks[i]->fenced && s->ranks[i]->base.wake)
-            s->ranks[i]->base.wake(s->ranks[i]->base.wake_arg);
-    announce_change(&s->changes);
-}
-
 static int hosted_fence_start(struct wf_boot *boot, int *fd)
 {
     struct hosted *h = hosted_of(boot);
@@ -210,8 +233,10 @@ static int hosted_fence_start(struct wf_boot *boot, int *fd)
     if (h->closes && !s->up)
         end_fence(s);
     pthread_mutex_unlock(&s->lock);
-    if (h->closes && s->up)
+    if (h->closes && s->up) {
         r = s->up->ops->fence_start(s->up, fd);
+        s->started = true;
+    }
     if (r < 0) { /* the launcher's fence will not end, and the others wait */
         pthread_mutex_lock(&s->lock);
         end_fence(s);
@@ -221,20 +246,26 @@ static int hosted_fence_start(struct wf_boot *boot, int *fd)
     return r;
 }
 
+/* A rank that has an answer to wait for looks itself, when that has come. */
+static bool look_at_launcher(struct space *s)
+{
+    bool passed = false;
+
+    if (pthread_mutex_trylock(&s->up_lock) == 0) {
+        passed = has_launcher_passed(s);
+        pthread_mutex_unlock(&s->up_lock);
+    }
+    return passed;
+}
+
 static bool hosted_fence_passed(struct wf_boot *boot)
 {
     struct hosted *h = hosted_of(boot);
     struct space *s = h->space;
-    if (h->closes && s->up) {
-        pthread_mutex_lock(&s->up_lock);
-        bool there = s->up->fence_passed;
-        pthread_mutex_unlock(&s->up_lock);
-        return there;
-    }
     pthread_mutex_lock(&s->lock);
     bool passed = s->passed;
     pthread_mutex_unlock(&s->lock);
-    return passed;
+    return passed || (h->closes && s->up && look_at_launcher(s));
 }
 
 static int hosted_fence_end(struct wf_boot *boot)

@@ -114,8 +114,6 @@ static int await_answer(struct wf_pmi1 *p, char **reply, const char *answer)
     while (rc == 0 && take_unasked(p, *reply) && (!fence || p->in_fence));
     if (rc == 0 && !wf_pmi_field_is(*reply, "cmd", answer))
         rc = WEFT_EPROTO;
-    if (p->in_fence && wf_pmi_channel_pending(&p->channel))
-        p->base.fence_passed = true; /* the descriptor will not say so */
     return rc;
 }
 
@@ -251,6 +249,17 @@ int wf_pmi1_hear(struct wf_boot *boot)
     return rc;
 }
 
+/* Reads what has come behind an answer: the descriptor does not tell of it. */
+static bool pmi1_fence_passed(struct wf_boot *boot)
+{
+    struct wf_pmi1 *p = wf_pmi1_of(boot);
+
+    if (p->in_fence && wf_pmi_channel_pending(&p->channel) &&
+        wf_pmi1_hear(boot) < 0)
+        return true; /* fence_end says why */
+    return boot->fence_passed;
+}
+
 static void pmi1_close(struct wf_boot *boot)
 {
     struct wf_pmi1 *p = wf_pmi1_of(boot);
@@ -266,6 +275,7 @@ static const struct wf_boot_ops pmi1_ops = {
     .put = wf_pmi1_put,
     .get = wf_pmi1_get,
     .fence_start = pmi1_fence_start,
+    .fence_passed = pmi1_fence_passed,
     .fence_end = pmi1_fence_end,
     .abort = pmi1_abort,
     .finalize = pmi1_finalize,

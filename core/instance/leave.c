@@ -90,15 +90,18 @@ static void log_lone_end(struct wf_instance *wf)
 }
 
 /* Serve the other processes until all have reached the fence. The launcher may
- * send other messages before it says so. */
+ * send other messages before it says so, and answers to other ranks of this
+ * process. */
 static void await_fence(struct wf_instance *wf, int fd)
 {
     struct wf_boot *boot = wf->rank->boot;
+    int heard = 0;
 
-    do
+    do {
         wf_progress_poll_until(wf, fd, has_fence_passed, wf, 0);
-    while (boot->ops->hear && boot->ops->hear(boot) == 0 &&
-           !has_fence_passed(wf));
+        if (boot->ops->hear)
+            heard = boot->ops->hear(boot);
+    } while (heard == 0 && !has_fence_passed(wf));
 }
 
 /* Let everything go that was sent, at the end of the job. */

@@ -28,6 +28,8 @@ struct launcher {
     int fd, value_max;
     const char *broken; /* answer everything with this line instead */
     int fence_behind_get; /* its end goes with the next answer, in one write */
+    int fence_kept;       /* the test says when it ends */
+    const char *behind_get; /* goes with the next answer, in one write */
     _Atomic int news;     /* before each answer, that a rank has given us up */
     _Atomic int given_up; /* who was given up, by us */
     _Atomic int questions; /* which processes run */
@@ -103,11 +105,13 @@ static void answer_line(struct launcher *l, const char *line)
         dprintf(l->fd,
                 found ? "cmd=get_result rc=0 msg=success value=%s\n%s"
                       : "cmd=get_result rc=-1 msg=no_%s value=unknown\n%s",
-                found ? found : key, l->held ? "cmd=barrier_out\n" : "");
+                found ? found : key,
+                l->held ? "cmd=barrier_out\n" :
+                l->behind_get ? l->behind_get : "");
         l->held = 0;
     } else if (wf_pmi_field_is(line, "cmd", "barrier_in")) {
         l->held = l->fence_behind_get;
-        if (!l->held)
+        if (!l->held && !l->fence_kept)
             dprintf(l->fd, "cmd=barrier_out\n");
     }
     else if (wf_pmi_field_is(line, "cmd", "weft_lost") &&

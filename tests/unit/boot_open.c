@@ -106,11 +106,33 @@ static void a_get_during_the_fence_does_not_lose_its_end(void **state)
         assert_int_equal(b->ops->get(b, "weft.x", &out, &n), 0);
         assert_memory_equal(out, "abc", 3);
         free(out);
-        assert_true(b->fence_passed);
+        assert_true(b->ops->fence_passed(b));
         assert_int_equal(b->ops->fence_end(b), 0);
         assert_int_equal(b->ops->put(b, "weft.y", "d", 1), 0);
         stop_launcher(&l, b);
     }
+}
+
+/* Else the process would wait for the fence and serve nobody meanwhile. */
+static void a_notice_behind_an_answer_is_not_the_end_of_the_fence(void **state)
+{
+    struct launcher l = {.fence_kept = 1,
+                         .behind_get = "cmd=weft_lost_by rank=1\n"};
+    struct wf_boot *b;
+    void *out;
+    size_t n;
+    int fd;
+
+    b = open_job(&l, 0, 2);
+    assert_int_equal(b->ops->fence_start(b, &fd), 0);
+    assert_int_equal(b->ops->get(b, "weft.x", &out, &n), WEFT_EUNREACH);
+    assert_false(b->ops->fence_passed(b));
+    assert_int_equal(b->given_up_by_count, 1);
+    dprintf(l.fd, "cmd=barrier_out\n");
+    while (!b->ops->fence_passed(b))
+        assert_int_equal(b->ops->hear(b), 0);
+    assert_int_equal(b->ops->fence_end(b), 0);
+    stop_launcher(&l, b);
 }
 
 /* The news are heard beside an answer, the end of a fence, or nothing. */
@@ -436,6 +458,7 @@ int main(void)
         boot_test(values_of_any_length_come_back),
         boot_test(values_too_long_for_the_launcher_are_refused),
         boot_test(a_get_during_the_fence_does_not_lose_its_end),
+        boot_test(a_notice_behind_an_answer_is_not_the_end_of_the_fence),
         boot_test(a_peer_that_gives_this_process_up_is_reported),
         boot_test(the_launcher_says_which_ranks_run),
         boot_test(a_rank_in_mpi_says_so),
