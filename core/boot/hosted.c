@@ -246,15 +246,11 @@ static int hosted_fence_start(struct wf_boot *boot, int *fd)
     return r;
 }
 
-/* A rank that has an answer to wait for looks itself, when that has come. */
 static bool look_at_launcher(struct space *s)
 {
-    bool passed = false;
-
-    if (pthread_mutex_trylock(&s->up_lock) == 0) {
-        passed = has_launcher_passed(s);
-        pthread_mutex_unlock(&s->up_lock);
-    }
+    pthread_mutex_lock(&s->up_lock);
+    bool passed = has_launcher_passed(s);
+    pthread_mutex_unlock(&s->up_lock);
     return passed;
 }
 
