@@ -12,7 +12,9 @@
  * there, and a rank that waits for it must not delay the put of another rank,
  * for which another process may wait in the same way.
  *
- * The last rank to enter the fence enters the launcher's, for all.
+ * The last rank to enter the fence enters the launcher's, for all. It reads
+ * what the launcher sends until that is the end; a rank that asks the launcher
+ * meanwhile may read the end instead, and wakes it.
  *
  * LOCK  space.lock covers everything in the space. space.up_lock covers the
  *       launcher's boot; it is held while that is asked, and taken before
