@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LARGE = 1 << 20, ROUNDS = 8, TRIPS = 20000 };
+enum { LARGE = 1 << 20, ROUNDS = 8, TRIPS = 20000, RANKS = 64 };
 static char bytes[LARGE];
 
 static void send_bytes(int count, int tag)
@@ -68,9 +68,9 @@ static void compute_sums(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static int exchange_once(int size)
+static int exchange_once(void)
 {
-    char *from = bytes, *to = bytes + size;
+    char from[RANKS] = {0}, to[RANKS]; /* ranks may be threads */
 
     MPI_Alltoall(from, 1, MPI_BYTE, to, 1, MPI_BYTE, MPI_COMM_WORLD);
     MPI_Finalize();
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (strcmp(what, "alltoall") == 0)
-        return exchange_once(size);
+        return exchange_once();
     if (size == 2 && strcmp(what, "measure") == 0)
         measure_round_trip(rank);
     else if (size == 2)
