@@ -59,13 +59,13 @@ iprobe start pready
 """.split())
 
 # They find their instance, communicator and type inline; all others do that out
-# of line. The last row but one is what libraries call in each call of their own.
+# of line. The last row is what libraries call in each call of their own.
 APART = HOT | set("""
 barrier bcast gather scatter allgather alltoall reduce allreduce reduce_local scan
 exscan reduce_scatter reduce_scatter_block neighbor_allgather
 neighbor_alltoall pack unpack send_init recv_init
-comm_group group_free comm_get_attr comm_set_attr type_get_attr win_get_attr
 win_fence win_post win_start win_complete win_wait
+comm_group group_free comm_get_attr comm_set_attr type_get_attr win_get_attr
 """.split())
 
 # Their core functions enter the engine themselves (section engine), where the

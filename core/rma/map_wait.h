@@ -26,9 +26,10 @@ void wf_map_await_word(struct wf_win *, const wf_atomic_u32 *word,
                        uint32_t value, uint32_t mate);
 void wf_map_wake_members(struct wf_win *, const int *ranks, int count);
 
+/* Enters map->busy when the thread that is inside has left. */
+void wf_map_enter_busy_words(struct wf_win_map *);
 /* Enter and leave map->busy (lock_beside.h), for some instructions. A process
  * of one thread does not enter: the second thread cannot come meanwhile. */
-void wf_map_enter_busy_words(struct wf_win_map *);
 static inline void wf_map_enter_words(struct wf_win_map *m)
 {
     uint32_t none = 0;

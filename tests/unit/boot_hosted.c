@@ -27,7 +27,6 @@ static void enter_fence(struct launcher *l, struct wf_boot **ranks)
 {
     int fd;
 
-    store_value(l, "weft.card.2", "abc");
     assert_int_equal(wf_boot_hosted_create(open_job(l, 0, 4), RANKS, ranks), 0);
     assert_int_equal(ranks[ASKER]->ops->put(ranks[ASKER], "weft.card.0", "a",
                                             1), 0);
