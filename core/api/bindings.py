@@ -104,7 +104,7 @@ class Binding(Arguments):
             return
         for p in self.f.parameters:
             if p.kind in ("WINDOW", "FILE") and p.direction != "out":
-                what = "win" if p.kind == "WINDOW" else "file"
+                what = "api_win" if p.kind == "WINDOW" else "file"
                 if self.family in rules.NULL_NAMED:
                     self.line(f"if ({p.name}_p)")
                 self.line(f"    wf = wf_{what}_engine({p.name}_p);"
@@ -312,6 +312,9 @@ def files(families):
                 head += '#include "protocol/fastpath.h"\n'
             if family in rules.ONE_SIDED_SHORT:
                 head += '#include "rma/fastpath.h"\n'
+            if family in rules.APART and any(p.kind == "WINDOW" for f in functions
+                                             for p in f.parameters):
+                head += '#include "api/check_win.h"\n'
             if family in rules.FILE_AGREED:
                 head += '#include "io/file.h"\n#include "io/vote.h"\n'
             body = bodies(functions)

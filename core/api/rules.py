@@ -58,8 +58,8 @@ send recv isend irecv sendrecv wait test waitall waitany testall testany
 iprobe start pready
 """.split())
 
-# They find their instance, communicator and type inline; all others do that out
-# of line. The last row is what libraries call in each call of their own.
+# They find their instance, communicator, type and window inline; all others do that
+# out of line. The last row is what libraries call in each call of their own.
 APART = HOT | set("""
 barrier bcast gather scatter allgather alltoall reduce allreduce reduce_local scan
 exscan reduce_scatter reduce_scatter_block neighbor_allgather
