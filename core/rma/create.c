@@ -80,7 +80,7 @@ static int make_window(struct wf_comm *comm, const struct wish *w,
     win->members = calloc(n, sizeof *win->members);
     win->peers = calloc(n, sizeof *win->peers);
     win->scratch = wf_map_allocate_scratch(comm);
-    if (!win->members || !win->peers || !win->scratch)
+    if (!wf_open_init(win, n) || !win->members || !win->peers || !win->scratch)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a window");
     return wf_win_set_hints(win, w->info);
 }

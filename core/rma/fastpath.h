@@ -31,28 +31,25 @@ struct wf_rma_spot {
     uint64_t bytes;
 };
 
-/* Finds the memory of `bytes` bytes at a displacement. NULL: the call is not a
+/* Finds the memory of `bytes` bytes at a displacement. False: the call is not a
  * usual one. */
-static inline __attribute__((always_inline)) struct wf_win_peer *
+static inline __attribute__((always_inline)) bool
 wf_rma_fast_find(struct wf_rma_spot *s, MPI_Win h, int rank, MPI_Aint disp,
-                 uint32_t need)
+                 enum wf_open_mapped how)
 {
-    const struct wf_win *win = (const struct wf_win *)h;
-    const struct wf_win_member *m;
-    struct wf_win_peer *p;
+    const struct wf_open_target *t;
     uint64_t at;
 
-    if (wf_unlikely(!wf_is_object(h, WF_KIND_WIN)) || wf_call_is_timed())
-        return NULL;
-    p = wf_open_find(win, rank, need);
-    if (wf_unlikely(!p))
-        return NULL;
-    m = &win->members[rank];
-    if (wf_unlikely(__builtin_mul_overflow((uint64_t)disp, m->unit, &at) ||
-                    at > m->size || s->bytes > m->size - at || s->bytes == 0))
-        return NULL;
-    s->at = (char *)(p->domain.base + at);
-    return p;
+    if (wf_unlikely(!wf_is_object(h, WF_KIND_WIN) || wf_call_is_timed()))
+        return false;
+    t = wf_open_find_target((const struct wf_win *)h, rank, WF_OPEN_ACTIVE,
+                            how);
+    if (wf_unlikely(!t ||
+                    __builtin_mul_overflow((uint64_t)disp, t->unit, &at) ||
+                    at > t->size || s->bytes > t->size - at || s->bytes == 0))
+        return false;
+    s->at = (char *)(t->base + at);
+    return true;
 }
 
 /* Returns whether a buffer is a special address. */
@@ -84,7 +81,7 @@ wf_rma_fast_move(struct wf_rma_spot *s, MPI_Win h, const struct wf_rma_usual *a)
     return s->bytes != 0 &&
            s->bytes == (uint64_t)a->origin_count *
                            wf_type_contig_size(a->origin_type) &&
-           wf_rma_fast_find(s, h, a->rank, a->disp, WF_OPEN_ACTIVE);
+           wf_rma_fast_find(s, h, a->rank, a->disp, WF_MAPPED_BYTES);
 }
 
 static inline __attribute__((always_inline)) bool
@@ -153,13 +150,12 @@ wf_rma_fast_integer(struct wf_rma_spot *s, MPI_Win h,
                     const struct wf_rma_single *a)
 {
     unsigned size = wf_type_integer_size(a->type);
-    const struct wf_win_peer *p;
 
     s->bytes = size;
-    if (wf_unlikely(size < 4))
-        return 0;
-    p = wf_rma_fast_find(s, h, a->rank, a->disp, WF_OPEN_ACTIVE);
-    return wf_likely(p && !p->domain.bulk && wf_rma_is_aligned(s->at, size))
+    return wf_likely(
+               size >= 4 &&
+               wf_rma_fast_find(s, h, a->rank, a->disp, WF_MAPPED_WORDS) &&
+               wf_rma_is_aligned(s->at, size))
                ? size
                : 0;
 }
@@ -225,10 +221,10 @@ static inline __attribute__((always_inline)) bool wf_rma_fast_flush(MPI_Win h,
 {
     unsigned calls = wf_call_now.unpolled + 1;
 
-    if (wf_unlikely(
-            !wf_is_object(h, WF_KIND_WIN) || wf_call_is_timed() ||
-            calls % WF_OPEN_POLL_EVERY == 0 ||
-            !wf_open_find((const struct wf_win *)h, rank, WF_OPEN_FLUSH)))
+    if (wf_unlikely(!wf_is_object(h, WF_KIND_WIN) || wf_call_is_timed() ||
+                    calls % WF_OPEN_POLL_EVERY == 0 ||
+                    !wf_open_find_target((const struct wf_win *)h, rank,
+                                         WF_OPEN_FLUSH, WF_MAPPED_BYTES)))
         return false;
     wf_call_now.unpolled = calls;
     wf_fence_full();

@@ -224,7 +224,7 @@ static int flush_beside(struct wf_win *win)
 
 int wf_mpi_win_flush(struct wf_instance *wf, int rank, struct wf_win *win)
 {
-    return wf_open_find(win, rank, WF_OPEN_FLUSH)
+    return wf_open_find_target(win, rank, WF_OPEN_FLUSH, WF_MAPPED_BYTES)
                ? flush_beside(win)
                : flush_inside(win, rank, wf_epoch_flush);
 }
@@ -238,7 +238,7 @@ static int flush_local(struct wf_win_peer *p)
 
 int wf_mpi_win_flush_local(struct wf_instance *wf, int rank, struct wf_win *win)
 {
-    return wf_open_find(win, rank, WF_OPEN_FLUSH)
+    return wf_open_find_target(win, rank, WF_OPEN_FLUSH, WF_MAPPED_BYTES)
                ? flush_beside(win)
                : flush_inside(win, rank, flush_local);
 }

@@ -37,14 +37,14 @@ static inline void note_lock(struct wf_win *win, struct wf_win_peer *p,
     p->lock_type = (uint8_t)type;
     p->lock_nocheck = nocheck;
     p->lock_state = WF_LOCK_HELD;
-    wf_store_release(&p->open, ALL_IS_ALLOWED); /* wf_open_allows */
+    wf_store_release(&p->target->open, ALL_IS_ALLOWED);
 }
 
 /* Notes that it is not wanted or held any more. */
 static inline void note_unlock(struct wf_win *win, struct wf_win_peer *p)
 {
     p->lock_state = WF_LOCK_OPEN;
-    wf_store_release(&p->open, 0); /* wf_open_allows */
+    wf_store_release(&p->target->open, 0);
     if (--win->locks == 0)
         set_access(win, WF_ACCESS_NONE);
 }
@@ -214,7 +214,7 @@ int wf_lock_beside(struct wf_win *win, int rank, enum wf_lock_type type,
 /* Polls now and then, and returns whether the member is gone. */
 static int finish_unlock(struct wf_win_peer *p)
 {
-    bool lost = !wf_open_allows(p, 0);
+    bool lost = !wf_open_is_mapped(p);
     struct wf_win *win = p->win;
     int rc = MPI_SUCCESS;
 

@@ -2,16 +2,18 @@
  * section: by operations of the mapped leg, and by flushes that have nothing to
  * wait for.
  *
+ *   the first use of a member      publishes where its memory is
  *   a call that changes an epoch   publishes what is allowed from then on
  *   the loss of a member           takes it back for good (`mapped`)
  *   an operation                   asks, and performs itself
  *
  * DESIGN  The answer is what words of the member and of the window, for epochs
- * to all members, say together. Threads only read them, so they
- * share no line that anybody writes. A thread that operates while another one
- * ends the epoch is an error of the program; operations of one epoch follow the
- * call that has opened it, by the program's own order. A member that is lost is
- * closed at any time: its memory stays mapped as long as the window exists.
+ * to all members, say together. What the fast path needs of a member is in one
+ * record. Threads only read it, so they share no line that anybody writes. A
+ * thread that operates while another one ends the epoch is an error of the
+ * program; operations of one epoch follow the call that has opened it, by the
+ * program's own order. A member that is lost is closed at any time: its memory
+ * stays mapped as long as the window exists.
  *
  * Nobody is polled for beside the section. A thread that flushes only would
  * never serve others, so it enters the section now and then
@@ -33,36 +35,68 @@ enum wf_open {
 
 enum { WF_OPEN_POLL_EVERY = 64 };
 
+/* How the mapped leg reaches a member. */
+enum wf_open_mapped {
+    WF_MAPPED_NOT, /* it does not, or the member is lost */
+    WF_MAPPED_BYTES,
+    WF_MAPPED_WORDS /* and integers need no stripe */
+};
+
+/* The memory of a member. What does not change is valid once it is mapped. */
+struct wf_open_target {
+    uintptr_t base; /* the address here of the window's first byte */
+    uint64_t size;  /* bytes */
+    uint32_t unit;
+    wf_atomic_u32 mapped; /* enum wf_open_mapped */
+    wf_atomic_u32 open;   /* enum wf_open, of epochs to this member */
+};
+
+/* Makes the records of the members. False: out of memory. */
+bool wf_open_init(struct wf_win *, size_t members);
+/* Publish where the memory of a member is; that it is lost. */
+void wf_open_add_target(struct wf_win_peer *);
+void wf_open_lose_target(struct wf_win_peer *);
 /* Publish what is allowed, after the state of the member, or the epoch of the
- * window, has changed; whether the member is reached by the mapped leg. */
+ * window, has changed. */
 void wf_open_publish_peer(struct wf_win_peer *);
 void wf_open_publish_win(struct wf_win *);
-void wf_open_publish_leg(struct wf_win_peer *);
 
 /* Sets the epoch of the window. */
 void wf_open_set_access(struct wf_win *, enum wf_win_epoch);
 
-/* Returns whether all that `need` names is allowed on the member. */
-static inline bool wf_open_allows(const struct wf_win_peer *p, uint32_t need)
+/* Returns whether the mapped leg reaches the member. */
+static inline bool wf_open_is_mapped(const struct wf_win_peer *p)
 {
-    uint32_t allowed = 0;
-
-    if (need)
-        allowed = wf_load_acquire(&p->open) |     /* wf_open_publish_peer */
-                  wf_load_acquire(&p->win->open); /* wf_open_publish_win */
-    return wf_load_relaxed(&p->mapped) && !(need & ~allowed);
+    return wf_load_relaxed(&p->target->mapped) != WF_MAPPED_NOT;
 }
 
-/* Returns the member if that is so; else NULL. Any thread may ask. */
+/* Returns the record of a member that is mapped so, if all that `need` names is
+ * allowed on it; else NULL. Any thread may ask. */
+static inline const struct wf_open_target *
+wf_open_find_target(const struct wf_win *win, int rank, uint32_t need,
+                    enum wf_open_mapped how)
+{
+    const struct wf_open_target *t;
+    uint32_t allowed = 0;
+
+    if (wf_unlikely((unsigned)rank >= win->open_target_count))
+        return NULL;
+    t = &win->open_targets[rank];
+    if (need)
+        allowed = wf_load_acquire(&t->open) |  /* wf_open_publish_peer */
+                  wf_load_acquire(&win->open); /* wf_open_publish_win */
+    return wf_likely(wf_load_acquire(&t->mapped) >= how && !(need & ~allowed))
+               ? t /* wf_open_add_target */
+               : NULL;
+}
+
+/* Returns the state about the member if that is so; else NULL. */
 static inline struct wf_win_peer *wf_open_find(const struct wf_win *win,
                                                int rank, uint32_t need)
 {
-    struct wf_win_peer *p;
-
-    if (wf_unlikely((unsigned)rank >= (unsigned)win->comm->size))
+    if (wf_unlikely(!wf_open_find_target(win, rank, need, WF_MAPPED_BYTES)))
         return NULL;
-    p = wf_read_published(&win->peers[rank]); /* wf_win_peer */
-    return wf_likely(p && wf_open_allows(p, need)) ? p : NULL;
+    return wf_read_published(&win->peers[rank]); /* wf_win_peer */
 }
 
 /* The same for what is allowed on all members. */

@@ -359,7 +359,7 @@ void wf_rma_lose_target(struct wf_win_peer *p)
 {
     p->lost = true;
     wf_exposed_lose(p);
-    wf_open_publish_leg(p);
+    wf_open_lose_target(p);
     wf_rma_drop_list(p);
     end_answers(p);
     if (!p->pumping)

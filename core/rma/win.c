@@ -88,6 +88,7 @@ void wf_win_put(struct wf_win *win)
     if (win->comm)
         wf_comm_put(win->comm);
     free(win->peers);
+    free(win->open_targets);
     free(win->members);
     free(win->regions);
     wf_win_release_group(&win->targets);
@@ -123,7 +124,7 @@ struct wf_win_peer *wf_win_peer(struct wf_win *win, int rank)
         free(p);
         return NULL;
     }
-    wf_open_publish_leg(p);
+    wf_open_add_target(p);
     wf_write_published(&win->peers[rank], p); /* wf_open_find */
     return p;
 }

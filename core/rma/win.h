@@ -8,9 +8,9 @@
  * docs/internals/one-sided.md has the messages, epochs and locks.
  *
  * LOCK  everything here: the API section of the window's engine; of locks that
- * are words: lock_beside.h. Without it are read: all that does not change while
- * the window exists, `peers`, the domain of a member that is mapped, `mapped`,
- * `open` and `access` (open.h).
+ * are words: lock_beside.h. Without it are read: all that does not change
+ * while the window exists, `peers`, the domain of a member that is mapped,
+ * `open_targets`, `open` and `access` (open.h).
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_RMA_WIN_H
@@ -30,6 +30,7 @@ struct wf_errhandler;
 struct wf_exposure;
 struct wf_info;
 struct wf_leg;
+struct wf_open_target;
 struct wf_rma_op;
 struct wf_type;
 struct wf_win_map;
@@ -80,8 +81,7 @@ struct wf_win_peer {
     int lane_status;      /* of its choice: operations fail with it */
     const struct wf_leg *leg;
     bool lost; /* it is gone, and operations with it have ended */
-    wf_atomic_u32 mapped; /* the mapped leg reaches it, and it is not lost */
-    wf_atomic_u32 open;   /* to threads beside the section: open.h */
+    struct wf_open_target *target; /* in win->open_targets */
     uint32_t mate; /* its number in win->map; UINT32_MAX: it is not there */
     struct wf_rma_lock lock; /* of its memory, if it is there */
     /* The atomicity of its memory, if this process has it mapped: map.h. */
@@ -173,7 +173,10 @@ struct wf_win {
     struct wf_slots ops;        /* operations that wait for their result */
     uint32_t next_tag;          /* of large data */
 
-    wf_atomic_u32 open;   /* to threads beside the section: open.h */
+    /* To threads beside the section, of each member and of all: open.h. */
+    struct wf_open_target *open_targets;
+    uint32_t open_target_count;
+    wf_atomic_u32 open;
     wf_atomic_u32 access; /* enum wf_win_epoch: wf_open_set_access */
     bool fence_used;  /* an operation was started in the fence epoch */
     bool all_nocheck; /* of MPI_Win_lock_all */
