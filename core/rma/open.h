@@ -8,9 +8,9 @@
  *   an operation                   asks, and performs itself
  *
  * DESIGN  The answer is what words of the member and of the window, for epochs
- * to all members, say together. What the fast path needs of a member is in one
- * record. Threads only read it, so they share no line that anybody writes. A
- * thread that operates while another one ends the epoch is an error of the
+ * to all members, say together. A record of each member has all that the fast
+ * path needs. Threads only read it, so they share no line that anybody writes.
+ * A thread that operates while another one ends the epoch is an error of the
  * program; operations of one epoch follow the call that has opened it, by the
  * program's own order. A member that is lost is closed at any time: its memory
  * stays mapped as long as the window exists.
@@ -42,7 +42,7 @@ enum wf_open_mapped {
     WF_MAPPED_WORDS /* and integers need no stripe */
 };
 
-/* The memory of a member. What does not change is valid once it is mapped. */
+/* The memory of a member. All but the words is valid once it is mapped. */
 struct wf_open_target {
     uintptr_t base; /* the address here of the window's first byte */
     uint64_t size;  /* bytes */
