@@ -18,7 +18,6 @@ enum wf_send_mode {
     WF_SEND_READY
 };
 
-/* The arguments of a receive. */
 /* The arguments of a send. */
 struct wf_send_args {
     const void *buf;
@@ -27,6 +26,7 @@ struct wf_send_args {
     int dest, tag;
 };
 
+/* The arguments of a receive. */
 struct wf_receive_args {
     void *buf;
     uint64_t count;

@@ -44,10 +44,14 @@ esac
 CTEST = """#!/bin/sh
 echo "ctest $*" >> "$CALLS"
 """
+GIT = """#!/bin/sh
+[ "$1 $2" = "rev-list --count" ] && echo "${COMMITS:?}"
+"""
 IDLE = "#!/bin/sh\n"
 TARGET = "aarch64-linux-gnu"
 STUBS = {
     "gcc": COMPILER, TARGET + "-gcc": COMPILER, "cmake": CMAKE, "ctest": CTEST,
+    "git": GIT,
     "id": "#!/bin/sh\necho 1000\n",  # installs nothing
     **dict.fromkeys(("g++", TARGET + "-g++", "ar", "ninja", "python3",
                      "pkg-config", "qemu-aarch64"), IDLE)}
@@ -115,17 +119,31 @@ class BuildScript(unittest.TestCase):
         self.assertIn("apt-get install libsodium-dev", done.stderr)
         self.assertNotIn("libinih-dev", done.stderr)
 
-    def test_the_matrix_runs_the_tests_of_each_configuration(self):
+    def matrix(self):
+        """Returns the folders whose tests run, in order."""
         done, calls = self.build(
             "test", "--matrix", libraries="libinih.a libsodium.a cmocka")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         tests = [c for c in calls if c.startswith("ctest ") and " -N " not in c]
+        packages, = [t for t in tests if " -C packages " in t]
+        self.assertEqual(packages.split()[2], "build")
+        return [t.split()[2] for t in tests]
+
+    def test_the_matrix_runs_the_tests_of_each_configuration(self):
         self.assertEqual(
-            [t.split()[2] for t in tests],
+            self.matrix(),
             ["build-address-undefined", "build-thread",
              "build-thread-per-object", "build-thread-lock-free",
              "build-static", "build-thread-brief-global", "build"])
-        self.assertIn(" -C packages ", tests[-1])
+
+    def test_the_small_configurations_begin_with_another_one(self):
+        os.environ["COMMITS"] = "7"
+        self.addCleanup(os.environ.pop, "COMMITS")
+        self.assertEqual(
+            self.matrix(),
+            ["build-address-undefined", "build-thread",
+             "build-static", "build-thread-brief-global", "build",
+             "build-thread-per-object", "build-thread-lock-free"])
 
     def test_a_prefix_is_known_when_the_layout_is_made(self):
         done, (configure, *_) = self.build("install", "--prefix", "/usr")
