@@ -18,7 +18,6 @@
 #include "core_api.h"
 #include "datatype/predefined.h"
 #include "object/attr.h"
-#include "object/errhandler.h"
 #include "object/error.h"
 #include "object/info.h"
 #include "process/rank.h"
@@ -64,23 +63,14 @@ static int check_wish(const struct wish *w, const struct wf_comm *comm)
 static int make_window(struct wf_comm *comm, const struct wish *w,
                        struct wf_win *win)
 {
-    size_t n = (size_t)comm->size;
+    bool made = wf_win_init(win, comm->wf, (size_t)comm->size);
 
-    wf_object_init(&win->object, WF_KIND_WIN);
-    win->wf = comm->wf;
     win->flavor = w->flavor;
-    win->model = MPI_WIN_UNIFIED;
     win->base = w->base;
     win->size = w->size;
     win->unit = (int)w->unit;
-    win->errhandler = wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
-    wf_list_init(&win->link);
-    wf_list_init(&win->dirty);
-    wf_list_init(&win->waiters);
-    win->members = calloc(n, sizeof *win->members);
-    win->peers = calloc(n, sizeof *win->peers);
     win->scratch = wf_map_allocate_scratch(comm);
-    if (!wf_open_init(win, n) || !win->members || !win->peers || !win->scratch)
+    if (!made || !win->scratch)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a window");
     return wf_win_set_hints(win, w->info);
 }

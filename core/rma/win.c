@@ -44,6 +44,20 @@ struct wf_instance *wf_win_engine(const struct wf_win *win)
 
 /* ---- life ---------------------------------------------------------------- */
 
+bool wf_win_init(struct wf_win *win, struct wf_instance *wf, size_t members)
+{
+    wf_object_init(&win->object, WF_KIND_WIN);
+    win->wf = wf;
+    win->model = MPI_WIN_UNIFIED;
+    win->errhandler = wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
+    wf_list_init(&win->link);
+    wf_list_init(&win->dirty);
+    wf_list_init(&win->waiters);
+    win->members = calloc(members, sizeof *win->members);
+    win->peers = calloc(members, sizeof *win->peers);
+    return wf_open_init(win, members) && win->members && win->peers;
+}
+
 void wf_win_get(struct wf_win *win)
 {
     win->object.refs++;

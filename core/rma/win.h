@@ -207,6 +207,9 @@ struct wf_win {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
+/* Begins a window, all zero, of so many members; its memory and communicator
+ * follow. False: out of memory; wf_win_put frees it. */
+bool wf_win_init(struct wf_win *, struct wf_instance *, size_t members);
 /* Drops what is kept. */
 void wf_win_release_group(struct wf_win_group *);
 void wf_win_get(struct wf_win *);

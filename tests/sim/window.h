@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 
-#include "object/errhandler.h"
 #include "rma/win.h"
 #include "sim/fabric.h"
 
@@ -19,21 +18,14 @@ static inline struct wf_win *sim_make_window(struct wf_instance *wf,
 {
     struct wf_win *win = calloc(1, sizeof *win);
 
-    wf_object_init(&win->object, WF_KIND_WIN);
-    win->wf = wf;
+    if (!wf_win_init(win, wf, (size_t)ranks))
+        abort();
     win->comm = wf->world;
     wf_comm_get(win->comm);
     win->flavor = MPI_WIN_FLAVOR_CREATE;
-    win->model = MPI_WIN_UNIFIED;
     win->unit = 1;
     win->base = bases[win->comm->rank];
     win->size = (MPI_Aint)bytes;
-    win->errhandler = wf_errhandler_of(MPI_ERRORS_ARE_FATAL);
-    wf_list_init(&win->link);
-    wf_list_init(&win->dirty);
-    wf_list_init(&win->waiters);
-    win->members = calloc((size_t)ranks, sizeof *win->members);
-    win->peers = calloc((size_t)ranks, sizeof *win->peers);
     for (int i = 0; i < ranks; i++)
         win->members[i] = (struct wf_win_member){.size = bytes, .unit = 1};
     if (!wf_windows_add(win))
