@@ -37,7 +37,7 @@ RESOLVE = {
     "OPERATION": ("wf_op", "wf_op_of({})", "WF_KIND_OP"),
     "REQUEST": ("wf_req", "wf_req_of({})", "WF_KIND_REQUEST"),
     "SESSION": ("wf_session", "wf_session_of({})", "WF_KIND_SESSION"),
-    "WINDOW": ("wf_win", "wf_api_win({})", "WF_KIND_WIN"),
+    "WINDOW": ("wf_win", "wf_win_of_handle({})", "WF_KIND_WIN"),
     "FILE": ("wf_file", "wf_file_of({})", "WF_KIND_FILE"),
 }
 

@@ -104,12 +104,15 @@ class Binding(Arguments):
             return
         for p in self.f.parameters:
             if p.kind in ("WINDOW", "FILE") and p.direction != "out":
-                what = "api_win" if p.kind == "WINDOW" else "file"
+                what = "win" if p.kind == "WINDOW" else "file"
+                engine = f"wf_{what}_engine({p.name}_p)"
+                if what == "win" and self.family in rules.APART:
+                    engine = f"{p.name}_p->wf"
                 if self.family in rules.NULL_NAMED:
                     self.line(f"if ({p.name}_p)")
-                self.line(f"    wf = wf_{what}_engine({p.name}_p);"
+                self.line(f"    wf = {engine};"
                           if self.family in rules.NULL_NAMED else
-                          f"wf = wf_{what}_engine({p.name}_p);")
+                          f"wf = {engine};")
                 return
         for p in self.f.parameters:
             if p.kind in ("REQUEST", "MESSAGE") and p.direction != "out" and \
@@ -314,7 +317,7 @@ def files(families):
                 head += '#include "rma/fastpath.h"\n'
             if family in rules.APART and any(p.kind == "WINDOW" for f in functions
                                              for p in f.parameters):
-                head += '#include "api/check_win.h"\n'
+                head += '#include "rma/win.h"\n'
             if family in rules.FILE_AGREED:
                 head += '#include "io/file.h"\n#include "io/vote.h"\n'
             body = bodies(functions)

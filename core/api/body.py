@@ -15,8 +15,7 @@ OUT_OF_LINE = {"wf_current()": "wf_api_current()",
                "wf_api_comm(": "wf_api_find_comm(",
                "wf_api_type(": "wf_api_find_type(",
                "wf_api_group(": "wf_group_of(",
-               "wf_api_win(": "wf_win_of(",
-               "wf_api_win_engine(": "wf_win_engine("}
+               "wf_win_of_handle(": "wf_win_of("}
 
 
 class Body:

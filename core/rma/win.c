@@ -32,9 +32,7 @@
 
 struct wf_win *wf_win_of(MPI_Win handle)
 {
-    struct wf_win *win = (struct wf_win *)handle;
-
-    return wf_is_object(handle, WF_KIND_WIN) && !win->freed ? win : NULL;
+    return wf_win_of_handle(handle);
 }
 
 struct wf_instance *wf_win_engine(const struct wf_win *win)

@@ -207,6 +207,15 @@ struct wf_win {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
+/* wf_win_of inline. */
+static inline struct wf_win *wf_win_of_handle(MPI_Win handle)
+{
+    struct wf_win *win = (struct wf_win *)handle;
+
+    return wf_likely(wf_is_object(handle, WF_KIND_WIN)) && !win->freed ? win
+                                                                       : NULL;
+}
+
 /* Begins a window, all zero, of so many members; its memory and communicator
  * follow. False: out of memory; wf_win_put frees it. */
 bool wf_win_init(struct wf_win *, struct wf_instance *, size_t members);
