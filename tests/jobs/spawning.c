@@ -20,11 +20,17 @@ static MPI_Comm spawn_copies(MPI_Comm comm, int n, const char *what,
 {
     char *argv[] = {(char *)what, NULL};
     int codes[64];
+    char text[MPI_MAX_ERROR_STRING];
     MPI_Comm inter = MPI_COMM_NULL;
+    int rc, length;
 
     memset(codes, 0x55, sizeof codes);
-    CHECK(MPI_Comm_spawn(self, argv, n, info, 0, comm, &inter, codes) ==
-          MPI_SUCCESS);
+    rc = MPI_Comm_spawn(self, argv, n, info, 0, comm, &inter, codes);
+    if (rc) { /* launch_pmix.py asks why */
+        MPI_Error_string(rc, text, &length);
+        fprintf(stderr, "%s\n", text);
+    }
+    CHECK(rc == MPI_SUCCESS);
     for (int i = 0; i < n; i++)
         CHECK(codes[i] == MPI_SUCCESS);
     return inter;
