@@ -377,8 +377,8 @@ run_tests()
         some="-R $threaded"
     fi
     # shellcheck disable=SC2086
-    # one more than processors: some tests only wait
-    $fixed ctest --test-dir "$dir" --output-on-failure -j $(($(nproc) + 1)) $some
+    # two more than processors: some tests only wait
+    $fixed ctest --test-dir "$dir" --output-on-failure -j $(($(nproc) + 2)) $some
 }
 
 run_torture()
