@@ -428,6 +428,17 @@ class Strangers(Hosts):
             self.assertNotIn(b"Sanitizer", done.stderr)
         self.nothing_is_left()
 
+    def test_an_agent_that_ends_takes_no_further_orders(self):
+        down, _ = self.recorded()
+        order = down[:12] + bytes(4) + b"\n"  # an empty launch request
+        done = subprocess.run([launch.MPIRUN, "--agent"], input=order + down,
+                              env=self.env, capture_output=True,
+                              timeout=launch.LIMIT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertIn(b"cannot read its launch request", done.stderr)
+        self.nothing_is_left()
+
     def test_damaged_news_crash_no_mpirun(self):
         rng, (_, up) = random.Random(4), self.recorded()
         greeting = up.index(b"\n") + 1

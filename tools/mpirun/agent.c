@@ -233,7 +233,7 @@ static void take_launch_request(struct job *job, const struct frame *f)
 {
     struct agent *a = agent_of(job);
 
-    a->request = a->request ? NULL : malloc(f->len);
+    a->request = malloc(f->len);
     if (a->request)
         memcpy(a->request, f->data, f->len);
     if (a->request && wf_launch_request_read(job, a->request, f->len)) {
@@ -355,6 +355,8 @@ static void take_from_above(struct job *job, struct channel *c, struct frame *f)
     struct host *h;
     struct rank *r;
 
+    if (a->over) /* this came with the frame that ended it */
+        return;
     a->silent = 0;
     if (f->type != FRAME_PING)
         a->paused = false;
