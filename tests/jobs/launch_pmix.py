@@ -149,7 +149,7 @@ class OpenMpi(Pmix):
         has connected: PMIx_Init waits, and its 18 bytes lie in the server's
         socket (1 of 80 jobs that spawn five times, under load 1 of 10). Only
         the error that says so is tried again."""
-        for _ in range(5):
+        for _ in range(3):
             done = self.run_job(*[w for name in env for w in ("-x", name)],
                                 "-n", 2, SPAWNING, *words, **env)
             if "have not called MPI_Init within" not in done.stderr:

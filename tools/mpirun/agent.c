@@ -355,7 +355,7 @@ static void take_from_above(struct job *job, struct channel *c, struct frame *f)
     struct host *h;
     struct rank *r;
 
-    if (a->over) /* this came with the frame that ended it */
+    if (a->over) /* one read may hold frames behind the last */
         return;
     a->silent = 0;
     if (f->type != FRAME_PING)
