@@ -81,7 +81,8 @@ struct wf_req *wf_rma_create_request(struct wf_win_peer *p)
 
 /* ---- completion ---------------------------------------------------------- */
 
-static void complete_op(struct wf_rma_op *op)
+/* Completes an operation of which this part ended last. */
+static void complete_op(struct wf_rma_op *op, uint8_t part)
 {
     struct wf_win_peer *p = op->peer;
     struct wf_win *win = p->win;
@@ -92,7 +93,7 @@ static void complete_op(struct wf_rma_op *op)
     p->pending--;
     if (op->error && !op->req && !p->error)
         p->error = op->error;
-    if (p->pending)
+    if (p->pending && part != WF_RMA_QUEUED)
         wf_rma_push(p); /* the next ones with a result may stand there */
     if (op->req)
         wf_req_complete(op->req, wf_error_status(op->error));
@@ -109,7 +110,7 @@ void wf_rma_end_part(struct wf_rma_op *op, uint8_t part)
 {
     op->parts &= (uint8_t)~part;
     if (!op->parts && op->in_memory)
-        complete_op(op);
+        complete_op(op, part);
 }
 
 /* ---- what comes back ----------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* Operations with results do not fit in front of a lock that another process
- * holds, and a flush waits for them already when it is given back: they leave
- * then, although nothing pushes them any more.
+/* Operations do not fit in front of a lock that another process holds, and a
+ * flush waits for them already when it is given back: they leave then, although
+ * nothing pushes them any more, and small ones leave together.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -60,16 +60,41 @@ static void start_call(int origin, enum wf_rma_kind kind, uint64_t n)
                  "an operation cannot be started");
 }
 
-static void ask_and_step(int origin, bool release)
+/* Returns how many steps it takes until nothing moves any more. */
+static int ask_and_step(int origin, bool release)
 {
+    int steps = 0;
+
     wf_leg_message.ask(reach_target(origin), release);
     while (sim_step(&sim))
-        ;
+        steps++;
+    return steps;
 }
 
 static void want_lock(int origin, enum wf_lock_type type)
 {
     wf_epoch_want_lock(reach_target(origin), type, false);
+}
+
+/* Makes rank 0 start many puts while another process has the lock. */
+static void put_many(void)
+{
+    enum { PUTS = 1000 };
+    int steps;
+
+    want_lock(HOLDER, WF_LOCK_EXCLUSIVE);
+    start_call(HOLDER, WF_RMA_PUT, 1);
+    ask_and_step(HOLDER, false);
+    want_lock(0, WF_LOCK_SHARED);
+    for (int i = 0; i < PUTS; i++)
+        start_call(0, WF_RMA_PUT, 1);
+    ask_and_step(0, false);
+    steps = ask_and_step(HOLDER, true);
+    require_that(wf_win_peer_is_remote(reach_target(0)),
+                 "puts do not leave when the lock is there");
+    require_that(steps < PUTS / 2,
+                 "puts that waited for a lock leave one by one");
+    ask_and_step(0, true);
 }
 
 int main(void)
@@ -96,6 +121,7 @@ int main(void)
     require_that(wf_win_peer_is_remote(reach_target(0)),
                  "a flush waits for operations that do not leave");
     ask_and_step(0, true);
+    put_many();
     for (int i = 0; i < RANKS; i++)
         sim_free_window(windows[i]);
     sim_stop(&sim);
