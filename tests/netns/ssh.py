@@ -22,6 +22,10 @@ SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 LIMIT = 200
 HOSTS = ("10.90.0.1", "10.90.0.2")
 NAMES = ("alpha", "beta")
+# A login runs the user's own files, which may print: each host sees them empty.
+# ip netns exec has given the host a mount namespace of its own.
+WITHOUT_LOGIN_FILES = ("for file in ~/.bashrc ~/.cshrc ~/.tcshrc ~/.zshenv; do "
+                       "test ! -f $file || mount --bind /dev/null $file; done; ")
 
 
 class Ssh(unittest.TestCase):
@@ -76,7 +80,8 @@ class Ssh(unittest.TestCase):
         daemon = subprocess.Popen(
             ["ip", "netns", "exec", host, "unshare", "--uts", "sh", "-c",
              f"echo {name} >/proc/sys/kernel/hostname; "
-             f"exec {SSHD} -D -f {config}"], stderr=subprocess.PIPE)
+             f"{WITHOUT_LOGIN_FILES}exec {SSHD} -D -f {config}"],
+            stderr=subprocess.PIPE)
         end = time.monotonic() + LIMIT
         while address + ":2222" not in faultnet.run(
                 "ip", "netns", "exec", host, "ss", "-ltnH"):
