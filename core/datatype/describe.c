@@ -396,13 +396,17 @@ struct wf_type *wf_type_basic(struct wf_type *t)
 bool wf_type_reach(const struct wf_type *t, uint64_t count, int64_t *low,
                    int64_t *high)
 {
-    struct place one = {t->size, t->true_lb, 0}, sum = {0};
+    int64_t end, last, bytes;
 
+    *low = *high = 0;
+    if (count == 0 || t->size == 0)
+        return true;
     if (count > INT64_MAX ||
-        __builtin_add_overflow(t->true_lb, t->true_extent, &one.high) ||
-        !add_places(&sum, &one, 0, (int64_t)count, t->extent))
+        __builtin_mul_overflow((int64_t)count, t->size, &bytes) ||
+        __builtin_mul_overflow((int64_t)count - 1, t->extent, &last) ||
+        __builtin_add_overflow(t->true_lb, t->true_extent, &end))
         return false;
-    *low = sum.low;
-    *high = sum.high;
-    return true;
+    return !__builtin_add_overflow(t->true_lb, last < 0 ? last : 0, low) &&
+           !__builtin_add_overflow(end, last > 0 ? last : 0, high) &&
+           !__builtin_sub_overflow(*high, *low, &bytes);
 }

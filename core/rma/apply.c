@@ -21,22 +21,11 @@
 #include "datatype/type.h"
 #include "object/error.h"
 #include "rma/atomic.h"
+#include "rma/direct.h"
 #include "rma/dynamic.h"
 #include "rma/target.h"
 
 /* ---- places -------------------------------------------------------------- */
-
-bool wf_rma_is_in_range(uint64_t size, uint64_t position,
-                        const struct wf_type *t, uint64_t count)
-{
-    int64_t low, high;
-
-    if (!wf_type_reach(t, count, &low, &high) || position > INT64_MAX ||
-        __builtin_add_overflow(low, (int64_t)position, &low) ||
-        __builtin_add_overflow(high, (int64_t)position, &high))
-        return false;
-    return low >= 0 && (uint64_t)high <= size;
-}
 
 static bool are_segments_attached(const struct wf_win *win, uint64_t position,
                                   const struct wf_type *t, uint64_t count)

@@ -21,9 +21,6 @@ struct wf_rma_place {
  * error class, without recording anything. */
 int wf_rma_find_place(struct wf_win *, uint64_t position, struct wf_type *,
                       uint64_t count, uint64_t bytes, struct wf_rma_place *);
-/* Returns whether a member's window has all of count elements at a position. */
-bool wf_rma_is_in_range(uint64_t size, uint64_t position,
-                        const struct wf_type *, uint64_t count);
 
 /* Copies bytes of the place's data, from `offset` on. */
 void wf_rma_write(const struct wf_rma_place *, uint64_t offset,

@@ -13,6 +13,7 @@
 #include "process/instance.h"
 #include "protocol/queues.h"
 #include "rma/apply.h"
+#include "rma/direct.h"
 #include "rma/epoch.h"
 #include "rma/mapped.h"
 #include "rma/open.h"
@@ -21,14 +22,10 @@
 
 /* The arguments of all calls together. */
 struct arguments {
-    enum wf_rma_kind kind;
-    struct wf_rma_side origin, result;
+    struct wf_rma_call call; /* prepare_call fills the rest of it */
     int rank;
     MPI_Aint disp;
-    MPI_Count count; /* at the target */
-    struct wf_type *type;
     struct wf_op *op;
-    const void *compare;
     MPI_Request *request; /* NULL: the call has none */
 };
 
@@ -57,14 +54,14 @@ static int check_length(const struct wf_rma_side *b, const char *name,
 
 /* Finds the place of the data from the base of the member's window, and checks
  * that it is inside. A dynamic window is known to its owner only. */
-static int find_position(const struct wf_win *win, const struct arguments *a,
-                         uint64_t *position)
+static int find_position(const struct wf_win *win, struct arguments *a)
 {
     const struct wf_win_member *m = &win->members[a->rank];
+    const struct wf_rma_side *target = &a->call.target;
     int64_t at = a->disp;
 
     if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
-        *position = (uint64_t)a->disp;
+        a->call.position = (uint64_t)a->disp;
         return MPI_SUCCESS;
     }
     if (a->disp < 0)
@@ -72,16 +69,16 @@ static int find_position(const struct wf_win *win, const struct arguments *a,
                         "target_disp is %lld but must be 0 or more",
                         (long long)a->disp);
     if (!__builtin_mul_overflow(at, (int64_t)m->unit, &at) &&
-        wf_rma_is_in_range(m->size, (uint64_t)at, a->type,
-                           (uint64_t)a->count)) {
-        *position = (uint64_t)at;
+        wf_rma_is_in_range(m->size, (uint64_t)at, target->type,
+                           target->count)) {
+        a->call.position = (uint64_t)at;
         return MPI_SUCCESS;
     }
     return wf_error(MPI_ERR_RMA_RANGE,
-                    "%lld elements at displacement %lld are not inside the "
+                    "%llu elements at displacement %lld are not inside the "
                     "%llu bytes that rank %d has in %s (its displacement unit "
                     "is %llu)",
-                    (long long)a->count, (long long)a->disp,
+                    (unsigned long long)target->count, (long long)a->disp,
                     (unsigned long long)m->size, a->rank, wf_win_name(win).text,
                     (unsigned long long)m->unit);
 }
@@ -94,7 +91,7 @@ static int check_op(const struct wf_instance *wf, const struct arguments *a,
     if (!op)
         return wf_error(MPI_ERR_OP, "op was made by MPI_Op_create; accumulates "
                                     "take predefined operations only");
-    if (op == WF_OP_NO_OP && a->kind == WF_RMA_ACC)
+    if (op == WF_OP_NO_OP && a->call.kind == WF_RMA_ACC)
         return wf_error(MPI_ERR_OP, "MPI_NO_OP is only for calls that fetch, "
                                     "such as MPI_Get_accumulate");
     if (op >= WF_OP_REPLACE && wf_rma_op_is_valid(op, basic))
@@ -103,99 +100,82 @@ static int check_op(const struct wf_instance *wf, const struct arguments *a,
 }
 
 /* Finds the basic type of an accumulate, which both sides have. */
-static int find_basic(const struct wf_instance *wf, const struct arguments *a,
-                      struct wf_type **basic)
+static int find_basic(const struct wf_instance *wf, struct arguments *a)
 {
-    bool sends = a->op->predefined != WF_OP_NO_OP;
+    struct wf_rma_call *c = &a->call;
+    struct wf_type *basic = wf_type_basic(c->target.type);
 
-    *basic = wf_type_basic(a->type);
-    if (!*basic)
+    if (!basic)
         return wf_error(MPI_ERR_TYPE,
                         "target_datatype has basic elements of several types");
-    if (sends && a->origin.type != a->type) {
-        const struct wf_type *other = wf_type_basic(a->origin.type);
-        if (!other || other->predefined != (*basic)->predefined)
+    if (c->origin.type && c->origin.type != c->target.type) {
+        const struct wf_type *other = wf_type_basic(c->origin.type);
+        if (!other || other->predefined != basic->predefined)
             return wf_error(MPI_ERR_TYPE,
                             "origin_datatype does not consist of %s, as "
                             "target_datatype does",
-                            wf_type_name(*basic));
+                            wf_type_name(basic));
     }
-    return check_op(wf, a, *basic);
+    c->basic = basic;
+    c->op = a->op->predefined;
+    return check_op(wf, a, basic);
 }
 
-static int fill_call(struct wf_win *win, const struct arguments *a,
-                     struct wf_rma_call *c)
+/* Checks the arguments, and completes the call. */
+static int prepare_call(struct wf_win *win, struct arguments *a)
 {
-    bool sends =
-        a->kind != WF_RMA_GET && !(a->op && a->op->predefined == WF_OP_NO_OP);
-    int rc = find_position(win, a, &c->position);
+    struct wf_rma_call *c = &a->call;
+    const struct wf_type *t = c->target.type;
+    int rc = find_position(win, a);
 
-    c->kind = a->kind;
-    c->target = buffer_of(NULL, a->count, a->type);
-    c->result = a->result;
-    c->compare = a->compare;
+    if (a->op && a->op->predefined == WF_OP_NO_OP)
+        c->origin = (struct wf_rma_side){0}; /* it may be anything */
     if (rc == MPI_SUCCESS &&
-        __builtin_mul_overflow((uint64_t)a->count, (uint64_t)a->type->size,
-                               &c->bytes))
+        __builtin_mul_overflow(c->target.count, (uint64_t)t->size, &c->bytes))
         rc = wf_error(MPI_ERR_COUNT, "the target has more than 2^64 bytes");
-    if (rc == MPI_SUCCESS && sends) {
-        c->origin = a->origin;
-        rc = check_length(&a->origin, "origin", c->bytes);
-    }
-    if (rc == MPI_SUCCESS && a->result.type)
-        rc = check_length(&a->result, "result", c->bytes);
-    if (wf_type_is_contiguous(a->type))
-        c->position += (uint64_t)a->type->true_lb;
-    return rc;
-}
-
-/* Makes a call of arguments that are right. */
-static int prepare_call(struct wf_win *win, const struct arguments *a,
-                        struct wf_rma_call *c)
-{
-    int rc = fill_call(win, a, c);
-
-    if (rc == MPI_SUCCESS && a->op && c->bytes) {
-        rc = find_basic(win->wf, a, &c->basic);
-        c->op = a->op->predefined;
-    }
+    if (rc == MPI_SUCCESS && c->origin.type)
+        rc = check_length(&c->origin, "origin", c->bytes);
+    if (rc == MPI_SUCCESS && c->result.type)
+        rc = check_length(&c->result, "result", c->bytes);
+    if (wf_type_is_contiguous(t))
+        c->position += (uint64_t)t->true_lb;
+    if (rc == MPI_SUCCESS && a->op && c->bytes)
+        rc = find_basic(win->wf, a);
     return rc;
 }
 
 /* ---- the way of all calls ------------------------------------------------ */
 
-static int start_inside(struct wf_win *win, const struct arguments *a)
+static int start_inside(struct wf_win *win, struct arguments *a)
 {
     struct wf_req *req = &win->wf->engine->sent;
-    struct wf_rma_call c = {0};
     struct wf_win_peer *p;
     int rc = wf_epoch_check_access(win, a->rank, a->request != NULL);
 
     if (rc == MPI_SUCCESS)
-        rc = prepare_call(win, a, &c);
-    if (rc || c.bytes == 0)
+        rc = prepare_call(win, a);
+    if (rc || a->call.bytes == 0)
         return rc;
     p = wf_win_find(win, a->rank, &rc);
     if (!p)
         return rc;
     wf_epoch_prepare(p);
-    rc = p->leg->start(p, &c, a->request ? &req : NULL);
+    rc = p->leg->start(p, &a->call, a->request ? &req : NULL);
     if (a->request)
         *a->request = (MPI_Request)req;
     return rc;
 }
 
-static int start_beside(struct wf_win_peer *p, const struct arguments *a)
+static int start_beside(struct wf_win_peer *p, struct arguments *a)
 {
-    struct wf_rma_call c = {0};
-    int rc = prepare_call(p->win, a, &c);
+    int rc = prepare_call(p->win, a);
 
-    return rc || c.bytes == 0 ? rc : wf_rma_perform_mapped(p, &c);
+    return rc || a->call.bytes == 0 ? rc : wf_rma_perform_mapped(p, &a->call);
 }
 
 /* Outside of the section, which only the message leg and the first operation of
  * an epoch need. */
-static int start_call(struct wf_win *win, const struct arguments *a)
+static int start_call(struct wf_win *win, struct arguments *a)
 {
     struct wf_win_peer *p;
     int rc = wf_epoch_check_rank(win, a->rank);
@@ -231,12 +211,11 @@ int wf_mpi_rput(struct wf_instance *wf, const void *origin_addr,
                 MPI_Request *request)
 {
     struct arguments a = {
-        .kind = WF_RMA_PUT,
-        .origin = buffer_of(origin_addr, origin_count, origin_datatype),
+        .call.kind = WF_RMA_PUT,
+        .call.origin = buffer_of(origin_addr, origin_count, origin_datatype),
         .rank = target_rank,
         .disp = target_disp,
-        .count = target_count,
-        .type = target_datatype,
+        .call.target = buffer_of(NULL, target_count, target_datatype),
         .request = request};
 
     return start_call(win, &a);
@@ -259,12 +238,11 @@ int wf_mpi_rget(struct wf_instance *wf, void *origin_addr,
                 MPI_Request *request)
 {
     struct arguments a = {
-        .kind = WF_RMA_GET,
-        .result = buffer_of(origin_addr, origin_count, origin_datatype),
+        .call.kind = WF_RMA_GET,
+        .call.result = buffer_of(origin_addr, origin_count, origin_datatype),
         .rank = target_rank,
         .disp = target_disp,
-        .count = target_count,
-        .type = target_datatype,
+        .call.target = buffer_of(NULL, target_count, target_datatype),
         .request = request};
 
     return start_call(win, &a);
@@ -289,12 +267,11 @@ int wf_mpi_raccumulate(struct wf_instance *wf, const void *origin_addr,
                        MPI_Request *request)
 {
     struct arguments a = {
-        .kind = WF_RMA_ACC,
-        .origin = buffer_of(origin_addr, origin_count, origin_datatype),
+        .call.kind = WF_RMA_ACC,
+        .call.origin = buffer_of(origin_addr, origin_count, origin_datatype),
         .rank = target_rank,
         .disp = target_disp,
-        .count = target_count,
-        .type = target_datatype,
+        .call.target = buffer_of(NULL, target_count, target_datatype),
         .op = op,
         .request = request};
 
@@ -326,13 +303,12 @@ int wf_mpi_rget_accumulate(struct wf_instance *wf, const void *origin_addr,
                            struct wf_win *win, MPI_Request *request)
 {
     struct arguments a = {
-        .kind = WF_RMA_GET_ACC,
-        .origin = buffer_of(origin_addr, origin_count, origin_datatype),
-        .result = buffer_of(result_addr, result_count, result_datatype),
+        .call.kind = WF_RMA_GET_ACC,
+        .call.origin = buffer_of(origin_addr, origin_count, origin_datatype),
+        .call.result = buffer_of(result_addr, result_count, result_datatype),
         .rank = target_rank,
         .disp = target_disp,
-        .count = target_count,
-        .type = target_datatype,
+        .call.target = buffer_of(NULL, target_count, target_datatype),
         .op = op,
         .request = request};
 
@@ -356,13 +332,12 @@ int wf_mpi_fetch_and_op(struct wf_instance *wf, const void *origin_addr,
                         int target_rank, MPI_Aint target_disp, struct wf_op *op,
                         struct wf_win *win)
 {
-    struct arguments a = {.kind = WF_RMA_GET_ACC,
-                          .origin = buffer_of(origin_addr, 1, datatype),
-                          .result = buffer_of(result_addr, 1, datatype),
+    struct arguments a = {.call.kind = WF_RMA_GET_ACC,
+                          .call.origin = buffer_of(origin_addr, 1, datatype),
+                          .call.result = buffer_of(result_addr, 1, datatype),
                           .rank = target_rank,
                           .disp = target_disp,
-                          .count = 1,
-                          .type = datatype,
+                          .call.target = buffer_of(NULL, 1, datatype),
                           .op = op};
     int rc = check_element(datatype, result_addr);
 
@@ -380,14 +355,13 @@ int wf_mpi_compare_and_swap(struct wf_instance *wf, const void *origin_addr,
         ALLOWED = WF_GROUP_C_INTEGER | WF_GROUP_FORTRAN_INTEGER |
                   WF_GROUP_LOGICAL | WF_GROUP_MULTI | WF_GROUP_BYTE
     };
-    struct arguments a = {.kind = WF_RMA_CAS,
-                          .origin = buffer_of(origin_addr, 1, datatype),
-                          .result = buffer_of(result_addr, 1, datatype),
-                          .compare = compare_addr,
+    struct arguments a = {.call.kind = WF_RMA_CAS,
+                          .call.origin = buffer_of(origin_addr, 1, datatype),
+                          .call.result = buffer_of(result_addr, 1, datatype),
+                          .call.compare = compare_addr,
                           .rank = target_rank,
                           .disp = target_disp,
-                          .count = 1,
-                          .type = datatype};
+                          .call.target = buffer_of(NULL, 1, datatype)};
     int rc = check_element(datatype, result_addr);
 
     if (rc == MPI_SUCCESS &&

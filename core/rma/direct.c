@@ -15,12 +15,9 @@
  */
 #include "rma/direct.h"
 
-#include <stdio.h>
-
 #include "datatype/describe.h"
 #include "datatype/move.h"
 #include "datatype/segments.h"
-#include "object/error.h"
 
 /* The segments of one side, from the first byte that was not copied. */
 struct segment_cursor {
@@ -92,47 +89,14 @@ void wf_rma_copy(const struct wf_rma_side *to, const struct wf_rma_side *from)
         copy_segments(to, from);
 }
 
-/* Computes the bytes of the window from *low to before *end. */
-static bool compute_range(const struct wf_rma_displacement *p,
-                          const struct wf_type *t, uint64_t count, int64_t *low,
-                          int64_t *end)
+bool wf_rma_is_in_range(uint64_t size, uint64_t position,
+                        const struct wf_type *t, uint64_t count)
 {
-    int64_t offset;
+    int64_t low, high;
 
-    return !__builtin_mul_overflow(p->disp, p->disp_unit, &offset) &&
-           wf_type_reach(t, count, low, end) &&
-           !__builtin_add_overflow(offset, *low, low) &&
-           !__builtin_add_overflow(offset, *end, end);
-}
-
-static WF_COLD int report_range(const struct wf_rma_displacement *p,
-                                const struct wf_type *t, uint64_t count)
-{
-    char range[64] = "beyond 2^63 bytes";
-    int64_t low, end;
-
-    if (compute_range(p, t, count, &low, &end))
-        snprintf(range, sizeof range, "bytes %lld to %lld", (long long)low,
-                 (long long)end - 1);
-    return wf_error(MPI_ERR_RMA_RANGE,
-                    "displacement %lld of unit %lld with %llu elements of '%s' "
-                    "is %s, and the window has %llu bytes there",
-                    (long long)p->disp, (long long)p->disp_unit,
-                    (unsigned long long)count, wf_type_name(t), range,
-                    (unsigned long long)p->size);
-}
-
-int wf_rma_check_range(const struct wf_rma_displacement *p,
-                       const struct wf_type *t, uint64_t count, int64_t *offset)
-{
-    int64_t low, end;
-
-    *offset = 0;
-    if (count == 0 || t->size == 0)
-        return MPI_SUCCESS;
-    if (wf_unlikely(!compute_range(p, t, count, &low, &end) || low < 0 ||
-                    (uint64_t)end > p->size))
-        return report_range(p, t, count);
-    *offset = p->disp * p->disp_unit;
-    return MPI_SUCCESS;
+    if (!wf_type_reach(t, count, &low, &high) || position > INT64_MAX ||
+        __builtin_add_overflow(low, (int64_t)position, &low) ||
+        __builtin_add_overflow(high, (int64_t)position, &high))
+        return false;
+    return low >= 0 && (uint64_t)high <= size;
 }

@@ -13,17 +13,9 @@
  * so many as the shorter side has are copied. */
 void wf_rma_copy(const struct wf_rma_side *to, const struct wf_rma_side *from);
 
-/* The place of a target in a window, as the program has given it. */
-struct wf_rma_displacement {
-    int64_t disp;      /* in units */
-    int64_t disp_unit; /* bytes, > 0 */
-    uint64_t size;     /* bytes of the window at the target */
-};
-
-/* Computes the byte of the window at which count elements of the type lie with
- * the displacement. Returns MPI_ERR_RMA_RANGE, with a text that names the
- * range, if any byte of data lies outside. Without data *offset is 0. */
-int wf_rma_check_range(const struct wf_rma_displacement *,
-                       const struct wf_type *, uint64_t count, int64_t *offset);
+/* Returns whether a window of `size` bytes has all data of count elements at a
+ * position, bytes from its base. */
+bool wf_rma_is_in_range(uint64_t size, uint64_t position,
+                        const struct wf_type *, uint64_t count);
 
 #endif

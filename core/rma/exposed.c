@@ -20,7 +20,7 @@
 #include "object/error.h"
 #include "protocol/remote.h"
 #include "rma/finish.h"
-#include "rma/start.h"
+#include "rma/op_queue.h"
 #include "rma/update.h"
 #include "route/links.h"
 #include "route/location.h"

@@ -13,9 +13,9 @@
 #include "protocol/receive.h"
 #include "report/error.h"
 #include "rma/message.h"
+#include "rma/op_queue.h"
 #include "rma/open.h"
 #include "rma/operation.h"
-#include "rma/start.h"
 
 void wf_rma_mark_dirty(struct wf_win_peer *p)
 {
@@ -109,7 +109,7 @@ static void complete_op(struct wf_rma_op *op, uint8_t part)
 void wf_rma_end_part(struct wf_rma_op *op, uint8_t part)
 {
     op->parts &= (uint8_t)~part;
-    if (!op->parts && op->in_memory)
+    if (!op->parts)
         complete_op(op, part);
 }
 

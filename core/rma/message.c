@@ -12,20 +12,21 @@
 
 #include <stdlib.h>
 
+#include "rma/op_queue.h"
 #include "rma/operation.h"
-#include "rma/start.h"
 #include "rma/win.h"
 #include "rma/windows.h"
 
 static struct wf_active_head head_of(const struct wf_win_peer *p,
-                                     const struct wf_rma_words *w)
+                                     const struct wf_rma_words *w,
+                                     uint32_t flags)
 {
     const struct wf_comm *c = p->win->comm;
 
     return (struct wf_active_head){.context = c->context,
                                    .source = (uint32_t)c->rank,
                                    .target = (uint32_t)p->rank,
-                                   .word = w->word,
+                                   .word = w->word | flags,
                                    .c = w->c,
                                    .d = w->d};
 }
@@ -49,16 +50,14 @@ static void on_taken(struct wf_active *m)
 }
 
 /* Sends a message of its own memory, which is freed later. */
-static void send_container(struct wf_win_peer *p, const struct wf_rma_words *w,
-                           struct wf_active *m)
+static void send_container(struct wf_win_peer *p,
+                           const struct wf_active_head *h, struct wf_active *m)
 {
-    struct wf_active_head h = head_of(p, w);
-
     m->sent = on_taken;
     m->context = p;
     p->in_flight += m->bytes;
     wf_win_get(p->win);
-    wf_active_send(way_to(p), &h, m);
+    wf_active_send(way_to(p), h, m);
 }
 
 /* ---- the list ------------------------------------------------------------ */
@@ -72,22 +71,22 @@ static size_t entry_bytes(size_t n)
  * and be answered: then there is a new one. */
 void wf_rma_push(struct wf_win_peer *p)
 {
-    const struct wf_rma_words w = {WF_RMA_LIST, 0, 0};
     struct wf_active *m = p->list;
     size_t n = p->list_bytes;
 
     if (!n)
         return;
+    struct wf_active_head h =
+        head_of(p, &(struct wf_rma_words){WF_RMA_LIST, 0, 0}, 0);
     p->list = NULL;
     p->list_bytes = 0;
     p->list_urgent = false;
     wf_list_remove(&p->listed);
     if (n > WF_ACTIVE_SHORT) {
         wf_active_shorten(m, n);
-        send_container(p, &w, m);
+        send_container(p, &h, m);
         return;
     }
-    struct wf_active_head h = head_of(p, &w);
     wf_active_send_short(way_to(p), &h, m->payload, n);
     if (p->list)
         free(m);
@@ -124,17 +123,16 @@ static uint8_t *extend_list(struct wf_win_peer *p, size_t n)
     return larger->payload + p->list_bytes;
 }
 
-/* Adds the message that lies behind the end of the list. */
-static void add_entry(struct wf_win_peer *p, const struct wf_rma_words *w,
-                      size_t n, bool urgent)
+/* Adds the message whose payload lies behind the end of the list. */
+static void add_entry(struct wf_win_peer *p, const struct wf_rma_draft *d,
+                      const struct wf_rma_words *w, bool urgent)
 {
     uint8_t *at = p->list->payload + p->list_bytes;
-    uint64_t words[] = {wf_le64(w->word | (uint64_t)n << 32), wf_le64(w->c),
-                        wf_le64(w->d)};
+    uint64_t words[] = {wf_le64(w->word | d->flags | (uint64_t)d->n << 32),
+                        wf_le64(w->c), wf_le64(w->d)};
 
     memcpy(at, words, sizeof words);
-    memset(at + WF_RMA_ENTRY + n, 0, entry_bytes(n) - WF_RMA_ENTRY - n);
-    p->list_bytes += (uint32_t)entry_bytes(n);
+    p->list_bytes += (uint32_t)entry_bytes(d->n);
     p->list_urgent = p->list_urgent || urgent;
     if (p->list_bytes >= WF_RMA_LIST_FULL || (p->list_urgent && !p->corks))
         wf_rma_push(p);
@@ -158,10 +156,10 @@ void wf_rma_uncork(struct wf_win_peer *p)
 
 void wf_rma_send(struct wf_win_peer *p, const struct wf_rma_words *w)
 {
-    struct wf_active_head h = head_of(p, w);
+    struct wf_active_head h = head_of(p, w, 0);
 
     if ((p->list_bytes || p->corks) && extend_list(p, WF_RMA_ENTRY)) {
-        add_entry(p, w, 0, true);
+        add_entry(p, &(struct wf_rma_draft){0}, w, true);
         return;
     }
     wf_rma_push(p);
@@ -170,12 +168,15 @@ void wf_rma_send(struct wf_win_peer *p, const struct wf_rma_words *w)
 
 bool wf_rma_begin_plain(struct wf_rma_draft *d, struct wf_win_peer *p, size_t n)
 {
-    uint8_t *end = n <= WF_RMA_LISTED ? extend_list(p, entry_bytes(n)) : NULL;
-
     *d = (struct wf_rma_draft){.n = n};
     if (n <= WF_RMA_LISTED) {
+        uint8_t *end = extend_list(p, entry_bytes(n));
+
+        if (!end)
+            return false;
         d->at = end + WF_RMA_ENTRY;
-        return end;
+        memset(end + entry_bytes(n) - 8, 0, 8); /* what pads the payload */
+        return true;
     }
     d->alone = wf_active_alloc(n);
     if (!d->alone)
@@ -187,32 +188,31 @@ bool wf_rma_begin_plain(struct wf_rma_draft *d, struct wf_win_peer *p, size_t n)
 bool wf_rma_begin(struct wf_rma_draft *d, struct wf_win_peer *p,
                   const struct wf_rma_extent *e, size_t n)
 {
-    uint64_t words[] = {wf_le64(e->offset), wf_le64(e->bytes),
-                        wf_le64(e->count)};
     bool whole = e->offset == 0 && e->bytes == n && e->count == 0;
 
-    if (!wf_rma_begin_plain(d, p, whole ? n : n + sizeof words))
+    if (!wf_rma_begin_plain(d, p, whole ? n : n + WF_RMA_EXTENT))
         return false;
-    d->whole = whole;
-    if (whole)
+    if (whole) {
+        d->flags = WF_RMA_WHOLE;
         return true;
+    }
+    uint64_t words[] = {wf_le64(e->offset), wf_le64(e->bytes),
+                        wf_le64(e->count)};
     memcpy(d->at, words, sizeof words);
     d->at += sizeof words;
     return true;
 }
 
 void wf_rma_finish(struct wf_rma_draft *d, struct wf_win_peer *p,
-                   const struct wf_rma_words *words, bool urgent)
+                   const struct wf_rma_words *w, bool urgent)
 {
-    struct wf_rma_words w = *words;
-
-    w.word |= d->whole ? WF_RMA_WHOLE : 0u;
     if (!d->alone) {
-        add_entry(p, &w, d->n, urgent);
+        add_entry(p, d, w, urgent);
         return;
     }
+    struct wf_active_head h = head_of(p, w, d->flags);
     wf_rma_push(p);
-    send_container(p, &w, d->alone);
+    send_container(p, &h, d->alone);
 }
 
 void wf_rma_abandon(struct wf_rma_draft *d)

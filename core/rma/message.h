@@ -37,7 +37,7 @@ struct wf_rma_draft {
     struct wf_active *alone; /* NULL: it is in the list */
     uint8_t *at;
     size_t n;
-    bool whole; /* it has no extent */
+    uint32_t flags; /* WF_RMA_WHOLE if it has no extent, else 0 */
 };
 
 /* Begins a message with an extent and n bytes of data, which are to be written

@@ -40,8 +40,7 @@ struct wf_rma_op {
     struct wf_rma_op *next; /* in the queue */
     struct wf_win_peer *peer;
     struct wf_rma_call call;
-    uint8_t parts;  /* enum wf_rma_parts */
-    bool in_memory; /* of its own: it may be queued */
+    uint8_t parts; /* enum wf_rma_parts */
     bool by_message;
     bool typed;
     bool cancelled;          /* the target has refused it */

@@ -26,9 +26,9 @@
 #include "rma/finish.h"
 #include "rma/map_wait.h"
 #include "rma/message.h"
+#include "rma/op_queue.h"
 #include "rma/open.h"
 #include "rma/operation.h"
-#include "rma/start.h"
 
 /* ---- groups -------------------------------------------------------------- */
 

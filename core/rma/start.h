@@ -1,4 +1,4 @@
-/* The beginning of operations by message at their origin, and their queue.
+/* The start of operations by message at their origin.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WF_RMA_START_H
@@ -12,9 +12,5 @@ int wf_rma_start(struct wf_win_peer *, const struct wf_rma_call *,
                  struct wf_req **req);
 /* Puts a question, FLUSH or UNLOCK, behind the operations of the queue. */
 int wf_rma_ask(struct wf_win_peer *, enum wf_rma_kind);
-/* Sends what waits in the queue, as far as it may go. */
-void wf_rma_pump(struct wf_win_peer *);
-/* Ends all operations with a target that is gone. */
-void wf_rma_lose_target(struct wf_win_peer *);
 
 #endif

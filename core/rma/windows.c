@@ -13,8 +13,8 @@
 #include "rma/map.h"
 #include "rma/map_wait.h"
 #include "rma/message.h"
+#include "rma/op_queue.h"
 #include "rma/operation.h"
-#include "rma/start.h"
 #include "rma/target.h"
 #include "rma/win.h"
 

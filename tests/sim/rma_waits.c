@@ -1,6 +1,7 @@
 /* Operations do not fit in front of a lock that another process holds, and a
  * flush waits for them already when it is given back: they leave then, although
- * nothing pushes them any more, and small ones leave together.
+ * nothing pushes them any more, and small ones leave together. A program that
+ * only starts operations learns that it has the lock, and fills no queue.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -9,6 +10,7 @@
 
 #include "datatype/op_kernels.h"
 #include "datatype/predefined.h"
+#include "progress/source.h"
 #include "rma/epoch.h"
 #include "rma/operation.h"
 #include "sim/window.h"
@@ -97,6 +99,34 @@ static void put_many(void)
     ask_and_step(0, true);
 }
 
+static int step_network(wf_source_object *network, int budget)
+{
+    return sim_step((struct sim *)(void *)network);
+}
+
+/* Makes rank 0 start puts, and nothing else, while nobody has the lock. */
+static void put_alone(void)
+{
+    enum { PUTS = 1000 };
+    struct wf_event_source network = {.name = "network",
+                                      .object =
+                                          (wf_source_object *)(void *)&sim,
+                                      .poll = step_network,
+                                      .fd = -1};
+
+    require_that(wf_source_add(sim.ranks[0], &network, 0) == 0,
+                 "the network cannot be polled");
+    want_lock(0, WF_LOCK_SHARED);
+    for (int i = 0; i < PUTS; i++) {
+        start_call(0, WF_RMA_PUT, 1);
+        require_that(reach_target(0)->pending < PUTS / 10,
+                     "puts are queued although the lock is free");
+    }
+    wf_source_remove(sim.ranks[0], &network);
+    ask_and_step(0, true);
+    require_that(wf_win_peer_is_remote(reach_target(0)), "puts do not leave");
+}
+
 int main(void)
 {
     const struct sim_options o = {
@@ -122,6 +152,7 @@ int main(void)
                  "a flush waits for operations that do not leave");
     ask_and_step(0, true);
     put_many();
+    put_alone();
     for (int i = 0; i < RANKS; i++)
         sim_free_window(windows[i]);
     sim_stop(&sim);
