@@ -114,7 +114,7 @@ static void put_alone(void)
                                       .poll = step_network,
                                       .fd = -1};
 
-    require_that(wf_source_add(sim.ranks[0], &network, 0) == 0,
+    require_that(wf_source_add(sim.ranks[0], &network, WF_SOURCE_BIT_ANY) == 0,
                  "the network cannot be polled");
     want_lock(0, WF_LOCK_SHARED);
     for (int i = 0; i < PUTS; i++) {
