@@ -112,11 +112,13 @@ static void wake_waiter(struct wf_sched *s)
 
 static int run_deferred_schedules(struct wf_instance *wf)
 {
+    struct wf_list *all = &wf->progress->deferred;
     int n = 0;
 
-    for (struct wf_sched *s; (s = wf->progress->deferred); n++) {
-        wf->progress->deferred = s->next;
-        s->deferred = false;
+    for (; !wf_list_empty(all); n++) {
+        struct wf_sched *s = wf_container(all->next, struct wf_sched, deferred);
+
+        wf_list_remove(&s->deferred);
         advance_schedule(s);
     }
     return n;
@@ -129,11 +131,9 @@ static void defer_schedule(struct wf_sched *s)
 {
     struct wf_progress *p = s->wf->progress;
 
-    if (s->deferred || !(s->req || s->ended))
+    if (!wf_list_empty(&s->deferred) || !(s->req || s->ended))
         return;
-    s->deferred = true;
-    s->next = p->deferred;
-    p->deferred = s;
+    wf_list_append(&p->deferred, &s->deferred);
     p->run_deferred = run_deferred_schedules;
 }
 
@@ -304,6 +304,9 @@ static void advance_schedule(struct wf_sched *s)
     if (!is_finished(s))
         return;
     WF_ASSERT(s->head < 0);
+    /* While its user operation ran outside of the section, another thread may
+     * have completed one of its messages. */
+    wf_list_remove(&s->deferred);
     if (s->req) {
         r = s->req;
         s->req = NULL;
@@ -317,7 +320,7 @@ static void advance_schedule(struct wf_sched *s)
  * creation. */
 static void prepare_run(struct wf_sched *s)
 {
-    WF_ASSERT(!s->running && !s->deferred);
+    WF_ASSERT(!s->running && wf_list_empty(&s->deferred));
     s->left = s->vertices;
     s->head = s->tail = -1;
     for (int i = 0; i < s->vertices; i++) {

@@ -30,8 +30,8 @@ enum {
 static void reset_schedule(struct wf_sched *s)
 {
     s->on_local = s->no_memory = s->running = false;
-    s->blocking = s->user_op = s->deferred = false;
-    s->direct = false;
+    s->blocking = s->user_op = s->direct = false;
+    wf_list_init(&s->deferred);
     s->fence = -1;
     s->map = NULL;
     s->algorithm = WF_ALGORITHMS;
@@ -108,7 +108,7 @@ int wf_sched_tag(const struct wf_sched *s)
  * next call of this process is to match theirs. */
 void wf_sched_abandon(struct wf_sched *s)
 {
-    WF_ASSERT(!s->req && !s->running && !s->deferred);
+    WF_ASSERT(!s->req && !s->running);
     s->comm->coll_tag--;
     if (s->comm->inter)
         s->local->coll_tag--;
@@ -148,6 +148,7 @@ void wf_sched_destroy(struct wf_sched *s)
 {
     if (!s)
         return;
+    WF_ASSERT(wf_list_empty(&s->deferred));
     release_types(s);
     while (s->temps) {
         struct wf_temp *t = s->temps;

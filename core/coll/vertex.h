@@ -84,8 +84,6 @@ struct wf_sched {
     bool blocking;
     /* has a user operation, which runs outside the API section */
     bool user_op;
-    /* is in the instance's list of deferred schedules, by next */
-    bool deferred;
     bool direct;       /* vertices are performed when they are made: direct.c */
     uint8_t algorithm; /* enum wf_coll_algorithm of the whole, once chosen */
     int fence;         /* newest fence, or -1 */
@@ -110,8 +108,8 @@ struct wf_sched {
     /* of a part of a larger operation; NULL: it is none */
     void (*ended)(void *arg, int error);
     void *ended_arg;
-    /* in the list of those kept for reuse, or deferred */
-    struct wf_sched *next;
+    struct wf_sched *next;   /* of those kept for reuse */
+    struct wf_list deferred; /* in the instance's list of these, or empty */
 
     struct wf_vertex inline_v[WF_SCHED_INLINE_VERTICES];
     struct wf_edge inline_e[WF_SCHED_INLINE_EDGES];

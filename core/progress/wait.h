@@ -83,7 +83,7 @@ struct wf_progress {
     bool may_help; /* a progress thread runs or may be started: helper.c */
     /* Schedules that are driven on at the end of a poll: they leave the API
      * section, so no plugin's progress function may be on the stack. */
-    struct wf_sched *deferred;
+    struct wf_list deferred;
     int (*run_deferred)(struct wf_instance *);
 
     /* Idle sources: idle_sources.c. */

@@ -431,6 +431,7 @@ static void make_nodes(void)
             (struct wf_rank){.boot = &world_boot, .coll_rules = world_rules};
         instances[i].rank = &world_ranks[i];
         instances[i].progress = &progresses[i];
+        wf_list_init(&progresses[i].deferred);
     }
 }
 

@@ -278,6 +278,47 @@ static void a_request_may_be_released_before_it_completes(void **state)
     assert_int_equal(in[1], 6);
 }
 
+/* Stands for a user operation, which runs outside of the section: another
+ * thread makes progress meanwhile. */
+static int let_others_progress(void *arg)
+{
+    instances[0].api.on = true;
+    world_drain();
+    instances[0].api.on = false;
+    return MPI_SUCCESS;
+}
+
+/* Messages of two schedules arrive, in a random order, while the second one
+ * computes. It ends; the first one is still to be run. */
+static void a_schedule_that_has_ended_is_deferred_no_more(void **state)
+{
+    struct wf_progress *p = instances[0].progress;
+
+    for (int i = 0; i < 50; i++) {
+        struct wf_sched *s[2];
+        struct wf_req *r[2];
+        uint32_t out[2] = {7, 8}, in[2][2] = {{0}};
+
+        for (int k = 0; k < 2; k++) {
+            s[k] = wf_sched_create(&comms[0]);
+            s[k]->user_op = true;
+            wf_sched_recv(s[k], in[k], 1, &pair_type, 0);
+            wf_sched_send(s[k], out, 1, &pair_type, 0);
+        }
+        wf_sched_call(s[1], let_others_progress, NULL);
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(wf_sched_start(s[k], &r[k]), MPI_SUCCESS);
+        assert_true(wf_req_done(r[1]));
+        assert_int_equal(in[1][1], 8);
+        wf_req_release(r[1]);
+        assert_false(wf_list_empty(&p->deferred));
+        assert_int_equal(p->run_deferred(&instances[0]), 1);
+        assert_true(wf_list_empty(&p->deferred));
+        assert_true(wf_req_done(r[0]));
+        wf_req_release(r[0]);
+    }
+}
+
 static void a_persistent_schedule_runs_again(void **state)
 {
     struct wf_sched *s = wf_sched_create(&comms[0]);
@@ -427,6 +468,7 @@ int main(void)
         RULE(truncation_is_the_error_of_the_receiver),
         RULE(a_failed_run_completes_after_what_is_in_flight),
         RULE(a_request_may_be_released_before_it_completes),
+        RULE(a_schedule_that_has_ended_is_deferred_no_more),
         RULE(a_persistent_schedule_runs_again),
         RULE(builders_remember_that_memory_ran_out),
         RULE(finished_schedules_are_used_again),
