@@ -127,24 +127,33 @@ static int queue_op(struct wf_win_peer *p, const struct wf_rma_call *c,
     return MPI_SUCCESS;
 }
 
+/* Returns whether an operation is one message that may be sent now. Before one
+ * waits, polls once: what it waits for may have come, and a program that only
+ * starts operations must not fill the queue. The poll may leave the section:
+ * other threads start operations, and flush, meanwhile. */
+static bool may_leave_now(struct wf_win_peer *p, const struct wf_rma_call *c)
+{
+    if (!is_one_message(p, c))
+        return false;
+    if (wf_rma_may_pass_queue(p, c))
+        return true;
+    wf_win_poll(p->win);
+    return is_one_message(p, c) && wf_rma_may_pass_queue(p, c);
+}
+
 int wf_rma_start(struct wf_win_peer *p, const struct wf_rma_call *c,
                  struct wf_req **req)
 {
+    bool now;
     int rc;
 
     if (wf_exposed_start(p, c, req, &rc))
         return rc;
-    wf_rma_mark_dirty(p);
+    now = may_leave_now(p, c);
+    wf_rma_mark_dirty(p); /* a flush of another thread marks it clean */
     p->unconfirmed |= !wf_rma_has_result(c->kind);
-    if (!is_one_message(p, c))
+    if (!now)
         return queue_op(p, c, req);
-    /* Before an operation waits, poll once: what it waits for may have come,
-     * and a program that only starts operations must not fill the queue. */
-    if (!wf_rma_may_pass_queue(p, c)) {
-        wf_win_poll(p->win);
-        if (!wf_rma_may_pass_queue(p, c))
-            return queue_op(p, c, req);
-    }
     if (req)
         *req = &p->win->wf->engine->sent;
     return wf_rma_send_whole(p, c);

@@ -99,8 +99,10 @@ static void put_many(void)
     ask_and_step(0, true);
 }
 
-static int step_network(wf_source_object *network, int budget)
+/* As if another thread flushed while a call polls. */
+static int flush_and_step(wf_source_object *network, int budget)
 {
+    wf_leg_message.ask(reach_target(0), false);
     return sim_step((struct sim *)(void *)network);
 }
 
@@ -111,7 +113,7 @@ static void put_alone(void)
     struct wf_event_source network = {.name = "network",
                                       .object =
                                           (wf_source_object *)(void *)&sim,
-                                      .poll = step_network,
+                                      .poll = flush_and_step,
                                       .fd = -1};
 
     require_that(wf_source_add(sim.ranks[0], &network, WF_SOURCE_BIT_ANY) == 0,
@@ -121,6 +123,8 @@ static void put_alone(void)
         start_call(0, WF_RMA_PUT, 1);
         require_that(reach_target(0)->pending < PUTS / 10,
                      "puts are queued although the lock is free");
+        require_that(reach_target(0)->unconfirmed,
+                     "a flush before a put confirms it");
     }
     wf_source_remove(sim.ranks[0], &network);
     ask_and_step(0, true);
