@@ -121,6 +121,7 @@ static int run_deferred_schedules(struct wf_instance *wf)
         wf_list_remove(&s->deferred);
         advance_schedule(s);
     }
+    wf->progress->run_deferred = NULL;
     return n;
 }
 

@@ -166,7 +166,7 @@ static inline int poll_and_end_round(struct wf_instance *wf, uint32_t mask,
         p->resume_requested = false;
         p->handlers->resume_arrivals(wf);
     }
-    if (wf_unlikely(!wf_list_empty(&p->deferred)) && !p->helping)
+    if (wf_unlikely(p->run_deferred) && !p->helping)
         n += p->run_deferred(wf);
     wf_progress_note_unarmed(wf);
     if (n && !wf_list_empty(&p->waiters))
@@ -202,8 +202,7 @@ static inline bool poll_while_spinning(struct wf_instance *wf,
     struct wf_progress *p = wf->progress;
 
     if (wf_likely((wf_progress_count_round(p) & (WF_OTHERS_EVERY - 1)) &&
-                  !p->resume_requested && wf_list_empty(&p->deferred) &&
-                  !wf->held))
+                  !p->resume_requested && !p->run_deferred && !wf->held))
         s->poll(s->object, budget);
     else if (wf_cs_uses_lock(&wf->api))
         /* the calls below may leave the section, which only a waiter can */

@@ -314,6 +314,7 @@ static void a_schedule_that_has_ended_is_deferred_no_more(void **state)
         assert_false(wf_list_empty(&p->deferred));
         assert_int_equal(p->run_deferred(&instances[0]), 1);
         assert_true(wf_list_empty(&p->deferred));
+        assert_null(p->run_deferred);
         assert_true(wf_req_done(r[0]));
         wf_req_release(r[0]);
     }
