@@ -82,8 +82,8 @@ struct wf_progress {
     bool resume_requested; /* the end of a poll calls resume_arrivals */
     bool may_help; /* a progress thread runs or may be started: helper.c */
     /* Schedules that are driven on at the end of a poll: they leave the API
-     * section, so no plugin's progress function may be on the stack.
-     * run_deferred is NULL if there are none. */
+     * section, so no plugin's progress function may be on the stack. There
+     * are none while run_deferred is NULL. */
     struct wf_list deferred;
     int (*run_deferred)(struct wf_instance *);
 

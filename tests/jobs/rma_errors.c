@@ -88,6 +88,29 @@ static void check_epochs(void)
     CHECK(MPI_Win_free(&win) == MPI_SUCCESS);
 }
 
+/* Displacements that are large, of which the unit makes bytes: 8 bytes here,
+ * and 2^61 units of 8 bytes are 0 in 64 bits. */
+static void check_displacements(MPI_Win win)
+{
+    static const MPI_Aint far[] = {(MPI_Aint)1 << 61, (MPI_Aint)1 << 60,
+                                   INT64_MAX / 2, INT64_MAX};
+    char text[MPI_MAX_ERROR_STRING];
+    long x = 0;
+    int length;
+
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+        FAILS(MPI_ERR_RMA_RANGE,
+              MPI_Put(&x, 1, MPI_LONG, 0, far[i], 1, MPI_LONG, win));
+        FAILS(MPI_ERR_RMA_RANGE,
+              MPI_Get(&x, 1, MPI_LONG, 0, far[i], 1, MPI_LONG, win));
+    }
+    MPI_Error_string(MPI_Put(&x, 1, MPI_LONG, 0, 9, 1, MPI_LONG, win), text,
+                     &length);
+    CHECK(strstr(text, "1 elements at displacement 9 "));
+    CHECK(strstr(text, "64 bytes that rank 0 has"));
+    CHECK(strstr(text, "displacement unit is 8"));
+}
+
 static void check_arguments(void)
 {
     MPI_Win win = make_window(MPI_INFO_NULL);
@@ -102,6 +125,7 @@ static void check_arguments(void)
     FAILS(MPI_ERR_DISP, MPI_Put(x, 1, MPI_LONG, 0, -1, 1, MPI_LONG, win));
     FAILS(MPI_ERR_RMA_RANGE, MPI_Put(x, 1, MPI_LONG, 0, 8, 1, MPI_LONG, win));
     FAILS(MPI_ERR_RMA_RANGE, MPI_Get(x, 9, MPI_LONG, 0, 0, 9, MPI_LONG, win));
+    check_displacements(win);
     FAILS(MPI_ERR_COUNT, MPI_Put(x, 1, MPI_LONG, 0, 0, 2, MPI_LONG, win));
     FAILS(MPI_ERR_COUNT, MPI_Put(x, -1, MPI_LONG, 0, 0, 1, MPI_LONG, win));
     FAILS(MPI_ERR_TYPE, MPI_Put(x, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_LONG,
