@@ -26,6 +26,7 @@
 #include "route/location.h"
 
 enum { NAME = 24, KEY_MOST = 248 };
+enum { REFUSALS_COUNTED = 20 }; /* of a key */
 enum { READ_WRITE = WEFT_ACCESS_READ | WEFT_ACCESS_WRITE };
 
 /* An endpoint to which memory of this process is exposed. */
@@ -160,6 +161,16 @@ static void ask_for_key(struct wf_win_peer *p)
         wf_rma_send(p, &(struct wf_rma_words){WF_RMA_EXPOSE, 0, 0});
 }
 
+/* Has the key, which could not be opened yet, asked for again, after twice as
+ * many operations each time. */
+static void wait_to_ask(struct wf_win_peer *p)
+{
+    p->key_waits = UINT32_C(1) << p->key_refused;
+    if (p->key_refused < REFUSALS_COUNTED)
+        p->key_refused++;
+    p->key_asked = false;
+}
+
 void wf_exposed_take_key(struct wf_win_peer *p, const struct wf_rma_message *m)
 {
     struct weft_core *c = find_core(p);
@@ -174,7 +185,7 @@ void wf_exposed_take_key(struct wf_win_peer *p, const struct wf_rma_message *m)
                           &p->rkey) >= 0)
         return;
     p->rkey = NULL;
-    p->key_asked = ++p->key_refused > 3; /* it may be opened later */
+    wait_to_ask(p);
 }
 
 static void close_key(struct wf_win_peer *p)
@@ -349,7 +360,9 @@ bool wf_exposed_start(struct wf_win_peer *p, const struct wf_rma_call *c,
     int r;
 
     if (!p->rkey) {
-        if (!p->key_asked)
+        if (!p->key_asked && p->key_waits)
+            p->key_waits--;
+        else if (!p->key_asked)
             ask_for_key(p);
         return false;
     }

@@ -116,7 +116,8 @@ struct wf_win_peer {
     uint64_t key_base;
     uint32_t key_access;
     bool key_asked, unflushed;
-    uint8_t key_refused;      /* by the transport, so many times */
+    uint8_t key_refused;      /* by the transport, so many times, */
+    uint32_t key_waits;       /* and asked for after so many operations */
     struct wf_list transfers; /* operations that the transport has, */
     uint32_t transfer_count;  /* which are pending, too */
     int error; /* class of the first operation that failed there */

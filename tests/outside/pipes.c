@@ -63,11 +63,14 @@ enum state { HELLO, ANSWER, PROOF, WAITING, OPEN };
 
 struct config {
     uint64_t buffer;
+    int64_t keys_refused;
 };
 
 static const weft_option options[] = {
     {"buffer", WEFT_OPT_SIZE, offsetof(struct config, buffer), "0", "0..64M",
      "send buffer of a connection; 0: the system's"},
+    {"keys_refused", WEFT_OPT_INT, offsetof(struct config, keys_refused), "0",
+     "0..100", "for tests: so many keys cannot be opened at first"},
     {0}};
 
 struct link { /* one connection */
@@ -138,6 +141,7 @@ struct weft_ep {
     weft_core *core;
     uint32_t id;
     uint64_t buffer;
+    int64_t keys_refused; /* are left */
     char name[NAME];
     int listener, epoll;
     bool attend; /* a fault, a resumed link: progress() has something to do */
@@ -780,6 +784,11 @@ static int rkey_open(weft_peer *p, const void *rkey, size_t len,
 
     if (!k)
         return WEFT_EINVAL;
+    if (p->ep->keys_refused > 0) {
+        p->ep->keys_refused--;
+        free(k);
+        return WEFT_ENOTSUP;
+    }
     memcpy(&k->id, rkey, len);
     k->next = p->keys;
     *out = p->keys = k;
@@ -1039,6 +1048,7 @@ static int open_(const weft_open *o, weft_ep **out)
     e->core = o->core;
     e->id = o->loc_id;
     e->buffer = ((const struct config *)o->cfg)->buffer;
+    e->keys_refused = ((const struct config *)o->cfg)->keys_refused;
     e->listener = e->epoll = -1;
     rc = listen_(e);
     if (rc != WEFT_OK) {
