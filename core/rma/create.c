@@ -61,16 +61,18 @@ static int check_wish(const struct wish *w, const struct wf_comm *comm)
 
 /* Makes the part of a window for which no other member is needed. */
 static int make_window(struct wf_comm *comm, const struct wish *w,
-                       struct wf_win *win)
+                       struct wf_win **out)
 {
-    bool made = wf_win_init(win, comm->wf, (size_t)comm->size);
+    struct wf_win *win = *out = wf_win_begin(comm->wf, (size_t)comm->size);
 
+    if (!win)
+        return wf_error(MPI_ERR_NO_MEM, "no memory for a window");
     win->flavor = w->flavor;
     win->base = w->base;
     win->size = w->size;
     win->unit = (int)w->unit;
     win->scratch = wf_map_allocate_scratch(comm);
-    if (!made || !win->scratch)
+    if (!win->scratch)
         return wf_error(MPI_ERR_NO_MEM, "no memory for a window");
     return wf_win_set_hints(win, w->info);
 }
@@ -112,24 +114,18 @@ static void discard_win(struct wf_win *win)
 static int create_win(struct wf_comm *comm, const struct wish *w,
                       MPI_Win *handle)
 {
-    struct wf_win *win = calloc(1, sizeof *win);
+    struct wf_win *win = NULL;
     struct wf_comm *own = NULL;
     int rc = check_wish(w, comm);
 
-    if (comm->inter) {
-        free(win);
+    if (comm->inter)
         return rc;
-    }
-    if (rc == MPI_SUCCESS && !win)
-        rc = wf_error(MPI_ERR_NO_MEM, "no memory for a window");
     if (rc == MPI_SUCCESS)
-        rc = make_window(comm, w, win);
+        rc = make_window(comm, w, &win);
     rc = wf_derive_create_private(comm, WF_KIND_OF_RMA, rc, &own);
     if (rc) {
-        if (win && win->object.kind == WF_KIND_WIN)
+        if (win)
             wf_win_put(win);
-        else
-            free(win);
         return rc;
     }
     win->comm = own;

@@ -3,19 +3,10 @@
  */
 #include "rma/open.h"
 
-#include <stdlib.h>
-
 #include "rma/epoch.h"
 #include "rma/map.h"
 
 enum { OPERATIONS = WF_OPEN_ACTIVE | WF_OPEN_PASSIVE };
-
-bool wf_open_init(struct wf_win *win, size_t members)
-{
-    win->open_targets = calloc(members, sizeof *win->open_targets);
-    win->open_target_count = (uint32_t)members;
-    return win->open_targets != NULL;
-}
 
 void wf_open_add_target(struct wf_win_peer *p)
 {

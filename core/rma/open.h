@@ -42,17 +42,6 @@ enum wf_open_mapped {
     WF_MAPPED_WORDS /* and integers need no stripe */
 };
 
-/* The memory of a member. All but the words is valid once it is mapped. */
-struct wf_open_target {
-    uintptr_t base; /* the address here of the window's first byte */
-    uint64_t size;  /* bytes */
-    uint32_t unit;
-    wf_atomic_u32 mapped; /* enum wf_open_mapped */
-    wf_atomic_u32 open;   /* enum wf_open, of epochs to this member */
-};
-
-/* Makes the records of the members. False: out of memory. */
-bool wf_open_init(struct wf_win *, size_t members);
 /* Publish where the memory of a member is; that it is lost. */
 void wf_open_add_target(struct wf_win_peer *);
 void wf_open_lose_target(struct wf_win_peer *);

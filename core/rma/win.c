@@ -42,8 +42,13 @@ struct wf_instance *wf_win_engine(const struct wf_win *win)
 
 /* ---- life ---------------------------------------------------------------- */
 
-bool wf_win_init(struct wf_win *win, struct wf_instance *wf, size_t members)
+struct wf_win *wf_win_begin(struct wf_instance *wf, size_t members)
 {
+    struct wf_win *win =
+        calloc(1, sizeof *win + members * sizeof win->open_targets[0]);
+
+    if (!win)
+        return NULL;
     wf_object_init(&win->object, WF_KIND_WIN);
     win->wf = wf;
     win->model = MPI_WIN_UNIFIED;
@@ -53,7 +58,11 @@ bool wf_win_init(struct wf_win *win, struct wf_instance *wf, size_t members)
     wf_list_init(&win->waiters);
     win->members = calloc(members, sizeof *win->members);
     win->peers = calloc(members, sizeof *win->peers);
-    return wf_open_init(win, members) && win->members && win->peers;
+    win->open_target_count = (uint32_t)members;
+    if (win->members && win->peers)
+        return win;
+    wf_win_put(win);
+    return NULL;
 }
 
 void wf_win_get(struct wf_win *win)
@@ -100,7 +109,6 @@ void wf_win_put(struct wf_win *win)
     if (win->comm)
         wf_comm_put(win->comm);
     free(win->peers);
-    free(win->open_targets);
     free(win->members);
     free(win->regions);
     wf_win_release_group(&win->targets);

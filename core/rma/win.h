@@ -30,7 +30,6 @@ struct wf_errhandler;
 struct wf_exposure;
 struct wf_info;
 struct wf_leg;
-struct wf_open_target;
 struct wf_rma_op;
 struct wf_type;
 struct wf_win_map;
@@ -145,6 +144,16 @@ struct wf_region {
     uint64_t base, size;
 };
 
+/* The memory of a member, for threads beside the section: open.h. All but the
+ * words is valid once it is mapped. */
+struct wf_open_target {
+    uintptr_t base; /* the address here of the window's first byte */
+    uint64_t size;  /* bytes */
+    uint32_t unit;
+    wf_atomic_u32 mapped; /* enum wf_open_mapped */
+    wf_atomic_u32 open;   /* enum wf_open, of epochs to this member */
+};
+
 /* The group of an epoch. It is kept for the next one, which mostly has the
  * same. */
 struct wf_win_group {
@@ -174,10 +183,8 @@ struct wf_win {
     struct wf_slots ops;        /* operations that wait for their result */
     uint32_t next_tag;          /* of large data */
 
-    /* To threads beside the section, of each member and of all: open.h. */
-    struct wf_open_target *open_targets;
     uint32_t open_target_count;
-    wf_atomic_u32 open;
+    wf_atomic_u32 open;   /* enum wf_open, of epochs to all members */
     wf_atomic_u32 access; /* enum wf_win_epoch: wf_open_set_access */
     bool fence_used;  /* an operation was started in the fence epoch */
     bool all_nocheck; /* of MPI_Win_lock_all */
@@ -206,6 +213,9 @@ struct wf_win {
     bool no_locks;
     struct wf_block *block; /* of MPI_Alloc_mem, with base, pinned; or NULL */
     char name[MPI_MAX_OBJECT_NAME];
+
+    /* By rank. The fast path finds one without another pointer to read. */
+    struct wf_open_target open_targets[];
 };
 
 /* wf_win_of inline. */
@@ -218,8 +228,8 @@ static inline struct wf_win *wf_win_of_handle(MPI_Win handle)
 }
 
 /* Begins a window, all zero, of so many members; its memory and communicator
- * follow. False: out of memory; wf_win_put frees it. */
-bool wf_win_init(struct wf_win *, struct wf_instance *, size_t members);
+ * follow. NULL: out of memory. */
+struct wf_win *wf_win_begin(struct wf_instance *, size_t members);
 /* Drops what is kept. */
 void wf_win_release_group(struct wf_win_group *);
 void wf_win_get(struct wf_win *);

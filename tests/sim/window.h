@@ -16,9 +16,9 @@ static inline struct wf_win *sim_make_window(struct wf_instance *wf,
                                              void *const *bases, int ranks,
                                              uint64_t bytes)
 {
-    struct wf_win *win = calloc(1, sizeof *win);
+    struct wf_win *win = wf_win_begin(wf, (size_t)ranks);
 
-    if (!wf_win_init(win, wf, (size_t)ranks))
+    if (!win)
         abort();
     win->comm = wf->world;
     wf_comm_get(win->comm);
