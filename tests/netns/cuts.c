@@ -1,6 +1,6 @@
 /* Traffic whose every message is checked, while somebody breaks the network.
  *
- *   netns_cuts KIND SECONDS
+ *   netns_cuts KIND SECONDS [tell]
  *   KIND: pingpong, stream, alltoall, bulk, accumulate
  *
  * bulk: messages of 4 MB, one after the other, each answered. accumulate: rank
@@ -8,7 +8,7 @@
  * whether each operation was applied once. The receiver (of a stream: rank 1,
  * else rank 0) prints how many messages there were and the times, in
  * milliseconds, in which nothing came: those of 20 ms and more, and the
- * longest.
+ * longest. With `tell` it says on stderr when there was traffic for a second.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,14 +24,15 @@ enum {
     BULK = 4 << 20,
     GO = 1,
     STOP = 2,
-    GAPS = 4096
+    GAPS = 4096,
+    STEADY = 50 /* messages in the first second, at least */
 };
 
 static const int sizes[] = {8, 0, 1000, 20000, 64, 300000, 4, 5000};
 static unsigned char out[WINDOW][LONGEST], in[LONGEST];
-static double end, last, gaps[GAPS], longest;
+static double begin, end, last, gaps[GAPS], longest;
 static long messages, pauses;
-static int rank, ranks;
+static int rank, ranks, tells;
 
 static int size_of(long n)
 {
@@ -74,6 +75,10 @@ static int advance_clock(void)
     if (gap > longest)
         longest = gap;
     last = now;
+    if (tells && messages >= STEADY && now - begin >= 1) {
+        fputs("there was traffic for a second\n", stderr);
+        tells = 0;
+    }
     return now < end;
 }
 
@@ -241,10 +246,11 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc != 3)
-        check_wrong("usage: netns_cuts KIND SECONDS", 0);
+    tells = argc == 4 && !strcmp(argv[3], "tell");
+    if (argc != 3 + tells)
+        check_wrong("usage: netns_cuts KIND SECONDS [tell]", 0);
     MPI_Barrier(MPI_COMM_WORLD);
-    last = MPI_Wtime();
+    begin = last = MPI_Wtime();
     end = last + atof(argv[2]);
     if (!strcmp(argv[1], "alltoall"))
         run_alltoall();

@@ -20,7 +20,7 @@ WIRE = os.environ.get("WIRE", "netns_wire")
 TRAFFIC = os.environ.get("CUTS", "./netns_cuts")
 INFO = os.environ.get("INFO", "weft-info")
 EVERY = 0.1   # seconds between two measurements
-BEGIN = 1.0   # before a path gets slow
+SECOND = b"there was traffic for a second\n"
 LIMIT = 120   # seconds beyond the traffic's own
 SLOW = "delay=12"  # ms each way; failover begins to doubt at 50 ms
 
@@ -42,16 +42,19 @@ class Measured(unittest.TestCase):
         return self.path
 
     def traffic(self, mode, faults, seconds, policy="measured"):
-        """Run it with (seconds, fault); for each rank the moves, those to a
-        better path, and the containers that it sent through each network. Of
-        the moves some may be those of failover, where this machine is slow."""
+        """Run it with (seconds, fault), counted from the end of the first
+        second of traffic, in which the paths are measured. Returns for each
+        rank the moves, those to a better path, and the containers that it sent
+        through each network. Of the moves some may be those of failover, where
+        this machine is slow."""
         with faultnet.Net(WIRE, cables=2) as net:
             net.wait_for_carrier()
             job = subprocess.Popen(
                 net.command([MPIRUN, "-n", "2", "--ini", self.ini(policy),
-                             TRAFFIC, mode, str(seconds)]),
+                             TRAFFIC, mode, str(seconds), "tell"]),
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             try:
+                self.await_second(job)
                 begin = time.monotonic()
                 for at, what in faults:
                     time.sleep(max(0, begin + at - time.monotonic()))
@@ -72,11 +75,22 @@ class Measured(unittest.TestCase):
         self.assertEqual(len(cheaper), 2 * (policy == "measured"), err)
         return moves, cheaper, sent, err
 
+    @staticmethod
+    def await_second(job):
+        """Read stderr, no byte more than needed, until that line or the
+        end."""
+        said = b""
+        while not said.endswith(SECOND):
+            byte = os.read(job.stderr.fileno(), 1)
+            if not byte:
+                return
+            said += byte
+
     def test_traffic_leaves_a_path_that_becomes_slow(self):
         for mode in ("pingpong", "stream"):
             with self.subTest(mode=mode):
                 moves, cheaper, sent, err = self.traffic(
-                    mode, [(BEGIN, "0:" + SLOW)], 6)
+                    mode, [(0, "0:" + SLOW)], 6)
                 self.assertGreaterEqual(moves[0], 1, err)
                 self.assertLessEqual(max(cheaper), 3, err)
                 self.assertGreater(sent[0].get("net1", 0), 100, err)
@@ -85,7 +99,7 @@ class Measured(unittest.TestCase):
                                  r"'net1', after \d moves for that")
 
     def test_bulk_leaves_a_path_that_lets_less_through(self):
-        _, cheaper, sent, err = self.traffic("bulk", [(BEGIN, "0:rate=40")],
+        _, cheaper, sent, err = self.traffic("bulk", [(0, "0:rate=40")],
                                              12)
         self.assertLessEqual(max(cheaper), 4, err)
         self.assertGreater(sent[0].get("net1", 0), 100, err)
@@ -93,7 +107,7 @@ class Measured(unittest.TestCase):
 
     def test_with_an_order_of_preference_it_stays(self):
         moves, _, sent, err = self.traffic(
-            "pingpong", [(BEGIN, "0:" + SLOW)], 4, policy="order")
+            "pingpong", [(0, "0:" + SLOW)], 4, policy="order")
         self.assertGreater(sent[0]["net0"], 10, err)
         if moves == [0, 0]:  # no failover, either
             self.assertLess(sent[0].get("net1", 0), 10, err)
@@ -105,8 +119,8 @@ class Measured(unittest.TestCase):
 
     def test_it_comes_back_when_the_other_path_is_slow(self):
         moves, cheaper, _, err = self.traffic(
-            "pingpong", [(BEGIN, "0:" + SLOW), (5, "0:heal"),
-                         (5, "1:" + SLOW)], 11)
+            "pingpong", [(0, "0:" + SLOW), (4, "0:heal"),
+                         (4, "1:" + SLOW)], 11)
         self.assertGreaterEqual(moves[0], 2, err)
         self.assertLessEqual(max(cheaper), 5, err)
         self.assertIn("now through 'net0'", err)
