@@ -396,7 +396,7 @@ run_package_tests()
 # small ones begin with another one after each commit: a slow machine does not
 # leave out the same each time.
 configurations='address,undefined:10 thread:7'
-small='per-object:3 lock-free:3 static:4 brief-global:3 packages:3'
+small='per-object:3 lock-free:3 static:4 brief-global:3'
 
 begin_with_another()
 {
@@ -410,13 +410,38 @@ begin_with_another()
     echo "$@"
 }
 
+# Of the packages, which take one processor half of the time: beside the small
+# configurations.
+begin_packages()
+{
+    packages_log=$(mktemp)
+    (static=no sanitize='' granularity='' && build && run_package_tests) \
+        >"$packages_log" 2>&1 &
+    packages=$!
+}
+
+end_packages()
+{
+    ended=0
+    wait "$packages" || ended=1
+    echo "==== packages"
+    cat "$packages_log"
+    rm "$packages_log"
+    [ $ended = 0 ] || echo "==== packages failed" >&2
+    return $ended
+}
+
 run_matrix()
 {
     result=0
     begun=$(date +%s)
     first=0
     # shellcheck disable=SC2086
-    for name in $configurations $(begin_with_another $small); do
+    for name in $configurations packages $(begin_with_another $small); do
+        if [ "$name" = packages ]; then
+            begin_packages
+            continue
+        fi
         share=${name#*:} name=${name%:*}
         started=$(date +%s)
         if [ -n "$within" ] && [ "$within" -lt \
@@ -427,7 +452,6 @@ run_matrix()
         static=no sanitize=$name granularity='' programs=build check=run_tests
         case $name in
         static) static=yes sanitize= ;;
-        packages) sanitize='' check=run_package_tests ;;
         *-*) sanitize=thread granularity=$name programs=build_threaded ;;
         esac
         echo "==== $name"
@@ -438,6 +462,7 @@ run_matrix()
         }
         [ "$share" != 10 ] || first=$(($(date +%s) - started))
     done
+    end_packages || result=1
     command=run static=yes sanitize='' granularity=''
     ! command -v musl-gcc >/dev/null || {
         musl=yes

@@ -22,6 +22,7 @@
 #endif
 
 enum { LIMIT_S = 1300, FRAMES = 64, ONE_STACK_S = 20 };
+#define STACK_SIGNAL (SIGRTMAX - 1)
 
 /* Of the sanitizers; it knows functions and lines. */
 extern void __sanitizer_print_stack_trace(void) __attribute__((weak));
@@ -54,6 +55,24 @@ static void await_stack(int wanted)
         nanosleep(&step, NULL);
 }
 
+/* Returns whether a thread can answer: the C library's own, for timers, blocks
+ * all signals. */
+static int may_answer(const char *thread)
+{
+    char path[300], line[256];
+    unsigned long long blocked = 0;
+    FILE *status;
+
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", thread);
+    status = fopen(path, "r");
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
+            break;
+    if (status)
+        fclose(status);
+    return !(blocked >> (STACK_SIGNAL - 1) & 1);
+}
+
 static void print_stacks(union sigval unused)
 {
     static const char head[] = "watchdog: this program is stuck\n";
@@ -66,7 +85,8 @@ static void print_stacks(union sigval unused)
         long thread = atol(e->d_name);
         int wanted = atomic_load(&printed) + 1;
         if (thread > 0 && thread != syscall(SYS_gettid) &&
-            syscall(SYS_tgkill, getpid(), thread, SIGRTMAX - 1) == 0)
+            may_answer(e->d_name) &&
+            syscall(SYS_tgkill, getpid(), thread, STACK_SIGNAL) == 0)
             await_stack(wanted);
     }
     _exit(1);
@@ -84,7 +104,7 @@ __attribute__((constructor)) static void start_watchdog(void)
 
     if (other)
         limit.it_value.tv_sec = atol(other);
-    if (sigaction(SIGRTMAX - 1, &act, NULL) == 0 &&
+    if (sigaction(STACK_SIGNAL, &act, NULL) == 0 &&
         timer_create(CLOCK_MONOTONIC, &event, &timer) == 0)
         timer_settime(timer, 0, &limit, NULL);
 }
