@@ -35,7 +35,7 @@ enum {
     SILENCE_MS = 500, /* after which a peer that can be asked counts as lost */
     NO_ROOM = 4711,   /* what the core's tx_words returns */
     WAIT_LIMIT = 300, /* seconds for anything that must happen */
-    CASE_LIMIT = 240  /* seconds for a whole case */
+    CASE_LIMIT = 900  /* seconds for a whole case */
 };
 
 /* ---- memory with a known content ----------------------------------------- */

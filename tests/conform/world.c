@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,6 +55,7 @@ void wait_limit_turn(struct wait_limit *p, struct world *w, const char *what)
     take_turn(w);
     if (++p->turns % 256)
         return;
+    sched_yield(); /* what is awaited may need this processor */
     check(now_ns() < p->end, "waited %d seconds for: %s", WAIT_LIMIT, what);
     if (w->partner > 0 && waitpid(w->partner, &status, WNOHANG) > 0) {
         w->partner = 0;

@@ -15,22 +15,28 @@
 
 static char *self;
 
+/* Checks that processes were spawned; launch_pmix.py asks why not. */
+static void check_spawn(int rc)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+
+    CHECK(rc == MPI_SUCCESS);
+    if (rc) {
+        MPI_Error_string(rc, text, &length);
+        fprintf(stderr, "%s\n", text);
+    }
+}
+
 static MPI_Comm spawn_copies(MPI_Comm comm, int n, const char *what,
                              MPI_Info info)
 {
     char *argv[] = {(char *)what, NULL};
     int codes[64];
-    char text[MPI_MAX_ERROR_STRING];
     MPI_Comm inter = MPI_COMM_NULL;
-    int rc, length;
 
     memset(codes, 0x55, sizeof codes);
-    rc = MPI_Comm_spawn(self, argv, n, info, 0, comm, &inter, codes);
-    if (rc) { /* launch_pmix.py asks why */
-        MPI_Error_string(rc, text, &length);
-        fprintf(stderr, "%s\n", text);
-    }
-    CHECK(rc == MPI_SUCCESS);
+    check_spawn(MPI_Comm_spawn(self, argv, n, info, 0, comm, &inter, codes));
     for (int i = 0; i < n; i++)
         CHECK(codes[i] == MPI_SUCCESS);
     return inter;
@@ -90,10 +96,10 @@ static void spawn_multiple(void)
     int root = size_of(MPI_COMM_WORLD) - 1;
     int mine = rank_in(MPI_COMM_WORLD) == root;
 
-    CHECK(MPI_Comm_spawn_multiple(mine ? 2 : -1, mine ? commands : NULL,
-                                  mine ? argvs : NULL, mine ? most : NULL,
-                                  mine ? infos : NULL, root, MPI_COMM_WORLD,
-                                  &inter, codes) == MPI_SUCCESS);
+    check_spawn(MPI_Comm_spawn_multiple(mine ? 2 : -1, mine ? commands : NULL,
+                                        mine ? argvs : NULL, mine ? most : NULL,
+                                        mine ? infos : NULL, root,
+                                        MPI_COMM_WORLD, &inter, codes));
     CHECK(remote_size(inter) == 3);
     for (int i = 0; i < 3; i++)
         CHECK(codes[i] == MPI_SUCCESS);
@@ -102,9 +108,9 @@ static void spawn_multiple(void)
         CHECK(got == (i == 0 ? 302 : 311)); /* size, appnum, argc - 1 */
     }
     MPI_Comm_disconnect(&inter);
-    CHECK(MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, most, infos,
-                                  root, MPI_COMM_WORLD, &inter,
-                                  MPI_ERRCODES_IGNORE) == MPI_SUCCESS);
+    check_spawn(MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, most,
+                                        infos, root, MPI_COMM_WORLD, &inter,
+                                        MPI_ERRCODES_IGNORE));
     CHECK(remote_size(inter) == 3);
     MPI_Comm_disconnect(&inter);
 }
@@ -168,8 +174,8 @@ static void spawn_soft(void)
 
     MPI_Info_create(&info);
     MPI_Info_set(info, "soft", "0,7:9,1:4:2");
-    CHECK(MPI_Comm_spawn(self, argv, 5, info, 0, MPI_COMM_WORLD, &inter,
-                         codes) == MPI_SUCCESS);
+    check_spawn(
+        MPI_Comm_spawn(self, argv, 5, info, 0, MPI_COMM_WORLD, &inter, codes));
     MPI_Info_free(&info);
     CHECK(remote_size(inter) == 3);
     for (int i = 0; i < 5; i++)
