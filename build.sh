@@ -411,10 +411,11 @@ begin_with_another()
 }
 
 # Of the packages, which take one processor half of the time: beside the small
-# configurations.
+# configurations. The shell has what runs beside it ignore SIGINT.
 begin_packages()
 {
     packages_log=$(mktemp)
+    trap 'kill 0' INT
     (static=no sanitize='' granularity='' && build && run_package_tests) \
         >"$packages_log" 2>&1 &
     packages=$!
@@ -436,17 +437,18 @@ run_matrix()
     result=0
     begun=$(date +%s)
     first=0
+    packages=
     # shellcheck disable=SC2086
-    for name in $configurations packages $(begin_with_another $small); do
-        if [ "$name" = packages ]; then
-            begin_packages
-            continue
-        fi
+    for name in $configurations packages:3 $(begin_with_another $small); do
         share=${name#*:} name=${name%:*}
         started=$(date +%s)
         if [ -n "$within" ] && [ "$within" -lt \
             $((started - begun + first * share / 10)) ]; then
             echo "==== $name: left out, it would not end within $within seconds"
+            continue
+        fi
+        if [ "$name" = packages ]; then
+            begin_packages
             continue
         fi
         static=no sanitize=$name granularity='' programs=build check=run_tests
@@ -462,7 +464,7 @@ run_matrix()
         }
         [ "$share" != 10 ] || first=$(($(date +%s) - started))
     done
-    end_packages || result=1
+    [ -z "$packages" ] || end_packages || result=1
     command=run static=yes sanitize='' granularity=''
     ! command -v musl-gcc >/dev/null || {
         musl=yes

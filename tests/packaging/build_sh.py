@@ -5,6 +5,7 @@ called.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -49,6 +50,11 @@ esac
 """
 GIT = """#!/bin/sh
 [ "$1 $2" = "rev-list --count" ] && echo "${COMMITS:?}"
+"""
+# A hundred seconds pass with each look at it.
+CLOCK = """#!/bin/sh
+echo tick >> "$CALLS.clock"
+echo "$(wc -l < "$CALLS.clock")00"
 """
 IDLE = "#!/bin/sh\n"
 TARGET = "aarch64-linux-gnu"
@@ -122,8 +128,8 @@ class BuildScript(unittest.TestCase):
         self.assertIn("apt-get install libsodium-dev", done.stderr)
         self.assertNotIn("libinih-dev", done.stderr)
 
-    def run_matrix(self):
-        return self.build("test", "--matrix",
+    def run_matrix(self, *args):
+        return self.build("test", "--matrix", *args,
                           libraries="libinih.a libsodium.a cmocka")
 
     def matrix(self):
@@ -147,6 +153,20 @@ class BuildScript(unittest.TestCase):
                 self.assertIn("1 test failed", done.stdout)
                 self.assertIn(name.removeprefix("build-").replace("-", ",")
                               + " failed", done.stderr)
+
+    def test_the_matrix_leaves_out_what_would_end_too_late(self):
+        date = os.path.join(self.bin, "date")
+        with open(date, "w") as f:
+            f.write(CLOCK)
+        os.chmod(date, 0o755)
+        done, calls = self.run_matrix("--within=400")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        tests = [c for c in calls if c.startswith("ctest ") and " -N " not in c]
+        self.assertEqual([t.split()[2] for t in tests],
+                         ["build-address-undefined", "build-thread"])
+        self.assertEqual(
+            sorted(re.findall("==== (.*): left out, ", done.stdout)),
+            ["brief-global", "lock-free", "packages", "per-object", "static"])
 
     def test_the_matrix_runs_the_tests_of_each_configuration(self):
         self.assertEqual(
