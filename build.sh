@@ -71,6 +71,7 @@ target=
 tiny=no
 plugins=
 builtin=
+unity=OFF
 commands=0
 while [ $# -gt 0 ]; do
     case $1 in
@@ -277,7 +278,8 @@ configure()
     [ "$musl" = no ] || with_tests=OFF # cmocka is the other C library's
     set -- -DWEFT_TESTS=$with_tests -DWEFT_SANITIZE="$sanitize" \
         -DCMAKE_INSTALL_PREFIX="${prefix:-/usr/local}" \
-        -DWEFT_GRANULARITY="${granularity:-$default_granularity}"
+        -DWEFT_GRANULARITY="${granularity:-$default_granularity}" \
+        -DWEFT_UNITY=$unity
     if [ "$static" = yes ]; then
         set -- "$@" -DWEFT_STATIC=ON -DWEFT_PLUGINS=
     fi
@@ -465,7 +467,7 @@ run_matrix()
         [ "$share" != 10 ] || first=$(($(date +%s) - started))
     done
     [ -z "$packages" ] || end_packages || result=1
-    command=run static=yes sanitize='' granularity=''
+    command=run static=yes sanitize='' granularity='' unity=ON
     ! command -v musl-gcc >/dev/null || {
         musl=yes
         demonstrate musl || result=1

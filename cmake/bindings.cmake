@@ -25,7 +25,7 @@ foreach(line IN LISTS binding_families)
   if(line MATCHES " form") # of a collective: the core function, generated too
     list(APPEND FORM_SOURCES ${GENERATED}/coll/${family}.c)
   endif()
-  if(WEFT_SANITIZE) # many in one compilation, which options of each would prevent
+  if(WEFT_UNITY) # options of each would prevent it
     continue()
   elseif(NOT line MATCHES " hot") # small before fast; one way out for all checks
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
