@@ -13,6 +13,8 @@ import subprocess
 import tempfile
 import unittest
 
+from products import read_places
+
 BUILD = os.path.abspath(os.environ["BUILD_OF_WEFT"])
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -140,11 +142,21 @@ class Layout(unittest.TestCase):
                            plain + "/lib64/cmake/weft")
 
     def test_below_usr_the_configuration_is_in_etc(self):
+        before = os.listdir(os.path.join(SOURCE, "include"))
         self.configure("/usr", CMAKE_INSTALL_LIBDIR="lib/any-linux-gnu",
+                       CMAKE_INSTALL_INCLUDEDIR="include/any-linux-gnu/weft",
                        WEFT_INSTALL_PKGCONFIGDIR="share/pkgconfig")
+        # a build has its directories before it is installed
+        self.assert_there(self.build, "include/any-linux-gnu/weft/mpi.h",
+                          "lib/any-linux-gnu/pkgconfig/mpi.pc")
+        self.assertEqual(os.listdir(os.path.join(SOURCE, "include")), before)
         self.install()
         usr = os.path.join(self.stage, "usr")
         lib = "/usr/lib/any-linux-gnu"
+        for name in ("lib/any-linux-gnu/libmpi.a", "bin/mpirun",
+                     "bin/weft-info"):
+            self.assertEqual(read_places(f"{usr}/{name}"),
+                             [lib, "/etc/weft/mpi.ini"])
         self.assertEqual(self.installation(usr + "/bin/mpirun"), {
             "WEFT_LAUNCHER_MOVED": f"{lib}:{self.stage}{lib}",
             "WEFT_LAUNCHER_PLUGINS": usr + "/lib/any-linux-gnu/weft",
@@ -162,14 +174,6 @@ class Layout(unittest.TestCase):
             text = f.read()
         self.assertIn("libdir=/srv/own/lib\n", text)
         self.assertIn("includedir=${prefix}/include/5.0\n", text)
-
-    def test_a_build_has_its_directories_before_it_is_installed(self):
-        before = os.listdir(os.path.join(SOURCE, "include"))
-        self.configure("/usr", CMAKE_INSTALL_LIBDIR="lib/any-linux-gnu",
-                       CMAKE_INSTALL_INCLUDEDIR="include/any-linux-gnu/weft")
-        self.assert_there(self.build, "include/any-linux-gnu/weft/mpi.h",
-                          "lib/any-linux-gnu/pkgconfig/mpi.pc")
-        self.assertEqual(os.listdir(os.path.join(SOURCE, "include")), before)
 
 
 class Manual(unittest.TestCase):
