@@ -13,11 +13,9 @@ import sys
 import tempfile
 import unittest
 
-from products import read_places
+from products import (BUILD, SOURCE, configure_again, install_products,
+                      read_places)
 
-BUILD = os.path.abspath(os.environ["BUILD_OF_WEFT"])
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__))))
 ENV = {k: v for k, v in os.environ.items()
        if not k.startswith(("WEFT_", "PMI_")) and k != "HOME"}
 NOBODY = 65534
@@ -452,27 +450,11 @@ class Moved(Here):
 
 
 class Configured(Here):
-    """The places that a configuration names, written into products of BUILD:
-    nothing is compiled but mpirun."""
+    """The places that a configuration names, written into products."""
     def install(self, prefix, stage="", **dirs):
         build = self.cwd + "/build"
-        with open(BUILD + "/CMakeCache.txt") as f:
-            cache = f.read()
-        keep = [f"-D{name}={value}" for name, value in re.findall(
-            r"^(CMAKE_C(?:XX)?_COMPILER(?:_LAUNCHER)?|WEFT_PLUGINS|"
-            r"WEFT_BUILTIN):\w+=(.+)$", cache, re.M)]
-        must("cmake", "-S", SOURCE, "-B", build, "-G", re.search(
-            "^CMAKE_GENERATOR:INTERNAL=(.*)$", cache, re.M).group(1),
-             "-DWEFT_TESTS=OFF", f"-DCMAKE_INSTALL_PREFIX={prefix}", *keep,
-             *(f"-D{name}={value}" for name, value in dirs.items()))
-        for name in ("lib", "man"):
-            shutil.copytree(os.path.join(BUILD, name),
-                            os.path.join(build, name), symlinks=True,
-                            dirs_exist_ok=True,
-                            ignore=shutil.ignore_patterns("*.pc", "*.cmake"))
-        shutil.copy(BUILD + "/bin/weft-info", build + "/bin")
-        must("cmake", "--build", build, "--target", "mpirun")
-        must("cmake", "--install", build, env={"DESTDIR": stage})
+        configure_again(build, prefix, **dirs)
+        install_products(build, stage)
 
     def test_a_staged_installation_knows_where_it_will_be(self):
         final, stage = self.cwd + "/final", self.cwd + "/stage"

@@ -1,8 +1,7 @@
 """The standard directories of an installation are honoured, its parts find each
 other there, and the manual pages say what the programs say.
 
-BUILD_OF_WEFT is a build whose products are installed as another one's: only
-mpirun, which is small, is built for each layout.
+BUILD_OF_WEFT is a build whose products are installed as another one's.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import json
@@ -13,11 +12,9 @@ import subprocess
 import tempfile
 import unittest
 
-from products import read_places
+from products import (BUILD, SOURCE, configure_again, install_products, must,
+                      read_places)
 
-BUILD = os.path.abspath(os.environ["BUILD_OF_WEFT"])
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__))))
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
@@ -40,19 +37,6 @@ execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version COMMAND_ERROR_IS_FATAL A
 """
 
 
-def must(*command, **kw):
-    done = subprocess.run(command, capture_output=True, text=True,
-                          timeout=600, **kw)
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def cached(name):
-    with open(os.path.join(BUILD, "CMakeCache.txt")) as f:
-        found = re.search(rf"^{name}:\w+=(.*)$", f.read(), re.M)
-    return found.group(1) if found else ""
-
-
 class Layout(unittest.TestCase):
     def setUp(self):
         temp = tempfile.TemporaryDirectory()
@@ -62,26 +46,10 @@ class Layout(unittest.TestCase):
         self.stage = os.path.join(self.dir, "stage")
 
     def configure(self, prefix, **dirs):
-        keep = [f"-D{name}={cached(name)}" for name in
-                ("CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER", "WEFT_PLUGINS",
-                 "WEFT_BUILTIN", "CMAKE_C_COMPILER_LAUNCHER")]
-        must("cmake", "-S", SOURCE, "-B", self.build, "-G",
-             cached("CMAKE_GENERATOR"), "-DWEFT_TESTS=OFF",
-             f"-DCMAKE_INSTALL_PREFIX={prefix}", *keep,
-             *(f"-D{name}={value}" for name, value in dirs.items()))
+        configure_again(self.build, prefix, **dirs)
 
     def install(self):
-        """With DESTDIR, as packages are made."""
-        for name in ("lib", "man"):
-            shutil.copytree(os.path.join(BUILD, name),
-                            os.path.join(self.build, name), symlinks=True,
-                            dirs_exist_ok=True,
-                            ignore=shutil.ignore_patterns("*.pc", "*.cmake"))
-        shutil.copy(os.path.join(BUILD, "bin", "weft-info"),
-                    os.path.join(self.build, "bin"))
-        must("cmake", "--build", self.build, "--target", "mpirun")
-        must("cmake", "--install", self.build,
-             env=dict(os.environ, DESTDIR=self.stage))
+        install_products(self.build, self.stage)
 
     def assert_there(self, root, *names):
         for name in names:

@@ -7,12 +7,12 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
-BUILD = os.path.abspath(os.environ["BUILD_OF_WEFT"])
+from products import BUILD, must
+
 SKIP = 77
 PROGRAM = """
 #include <mpi.h>
@@ -38,13 +38,6 @@ Version: 4.1.4
 Cflags: -I/nowhere
 Libs: -lnowhere
 """
-
-
-def must(*command, **kw):
-    done = subprocess.run(command, capture_output=True, text=True,
-                          timeout=600, **kw)
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def load_module(prefix, env):

@@ -9,27 +9,13 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
-BUILD = os.path.abspath(os.environ["BUILD_OF_WEFT"])
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__))))
+from products import BUILD, SOURCE, must, read_cache
+
 LIST = "weft.cdx.json"
-
-
-def must(*command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def cached(name):
-    with open(os.path.join(BUILD, "CMakeCache.txt")) as f:
-        found = re.search(rf"^{name}:\w+=(.*)$", f.read(), re.M)
-    return found.group(1) if found else ""
 
 
 def holds(path, text):
@@ -72,7 +58,7 @@ class List(unittest.TestCase):
         self.assertNotIn("timestamp", read())
         weft = self.bom["metadata"]["component"]
         self.assertEqual((weft["name"], weft["version"]),
-                         ("weft", cached("CMAKE_PROJECT_VERSION")))
+                         ("weft", read_cache("CMAKE_PROJECT_VERSION")))
         names = [weft["bom-ref"], *(c["bom-ref"] for c in
                                     self.bom["components"])]
         self.assertEqual(len(set(names)), len(names))
@@ -87,7 +73,7 @@ class List(unittest.TestCase):
     def test_versions_and_hashes_are_those_of_the_archives(self):
         for name, variable in (("inih", "INIH_LIBRARY"),
                                ("libsodium", "SODIUM_ARCHIVE")):
-            path = re.sub(r"\.so$", ".a", cached(variable))
+            path = re.sub(r"\.so$", ".a", read_cache(variable))
             with open(path, "rb") as f:
                 digest = hashlib.sha256(f.read()).hexdigest()
             self.assertEqual(self.components[name]["hashes"],
@@ -104,7 +90,7 @@ class List(unittest.TestCase):
                 self.assertIn(f"\n{name} (", text)
 
     def test_another_build_lists_what_that_one_contains(self):
-        keep = [f"-D{name}={cached(name)}" for name in
+        keep = [f"-D{name}={read_cache(name)}" for name in
                 ("CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER")]
         texts = []
         for more in ([], [], ["-DWEFT_PLUGINS=shm;tcp", "-DWEFT_ARCHIVES=",
@@ -112,7 +98,7 @@ class List(unittest.TestCase):
                               "-DWEFT_BOOTSTRAPS="]):
             with tempfile.TemporaryDirectory() as folder:
                 must("cmake", "-S", SOURCE, "-B", folder, "-G",
-                     cached("CMAKE_GENERATOR"), "-DWEFT_TESTS=OFF", *keep, *more)
+                     read_cache("CMAKE_GENERATOR"), "-DWEFT_TESTS=OFF", *keep, *more)
                 texts.append(read(folder))
                 self.assertNotIn(folder, texts[-1])
         self.assertEqual(texts[0], texts[1])
