@@ -333,7 +333,8 @@ FIGURES = [
     *(Figure("rma" + suffix, "one-sided communication in a window of "
              f"MPI_Win_allocate, {fabric}: with the flush where there is one "
              "(rows of fence and groups: all ranks)", "ns", "ns",
-             "rma {case} {ms}", fabric=fabric, cases=cases, targets=targets)
+             "rma {case} {ms}", "" if suffix else "rma {case} {ms}", fabric,
+             cases=cases, targets=targets)
       for suffix, fabric, cases, targets in (
           ("", "shm", ("lock", "lock-all", "lock-put-unlock", "put-8", "get-8",
                        "fetch-and-op", "compare-and-swap", "accumulate-8",
