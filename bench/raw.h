@@ -28,6 +28,19 @@ static inline int repeat_batches(batch_fn *batch, void *what, double limit_us,
     return n;
 }
 
+/* Returns how many operations make a batch, from a batch of one; the first such
+ * batch warms up. */
+static inline long calibrate_batch(batch_fn *one, void *what)
+{
+    double begin, took;
+
+    one(what);
+    begin = now_us();
+    one(what);
+    took = now_us() - begin;
+    return took < BATCH_US ? (long)(BATCH_US / (took + 0.01)) + 1 : 1;
+}
+
 /* Returns memory that both processes share, zeroed and touched. */
 static inline void *shared_memory(size_t n)
 {

@@ -27,17 +27,13 @@ static double time_loops(void *what)
 int main(int argc, char **argv)
 {
     static double v[BATCHES];
-    double once;
     int n;
 
     if (argc != 4)
         return 2;
     struct job j = {pack_make(argv[2]), strcmp(argv[1], "unpack") == 0, 1};
     bind_rank(0);
-    time_loops(&j);
-    once = time_loops(&j);
-    if (once < BATCH_US)
-        j.times = (long)(BATCH_US / (once + 0.01)) + 1;
+    j.times = calibrate_batch(time_loops, &j);
     n = repeat_batches(time_loops, &j, atof(argv[3]) * 1e3, v);
     print_rates("gbs", 0, v, n, (double)j.data.bytes / 1e3);
     return 0;

@@ -3,10 +3,10 @@
  *
  *   raw_rma CASE MS
  *
- * A lock is taken by one compare and swap, and left by a store; it knows of no
- * owner that died and of no queue. Synchronisations are a store to a line of
- * one's own and a wait for the line of the other process, once (barrier, fence)
- * or twice (groups). For allocate-free there is no such limit, and no result.
+ * A lock is taken by one compare and swap, and left by a store; it has no
+ * queue, and an owner that dies keeps it. To synchronise, a process stores to
+ * its own cache line and waits for that of the other one, once (barrier, fence)
+ * or twice (groups). allocate-free has no raw limit, and prints nothing.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -176,14 +176,10 @@ static void measure_case(void *what)
 {
     static double v[BATCHES];
     struct job *j = what;
-    double once;
     int n;
 
     memset(s->window, 0, WINDOW);
-    run_batch(j);
-    once = run_batch(j) / 1e3;
-    if (once < BATCH_US)
-        j->times = (long)(BATCH_US / (once + 0.01)) + 1;
+    j->times = calibrate_batch(run_batch, j);
     n = repeat_batches(run_batch, j, j->limit_us, v);
     print_times("ns", 0, v, n);
 }
